@@ -40,6 +40,7 @@ var nouns = func() (all []string) {
 			all = append(all, folder.name+"/"+noun)
 		}
 	}
+
 	return all
 }()
 
@@ -60,65 +61,81 @@ func (f sourceFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go")
 
 func (f sourceFile) imports() []string {
 	var names []string
+
 	for _, spec := range f.syntax.Imports {
 		if name, err := strconv.Unquote(spec.Path.Value); err == nil {
 			names = append(names, name)
 		}
 	}
+
 	return names
 }
 
 // sources are the text files of the repository that people write. What tools write or others wrote is not ours to keep tidy.
 func sources(t *testing.T) []sourceFile {
 	t.Helper()
+
 	files, err := readSources()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return slices.Clone(files)
 }
 
 var readSources = sync.OnceValues(func() ([]sourceFile, error) {
 	var files []sourceFile
+
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+
 		base := entry.Name()
 		if entry.IsDir() {
 			if slices.Contains([]string{".git", ".bin", ".data", "node_modules", "testdata", "vendor", "third_party", "dist"}, base) {
 				return fs.SkipDir
 			}
+
 			return nil
 		}
+
 		if !entry.Type().IsRegular() || strings.Contains(base, ".min.") {
 			return nil
 		}
+
 		content, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
+
 		if strings.ContainsRune(string(content[:min(len(content), 8000)]), 0) {
 			return nil // Not text.
 		}
+
 		file := sourceFile{name: filepath.ToSlash(name), content: string(content)}
 		if strings.HasSuffix(base, ".go") {
 			if err := file.parse(); err != nil {
 				return err
 			}
 		}
+
 		files = append(files, file)
+
 		return nil
 	})
+
 	return files, err
 })
 
 func (f *sourceFile) parse() error {
 	set := token.NewFileSet()
+
 	var err error
 	if f.syntax, err = parser.ParseFile(set, f.name, f.content, parser.ParseComments); err != nil {
 		return err
 	}
+
 	f.lines = map[int]bool{}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -132,8 +149,10 @@ func (f *sourceFile) parse() error {
 			f.lines[set.Position(n.Pos()).Line] = true
 			f.lines[set.Position(n.End()-1).Line] = true
 		}
+
 		return true
 	})
+
 	return nil
 }
 
@@ -144,18 +163,22 @@ func goFiles(t *testing.T) []sourceFile {
 
 func TestDomainPackagesImportOnlyThoseAboveThem(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		noun, inside := nounOf(path.Dir(file.name))
 		if !inside {
 			continue
 		}
+
 		if !slices.Contains(nouns, noun) {
 			t.Errorf("%s: domain/%s is not in the list of folders: give it its place there and in ARCHITECTURE.md", file.name, noun)
 			continue
 		}
+
 		if file.isTest() {
 			continue // A test may set up what comes later.
 		}
+
 		for _, name := range file.imports() {
 			imported, ok := nounOf(strings.TrimPrefix(name, module))
 			if ok && slices.Index(nouns, imported) > slices.Index(nouns, noun) {
@@ -171,17 +194,21 @@ func nounOf(folder string) (string, bool) {
 	if !inside {
 		return "", false
 	}
+
 	parts := strings.SplitN(rest, "/", 3)
+
 	return strings.Join(parts[:min(len(parts), 2)], "/"), true
 }
 
 func TestLayersImportDownwards(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		own := layerOf(file.name)
 		if own < 0 || file.isTest() {
 			continue
 		}
+
 		for _, name := range file.imports() {
 			local, ok := strings.CutPrefix(name, module)
 			if layer := layerOf(local); ok && layer > own {
@@ -198,6 +225,7 @@ func layerOf(name string) int {
 
 func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		for _, name := range file.imports() {
 			switch {
@@ -212,10 +240,12 @@ func TestLibrariesStayBehindTheirPackage(t *testing.T) {
 
 func TestFilesAreShort(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range sources(t) {
 		if generated.MatchString(file.content) || file.isTest() {
 			continue
 		}
+
 		count := len(file.lines)
 		switch path.Ext(file.name) {
 		case ".go":
@@ -228,6 +258,7 @@ func TestFilesAreShort(t *testing.T) {
 		default:
 			continue
 		}
+
 		if count > codeLimit {
 			t.Errorf("%s has %d lines of code, more than %d: split it by noun", file.name, count, codeLimit)
 		}
@@ -241,10 +272,12 @@ var bareMark = regexp.MustCompile(`(//|--|#|/\*|<!--).*\b(` + "TO" + "DO|FIX" + 
 
 func TestNoBareMarks(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range sources(t) {
 		if slices.Contains([]string{".md", ".json", ".sum"}, path.Ext(file.name)) {
 			continue
 		}
+
 		number := 0
 		for line := range strings.Lines(file.content) {
 			number++
@@ -265,43 +298,53 @@ var (
 // rulesOf are the ids of rules that a text cites, those of areas that have rules and, where the text says that it proves rules, any others that look like one.
 func rulesOf(text string, areas map[string]bool) []string {
 	var ids []string
+
 	for _, match := range ruleRange.FindAllStringSubmatch(text, -1) {
 		from, _ := strconv.Atoi(match[2])
+
 		to, _ := strconv.Atoi(match[4])
 		if match[1] != match[3] || to <= from {
 			ids = append(ids, match[0])
 		}
+
 		for n := from; n <= to; n++ {
 			ids = append(ids, fmt.Sprintf("%s%0*d", match[1], len(match[2]), n))
 		}
 	}
+
 	for _, match := range anyRule.FindAllStringSubmatch(text, -1) {
 		if areas[match[1]] || strings.Contains(text, "// Prov"+"es:") {
 			ids = append(ids, match[0])
 		}
 	}
+
 	return ids
 }
 
 func TestRulesThatAreCitedStandInTheBook(t *testing.T) {
 	t.Parallel()
+
 	book, err := os.ReadFile("docs/rules.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	known, areas := map[string]bool{}, map[string]bool{}
 	for _, row := range ruleRow.FindAllStringSubmatch(string(book), -1) {
 		if known[row[1]] {
 			t.Errorf("docs/rules.md has %s twice", row[1])
 		}
+
 		known[row[1]] = true
 		area, _, _ := strings.Cut(row[1], "-")
 		areas[area] = true
 	}
+
 	for _, file := range sources(t) {
 		number := 0
 		for line := range strings.Lines(file.content) {
 			number++
+
 			for _, rule := range rulesOf(line, areas) {
 				if !known[rule] {
 					t.Errorf("%s:%d cites %s, which is no rule of docs/rules.md: look the rule up there", file.name, number, rule)
@@ -313,6 +356,7 @@ func TestRulesThatAreCitedStandInTheBook(t *testing.T) {
 
 func TestPackageNamesSayWhatTheyHold(t *testing.T) {
 	t.Parallel()
+
 	banned := strings.Fields("util utils common helper helpers model models type types core shared base misc")
 	for _, file := range goFiles(t) {
 		if name := strings.TrimSuffix(file.syntax.Name.Name, "_test"); slices.Contains(banned, name) {
@@ -323,14 +367,18 @@ func TestPackageNamesSayWhatTheyHold(t *testing.T) {
 
 func TestPlatformPackagesHaveAnExample(t *testing.T) {
 	t.Parallel()
+
 	examples := map[string]bool{}
+
 	for _, file := range goFiles(t) {
 		if layerOf(file.name) != slices.Index(layers, "platform") {
 			continue
 		}
+
 		folder := path.Dir(file.name)
 		examples[folder] = examples[folder] || file.isTest() && hasExample(file.syntax)
 	}
+
 	for folder, has := range examples {
 		if !has {
 			t.Errorf("%s has no Example: show a newcomer how it is used", folder)
@@ -347,11 +395,14 @@ func hasExample(file *ast.File) bool {
 
 func TestMigrationsAreNumbered(t *testing.T) {
 	t.Parallel()
+
 	names, err := filepath.Glob("migrations/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	form := regexp.MustCompile(`^\d{4}_[a-z][a-z0-9_]*\.sql$`)
+
 	for i, name := range names { // Sorted, as Glob gives them.
 		base := filepath.Base(name)
 		if want := fmt.Sprintf("%04d_", i+1); !form.MatchString(base) || !strings.HasPrefix(base, want) {
@@ -362,10 +413,12 @@ func TestMigrationsAreNumbered(t *testing.T) {
 
 func TestModuleReplacesNothing(t *testing.T) {
 	t.Parallel()
+
 	content, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if regexp.MustCompile(`(?m)^\s*replace\b|=>`).Match(content) {
 		t.Error("go.mod replaces a module: what builds here must build everywhere")
 	}
@@ -377,10 +430,12 @@ var privateRegistry = regexp.MustCompile(`(?i)\b(GOPROXY|GONOSUMDB|GOPRIVATE|PIP
 
 func TestNoPrivateRegistries(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range sources(t) {
 		if file.name == "tidy_test.go" {
 			continue
 		}
+
 		if found := privateRegistry.FindString(file.content); found != "" {
 			t.Errorf("%s: %q names a package registry that others cannot reach", file.name, found)
 		}
@@ -389,12 +444,15 @@ func TestNoPrivateRegistries(t *testing.T) {
 
 func TestIssuesAreMadeFromTheirCodes(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		if path.Dir(file.name) == "platform/apierr" {
 			continue
 		}
+
 		ast.Inspect(file.syntax, func(n ast.Node) bool {
 			var made bool
+
 			switch n := n.(type) {
 			case *ast.CompositeLit:
 				list, isList := n.Type.(*ast.ArrayType)
@@ -403,9 +461,11 @@ func TestIssuesAreMadeFromTheirCodes(t *testing.T) {
 			case *ast.CallExpr:
 				made = isSelected(n.Fun, "apierr", "IssueCode") && file.name != "platform/apitest/response.go"
 			}
+
 			if made {
 				t.Errorf("%s makes an issue by hand: take apierr.IssueX.InBody(…) and its like; a new code is a line in platform/apierr/issuecode.go", file.name)
 			}
+
 			return true
 		})
 	}
@@ -416,7 +476,9 @@ func isSelected(e ast.Expr, from, name string) bool {
 	if !ok || s.Sel.Name != name {
 		return false
 	}
+
 	x, ok := s.X.(*ast.Ident)
+
 	return ok && x.Name == from
 }
 
@@ -430,11 +492,13 @@ var keepsLockFacts = []string{"domain/tenant/team/closing.go", "domain/tenant/te
 
 func TestLocksAreDecidedInOneRoom(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		noun, inside := nounOf(path.Dir(file.name))
 		if !inside || noun == "books/ledger" || file.isTest() || slices.Contains(keepsLockFacts, file.name) {
 			continue
 		}
+
 		if found := lockFact.FindString(file.content); found != "" {
 			t.Errorf("%s: %q decides about locks: ask domain/books/ledger (HeldSource, HeldEntry, HeldOn, LocksOf…, Outstanding, IsLock)", file.name, found)
 		}
@@ -449,24 +513,30 @@ var (
 
 func TestAppsAreComparedInTheirDeclarationOnly(t *testing.T) {
 	t.Parallel()
+
 	const declaration = "domain/tenant/connection/apps.go"
+
 	content, err := os.ReadFile(declaration)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
 	for _, match := range declaredApp.FindAllStringSubmatch(string(content), -1) {
 		names = append(names, match[1])
 	}
+
 	if len(names) == 0 {
 		t.Fatalf("%s declares no app", declaration)
 	}
 	// A name as a whole text, of Go or of SQL.
 	named := regexp.MustCompile("[\"'`](" + strings.Join(names, "|") + ")[\"'`]")
+
 	for _, file := range goFiles(t) {
 		if file.isTest() || file.name == declaration {
 			continue
 		}
+
 		for _, found := range append(named.FindAllString(file.content, -1), comparedApp.FindAllString(file.content, -1)...) {
 			t.Errorf("%s: %s asks which app it is: declare a capability in %s and ask Can", file.name, found, declaration)
 		}
@@ -481,7 +551,9 @@ var (
 
 func TestATableIsWrittenByOnePackage(t *testing.T) {
 	t.Parallel()
+
 	writers := map[string][]string{}
+
 	for _, file := range sources(t) {
 		for _, m := range createdTable.FindAllStringSubmatch(file.content, -1) {
 			if strings.HasPrefix(file.name, "migrations/") {
@@ -489,11 +561,13 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 			}
 		}
 	}
+
 	for _, file := range goFiles(t) {
 		dir := path.Dir(file.name)
 		if file.isTest() || dir == "platform/apitest" || !strings.HasPrefix(dir, "domain/") && !strings.HasPrefix(dir, "platform/") {
 			continue
 		}
+
 		for _, m := range writtenTable.FindAllStringSubmatch(file.content, -1) {
 			table := m[1] + m[2]
 			if known, exists := writers[table]; exists && !slices.Contains(known, dir) {
@@ -501,28 +575,36 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 			}
 		}
 	}
+
 	owned := map[string]string{}
+
 	for _, file := range goFiles(t) {
 		if path.Base(file.name) != "part.go" {
 			continue
 		}
+
 		for _, m := range ownedTables.FindAllStringSubmatch(file.content, -1) {
 			for name := range strings.SplitSeq(m[1]+m[2], ",") {
 				owned[strings.Trim(name, ` "`)] = path.Dir(file.name)
 			}
 		}
 	}
+
 	written := 0
+
 	for table, dirs := range writers {
 		if owner, isTeams := owned[table]; isTeams && !slices.Equal(dirs, []string{owner}) && len(dirs) > 0 {
 			t.Errorf("table %s is written by %s and named by the Part of %s: the Part of the writer names it", table, strings.Join(dirs, ", "), owner)
 		}
+
 		if len(dirs) > 1 {
 			slices.Sort(dirs)
 			t.Errorf("table %s is written by %s: one of them owns it and gives the others a function", table, strings.Join(dirs, ", "))
 		}
+
 		written += len(dirs)
 	}
+
 	if written < 60 {
 		t.Errorf("found the writers of %d tables only: the patterns do not fit any more", written)
 	}
@@ -530,6 +612,7 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 
 func TestErasingHasOneWay(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		if !file.isTest() && file.name != "platform/parts/erase.go" && strings.Contains(file.content, "stayledger.erasing") {
 			t.Errorf("%s erases what is kept for good: only the deletion of a team does, through Part.Erase", file.name)
@@ -548,11 +631,13 @@ var locksByRecords = []string{"domain/books/ledger/lock.go", "domain/books/ledge
 
 func TestBankSaysWhatBanksSay(t *testing.T) {
 	t.Parallel()
+
 	for _, file := range goFiles(t) {
 		noun, inside := nounOf(path.Dir(file.name))
 		if !inside || noun == "books/bank" || file.isTest() || slices.Contains(locksByRecords, file.name) {
 			continue
 		}
+
 		if found := bankTable.FindString(bankAnything.ReplaceAllString(file.content, "")); found != "" {
 			t.Errorf("%s: %q reads what banks say: ask domain/books/bank (Balances, StatedBefore, UnmatchedIn, Cleared and the other parts of statements)", file.name, found)
 		}
@@ -581,6 +666,7 @@ func TestFunctionsDoNotReorderTheirArguments(t *testing.T) {
 					for _, call := range n.Rhs {
 						reportReorder(t, f, fn, given, call)
 					}
+
 					for _, left := range n.Lhs {
 						if name, ok := left.(*ast.Ident); ok {
 							delete(given, name.Name)
@@ -599,8 +685,10 @@ func TestFunctionsDoNotReorderTheirArguments(t *testing.T) {
 // sliceParameters returns the names of a function's parameters that are slices.
 func sliceParameters(fn *ast.FuncDecl) map[string]bool {
 	names := map[string]bool{}
+
 	for _, field := range fn.Type.Params.List {
 		_, isSlice := field.Type.(*ast.ArrayType)
+
 		_, isVariadic := field.Type.(*ast.Ellipsis)
 		if !isSlice && !isVariadic {
 			continue
@@ -622,6 +710,7 @@ func reportReorder(t *testing.T, f sourceFile, fn *ast.FuncDecl, given map[strin
 	if !ok || len(call.Args) == 0 {
 		return
 	}
+
 	if !slices.ContainsFunc(reorders, func(name string) bool { return isSelected(call.Fun, "slices", name) }) {
 		return
 	}
@@ -630,6 +719,7 @@ func reportReorder(t *testing.T, f sourceFile, fn *ast.FuncDecl, given map[strin
 	if part, ok := target.(*ast.SliceExpr); ok {
 		target = part.X
 	}
+
 	if name, ok := target.(*ast.Ident); ok && given[name.Name] {
 		t.Errorf("%s: %s changes its argument %s: clone it first, or use id.Distinct", f.name, fn.Name.Name, name.Name)
 	}

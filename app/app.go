@@ -51,50 +51,64 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
+
 	keys, err := c.keys()
 	if err != nil {
 		return nil, err
 	}
+
 	signer, err := blob.NewSigner(keys...)
 	if err != nil {
 		return nil, fmt.Errorf("secret keys: %w", err)
 	}
+
 	box, err := seal.New(keys...)
 	if err != nil {
 		return nil, fmt.Errorf("secret keys: %w", err)
 	}
+
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
+
 	store, err := c.store(ctx, log)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := pdf.UseFallbackFont(c.FallbackFonts); err != nil {
 		return nil, fmt.Errorf("--fallback-fonts: %w", err)
 	}
+
 	post, err := c.mail(log)
 	if err != nil {
 		return nil, err
 	}
+
 	spans, err := newTraces(ctx, &c)
 	if err != nil {
 		return nil, err
 	}
+
 	log = spans.logs(log)
+
 	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections, Tracer: spans.statements()})
 	if err != nil {
 		return nil, err
 	}
+
 	here, elsewhere := c.regions()
 	a := &App{Config: c, DB: d, Log: log, store: store, traces: spans}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
 	a.parts = Parts(External{Store: store, Signer: signer, Box: box, Mail: post}, c)
+
 	lanes := map[string]string{}
 	for kind, h := range a.parts.Handlers {
 		lanes[kind.String()] = string(cmp.Or(h.Lane, job.Quick))
 	}
+
 	a.watch = newMetrics(d, log, lanes)
+
 	a.API = api.NewServer(withDescription(api.Config{
 		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
 		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request,
@@ -103,6 +117,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		d.Close()
 		return nil, err
 	}
+
 	return a, nil
 }
 
@@ -120,6 +135,7 @@ func (a *App) Handler() (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("response compression: %w", err)
 	}
+
 	return compress(a.API), nil
 }
 
@@ -128,21 +144,30 @@ func (a *App) Handler() (http.Handler, error) {
 // back to the queue.
 func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	defer a.traces.close(ctx)
+
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
+
 	context.AfterFunc(ctx, func() { a.stopping.Store(true) })
+
 	var group sync.WaitGroup
+
 	if a.Config.MetricsListen != "" {
 		operators, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Config.MetricsListen)
 		if err != nil {
 			return fmt.Errorf("--metrics-listen: %w", err)
 		}
+
 		group.Go(func() { a.serveOperators(background, operators) })
 	}
+
 	var wakeWorker func()
+
 	work := func() {}
+
 	if a.Config.Workers > 0 {
 		w := job.NewWorker(job.Config{
 			DB: a.DB, Log: a.Log, Workers: a.Config.Workers, Handlers: a.parts.Handlers, Every: a.parts.Every,
@@ -154,32 +179,40 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 		wakeWorker = w.Wake
 		work = func() { w.Run(ctx, a.Config.ShutdownGrace) }
 	}
+
 	group.Go(func() {
 		if err := a.prepare(ctx); err != nil {
 			fail(err)
 			return
 		}
+
 		a.prepared.Store(true)
 		work()
 	})
+
 	waker := job.NewWaker(a.DB, wakeWorker)
 	a.DB.SetOnQueued(waker.Wake)
 	group.Go(func() { waker.Run(background) })
+
 	settled := operation.NewWaker(a.DB)
 	a.DB.SetOnSettled(settled.Wake)
 	group.Go(func() { settled.Run(background) })
 	group.Go(func() { a.gate.Watch(background) })
+
 	var err error
 	if listener != nil {
 		err = a.serve(ctx, listener)
 	} else {
 		<-ctx.Done()
 	}
+
 	stop() // the worker ends by itself, after its jobs in hand
 	group.Wait()
+
 	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
 		err = cause
 	}
+
 	return err
 }
 
@@ -188,35 +221,46 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		return err
 	}
+
 	server := &http.Server{
 		Handler: a.closing(handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
+
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
+
 	a.ready.Store(true)
+
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+
 	a.ready.Store(false)
 	a.API.Drain()
+
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.Config.ShutdownGrace)
 	defer cancel()
+
 	drain := a.Config.DrainTime
 	if !a.prepared.Load() {
 		drain = 0 // nobody was ever served here
 	}
+
 	a.Log.Info("stopping", "drain", drain.String())
+
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
 	case <-time.After(drain):
 	}
+
 	if err := server.Shutdown(grace); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("stop serving: %w", err)
 	}
+
 	return nil
 }
 
@@ -227,6 +271,7 @@ func (a *App) closing(h http.Handler) http.Handler {
 		if !a.ready.Load() {
 			w.Header().Set("Connection", "close")
 		}
+
 		h.ServeHTTP(w, r)
 	})
 }

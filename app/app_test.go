@@ -27,22 +27,28 @@ import (
 // Proves: VER-02, VER-04.
 func TestDescriptionIsCurrentAndValid(t *testing.T) {
 	t.Parallel()
+
 	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	golden.File(t, "../openapi.yaml", d.YAML)
+
 	if strings.Contains(string(d.JSON), "x-ignore-books-closed-at") {
 		t.Error("the books-closed override is described")
 	}
+
 	document, err := libopenapi.NewDocument(d.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v, errs := validator.NewValidator(document)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
+
 	if ok, failures := v.ValidateDocument(); !ok {
 		for _, f := range failures {
 			t.Errorf("%s: %s", f.Message, f.Reason)
@@ -55,18 +61,22 @@ func endpoints() []api.Endpoint { return app.Parts(app.External{}, app.Config{})
 // described decodes the description, its references resolved.
 func described(t *testing.T, into any) {
 	t.Helper()
+
 	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tree, err := d.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := json.Marshal(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if err := json.Unmarshal(text, into); err != nil {
 		t.Fatal(err)
 	}
@@ -75,31 +85,37 @@ func described(t *testing.T, into any) {
 // Every property of every published schema says what it is, and in which unit: itself, or through what it refers to.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	t.Parallel()
+
 	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	type schema struct {
 		Ref         string `json:"$ref"`
 		Description string
 		Properties  map[string]schema
 	}
+
 	var root struct {
 		Components struct{ Schemas map[string]schema }
 	}
 	if err := json.Unmarshal(d.JSON, &root); err != nil {
 		t.Fatal(err)
 	}
+
 	schemas, fields := root.Components.Schemas, 0
 	for _, owner := range slices.Sorted(maps.Keys(schemas)) {
 		for _, name := range slices.Sorted(maps.Keys(schemas[owner].Properties)) {
 			property := schemas[owner].Properties[name]
 			fields++
+
 			if property.Description == "" && schemas[strings.TrimPrefix(property.Ref, "#/components/schemas/")].Description == "" {
 				t.Errorf("%s.%s is not described: give its field a doc, or its name a line in fields.txt", owner, name)
 			}
 		}
 	}
+
 	if fields < 2000 {
 		t.Errorf("%d fields are too few to be all", fields)
 	}
@@ -108,15 +124,18 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 // Every body of a request has an example, in 3.1 and in 3.0; files have none.
 func TestEveryBodyHasAnExample(t *testing.T) {
 	t.Parallel()
+
 	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	type schema struct {
 		Ref      string `json:"$ref"`
 		Example  any
 		Examples []any
 	}
+
 	for form, text := range map[string][]byte{"3.1": d.JSON, "3.0": d.JSON30} {
 		var root struct {
 			Paths      map[string]map[string]json.RawMessage
@@ -125,7 +144,9 @@ func TestEveryBodyHasAnExample(t *testing.T) {
 		if err := json.Unmarshal(text, &root); err != nil {
 			t.Fatal(err)
 		}
+
 		bodies := 0
+
 		for path, item := range root.Paths {
 			for method, raw := range item {
 				var op struct {
@@ -133,27 +154,34 @@ func TestEveryBodyHasAnExample(t *testing.T) {
 						Content map[string]struct{ Schema schema }
 					}
 				}
+
 				if method == "parameters" {
 					continue
 				}
+
 				if err := json.Unmarshal(raw, &op); err != nil {
 					t.Fatal(err)
 				}
+
 				for kind, body := range op.RequestBody.Content {
 					if kind == "application/octet-stream" {
 						continue
 					}
+
 					bodies++
+
 					s := body.Schema
 					if s.Ref != "" {
 						s = root.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
 					}
+
 					if (form == "3.1") != (len(s.Examples) == 1) || (form == "3.0") != (s.Example != nil) {
 						t.Errorf("%s: the body of %s %s has no example: give its operation one in examples.json", form, method, path)
 					}
 				}
 			}
 		}
+
 		if bodies < 100 {
 			t.Errorf("%s: %d bodies", form, bodies)
 		}
@@ -163,28 +191,36 @@ func TestEveryBodyHasAnExample(t *testing.T) {
 // Every line of fields.txt describes a field that says nothing of itself; the lines stand in the order of their names.
 func TestEveryLineAboutFieldsIsUsed(t *testing.T) {
 	t.Parallel()
+
 	text, err := os.ReadFile("fields.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
+
 	marks := map[string]string{}
+
 	for line := range strings.Lines(string(text)) {
 		name, _, _ := strings.Cut(line, ": ")
 		names = append(names, name)
 		marks[name] = "<" + name + ">"
 	}
+
 	if order := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }; !slices.IsSortedFunc(names, order) {
 		t.Error("the lines are not in the order of their names")
 	}
+
 	d, err := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), Fields: marks}, endpoints()).OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for i, name := range names {
 		if i > 0 && name == names[i-1] {
 			t.Errorf("two lines describe %s", name)
 		}
+
 		if !strings.Contains(string(d.JSON), `"`+marks[name]+`"`) {
 			t.Errorf("no field takes its description from the line of %s: take it away", name)
 		}
@@ -194,16 +230,21 @@ func TestEveryLineAboutFieldsIsUsed(t *testing.T) {
 // What has values of its own has them in one component, to which every other place refers.
 func TestEveryEnumerationIsNamedOnce(t *testing.T) {
 	t.Parallel()
+
 	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var root map[string]any
 	if err := json.Unmarshal(d.JSON, &root); err != nil {
 		t.Fatal(err)
 	}
+
 	places := map[string][]string{}
+
 	var walk func(node any, at string)
+
 	walk = func(node any, at string) {
 		switch n := node.(type) {
 		case map[string]any:
@@ -212,6 +253,7 @@ func TestEveryEnumerationIsNamedOnce(t *testing.T) {
 				listed := fmt.Sprint(values)
 				places[listed] = append(places[listed], at)
 			}
+
 			for name, inner := range n {
 				walk(inner, at+"/"+name)
 			}
@@ -222,11 +264,13 @@ func TestEveryEnumerationIsNamedOnce(t *testing.T) {
 		}
 	}
 	walk(root, "#")
+
 	for values, at := range places {
 		if len(at) > 1 {
 			t.Errorf("%s stands at %s", values, strings.Join(at, ", "))
 		}
 	}
+
 	if len(places) < 100 {
 		t.Errorf("%d enumerations are too few to be all", len(places))
 	}
@@ -237,14 +281,17 @@ const operationBytes = 3193
 
 func TestTheDescriptionStaysSmall(t *testing.T) {
 	t.Parallel()
+
 	d, err := app.Describe()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, d.JSON); err != nil {
 		t.Fatal(err)
 	}
+
 	if each := compact.Len() / len(endpoints()); each > operationBytes {
 		t.Errorf("%d bytes for each of %d operations, more than %d", each, len(endpoints()), operationBytes)
 	}
@@ -262,6 +309,7 @@ type parameter struct {
 // Proves: BKC-11, OPS-31, OPS-90.
 func TestDescriptionTellsWhatItMust(t *testing.T) {
 	t.Parallel()
+
 	var d struct {
 		Paths map[string]map[string]struct {
 			OperationID string         `json:"operationId"`
@@ -271,21 +319,26 @@ func TestDescriptionTellsWhatItMust(t *testing.T) {
 		} `json:"paths"`
 	}
 	described(t, &d)
+
 	for path := range d.Paths {
 		if !strings.HasPrefix(path, "/operations") {
 			continue
 		}
+
 		if methods := slices.Collect(maps.Keys(d.Paths[path])); len(methods) != 1 || methods[0] != "get" {
 			t.Errorf("%s: operations offer reads only", path)
 		}
 	}
+
 	for _, p := range d.Paths["/operations"]["get"].Parameters {
 		if p.Name == "type" {
 			golden.List(t, "operation types in the description", p.Schema.Enum, operation.Type("").Enum())
 		}
 	}
+
 	for _, e := range endpoints() {
 		o := d.Paths[e.Path][strings.ToLower(e.Method)]
+
 		dry := slices.ContainsFunc(o.Parameters, func(p parameter) bool { return p.Name == "dryRun" && p.In == "query" })
 		if o.OperationID != e.ID || dry != e.DryRun || o.Responses["400"] == nil || o.Responses["5XX"] == nil || o.Responses["405"] == nil {
 			t.Errorf("%s %s is described wrongly", e.Method, e.Path)
@@ -295,14 +348,18 @@ func TestDescriptionTellsWhatItMust(t *testing.T) {
 
 func TestEndpointsAskForScopesThatExist(t *testing.T) {
 	t.Parallel()
+
 	known := access.Scopes()
+
 	for _, e := range endpoints() {
 		if e.Public || e.Selection == api.NoTeam {
 			continue
 		}
+
 		if len(e.Scopes) == 0 {
 			t.Errorf("%s %s asks for no scope", e.Method, e.Path)
 		}
+
 		for _, s := range e.Scopes {
 			for alternative := range strings.SplitSeq(s, "|") {
 				if !slices.Contains(known, alternative) {
@@ -316,6 +373,7 @@ func TestEndpointsAskForScopesThatExist(t *testing.T) {
 // Proves: DRY-03, DRY-53.
 func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 	t.Parallel()
+
 	for _, e := range endpoints() {
 		if want := apitest.DryRuns(&e); e.DryRun != want {
 			t.Errorf("%s %s: dry run declared %v, want %v", e.Method, e.Path, e.DryRun, want)
@@ -327,12 +385,15 @@ func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 // status.
 func TestCodesThatNothingReturns(t *testing.T) {
 	t.Parallel()
+
 	var none []apierr.Code
+
 	for _, code := range apierr.Codes() {
 		if !slices.ContainsFunc(apierr.All(), func(e *apierr.Error) bool { return e.Code() == code }) {
 			none = append(none, code)
 		}
 	}
+
 	golden.List(t, "codes that nothing returns", none, []apierr.Code{
 		apierr.CodeInvalidBankfeedConnectMode, apierr.CodeBankfeedConnectionNotFound, apierr.CodeAuditEventRevised, apierr.CodeBankfeedConnectInProgress,
 		apierr.CodeBankfeedConnectConfigurationChanged, apierr.CodeAuditCursorExpired, apierr.CodeBankfeedConnectExpired,
@@ -345,6 +406,7 @@ func TestCodesThatNothingReturns(t *testing.T) {
 // Proves: OPEN-28.
 func TestAcknowledgementsAreAccepted(t *testing.T) {
 	t.Parallel()
+
 	var d struct {
 		Paths map[string]map[string]struct {
 			Responses map[string]struct {
@@ -353,19 +415,23 @@ func TestAcknowledgementsAreAccepted(t *testing.T) {
 		}
 	}
 	described(t, &d)
+
 	routes := 0
+
 	for path, methods := range d.Paths {
 		for method, o := range methods {
 			for status, r := range o.Responses {
 				if ref, _ := r.Content["application/json"].Schema["$ref"].(string); !strings.HasSuffix(ref, "Acknowledgement") {
 					continue
 				}
+
 				if routes++; status != "202" {
 					t.Errorf("%s %s: an acknowledgement is described as %s", method, path, status)
 				}
 			}
 		}
 	}
+
 	if routes < 40 {
 		t.Errorf("%d routes have an acknowledgement", routes)
 	}
@@ -374,15 +440,19 @@ func TestAcknowledgementsAreAccepted(t *testing.T) {
 // Proves: ERR-08.
 func TestConditionsAreStatic(t *testing.T) {
 	t.Parallel()
+
 	seen := map[string]bool{}
+
 	for _, e := range apierr.All() {
 		if strings.ContainsAny(e.Message(), "%\n") || strings.HasSuffix(e.Message(), ".") {
 			t.Errorf("message %q", e.Message())
 		}
+
 		key := string(e.Code()) + "\x00" + string(e.Reason()) + "\x00" + e.Message()
 		if seen[key] {
 			t.Logf("declared twice: %s %s %q", e.Code(), e.Reason(), e.Message())
 		}
+
 		seen[key] = true
 	}
 }

@@ -23,14 +23,18 @@ type Build struct {
 func ReadBuild() Build {
 	b := Build{Version: "unknown", Revision: "unknown", Go: runtime.Version(), API: api.Version}
 	b.Schema, _ = migrations.Newest() // the files are embedded, and a test reads them
+
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
+
 	if info.Main.Version != "" {
 		b.Version = info.Main.Version
 	}
+
 	changed := ""
+
 	for _, s := range info.Settings {
 		switch {
 		case s.Key == "vcs.revision":
@@ -39,6 +43,8 @@ func ReadBuild() Build {
 			changed = "+"
 		}
 	}
+
 	b.Revision += changed
+
 	return b
 }

@@ -50,41 +50,52 @@ func (c *Config) Check() error {
 	if c.DatabaseURL == "" {
 		return errors.New("set DATABASE_URL (or --database-url) to a PostgreSQL 15 or later, or run `stayledger demo`, which brings its own")
 	}
+
 	if len(c.Regions) == 0 {
 		return errors.New("--regions: name at least one data region")
 	}
+
 	for _, r := range append(slices.Clone(c.Regions), keysOf(c.Elsewhere)...) {
 		if !slices.Contains(access.Region("").Enum(), r) {
 			return fmt.Errorf("--regions: %q is not one of ap, ca, eu, sa, us", r)
 		}
 	}
+
 	for r, address := range c.Elsewhere {
 		if u, err := url.Parse(address); err != nil || u.Host == "" {
 			return fmt.Errorf("--elsewhere: %s needs an address such as https://%s.example.com", r, r)
 		}
 	}
+
 	if c.Workers < 0 || c.Workers > 1000 {
 		return errors.New("--workers: between 0 and 1000")
 	}
+
 	if c.MaxConnections < 2 {
 		return errors.New("--max-connections: at least 2")
 	}
+
 	if c.DrainTime < 0 || c.DrainTime > 0 && c.DrainTime >= c.ShutdownGrace {
 		return errors.New("--drain-time: less than --shutdown-grace")
 	}
+
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + c.Listen
 	}
+
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" {
 		return errors.New("--public-url: not an address such as https://books.example.com")
 	}
+
 	if _, err := c.keys(); err != nil {
 		return err
 	}
+
 	if err := c.checkStore(); err != nil {
 		return err
 	}
+
 	return c.checkMail()
 }
 
@@ -92,9 +103,11 @@ func (c *Config) checkMail() error {
 	if c.SMTPURL == "" {
 		return nil
 	}
+
 	if _, err := mail.ParseSMTP(c.SMTPURL, c.MailFrom); err != nil {
 		return fmt.Errorf("--smtp-url, --mail-from: %w", err)
 	}
+
 	return nil
 }
 
@@ -105,13 +118,17 @@ func (c *Config) mail(log *slog.Logger) (mail.Sender, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		return mail.NewSMTP(settings)
 	}
+
 	from, folder := c.MailFrom, filepath.Join(c.DataDir, "mail")
 	if from == "" {
 		from = "stayledger@localhost"
 	}
+
 	log.Info("no mail server is set: messages become files", "folder", folder)
+
 	return mail.NewFolder(folder, from)
 }
 
@@ -120,6 +137,7 @@ func keysOf(m map[string]string) []string {
 	for k := range m {
 		out = append(out, k)
 	}
+
 	return out
 }
 
@@ -128,14 +146,17 @@ func (c *Config) keys() ([][]byte, error) {
 	if len(c.SecretKeys) == 0 {
 		return nil, errors.New("set STAYLEDGER_SECRET_KEYS (or --secret-keys) to a random key, such as the output of `openssl rand -base64 32`")
 	}
+
 	out := make([][]byte, 0, len(c.SecretKeys))
 	for i, text := range c.SecretKeys {
 		key, err := base64.StdEncoding.DecodeString(text)
 		if err != nil || len(key) < 32 {
 			return nil, fmt.Errorf("--secret-keys: key %d is not base64 of at least 32 bytes", i+1)
 		}
+
 		out = append(out, key)
 	}
+
 	return out, nil
 }
 
@@ -144,8 +165,10 @@ func (c *Config) regions() (here, elsewhere map[access.Region]string) {
 	for _, r := range c.Regions {
 		here[access.Region(r)] = c.PublicURL
 	}
+
 	for r, address := range c.Elsewhere {
 		elsewhere[access.Region(r)] = strings.TrimSuffix(address, "/")
 	}
+
 	return here, elsewhere
 }

@@ -61,10 +61,12 @@ func withDescription(c api.Config) api.Config {
 	}
 	c.Examples = examples()
 	c.Fields = map[string]string{}
+
 	for line := range strings.Lines(fieldWords) {
 		name, doc, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		c.Fields[name] = doc
 	}
+
 	return c
 }
 
@@ -72,9 +74,11 @@ func withDescription(c api.Config) api.Config {
 var examples = sync.OnceValue(func() map[string]api.Example {
 	decoder := json.NewDecoder(bytes.NewReader(examplesFile))
 	decoder.UseNumber()
+
 	var out map[string]api.Example
 	if err := decoder.Decode(&out); err != nil {
 		panic(err)
 	}
+
 	return out
 })

@@ -20,25 +20,30 @@ import (
 // tablesOfTeams are those that the database knows a team of each row in.
 func tablesOfTeams(t *testing.T) (tables []string) {
 	t.Helper()
+
 	if err := apitest.DB(t).Read(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		tables, err = db.Select[string](ctx, tx, `
 			select c.table_name::text from information_schema.columns c
 			join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
 			where c.table_schema = 'public' and c.column_name = 'team_id' and t.table_type = 'BASE TABLE' order by 1`, nil)
+
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
+
 	return tables
 }
 
 // A table that no noun names would outlive its team.
 func TestEveryTableOfTeamsHasANoun(t *testing.T) {
 	t.Parallel()
+
 	var named []string
 	for _, table := range app.Parts(app.External{}, app.Config{}).Tables {
 		named = append(named, table.Name)
 	}
+
 	slices.Sort(named)
 	golden.List(t, "tables of teams that a Part names", named, tablesOfTeams(t))
 }
@@ -46,23 +51,30 @@ func TestEveryTableOfTeamsHasANoun(t *testing.T) {
 // rows are how many of a team's are in each table that has any.
 func rows(t *testing.T, w *world.World) map[string]int64 {
 	t.Helper()
+
 	out := map[string]int64{}
+
 	w.System(func(ctx context.Context, tx *db.Tx) error {
 		tables := tablesOfTeams(t)
+
 		counts := make([]string, len(tables))
 		for i, table := range tables {
 			counts[i] = fmt.Sprintf("select '%[1]s' as name, count(*) as n from %[1]s where team_id = @team having count(*) > 0", table)
 		}
+
 		type counted struct {
 			Name string
 			N    int64
 		}
+
 		all, err := db.Select[counted](ctx, tx, strings.Join(counts, " union all "), db.Args{"team": w.ID})
 		for _, c := range all {
 			out[c.Name] = c.N
 		}
+
 		return err
 	})
+
 	return out
 }
 
@@ -75,6 +87,7 @@ func furnished(t *testing.T) (w *world.World, external app.External) {
 	}}).Want(200)
 	w.Post("/team/generate-demo-data", world.Object{"months": 2, "listings": 2}).Want(202)
 	w.Work()
+
 	for _, more := range []string{ // rows that name others of their table, and that others name
 		`update account set offset_account_id = (select id from account where team_id = @team and code = '1000') where team_id = @team and code = '1010'`,
 		`update account set offset_account_id = (select id from account where team_id = @team and code = '1010') where team_id = @team and code = '2000'`,
@@ -94,8 +107,10 @@ func furnished(t *testing.T) (w *world.World, external app.External) {
 	} {
 		w.Exec(more, nil)
 	}
+
 	w.Post("/accounts/csv", world.Object{}).Want(202)
 	w.Work()
+
 	return w, external
 }
 
@@ -104,11 +119,14 @@ func TestAnErasedTeamLeavesNothing(t *testing.T) {
 	t.Parallel()
 	gone, external := furnished(t)
 	stays, _ := furnished(t)
+
 	before := rows(t, gone)
 	if len(before) < 40 || before["file"] == 0 {
 		t.Errorf("the sample books fill %d tables only: %v", len(before), before)
 	}
+
 	var content []string
+
 	gone.System(func(ctx context.Context, tx *db.Tx) (err error) {
 		content, err = db.Select[string](ctx, tx, `select blob_key from file where team_id = @team`, db.Args{"team": gone.ID})
 		return err
@@ -116,32 +134,41 @@ func TestAnErasedTeamLeavesNothing(t *testing.T) {
 	operation := id.New(gone.DB.Now())
 	gone.Exec(`insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at) values (@team, @id, 'team-delete', 'running', @user, 1, now())`,
 		db.Args{"id": operation, "user": gone.User})
+
 	all := app.Parts(external, app.Config{})
 	if err := all.Erase(t.Context(), gone.DB, gone.ID, operation); err == nil {
 		t.Error("a team that is not being deleted was erased")
 	}
+
 	gone.Exec(`update team set freeze_reason = 'deletion' where team_id = @team`, nil)
+
 	other := stays.Fingerprint()
+
 	for range 2 { // again after it was broken off
 		if err := all.Erase(t.Context(), gone.DB, gone.ID, operation); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, key := range content {
 		if _, err := external.Store.Open(t.Context(), key); !errors.Is(err, blob.ErrNotFound) {
 			t.Errorf("the content of a file is left: %v", err)
 		}
 	}
+
 	left := rows(t, gone)
 	for _, kept := range []string{"team", "operation", "access_key", "access_member"} { // OPEN-81, and that there was such a team
 		if left[kept] > 1 {
 			t.Errorf("%d rows of %s are left", left[kept], kept)
 		}
+
 		delete(left, kept)
 	}
+
 	if len(left) > 0 {
 		t.Errorf("left are %v", left)
 	}
+
 	if after := stays.Fingerprint(); after != other {
 		t.Errorf("the other team changed:\n%s\n%s", other, after)
 	}
@@ -152,17 +179,21 @@ func TestOnlyATeamThatIsDeletedCanBeErased(t *testing.T) {
 	t.Parallel()
 	w, other := world.New(t), world.New(t)
 	w.Listing("Villa", w.Contact("owner", "Ada"))
+
 	erase := func(team id.ID, table string) error {
 		return w.DB.Write(t.Context(), w.Scope(), apitest.SetUp(func(ctx context.Context, tx *db.Tx) error {
 			if _, err := tx.Exec(ctx, `select set_config('stayledger.erasing', @erasing::text, true)`, db.Args{"erasing": team.String()}); err != nil {
 				return err
 			}
+
 			_, err := tx.Exec(ctx, `delete from `+table+` where team_id = @team`, db.Args{"team": w.ID})
+
 			return err
 		}))
 	}
 	refused := func(why string, team id.ID) {
 		t.Helper()
+
 		for _, table := range []string{"audit_event", "audit_reference"} {
 			if err := erase(team, table); db.SQLState(err) != "SL012" {
 				t.Errorf("%s: %s: %v", why, table, err)
@@ -176,12 +207,14 @@ func TestOnlyATeamThatIsDeletedCanBeErased(t *testing.T) {
 	w.Exec(`update team set freeze_reason = 'migration' where team_id = @team`, nil)
 	refused("a team that moves", w.ID)
 	w.Exec(`update team set freeze_reason = 'deletion' where team_id = @team`, nil)
+
 	if err := w.DB.Write(t.Context(), w.Scope(), apitest.SetUp(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `delete from audit_event where team_id = @team`, db.Args{"team": w.ID})
 		return err
 	})); db.SQLState(err) != "SL012" {
 		t.Errorf("without the setting: %v", err)
 	}
+
 	if err := erase(w.ID, "audit_reference"); err != nil {
 		t.Error(err)
 	}

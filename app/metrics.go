@@ -44,6 +44,7 @@ func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.attempts, build, &backlog{db: d, log: log, lanes: lanes}, pool{d},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+
 	return m
 }
 
@@ -54,14 +55,17 @@ func (m *metrics) request(endpoint string, status int, took time.Duration) {
 // attempt begins to measure an attempt at a job; what it gives is called with how it ended.
 func (m *metrics) attempt(j job.Job) func(error) {
 	start := time.Now()
+
 	return func(err error) {
 		outcome := "done"
+
 		switch {
 		case job.LeaseLost(err):
 			outcome = "lost"
 		case err != nil:
 			outcome = "failed"
 		}
+
 		m.attempts.WithLabelValues(j.Kind, outcome).Observe(time.Since(start).Seconds())
 	}
 }
@@ -96,7 +100,9 @@ func (p pool) Collect(out chan<- prometheus.Metric) {
 	for state, n := range map[string]int32{"used": s.InUse, "idle": s.Total - s.InUse, "most": s.Max} {
 		out <- prometheus.MustNewConstMetric(poolConnections, prometheus.GaugeValue, float64(n), state)
 	}
+
 	out <- prometheus.MustNewConstMetric(poolWaits, prometheus.CounterValue, float64(s.Waits))
+
 	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, s.WaitSeconds)
 }
 
@@ -141,31 +147,39 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
+
 	kinds, operations, err := b.read()
 	if err != nil {
 		b.log.Warn("read metrics from the database", "error", err)
 		gauge(databaseUp, 0)
+
 		return
 	}
+
 	gauge(databaseUp, 1)
+
 	sums := map[string]kindBacklog{}
 	for _, lane := range b.lanes {
 		sums[lane] = kindBacklog{}
 	}
+
 	for _, k := range kinds {
 		lane, known := b.lanes[k.Kind]
 		if !known {
 			lane = "none"
 		}
+
 		s := sums[lane]
 		sums[lane] = kindBacklog{Due: s.Due + k.Due, Running: s.Running + k.Running, Later: s.Later + k.Later, Oldest: max(s.Oldest, k.Oldest)}
 	}
+
 	for lane, s := range sums {
 		gauge(jobsNow, float64(s.Due), lane, "due")
 		gauge(jobsNow, float64(s.Running), lane, "running")
 		gauge(jobsNow, float64(s.Later), lane, "later")
 		gauge(jobOldest, s.Oldest, lane)
 	}
+
 	for _, o := range operations {
 		gauge(operationsOpen, float64(o.N), o.Status)
 		gauge(operationAge, o.Oldest, o.Status)
@@ -175,6 +189,7 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 func (b *backlog) read() (kinds []kindBacklog, operations []statusBacklog, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
+
 	err = b.db.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		kinds, err = db.Select[kindBacklog](ctx, tx, `
 			select kind, count(*) filter (where due_at <= clock_timestamp()) as due,
@@ -185,12 +200,15 @@ func (b *backlog) read() (kinds []kindBacklog, operations []statusBacklog, err e
 		if err != nil {
 			return err
 		}
+
 		operations, err = db.Select[statusBacklog](ctx, tx, `
 			select s.status, count(o.id) as n, coalesce(extract(epoch from clock_timestamp() - min(o.created_at)), 0)::float8 as oldest
 			from unnest('{queued,running}'::text[]) as s (status) left join operation o on o.status = s.status and o.status <> 'completed'
 			group by s.status`, nil)
+
 		return err
 	})
+
 	return kinds, operations, err
 }
 
@@ -198,6 +216,7 @@ func (b *backlog) read() (kinds []kindBacklog, operations []statusBacklog, err e
 func (a *App) attempt(ctx context.Context, j job.Job) (context.Context, func(error)) {
 	ctx, traced := a.traces.attempt(ctx, j)
 	measured := a.watch.attempt(j)
+
 	return ctx, func(err error) {
 		measured(err)
 		traced(err)

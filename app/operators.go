@@ -22,13 +22,16 @@ func (a *App) CheckSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	there, err := a.DB.Schema(ctx)
 	if err != nil {
 		return err
 	}
+
 	if there < newest {
 		return db.ErrSchema
 	}
+
 	return nil
 }
 
@@ -40,13 +43,16 @@ func (a *App) prepare(ctx context.Context) error {
 		if err == nil {
 			err = file.Claim(ctx, a.DB, a.store, a.Config.AdoptStore)
 		}
+
 		if err == nil || errors.Is(err, file.ErrForeignStore) {
 			return err
 		}
+
 		if cause := err.Error(); cause != told {
 			a.Log.WarnContext(ctx, "not ready", "cause", cause)
 			told = cause
 		}
+
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -62,7 +68,9 @@ func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", a.readiness(func() bool { return ctx.Err() == nil && !a.stopping.Load() }))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+
 	context.AfterFunc(ctx, func() { _ = server.Close() })
+
 	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
 		a.Log.Error("serve operators", "error", err)
 	}
@@ -76,6 +84,7 @@ func (a *App) readiness(on func() bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
+
 		switch {
 		case !on():
 			probe(w, "starting or stopping")
@@ -92,10 +101,13 @@ func (a *App) readiness(on func() bool) http.HandlerFunc {
 // probe answers a probe; a cause means that the answer is no.
 func probe(w http.ResponseWriter, cause string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+
 	if cause != "" {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("not ready: " + cause + "\n"))
+
 		return
 	}
+
 	_, _ = w.Write([]byte("ok\n"))
 }

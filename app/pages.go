@@ -19,6 +19,7 @@ func (a *App) pages() error {
 	if err != nil {
 		return err
 	}
+
 	serve := func(path, contentType, policy string, body []byte) {
 		a.API.Handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
@@ -36,15 +37,19 @@ func (a *App) pages() error {
 	page("/openapi.yaml", "application/yaml", description.YAML)
 	page("/openapi-3.0.json", "application/json", description.JSON30)
 	a.reference(description.JSON)
+
 	owner := web.Owner()
 	serve("/owner", "text/html; charset=utf-8", owner.Policy, owner.HTML)
+
 	if err := a.console(); err != nil {
 		return err
 	}
+
 	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
 	a.API.Handle(http.MethodGet, "/healthz", healthy)
 	a.API.Handle(http.MethodGet, "/readyz", a.readiness(a.ready.Load))
+
 	return nil
 }
 
@@ -55,11 +60,13 @@ func (a *App) console() error {
 	if err != nil {
 		return err
 	}
+
 	for _, asset := range assets {
 		a.API.Handle(http.MethodGet, asset.Path, func(w http.ResponseWriter, r *http.Request) {
 			validated(w, r, asset)
 		})
 	}
+
 	return nil
 }
 
@@ -74,9 +81,11 @@ func validated(w http.ResponseWriter, r *http.Request, asset web.Asset) {
 func guarded(w http.ResponseWriter, asset web.Asset) {
 	w.Header().Set("Content-Type", asset.ContentType)
 	w.Header().Set("Cache-Control", "no-cache")
+
 	if asset.Kept {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
+
 	w.Header().Set("Content-Security-Policy", web.Policy)
 	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -88,22 +97,29 @@ func (a *App) reference(description []byte) {
 	prepared := sync.OnceValues(func() (*reference.Site, error) { return reference.New(description) })
 	handle := func(w http.ResponseWriter, r *http.Request) {
 		site, err := prepared()
+
 		var asset web.Asset
+
 		found := false
 		if err == nil {
 			asset, found, err = site.Asset(strings.TrimPrefix(r.URL.Path, "/docs"))
 		}
+
 		if err != nil {
 			a.Log.ErrorContext(r.Context(), "the reference cannot be shown", "path", r.URL.Path, "error", err)
 			http.Error(w, "The reference cannot be shown", http.StatusInternalServerError)
+
 			return
 		}
+
 		if !found {
 			guarded(w, asset)
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write(asset.Body)
+
 			return
 		}
+
 		validated(w, r, asset)
 	}
 	a.API.Handle(http.MethodGet, "/docs", handle)

@@ -65,6 +65,7 @@ func Parts(o External, c Config) parts.Part {
 	if o.Providers == nil {
 		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
+
 	payments := &payment.Service{Open: o.Providers, Box: o.Box, Store: o.Store}
 	links := func(team, attachment id.ID, expires time.Time) string {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
@@ -108,6 +109,7 @@ func Parts(o External, c Config) parts.Part {
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},
 	}
+
 	return parts.Join(append([]parts.Part{access.Part(), team.Part(journals, parts.Copies(nouns...)...), demo.Part(journals)}, nouns...)...)
 }
 

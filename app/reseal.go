@@ -42,32 +42,41 @@ func Reseal(ctx context.Context, d *db.DB, c *Config, told func(Resealed) error)
 	if err != nil {
 		return err
 	}
+
 	box, err := seal.New(keys...)
 	if err != nil {
 		return fmt.Errorf("secret keys: %w", err)
 	}
+
 	lost := false
+
 	for _, column := range sealed() {
 		count, err := resealColumn(ctx, d, box, column)
 		if err != nil {
 			return fmt.Errorf("seal %s.%s anew: %w", column.Table, column.Name, err)
 		}
+
 		if err := told(count); err != nil {
 			return err
 		}
+
 		lost = lost || len(count.Lost) > 0
 	}
+
 	if lost {
 		return ErrLost
 	}
+
 	return nil
 }
 
 func resealColumn(ctx context.Context, d *db.DB, box *seal.Box, column seal.Column) (Resealed, error) {
 	count := Resealed{Table: column.Table, Column: column.Name}
 	at := place{}
+
 	for {
 		var batch resealed
+
 		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 			batch, err = resealSome(ctx, tx, box, column, at)
 			return err
@@ -75,12 +84,15 @@ func resealColumn(ctx context.Context, d *db.DB, box *seal.Box, column seal.Colu
 		if err != nil {
 			return count, err
 		}
+
 		count.Resealed += batch.fresh
 		count.Current += batch.current
+
 		count.Lost = append(count.Lost, batch.lost...)
 		if batch.read < resealBatch {
 			return count, nil
 		}
+
 		at = batch.end
 	}
 }
@@ -101,7 +113,9 @@ func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Colum
 		TeamID, ID id.ID
 		Value      []byte
 	}
+
 	var out resealed
+
 	rows, err := db.Select[row](ctx, tx, fmt.Sprintf(`
 		select team_id, id, %[2]s as value from %[1]s
 		where %[2]s is not null and (team_id, id) > (coalesce(@team, '00000000-0000-0000-0000-000000000000'::uuid), coalesce(@row, '00000000-0000-0000-0000-000000000000'::uuid))
@@ -110,8 +124,12 @@ func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Colum
 	if err != nil {
 		return out, err
 	}
-	var teams, ids []id.ID
-	var values [][]byte
+
+	var (
+		teams, ids []id.ID
+		values     [][]byte
+	)
+
 	for _, r := range rows {
 		value, isNew, err := box.Reseal(r.Value, column.Label(r.ID))
 		switch {
@@ -122,15 +140,19 @@ func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Colum
 		default:
 			out.current++
 		}
+
 		out.end = place{r.TeamID, r.ID}
 	}
+
 	out.read, out.fresh = len(rows), len(ids)
 	if len(ids) == 0 {
 		return out, nil
 	}
+
 	_, err = tx.Exec(ctx, fmt.Sprintf(`
 		update %[1]s t set %[2]s = fresh.value from unnest(@teams::uuid[], @ids::uuid[], @values::bytea[]) as fresh (team_id, id, value)
 		where t.team_id = fresh.team_id and t.id = fresh.id`, column.Table, column.Name),
 		db.Args{"teams": teams, "ids": ids, "values": values})
+
 	return out, err
 }

@@ -19,9 +19,12 @@ func (c *Config) checkStore() error {
 		if c.StoreAccessKey != "" || c.StoreSecretKey != "" {
 			return errors.New("STAYLEDGER_STORE_ACCESS_KEY and STAYLEDGER_STORE_SECRET_KEY are set, but no STAYLEDGER_STORE_URL")
 		}
+
 		return nil
 	}
+
 	_, err := c.objectStore()
+
 	return err
 }
 
@@ -30,6 +33,7 @@ func (c *Config) objectStore() (blob.S3Config, error) {
 	if err != nil {
 		err = fmt.Errorf("STAYLEDGER_STORE_URL, STAYLEDGER_STORE_ACCESS_KEY, STAYLEDGER_STORE_SECRET_KEY: %w", err)
 	}
+
 	return s, err
 }
 
@@ -38,22 +42,29 @@ func (c *Config) objectStore() (blob.S3Config, error) {
 func (c *Config) store(ctx context.Context, log *slog.Logger) (blob.Store, error) {
 	if c.StoreURL == "" {
 		folder := filepath.Join(c.DataDir, "files")
+
 		store, err := blob.Local(folder)
 		if err != nil {
 			return nil, fmt.Errorf("file store: %w", err)
 		}
+
 		return store, nil
 	}
+
 	settings, err := c.objectStore()
 	if err != nil {
 		return nil, err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
+
 	store, err := blob.S3(ctx, settings)
 	if err != nil {
 		return nil, fmt.Errorf("STAYLEDGER_STORE_URL: %w", err)
 	}
+
 	log.Info("files are kept in an object store", "endpoint", settings.Endpoint, "bucket", settings.Bucket, "prefix", settings.Prefix)
+
 	return store, nil
 }

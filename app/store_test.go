@@ -14,6 +14,7 @@ import (
 
 func configured(t *testing.T) app.Config {
 	t.Helper()
+
 	return app.Config{
 		DatabaseURL: "postgres://nobody@127.0.0.1:1/none", Listen: "127.0.0.1:0", Regions: []string{"us"}, MaxConnections: 2, DataDir: t.TempDir(),
 		SecretKeys: []string{base64.StdEncoding.EncodeToString(make([]byte, 32))},
@@ -22,6 +23,7 @@ func configured(t *testing.T) app.Config {
 
 func TestStoreSettingsAreChecked(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct{ url, access, secret, says string }{
 		"none":                    {"", "", "", ""},
 		"whole":                   {"s3://books?endpoint=https://s3.example.com", "key", "hush", ""},
@@ -34,13 +36,16 @@ func TestStoreSettingsAreChecked(t *testing.T) {
 	} {
 		config := configured(t)
 		config.StoreURL, config.StoreAccessKey, config.StoreSecretKey = c.url, c.access, c.secret
+
 		err := config.Check()
 		if c.says == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+
 			continue
 		}
+
 		if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -50,6 +55,7 @@ func TestStoreSettingsAreChecked(t *testing.T) {
 // The service does not start with a store that it cannot use.
 func TestAStoreThatCannotBeUsedStopsTheStart(t *testing.T) {
 	t.Parallel()
+
 	for code, c := range map[string]struct {
 		status int
 		says   string
@@ -68,8 +74,10 @@ func TestAStoreThatCannotBeUsedStopsTheStart(t *testing.T) {
 			}{Code: code})
 		}))
 		defer server.Close()
+
 		config := configured(t)
 		config.StoreURL, config.StoreAccessKey, config.StoreSecretKey = "s3://books?endpoint="+server.URL, "key", "hush"
+
 		_, err := app.Open(t.Context(), config, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.HasPrefix(err.Error(), "STAYLEDGER_STORE_URL: ") || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v", code, err)

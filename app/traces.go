@@ -42,20 +42,26 @@ func newTraces(ctx context.Context, c *Config) (*traces, error) {
 			return nil, fmt.Errorf("--otlp-endpoint: %w", err)
 		}
 	}
+
 	if address == "" {
 		return nil, nil //nolint:nilnil // no collector, no traces
 	}
+
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(address))
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
+
 	b := ReadBuild()
+
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		attribute.String("service.name", "stayledger"), attribute.String("service.version", b.Version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
+
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
+
 	return &traces{provider: provider, tracer: provider.Tracer("stayledger")}, nil
 }
 
@@ -64,8 +70,10 @@ func (t *traces) close(ctx context.Context) {
 	if t == nil {
 		return
 	}
+
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
+
 	_ = t.provider.Shutdown(closing)
 }
 
@@ -74,6 +82,7 @@ func (t *traces) statements() db.Tracer {
 	if t == nil {
 		return nil
 	}
+
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithDisableConnectionDetailsInAttributes())
 }
 
@@ -82,15 +91,19 @@ func (t *traces) requests() func(*http.Request, *api.Endpoint) (*http.Request, f
 	if t == nil {
 		return nil
 	}
+
 	return func(r *http.Request, e *api.Endpoint) (*http.Request, func(int)) {
 		ctx := joined.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 		ctx, span := t.tracer.Start(ctx, e.Method+" "+e.Path, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
 			attribute.String("http.request.method", e.Method), attribute.String("http.route", e.Path), attribute.String("stayledger.endpoint", e.ID)))
+
 		return r.WithContext(ctx), func(status int) {
 			span.SetAttributes(attribute.Int("http.response.status_code", status))
+
 			if status >= http.StatusInternalServerError {
 				span.SetStatus(codes.Error, http.StatusText(status))
 			}
+
 			span.End()
 		}
 	}
@@ -101,12 +114,15 @@ func (t *traces) attempt(ctx context.Context, j job.Job) (context.Context, func(
 	if t == nil {
 		return ctx, func(error) {}
 	}
+
 	ctx, span := t.tracer.Start(ctx, "job "+j.Kind, trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 		attribute.String("stayledger.job.kind", j.Kind), attribute.Int("stayledger.job.attempt", int(j.Attempt))))
+
 	return ctx, func(err error) {
 		if err != nil {
 			span.SetStatus(codes.Error, "attempt failed")
 		}
+
 		span.End()
 	}
 }
@@ -116,6 +132,7 @@ func (t *traces) logs(log *slog.Logger) *slog.Logger {
 	if t == nil {
 		return log
 	}
+
 	return slog.New(tracedLines{log.Handler()})
 }
 
@@ -126,6 +143,7 @@ func (h tracedLines) Handle(ctx context.Context, r slog.Record) error {
 	if s := trace.SpanContextFromContext(ctx); s.IsValid() {
 		r.AddAttrs(slog.String("trace", s.TraceID().String()), slog.String("span", s.SpanID().String()))
 	}
+
 	return h.Handler.Handle(ctx, r)
 }
 

@@ -41,18 +41,22 @@ func (b *bed) openBare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
+
 	config.MaxConns = connections
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+
 	config.ConnConfig.RuntimeParams["options"] = "-c stayledger.teams={" + b.large.team.String() + "}"
 	if b.bare, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
+
 	_, err = b.bare.Exec(ctx, `
 		create table bench_operation (like operation including all) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 		create table bench_trail (like audit_action including all)`)
 	if err != nil {
 		return fmt.Errorf("bare tables: %w", err)
 	}
+
 	return nil
 }
 
@@ -60,14 +64,17 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 	if err := b.openBare(ctx); err != nil {
 		return nil, err
 	}
+
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /operations/{id}", b.bareAnswer(func(r *http.Request) (any, error) {
 		operationID, err := id.Parse(r.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
+
 		out := &operation.Detail{}
 		err = scanOperation(b.bare.QueryRow(r.Context(), bareGet, b.large.team, operationID), &out.Operation, &out.Resources)
+
 		return out, err
 	}))
 	mux.HandleFunc("GET /operations", b.bareAnswer(func(r *http.Request) (any, error) {
@@ -76,19 +83,24 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 			return nil, err
 		}
 		defer rows.Close()
+
 		out := &operation.List{Items: make([]operation.Operation, 0, 51)}
+
 		for rows.Next() {
 			var o operation.Operation
 			if err := scanOperation(rows, &o); err != nil {
 				return nil, err
 			}
+
 			out.Items = append(out.Items, o)
 		}
+
 		if len(out.Items) > 50 {
 			out.Items = out.Items[:50]
 			next := out.Items[49].ID.String()
 			out.NextCursor = &next
 		}
+
 		return out, rows.Err()
 	}))
 	mux.HandleFunc("POST /bench/operations", b.bareAnswer(func(r *http.Request) (any, error) {
@@ -96,16 +108,21 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 			return nil, err
 		}
+
 		operationID := id.New(b.db.Now())
 		err := pgx.BeginFunc(r.Context(), b.bare, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(r.Context(), bareInsertOperation, b.large.team, operationID, b.large.user); err != nil {
 				return err
 			}
+
 			_, err := tx.Exec(r.Context(), bareInsertTrail, b.large.team, operationID, b.large.user)
+
 			return err
 		})
+
 		return &operation.Acknowledgement{OperationID: operationID, Type: operation.TeamInitialize, Status: operation.Queued}, err
 	}))
+
 	return mux, nil
 }
 
@@ -116,6 +133,7 @@ func (b *bed) bareAnswer(f func(r *http.Request) (any, error)) http.HandlerFunc 
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
+
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(out)
 	}
@@ -130,18 +148,22 @@ func scanOperation(row pgx.Row, o *operation.Operation, more ...any) error {
 		failure      *operation.FailureCode
 		created      day.Instant
 	)
+
 	err := row.Scan(append([]any{
 		&o.ID, &o.Type, &o.Status, &o.Initiator.UserID, &resourceType, &resourceID, &role, &failure, &created, &o.StartedAt, &o.FinishedAt,
 	}, more...)...)
 	if err != nil {
 		return err
 	}
+
 	o.Initiator.Type, o.CreatedAt = "user", created
 	if resourceType != nil {
 		o.Resource = &operation.Resource{Type: *resourceType, ID: resourceID, Role: *role}
 	}
+
 	if failure != nil {
 		o.Failure = &operation.Failure{Code: *failure, Message: failure.Message()}
 	}
+
 	return nil
 }

@@ -85,36 +85,45 @@ type startedJob struct {
 
 func newBed(ctx context.Context, o options) (b *bed, err error) {
 	b = &bed{entries: o.entries, timed: o.timed, started: make(chan startedJob, 1000)}
+
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
 		}
 	}()
+
 	if b.folder, err = os.MkdirTemp("", "stayledger-bench-"); err != nil {
 		return b, fmt.Errorf("make a folder: %w", err)
 	}
+
 	if err := os.Chmod(b.folder, 0o711); err != nil { //nolint:gosec // The account that PostgreSQL runs as for root passes through.
 		return b, fmt.Errorf("open the folder: %w", err)
 	}
+
 	server := pgserver.Options{Dir: b.folder + "/cluster", Durable: true, Logger: slog.New(slog.DiscardHandler)}
 	if o.timed {
 		server.Settings = map[string]string{"shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track_planning": "on", "pg_stat_statements.track": "all"}
 	}
+
 	if b.server, err = pgserver.Start(ctx, server); err != nil {
 		return b, err
 	}
+
 	if o.timed {
 		if err := b.asAdministrator(ctx, []string{"create extension pg_stat_statements"}, tenant{}); err != nil {
 			return b, err
 		}
 	}
+
 	url := b.server.URL(pgserver.Role, pgserver.Role)
 	if _, err := db.Migrate(ctx, url, migrations.FS); err != nil {
 		return b, err
 	}
+
 	if b.db, err = db.Open(ctx, db.Config{URL: url, MaxConnections: connections}); err != nil {
 		return b, err
 	}
+
 	for _, t := range []struct {
 		*tenant
 		rows int
@@ -123,9 +132,11 @@ func newBed(ctx context.Context, o options) (b *bed, err error) {
 			return b, err
 		}
 	}
+
 	if err := b.seed(ctx); err != nil {
 		return b, err
 	}
+
 	return b, b.serve(ctx)
 }
 
@@ -136,13 +147,17 @@ func newTenant(ctx context.Context, d *db.DB, rows int) (t tenant, err error) {
 		if err != nil {
 			return err
 		}
+
 		key, err := access.IssueKey(ctx, tx, access.NewKey{Name: "bench", Teams: []id.ID{t.team}, Scopes: []string{"admin"}})
 		if err != nil {
 			return err
 		}
+
 		t.user, t.secret = key.UserID, key.Secret
+
 		return nil
 	})
+
 	return t, err
 }
 
@@ -157,10 +172,12 @@ func (b *bed) serve(ctx context.Context) (err error) {
 	if b.log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
+
 	log := slog.New(slog.NewJSONHandler(b.log, nil))
 	if err := b.assemble(); err != nil {
 		return err
 	}
+
 	w := job.NewWorker(job.Config{
 		DB: b.db, Log: log, Workers: workers, Handlers: b.handlers(), Every: slices.Concat(operation.Part(keep).Every, ledger.Part().Every, []job.Every{page.Counts.Every()}),
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
@@ -175,11 +192,14 @@ func (b *bed) serve(ctx context.Context) (err error) {
 	if b.ours, err = b.listenAsService(working, b.db); err != nil {
 		return err
 	}
+
 	bare, err := b.bareHandler(ctx)
 	if err != nil {
 		return err
 	}
+
 	b.bareHTTP, err = b.listen(working, bare)
+
 	return err
 }
 
@@ -187,26 +207,33 @@ func (b *bed) serve(ctx context.Context) (err error) {
 func (b *bed) assemble() error {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
+
 	store, err := blob.Local(filepath.Join(b.folder, "files"))
 	if err != nil {
 		return err
 	}
+
 	signer, err := blob.NewSigner(key)
 	if err != nil {
 		return err
 	}
+
 	box, err := seal.New(key)
 	if err != nil {
 		return err
 	}
+
 	b.parts = app.Parts(app.External{Store: store, Signer: signer, Box: box}, app.Config{PublicURL: "http://127.0.0.1", KeepOperations: keep})
+
 	return nil
 }
 
 // listenAsService serves the service on the connections of d until the context ends, wired as app does.
 func (b *bed) listenAsService(ctx context.Context, d *db.DB) (address string, err error) {
 	gate := access.NewGate(access.Config{DB: d, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
+
 	b.closed.Go(func() { gate.Watch(ctx) })
+
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "request_seconds"}, []string{"endpoint", "status"})
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
@@ -217,10 +244,12 @@ func (b *bed) listenAsService(ctx context.Context, d *db.DB) (address string, er
 		},
 		Title: "bench", Description: "The service and an endpoint that starts an operation.",
 	}, append(slices.Clone(b.parts.Endpoints), initiating()))
+
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {
 		return "", fmt.Errorf("response compression: %w", err)
 	}
+
 	return b.listen(ctx, compress(service))
 }
 
@@ -230,9 +259,12 @@ func (b *bed) listen(ctx context.Context, h http.Handler) (address string, err e
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
+
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute}
 	go func() { _ = server.Serve(listener) }()
+
 	b.closed.Go(func() { <-ctx.Done(); _ = server.Close() })
+
 	return listener.Addr().String(), nil
 }
 
@@ -241,20 +273,26 @@ func (b *bed) close() error {
 		b.stop()
 		b.closed.Wait()
 	}
+
 	if b.bare != nil {
 		b.bare.Close()
 	}
+
 	if b.db != nil {
 		b.db.Close()
 	}
+
 	var err error
 	if b.log != nil {
 		err = b.log.Close()
 	}
+
 	if b.server != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
+
 		err = errors.Join(err, b.server.Stop(ctx))
 	}
+
 	return errors.Join(err, os.RemoveAll(b.folder))
 }

@@ -23,14 +23,17 @@ func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) 
 	if t, err = newTenant(ctx, b.db, 0); err != nil {
 		return t, err
 	}
+
 	if err = b.db.Write(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
 			return err
 		}
+
 		return mapping.InstallStandard(ctx, tx)
 	}); err != nil {
 		return t, fmt.Errorf("install the chart: %w", err)
 	}
+
 	return t, b.asAdministrator(ctx, []string{
 		`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values ($1, gen_random_uuid(), 'owner', 'owner', 'Ada', now(), now())`,
 		fmt.Sprintf(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
@@ -57,20 +60,24 @@ func (b *bed) asAdministrator(ctx context.Context, statements []string, t tenant
 		return fmt.Errorf("seed: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	for _, setting := range []string{"synchronous_commit = off", "session_replication_role = replica", "timezone = 'UTC'", "work_mem = '256MB'", "maintenance_work_mem = '512MB'"} {
 		if _, err := conn.Exec(ctx, "set "+setting); err != nil {
 			return fmt.Errorf("seed: %w", err)
 		}
 	}
+
 	for _, sql := range statements {
 		args := []any{t.team}
 		if t.team.IsZero() {
 			args = nil
 		}
+
 		if _, err := conn.Exec(ctx, sql, args...); err != nil {
 			return fmt.Errorf("seed %.80q: %w", sql, err)
 		}
 	}
+
 	return nil
 }
 
@@ -80,5 +87,6 @@ func (b *bed) count(ctx context.Context, t tenant, sql string) (n int64, err err
 		n, err = db.Get[int64](ctx, tx, sql, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n, err
 }

@@ -28,24 +28,29 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	detail := map[string]any{"stays": contendedStays, "seconds": contentionTime.Seconds()}
 	perSecond := map[int]float64{}
 	failed := 0
+
 	for _, clients := range []int{1, 8, manyWriters} {
 		m, err := b.changeStays(ctx, t, stays, clients, time.After(contentionTime))
 		if err != nil {
 			return nil, err
 		}
+
 		perSecond[clients] = m.perSecond
 		failed += m.failed
 		detail[fmt.Sprintf("of%dClients", clients)] = m.detail()
 	}
+
 	metrics := []Metric{
 		atLeast("stay_changes_8_clients_ratio", perSecond[8]/perSecond[1], 1, detail),
 		atLeast("stay_changes_24_clients_ratio", perSecond[manyWriters]/perSecond[1], 1, detail),
 		atMost("stay_changes_failed", float64(failed), 0, detail),
 	}
 	wait, err := b.exclusiveChanges(ctx, t, stays)
+
 	return append(metrics, wait...), err
 }
 
@@ -54,33 +59,41 @@ func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error
 	if t, err = b.keptBooks(ctx); err != nil {
 		return t, nil, err
 	}
+
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
 		return t, nil, err
 	}
 	defer c.close()
+
 	listing, err := b.one(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
 	if err != nil {
 		return t, nil, err
 	}
+
 	for n := range contendedStays {
 		body := fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", %s}`, listing, contendedStay(n, n))
+
 		answer, err := c.send(c.request(http.MethodPost, "/reservations", body), true)
 		if err != nil {
 			return t, nil, err
 		}
+
 		var made struct{ ID id.ID }
 		if err := json.Unmarshal(answer, &made); err != nil {
 			return t, nil, fmt.Errorf("read a reservation: %w", err)
 		}
+
 		stays = append(stays, made.ID)
 	}
+
 	return t, stays, nil
 }
 
 // contendedStay is what changes of the n-th stay: every change moves it to the other of two months, and what it costs.
 func contendedStay(n, change int) string {
 	checkIn := time.Date(2025, time.Month(3+change%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)
+
 	return fmt.Sprintf(`"checkIn": %q, "checkOut": %q, "lines": [{"type": "rent", "amount": %d}, {"type": "cleaningFee", "amount": 5000}]`,
 		checkIn.Format(time.DateOnly), checkIn.AddDate(0, 0, 3).Format(time.DateOnly), 10_000+change)
 }
@@ -91,6 +104,7 @@ func (b *bed) one(ctx context.Context, t tenant, sql string) (v id.ID, err error
 		v, err = db.Get[id.ID](ctx, tx, sql, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return v, err
 }
 
@@ -108,6 +122,7 @@ func (m changed) detail() map[string]any {
 	if m.failure != "" {
 		d["failure"] = m.failure
 	}
+
 	return d
 }
 
@@ -117,27 +132,36 @@ func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers 
 	if err != nil {
 		return m, err
 	}
+
 	before, err := b.deadlocks(ctx)
 	if err != nil {
 		return m, err
 	}
+
 	var (
 		over  atomic.Bool
 		mu    sync.Mutex
 		waits []float64
 	)
+
 	go func() { <-end; over.Store(true) }()
+
 	begin := time.Now()
+
 	err = each(writers, func(i int) error {
 		defer clients[i].close()
+
 		for n := 0; !over.Load() && ctx.Err() == nil; n++ {
 			k := (i + n*writers) % len(stays)
 			body := "{" + contendedStay(k, k+1+n/(len(stays)/writers)) + "}"
 			sent := time.Now()
 			_, err := clients[i].send(clients[i].request(http.MethodPut, "/reservations/"+stays[k].String(), body), false)
 			took := float64(time.Since(sent).Nanoseconds()) / 1e6
+
 			mu.Lock()
+
 			waits = append(waits, took)
+
 			if err != nil {
 				m.failed++
 				m.failure = err.Error()
@@ -146,28 +170,34 @@ func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers 
 			}
 			mu.Unlock()
 		}
+
 		return nil
 	})
 	if err != nil {
 		return m, err
 	}
+
 	m.perSecond = float64(m.made) / time.Since(begin).Seconds()
 	m.p99MS, m.worstMS = quantile(waits, 0.99), quantile(waits, 1)
 	after, err := b.deadlocks(ctx)
 	m.deadlocks = after - before
+
 	return m, err
 }
 
 // deadlocks is how many the server has broken so far.
 func (b *bed) deadlocks(ctx context.Context) (n int64, err error) {
 	time.Sleep(1100 * time.Millisecond) // a session reports what it counted at most once a second
+
 	err = b.bare.QueryRow(ctx, `select deadlocks from pg_stat_database where datname = current_database()`).Scan(&n)
+
 	return n, err
 }
 
 // exclusiveChanges makes changes that touch the journals of many while writers take all connections.
 func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]Metric, error) {
 	found := map[string]id.ID{}
+
 	for name, sql := range map[string]string{
 		"fee":     `select id from fee where team_id = @team and name = 'Management'`,
 		"mapping": `select id from reservation_line_mapping where team_id = @team and line_type = 'rent' limit 1`,
@@ -181,10 +211,12 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 			return nil, fmt.Errorf("find a %s: %w", name, err)
 		}
 	}
+
 	account := func(turn int) id.ID {
 		if turn%2 == 0 {
 			return found["other"]
 		}
+
 		return found["rent"]
 	}
 	changes := []struct {
@@ -200,25 +232,33 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 			return fmt.Sprintf(`{"softClosedAt": "2023-01-%02d", "reason": "Measured"}`, 1+turn)
 		}},
 	}
+
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
+
 	over := make(chan time.Time)
+
 	type outcome struct {
 		m   changed
 		err error
 	}
+
 	writing := make(chan outcome, 1)
+
 	go func() {
 		m, err := b.changeStays(ctx, t, stays, manyWriters, over)
 		writing <- outcome{m, err}
 	}()
+
 	time.Sleep(2500 * time.Millisecond) // the writers are at it
+
 	waits := map[string][]float64{}
 	failures := map[string]string{}
 	worst, failed := 0.0, 0
+
 	for turn := range exclusiveTurns {
 		for _, change := range changes {
 			sent := time.Now()
@@ -226,18 +266,23 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 			took := time.Since(sent).Seconds()
 			waits[change.name] = append(waits[change.name], took)
 			worst = max(worst, took)
+
 			if err != nil {
 				failed++
 				failures[change.name] = err.Error()
 			}
 		}
 	}
+
 	close(over)
+
 	w := <-writing
 	if err := errors.Join(w.err, ctx.Err()); err != nil {
 		return nil, err
 	}
+
 	detail := map[string]any{"writers": manyWriters, "seconds": waits, "whatWritersDid": w.m.detail(), "failures": failures}
+
 	return []Metric{
 		atMost("exclusive_change_wait_s", worst, 5, detail),
 		atMost("exclusive_changes_failed", float64(failed), 0, detail),

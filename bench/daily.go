@@ -33,19 +33,24 @@ var dailyClients = []int{1, 8}
 func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+
 	d := dailyBed{bed: b}
+
 	var err error
 	if d.teams, d.landlords, err = b.fillDaily(ctx, b.dailyRows); err != nil {
 		return nil, err
 	}
+
 	if d.counted, err = b.countedService(ctx); err != nil {
 		return nil, err
 	}
 	defer d.counted.close()
+
 	if err := d.serveBare(ctx); err != nil {
 		return nil, err
 	}
 	defer d.pool.Close()
+
 	all := slices.Concat(d.reads(ctx), d.writes(ctx))
 	for _, part := range []struct {
 		name    string
@@ -60,6 +65,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	} {
 		all = append(all, d.part(part.name, func() ([]Metric, error) { return part.measure(ctx) })...)
 	}
+
 	return all, ctx.Err()
 }
 
@@ -69,11 +75,13 @@ func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric 
 	if !d.wanted(name) {
 		return nil
 	}
+
 	metrics, err := measure()
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "bench: daily: %s: %v\n", name, err)
 		metrics = append(metrics, atMost("daily_"+name+"_failed", 1, 0, map[string]any{"error": err.Error()}))
 	}
+
 	return metrics
 }
 
@@ -100,51 +108,66 @@ func (d *dailyBed) serveBare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
+
 	config.MaxConns = connections
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+
 	config.ConnConfig.RuntimeParams["session_replication_role"] = "replica"
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
+
 	if _, err := d.pool.Exec(ctx, bareSums); err != nil {
 		return fmt.Errorf("bare tables: %w", err)
 	}
+
 	mux := http.NewServeMux()
+
 	for size := range d.teams {
 		k, err := d.openDesk(ctx, size)
 		if err != nil {
 			return err
 		}
+
 		d.desks = append(d.desks, k)
 		d.serveWrites(mux, k)
+
 		for _, n := range nouns() {
 			d.serveNoun(mux, size, &n)
 		}
 	}
+
 	d.bare, err = d.listen(ctx, mux)
+
 	return err
 }
 
 // serveNoun answers with the page of a noun and with single ones.
 func (d *dailyBed) serveNoun(mux *http.ServeMux, size int, n *noun) {
 	type page struct{ Data any }
+
 	team, path := n.team(&d.teams[size]).team, fmt.Sprintf("GET /%d/%s", size, n.name)
 	first := strings.Replace(n.sql, "$lines", "null::jsonb", 1) + " where t.team_id = $1 " + n.first + " limit 50"
+
 	mux.HandleFunc(path, d.bareAnswer(func(r *http.Request) (any, error) {
 		rows, err := n.read(r.Context(), d.pool, first, team)
 		return page{rows}, err
 	}))
+
 	single := strings.Replace(n.sql, "$lines", n.lines, 1) + " where t.team_id = $1"
 	if n.of == noID {
 		mux.HandleFunc(path+"/{id}", d.bareAnswer(func(r *http.Request) (any, error) { return n.read(r.Context(), d.pool, single, team) }))
 		return
 	}
+
 	single += " and t.id = $2"
+
 	mux.HandleFunc(path+"/{id}", d.bareAnswer(func(r *http.Request) (any, error) {
 		one, err := id.Parse(r.PathValue("id"))
 		if err != nil {
 			return nil, err
 		}
+
 		return n.read(r.Context(), d.pool, single, team, one)
 	}))
 }
@@ -163,27 +186,34 @@ func (d *dailyBed) pageOf(n *noun) *dailyRead {
 		r.teams = append(r.teams, n.team(&d.teams[size]))
 		r.ours, r.bare = append(r.ours, []string{n.page}), append(r.bare, []string{fmt.Sprintf("/%d/%s", size, n.name)})
 	}
+
 	return r
 }
 
 func (d *dailyBed) oneOf(ctx context.Context, n *noun) (*dailyRead, error) {
 	r := &dailyRead{name: n.name + "_one"}
+
 	for size := range d.teams {
 		t := &d.teams[size]
 		r.teams = append(r.teams, n.team(t))
+
 		ids, err := d.idsOf(ctx, n, t)
 		if err != nil {
 			return nil, err
 		}
+
 		var ours, bare []string
 		for _, v := range ids {
 			ours, bare = append(ours, n.one+v), append(bare, fmt.Sprintf("/%d/%s/%s", size, n.name, v))
 		}
+
 		if n.of == noID {
 			ours, bare = []string{n.one}, []string{fmt.Sprintf("/%d/%s/any", size, n.name)}
 		}
+
 		r.ours, r.bare = append(r.ours, ours), append(r.bare, bare)
 	}
+
 	return r, nil
 }
 
@@ -192,17 +222,22 @@ func (d *dailyBed) idsOf(ctx context.Context, n *noun, t *dailyTeams) ([]string,
 	if n.of == noID {
 		return nil, nil
 	}
+
 	nth := n.nth
 	if nth == "" {
 		nth = "i::bigint * $rows / $all"
 	}
+
 	nth = strings.NewReplacer("$rows", strconv.Itoa(t.rows), "$all", strconv.Itoa(sampledIDs)).Replace(nth)
+
 	var ids []string
+
 	err := d.pool.QueryRow(ctx, fmt.Sprintf("select array_agg(%s::text order by md5(i::text)) from generate_series(0, %d) i", n.of.of(nth), sampledIDs-1),
 		n.team(t).team).Scan(&ids)
 	if err != nil {
 		return nil, fmt.Errorf("ids of %s: %w", n.name, err)
 	}
+
 	return ids, nil
 }
 
@@ -215,10 +250,12 @@ func (d *dailyBed) reads(ctx context.Context) (all []Metric) {
 			if err != nil {
 				return nil, err
 			}
+
 			return d.compareReads(ctx, r)
 		})
 		all = slices.Concat(all, page, one)
 	}
+
 	return all
 }
 
@@ -228,49 +265,61 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 	get := func(paths []string) request {
 		return func(c *client, _, n int) []byte { return c.request(http.MethodGet, paths[n%len(paths)], "") }
 	}
+
 	sides := make([]*compared, len(r.teams))
 	for size := range sides {
 		if err := d.sameIDs(ctx, r, size); err != nil {
 			return nil, err
 		}
+
 		sides[size] = &compared{rows: d.teams[size].rows, team: r.teams[size], ours: get(r.ours[size]), bare: get(r.bare[size])}
 	}
+
 	metrics, err := d.compare(ctx, r.name, sides)
 	if err != nil {
 		return nil, err
 	}
+
 	few, many := sides[0], sides[len(sides)-1]
 	if len(sides) > 1 {
 		growth := make([]float64, min(len(few.alone), len(many.alone)))
 		for i := range growth {
 			growth[i] = few.alone[i] / many.alone[i]
 		}
+
 		metrics = append(metrics, atMost("daily_"+r.name+"_growth", median(growth), 1.5, map[string]any{"rounds": growth, "few": few.rows, "many": many.rows}))
 	}
+
 	costs, err := d.costs(ctx, r.name, many)
+
 	return append(metrics, costs...), err
 }
 
 // sameIDs makes sure that both servers tell of the same rows: a base that reads others would say nothing.
 func (d *dailyBed) sameIDs(ctx context.Context, r *dailyRead, size int) error {
 	var found [2][]id.ID
+
 	for i, side := range []struct{ address, path string }{{d.ours, r.ours[size][0]}, {d.bare, r.bare[size][0]}} {
 		c, err := dial(ctx, side.address, r.teams[size].secret)
 		if err != nil {
 			return err
 		}
 		defer c.close()
+
 		answer, err := c.send(c.request(http.MethodGet, side.path, ""), true)
 		if err != nil {
 			return err
 		}
+
 		if found[i], err = idsIn(answer); err != nil {
 			return fmt.Errorf("%s: %w", side.path, err)
 		}
 	}
+
 	if len(found[0]) == 0 || !slices.Equal(found[0], found[1]) {
 		return fmt.Errorf("of %d rows the servers tell of %d and %d, or of different ones: %s, %s", d.teams[size].rows, len(found[0]), len(found[1]), r.ours[size][0], r.bare[size][0])
 	}
+
 	return nil
 }
 
@@ -288,11 +337,14 @@ func idsIn(answer []byte) (ids []id.ID, err error) {
 			return nil, err
 		}
 	}
+
 	if page.Data == nil {
 		page.Data = []identified{page.identified}
 	}
+
 	for _, one := range page.Data {
 		ids = append(ids, one.ID)
 	}
+
 	return ids, nil
 }

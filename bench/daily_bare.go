@@ -83,15 +83,19 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 			if err := json.NewDecoder(r.Body).Decode(&w); err != nil {
 				return nil, err
 			}
+
 			of := id.New(d.db.Now())
+
 			if text := r.PathValue("id"); text != "" {
 				var err error
 				if of, err = id.Parse(text); err != nil {
 					return nil, err
 				}
 			}
+
 			batch := &pgx.Batch{}
 			write(&w, of, batch)
+
 			return identified{of}, d.pool.SendBatch(r.Context(), batch).Close() // the statements of a batch are one transaction
 		}))
 	}
@@ -124,6 +128,7 @@ func (k *desk) placeOf(listing id.ID) place {
 			return p
 		}
 	}
+
 	return place{}
 }
 
@@ -131,12 +136,14 @@ func (k *desk) placeOf(listing id.ID) place {
 func (k *desk) postingOfStay(d *dailyBed, w *written, of id.ID, in place) []any {
 	now := d.db.Now()
 	head := []any{k.team.team, of, w.CheckIn, now, k.team.user, id.New(now), in.ListingID, in.PeriodID, of, nil}
+
 	return append(head, columnsOf(k.stayEntries, of, now)...)
 }
 
 func (k *desk) postingOfExpense(d *dailyBed, w *written, of id.ID) []any {
 	now, in := d.db.Now(), k.placeOf(w.Lines[0].ListingID)
 	head := []any{k.team.team, of, w.Date, now, k.team.user, id.New(now), in.ListingID, in.PeriodID, nil, of}
+
 	return append(head, columnsOf(k.expenseEntries, of, now)...)
 }
 
@@ -145,11 +152,13 @@ func columnsOf(entries []posted, of id.ID, now time.Time) []any {
 	n := len(entries)
 	ids, codes, refs, accounts, cents := make([]id.ID, n), make([]string, n), make([]string, n), make([]id.ID, n), make([]int64, n)
 	parties, fees, triggers, descriptions := make([]*string, n), make([]*id.ID, n), make([]string, n), make([]string, n)
+
 	for i := range entries {
 		e := &entries[i]
 		ids[i], codes[i], refs[i], accounts[i], cents[i] = id.New(now), strings.Replace(e.Code, "$", of.String(), 1), e.Ref, e.AccountID, e.CentTotal
 		parties[i], fees[i], triggers[i], descriptions[i] = e.Party, e.FeeID, e.Trigger, e.Description
 	}
+
 	return []any{ids, codes, refs, accounts, cents, parties, fees, triggers, descriptions}
 }
 
@@ -158,6 +167,7 @@ func stayLines(d *dailyBed, w *written) []any {
 	for i, l := range w.Lines {
 		ids[i], amounts[i], types[i] = id.New(d.db.Now()), l.Amount, l.Type
 	}
+
 	return []any{ids, amounts, types}
 }
 
@@ -166,5 +176,6 @@ func expenseLines(d *dailyBed, w *written) []any {
 	for i, l := range w.Lines {
 		ids[i], amounts[i], accounts[i] = id.New(d.db.Now()), l.Amount, l.AccountID
 	}
+
 	return []any{ids, amounts, accounts}
 }

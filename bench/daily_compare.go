@@ -42,11 +42,13 @@ func (l *load) run(ctx context.Context, length time.Duration) (out done, err err
 		mu       sync.Mutex
 		answered int
 	)
+
 	begin := time.Now()
 	_ = each(len(l.clients), func(k int) error {
 		for time.Since(begin) < length && ctx.Err() == nil {
 			_, err := l.clients[k].send(l.request(l.clients[k], k, l.sent[k]), false)
 			l.sent[k]++
+
 			mu.Lock()
 			if err == nil {
 				answered++
@@ -55,9 +57,11 @@ func (l *load) run(ctx context.Context, length time.Duration) (out done, err err
 			}
 			mu.Unlock()
 		}
+
 		return nil
 	})
 	out.perSecond = float64(answered) / time.Since(begin).Seconds()
+
 	return out, ctx.Err()
 }
 
@@ -81,14 +85,17 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 				return nil, err
 			}
 			defer p.ours.close()
+
 			if p.bare, err = newLoad(ctx, clients, d.bare, s.team.secret, s.bare); err != nil {
 				return nil, err
 			}
 			defer p.bare.close()
+
 			if err := p.warm(ctx); err != nil {
 				return nil, err
 			}
 		}
+
 		for range dailyRounds {
 			for i := range pairs {
 				if err := pairs[i].round(ctx); err != nil {
@@ -96,14 +103,17 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 				}
 			}
 		}
+
 		for i, s := range sizes {
 			p := &pairs[i]
 			if p.failed > 0 {
 				return metrics, fmt.Errorf("%d requests failed of %d clients on %d rows: %s", p.failed, clients, s.rows, p.failure)
 			}
+
 			if clients == 1 {
 				s.alone = p.rates[0]
 			}
+
 			if len(p.ratios) > 0 {
 				metrics = append(metrics, atLeast(fmt.Sprintf("daily_%s_%d_%d_ratio", name, s.rows, clients), median(p.ratios), 0.35, map[string]any{
 					"servicePerSecond": median(p.rates[0]), "barePerSecond": median(p.rates[1]), "rounds": p.ratios, "rows": s.rows, "clients": clients,
@@ -111,6 +121,7 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 			}
 		}
 	}
+
 	return metrics, nil
 }
 
@@ -127,16 +138,21 @@ type pair struct {
 // warm prepares statements and fills caches. Of a request that takes long there are fewer rounds, and none of many clients when it takes very long.
 func (p *pair) warm(ctx context.Context) error {
 	alone := load{p.ours.clients[:1], p.ours.request, p.ours.sent}
+
 	var took time.Duration
+
 	for range 2 { // the first plans and reads from the disk
 		begin := time.Now()
+
 		if m, err := alone.run(ctx, time.Nanosecond); err != nil {
 			return err
 		} else if m.failed > 0 {
 			return errors.New(m.failure)
 		}
+
 		took = time.Since(begin)
 	}
+
 	switch {
 	case took > verySlow && len(p.ours.clients) > 1:
 		return nil
@@ -144,12 +160,14 @@ func (p *pair) warm(ctx context.Context) error {
 		p.rounds = 1
 		return nil
 	}
+
 	p.rounds = dailyRounds
 	for _, l := range []*load{p.ours, p.bare} {
 		if _, err := l.run(ctx, dailyTurn/2); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -157,19 +175,24 @@ func (p *pair) round(ctx context.Context) error {
 	if p.rounds == 0 {
 		return nil
 	}
+
 	p.rounds--
 	for i, l := range []*load{p.ours, p.bare} {
 		m, err := l.run(ctx, dailyTurn)
 		if err != nil {
 			return err
 		}
+
 		if m.failed > 0 {
 			p.failed, p.failure = p.failed+m.failed, m.failure
 		}
+
 		p.rates[i] = append(p.rates[i], m.perSecond)
 	}
+
 	last := len(p.rates[0]) - 1
 	p.ratios = append(p.ratios, p.rates[0][last]/p.rates[1][last])
+
 	return nil
 }
 
@@ -179,10 +202,12 @@ func (d *dailyBed) costs(ctx context.Context, name string, c *compared) ([]Metri
 	if err != nil {
 		return nil, err
 	}
+
 	detail := map[string]any{"rows": c.rows}
 	if spent != nil {
 		detail["database"] = spent
 	}
+
 	return []Metric{
 		figure("daily_"+name+"_statements", float64(s.statements), detail), figure("daily_"+name+"_round_trips", float64(s.roundTrips), detail),
 	}, nil

@@ -29,10 +29,12 @@ const (
 // crowds lets many clients write on one listing, and as many on a listing each.
 func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 	k := d.desks[len(d.desks)-1]
+
 	stays, expenses, err := d.crowded(ctx, k)
 	if err != nil {
 		return nil, err
 	}
+
 	post := func(path string, of func(listing id.ID, n int) written) func(one bool) request {
 		return func(one bool) request {
 			return func(c *client, client, n int) []byte {
@@ -40,6 +42,7 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 			}
 		}
 	}
+
 	put := func(path string, ids map[bool][][]id.ID, of func(listing id.ID, n int) written) func(one bool) request {
 		return func(one bool) request {
 			return func(c *client, client, n int) []byte {
@@ -61,9 +64,11 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", w.name, err)
 			}
+
 			metrics = append(metrics, m...)
 		}
 	}
+
 	return metrics, nil
 }
 
@@ -72,6 +77,7 @@ func (k *desk) on(one bool, client int) id.ID {
 	if one {
 		client = 0
 	}
+
 	return k.listings[client].ListingID
 }
 
@@ -82,16 +88,20 @@ func (d *dailyBed) crowded(ctx context.Context, k *desk) (stays, expenses map[bo
 		return nil, nil, err
 	}
 	defer c.close()
+
 	stays, expenses = map[bool][][]id.ID{}, map[bool][][]id.ID{}
+
 	for _, one := range []bool{true, false} {
 		for client := range mostWriters {
 			own, spent, err := k.fill(c, k.on(one, client), ownRows)
 			if err != nil {
 				return nil, nil, err
 			}
+
 			stays[one], expenses[one] = append(stays[one], own), append(expenses[one], spent)
 		}
 	}
+
 	return stays, expenses, nil
 }
 
@@ -101,6 +111,7 @@ func (d *dailyBed) crowd(ctx context.Context, k *desk, name string, clients int,
 	if err != nil {
 		return nil, err
 	}
+
 	var (
 		rates, ratios []float64
 		apart         []float64
@@ -114,25 +125,31 @@ func (d *dailyBed) crowd(ctx context.Context, k *desk, name string, clients int,
 		}
 		defer loads[i].close()
 	}
+
 	for range crowdRounds {
 		var round [2]float64
+
 		for i, l := range loads {
 			m, err := l.run(ctx, crowdTurn)
 			if err != nil {
 				return nil, err
 			}
+
 			round[i] = m.perSecond
 			if m.failed > 0 {
 				failed, failure = failed+m.failed, m.failure
 			}
 		}
+
 		rates, apart, ratios = append(rates, round[0]), append(apart, round[1]), append(ratios, round[0]/round[1])
 	}
+
 	after, err := d.deadlocks(ctx)
 	detail := map[string]any{
 		"rounds": ratios, "onOnePerSecond": median(rates), "apartPerSecond": median(apart), "clients": clients, "rows": k.rows, "failure": failure, "failed": failed,
 		"deadlocks": after - before,
 	}
+
 	return []Metric{
 		atLeast(fmt.Sprintf("daily_%s_%d_on_one_listing_ratio", name, clients), median(ratios), 0.8, detail),
 		atMost(fmt.Sprintf("daily_%s_%d_on_one_listing_failed", name, clients), float64(failed)+float64(after-before), 0, detail),
@@ -145,44 +162,56 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	listings, err := d.pool.Query(ctx, `select id from listing where team_id = $1 order by id`, t.team)
 	if err != nil {
 		return nil, fmt.Errorf("find listings: %w", err)
 	}
+
 	ids, err := pgx.CollectRows(listings, pgx.RowTo[id.ID])
 	if err != nil {
 		return nil, fmt.Errorf("find listings: %w", err)
 	}
+
 	k := d.desks[0]
 	took := time.Duration(0)
+
 	for range batches {
 		items := make([]written, batchStays)
 		for n := range items {
 			items[n] = k.stay(n, true)
 			items[n].ListingID = ids[n%len(ids)]
 		}
+
 		text, err := json.Marshal(map[string]any{"data": items})
 		if err != nil {
 			return nil, err
 		}
+
 		c, err := dial(ctx, d.ours, t.secret)
 		if err != nil {
 			return nil, err
 		}
 		defer c.close()
+
 		begin := time.Now()
+
 		if _, err := c.send(c.request(http.MethodPost, "/reservations/batch", string(text)), false); err != nil {
 			return nil, fmt.Errorf("a batch: %w", err)
 		}
+
 		took += time.Since(begin)
 	}
+
 	rows, copying, err := d.copyTables(ctx, t, "reservation", "reservation_line", "ledger_entry", "audit_event", "audit_reference")
 	if err != nil {
 		return nil, err
 	}
+
 	if rows["reservation"] != batches*batchStays {
 		return nil, fmt.Errorf("%d reservations of batches", rows["reservation"])
 	}
+
 	return []Metric{atLeast("daily_reservation_batch_ratio", copying.Seconds()/took.Seconds(), 0.5, map[string]any{
 		"reservations": batches * batchStays, "perSecond": batches * batchStays / took.Seconds(), "copiedPerSecond": batches * batchStays / copying.Seconds(), "rows": rows,
 	})}, nil
@@ -195,13 +224,16 @@ func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (
 		return nil, 0, fmt.Errorf("copy: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	rows = map[string]int64{}
+
 	for _, table := range tables {
 		file, err := os.Create(filepath.Join(d.folder, table)) //nolint:gosec // The folder is the bed's.
 		if err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
 		defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+
 		if _, err := conn.PgConn().CopyTo(ctx, file, fmt.Sprintf(`copy (select * from %s where team_id = '%s') to stdout (format binary)`, table, t.team)); err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
@@ -209,17 +241,22 @@ func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (
 		if _, err := conn.Exec(ctx, strings.ReplaceAll("create table bench_copy_$ (like $ including all)", "$", table)); err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
+
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
+
 		begin := time.Now()
 		tag, err := conn.PgConn().CopyFrom(ctx, file, `copy bench_copy_`+table+` from stdin (format binary)`)
 		took += time.Since(begin)
+
 		if err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
+
 		rows[table] = tag.RowsAffected()
 	}
+
 	return rows, took, nil
 }
 
@@ -232,6 +269,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 		}
 	}
 	single := map[string][]string{}
+
 	for _, n := range nouns() {
 		if r, err := d.oneOf(ctx, &n); err != nil {
 			return nil, err
@@ -239,10 +277,12 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 			single[n.name] = r.ours[size]
 		}
 	}
+
 	posts := map[string]request{}
 	for _, w := range dailyWrites() {
 		posts[w.name] = w.request(k, atService)
 	}
+
 	for _, p := range []struct {
 		name    string
 		team    tenant
@@ -271,21 +311,27 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 				return nil, err
 			}
 			defer l.close()
+
 			begin := time.Now()
+
 			if _, err := (&load{l.clients[:1], l.request, l.sent}).run(ctx, time.Nanosecond); err != nil {
 				return nil, err
 			}
+
 			if clients > 1 && time.Since(begin) > verySlow {
 				continue
 			}
+
 			m, err := l.run(ctx, 2*dailyTurn)
 			if err != nil {
 				return nil, err
 			}
+
 			metrics = append(metrics, figure(fmt.Sprintf("daily_absolute_%s_%d_per_second", p.name, clients), m.perSecond, map[string]any{
 				"rows": k.rows, "clients": clients, "failed": m.failed, "failure": m.failure,
 			}))
 		}
 	}
+
 	return metrics, nil
 }

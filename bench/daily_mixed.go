@@ -34,10 +34,12 @@ func (m *mixedLoad) at(client, n int) (kind string, r request) {
 // mixed has clients read and write side by side at a steady rate, and looks at how long readers wait at worst and at the memory of the process.
 func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	k := d.desks[len(d.desks)-1]
+
 	m, writes, err := d.mixOf(ctx, k)
 	if err != nil {
 		return nil, err
 	}
+
 	l, err := newLoad(ctx, mixedClients, d.ours, k.team.secret, func(c *client, client, n int) []byte {
 		_, r := m.at(client, n)
 		return r(c, client, n)
@@ -46,22 +48,28 @@ func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 		return nil, err
 	}
 	defer l.close()
+
 	peak, err := l.run(ctx, min(d.mixedFor, 20*time.Second))
 	if err != nil {
 		return nil, err
 	}
+
 	waits, memory, failed := d.steady(ctx, l, m, peak.perSecond*mixedShare)
 	worst, kinds := 0.0, map[string]any{}
+
 	for kind, ms := range waits {
 		p50, p99 := median(ms), quantile(ms, 0.99)
+
 		kinds[kind] = map[string]any{"p50Ms": p50, "p99Ms": p99, "sent": len(ms)}
 		if !writes[kind] {
 			worst = max(worst, p99/p50)
 		}
 	}
+
 	detail := map[string]any{
 		"rows": k.rows, "peakPerSecond": peak.perSecond, "seconds": d.mixedFor.Seconds(), "kinds": kinds, "memoryMiB": memory, "failed": failed.failed, "failure": failed.failure,
 	}
+
 	return []Metric{
 		atMost("daily_mixed_worst_p99_to_p50", worst, 5, detail), atMost("daily_mixed_growth_mib", memory[len(memory)-1]-memory[0], 32, detail),
 		atMost("daily_mixed_failed", float64(peak.failed+failed.failed), 0, detail),
@@ -79,28 +87,35 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 		"transactions_page": get("/transactions?limit=50"), "reservations_page": get("/reservations?limit=50"), "journals_page": get("/general-ledger/journals?limit=50"),
 		"journal_entries_page": get("/reports/journal-entries?limit=50"), "account_summary": get("/accounts/" + k.bank.String() + "/summary"),
 	}}
+
 	for _, n := range nouns() {
 		if n.name != "transactions" && n.name != "reservations" {
 			continue
 		}
+
 		r, err := d.oneOf(ctx, &n)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		m.requests[n.name+"_one"] = get(r.ours[k.size]...)
 	}
+
 	times := map[string]int{"transactions_page": 3, "reservations_page": 3, "transactions_one": 3, "reservations_one": 3, "journals_page": 2}
 	writes := map[string]bool{}
+
 	for _, w := range dailyWrites() {
 		if w.team(k) == k.team {
 			m.requests[w.name], writes[w.name] = w.request(k, atService), true
 		}
 	}
+
 	for _, kind := range slices.Sorted(maps.Keys(m.requests)) {
 		for range max(times[kind], 1) {
 			m.kinds = append(m.kinds, kind)
 		}
 	}
+
 	return m, writes, nil
 }
 
@@ -111,34 +126,44 @@ func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond 
 		mu  sync.Mutex
 		due atomic.Int64
 	)
+
 	waits = map[string][]float64{}
 	interval := time.Duration(float64(time.Second) / perSecond)
 	begin := time.Now()
+
 	sampled := make(chan struct{})
 	go func() {
 		defer close(sampled)
+
 		for range mixedParts {
 			peak := watchMemory()
+
 			select {
 			case <-time.After(d.mixedFor / mixedParts):
 			case <-ctx.Done():
 			}
+
 			memory = append(memory, peak())
 		}
 	}()
+
 	_ = each(len(l.clients), func(k int) error {
 		for ctx.Err() == nil {
 			at := time.Duration(due.Add(1)-1) * interval
 			if at >= d.mixedFor {
 				return nil
 			}
+
 			time.Sleep(time.Until(begin.Add(at)))
 			kind, r := m.at(k, l.sent[k])
 			_, err := l.clients[k].send(r(l.clients[k], k, l.sent[k]), false)
 			wait := float64((time.Since(begin) - at).Nanoseconds()) / 1e6
 			l.sent[k]++
+
 			mu.Lock()
+
 			waits[kind] = append(waits[kind], wait)
+
 			if err != nil {
 				if failed.failed++; failed.failed == 1 {
 					failed.failure = fmt.Sprintf("%s: %v", kind, err)
@@ -146,8 +171,11 @@ func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond 
 			}
 			mu.Unlock()
 		}
+
 		return nil
 	})
+
 	<-sampled
+
 	return waits, memory, failed
 }

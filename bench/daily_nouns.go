@@ -204,6 +204,7 @@ func rowsOf[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...
 	if err != nil {
 		return nil, err
 	}
+
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 }
 
@@ -213,7 +214,9 @@ func rowsOf[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...
 func nouns() []noun {
 	books := func(t *dailyTeams) tenant { return t.books }
 	directory := func(t *dailyTeams) tenant { return t.directory }
+
 	const created = "t.created_at, t.updated_at"
+
 	return []noun{
 		{
 			name: "team", team: books, page: "/teams?limit=50", one: "/team", first: "order by t.name", read: rowsOf[bareTeam],

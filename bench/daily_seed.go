@@ -85,21 +85,26 @@ func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, l
 	if err := b.asAdministrator(ctx, []string{createIDs}, tenant{}); err != nil {
 		return nil, landlords, err
 	}
+
 	f := filler{bed: b, columns: map[string][]string{}}
+
 	teams = make([]dailyTeams, len(sizes))
 	for i, n := range slices.Backward(sizes) { // the largest is filled first
 		if err := f.measured(ctx, &teams[i], n); err != nil {
 			return nil, landlords, err
 		}
 	}
+
 	if landlords, err = f.landlords(ctx); err != nil {
 		return nil, landlords, err
 	}
+
 	for i := range neighbors {
 		if err := f.neighbor(ctx, max(slices.Max(sizes)/10>>i, 100)); err != nil {
 			return nil, landlords, err
 		}
 	}
+
 	return teams, landlords, f.fill(ctx)
 }
 
@@ -122,28 +127,36 @@ func (f *filler) measured(ctx context.Context, t *dailyTeams, rows int) (err err
 	if t.directory, err = newTenant(ctx, f.db, rows); err != nil {
 		return err
 	}
+
 	f.work = append(f.work, filling{t.directory, directoryOf(rows)})
 	if t.books, err = f.managing(ctx, dailyListings); err != nil {
 		return err
 	}
+
 	bookings, err := f.bookings(ctx, t.books, rows, dailyListings)
 	f.work = append(f.work, filling{t.books, bookings})
+
 	if err != nil {
 		return err
 	}
+
 	t.portfolio, err = f.managing(ctx, max(rows/dailyMonths, 50))
 	f.work = append(f.work, filling{t.portfolio, []string{insertStatements}})
+
 	return err
 }
 
 func (f *filler) neighbor(ctx context.Context, rows int) error {
 	listings := max(rows/100, 10)
+
 	t, err := f.managing(ctx, listings)
 	if err != nil {
 		return err
 	}
+
 	bookings, err := f.bookings(ctx, t, rows, listings)
 	f.work = append(f.work, filling{t, slices.Concat(bookings, directoryOf(rows), []string{insertStatements})})
+
 	return err
 }
 
@@ -153,29 +166,37 @@ func (f *filler) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	var first, build []string
+
 	for _, table := range copied { // no index leads to the templates when they are needed
 		columns := "t.*"
 		if table == "ledger_entry" {
 			columns = "t.*, row_number() over (partition by team_id, source_id order by txn_code, ref) as place"
 		}
+
 		first = append(first, fmt.Sprintf(`create table bench_%s as select %s from %s t where t.team_id in (%s)`, table, columns, table, f.teams()))
 	}
+
 	first = append(first, fmt.Sprintf(`create table bench_place as
 		select team_id, row_number() over (partition by team_id order by listing_id) - 1 as n, listing_id, id as period_id
 		from listing_ownership_period where team_id in (%s)`, f.teams()), "analyze")
 	for _, i := range indexes {
 		first, build = append(first, i.drop), append(build, i.create)
 	}
+
 	if err := f.asAdministrator(ctx, first, tenant{}); err != nil {
 		return err
 	}
+
 	if err := inPairs(f.work, func(w filling) error { return f.asAdministrator(ctx, w.statements, w.team) }); err != nil {
 		return err
 	}
+
 	if err := inPairs(build, func(sql string) error { return f.asAdministrator(ctx, []string{sql}, tenant{}) }); err != nil {
 		return err
 	}
+
 	err = inPairs(f.work, func(w filling) error {
 		statements := append([]string{}, insertSums...)
 		for _, table := range []string{
@@ -184,11 +205,13 @@ func (f *filler) fill(ctx context.Context) error {
 		} {
 			statements = append([]string{"delete from " + table + " where team_id = $1"}, statements...)
 		}
+
 		return f.asAdministrator(ctx, append(statements, insertListed), w.team)
 	})
 	if err != nil {
 		return err
 	}
+
 	return f.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{})
 }
 
@@ -198,6 +221,7 @@ func (f *filler) teams() string {
 	for i := range f.work {
 		ids[i] = "'" + f.work[i].team.team.String() + "'"
 	}
+
 	return strings.Join(ids, ", ")
 }
 
@@ -207,13 +231,16 @@ func inPairs[T any](all []T, do func(T) error) error {
 	for _, one := range all {
 		next <- one
 	}
+
 	close(next)
+
 	return each(2, func(int) error {
 		for one := range next {
 			if err := do(one); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -225,16 +252,19 @@ func (f *filler) copies(ctx context.Context, table, from string, set map[string]
 		if err != nil {
 			return "", fmt.Errorf("read the columns of %s: %w", table, err)
 		}
+
 		if f.columns[table], err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 			return "", fmt.Errorf("read the columns of %s: %w", table, err)
 		}
 	}
+
 	values := make([]string, len(f.columns[table]))
 	for i, column := range f.columns[table] {
 		if values[i] = set[column]; values[i] == "" {
 			values[i] = "t." + column
 		}
 	}
+
 	return fmt.Sprintf("insert into %s (%s) select %s from %s", table, strings.Join(f.columns[table], ", "), strings.Join(values, ", "), from), nil
 }
 
@@ -248,12 +278,15 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 		return w, err
 	}
 	defer c.close()
+
 	post := func(path, body string, args ...any) (made id.ID) {
 		if err == nil {
 			made, err = c.make(path, fmt.Sprintf(body, args...))
 		}
+
 		return made
 	}
+
 	found := map[string]id.ID{}
 	for name, sql := range map[string]string{
 		"listing":  `select id from listing where team_id = @team order by id limit 1`,
@@ -265,8 +298,10 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 			return w, fmt.Errorf("find a %s: %w", name, err)
 		}
 	}
+
 	const stay = `{"listingId": %q, "checkIn": "2025-03-01", "checkOut": "2025-03-04", "bookedAt": "2025-01-01", "guestName": "Guest", "confirmationCode": "HM",
 		"bookingPlatform": "airbnb", "lines": [{"type": "rent", "amount": 98765}%s]}`
+
 	w.shortStay = post("/reservations", stay, found["listing"], "")
 	w.longStay = post("/reservations", stay, found["listing"], `, {"type": "cleaningFee", "amount": 15000}`)
 	w.deposit = post("/transactions", `{"type": "deposit", "date": "2025-02-20", "description": "Payout", "lines": [
@@ -276,6 +311,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 		"lines": [{"accountId": %q, "amount": 25000, "listingId": %q}]}`, found["bank"], found["repairs"], found["listing"])
 	w.journal = post("/general-ledger/journals", `{"date": "2025-02-20", "description": "Correction",
 		"lines": [{"accountId": %q, "centTotal": -1000}, {"accountId": %q, "centTotal": 1000, "listingId": %q}]}`, found["cleaning"], found["repairs"], found["listing"])
+
 	return w, err
 }
 
@@ -285,10 +321,12 @@ func (c *client) make(path, body string) (id.ID, error) {
 	if err != nil {
 		return id.Zero, err
 	}
+
 	var made struct{ ID id.ID }
 	if err := json.Unmarshal(answer, &made); err != nil {
 		return id.Zero, fmt.Errorf("%s: %w", path, err)
 	}
+
 	return made.ID, nil
 }
 
@@ -305,7 +343,9 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 	if err != nil {
 		return nil, err
 	}
+
 	rows += rows % 2
+
 	var (
 		either = func(even, odd id.ID) string {
 			return numbered(rows) + fmt.Sprintf(" join (values (0, '%s'::uuid), (1, '%s'::uuid)) w (half, id) on w.half = s.half", even, odd)
@@ -328,6 +368,7 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 				"ownership_period_id": some("ownership_period_id", "p.period_id"),
 			}
 			maps.Copy(set, more)
+
 			return set
 		}
 	)
@@ -376,8 +417,10 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, sql)
 	}
+
 	return append(out, bankingOf(rows)...), nil
 }
 
@@ -392,7 +435,9 @@ func bankingOf(rows int) []string {
 	source := fmt.Sprintf("generate_series(0, %d) n join account a on a.team_id = $1 and a.code = '1000'", rows-1)
 	day := fmt.Sprintf("current_date - 1095 + (n::bigint * 1095 / %d)::int", rows)
 	reconciled := fmt.Sprintf("n < %d", rows-openRecords)
+
 	const moved = "case n % 2 when 0 then 212530 else -25000 end"
+
 	return []string{
 		`insert into bank_record (team_id, id, account_id, date, amount, made, description, source, created_at, updated_at)
 			select $1, ` + aBankRecord.of("n") + `, a.id, ` + day + `, ` + moved + `, case when ` + reconciled + ` then ` + moved + ` else 0 end, 'Booking ' || n,
@@ -415,6 +460,7 @@ func bankingOf(rows int) []string {
 // directoryOf are the statements that fill the directory of a team.
 func directoryOf(rows int) []string {
 	source := fmt.Sprintf("(select n, lpad(n::text, 7, '0') as number, now() - (%d - n) * interval '1 minute' as made from generate_series(0, %d) n) s", rows, rows-1)
+
 	return []string{
 		`insert into contact (team_id, id, short_ref, type, name, first_name, email, phone, address, created_at, updated_at)
 			select $1, ` + aContact.of("n") + `, 'c' || n, 'owner', 'Owner ' || number, 'Ada', 'owner' || n || '@example.com', '+1 207 555 0143',

@@ -34,6 +34,7 @@ func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
 	if t, err = f.managing(ctx, dailyListings); err != nil {
 		return t, err
 	}
+
 	first := f.monthAgo(statementMonths-1) + "-01"
 	of := func(shift int) string { return aContact.of(fmt.Sprintf("(p.n + %d) %% %d", shift, owners)) }
 	bookings, err := f.bookings(ctx, t, 36*monthlyBookings*dailyListings, dailyListings)
@@ -46,6 +47,7 @@ func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
 		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
 			select $1, p.period_id, 1, ` + of(1) + `, 40000 from bench_place p where p.team_id = $1 and p.n % 4 = 0`,
 	}, bookings...)})
+
 	return t, err
 }
 
@@ -59,24 +61,29 @@ type asked struct {
 func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
 	waits := map[string][]float64{}
 	begin := time.Now()
+
 	for round := range statementRounds + 1 {
 		for _, a := range all {
 			l, err := latencies(ctx, a.client, a.client.request(http.MethodGet, a.path, ""), 1, 0)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", a.path, err)
 			}
+
 			if round > 0 { // the first plans and reads from the disk
 				waits[a.name] = append(waits[a.name], l...)
 			}
 		}
+
 		if round >= 3 && time.Since(begin) > statementTime {
 			break
 		}
 	}
+
 	out := map[string]float64{}
 	for name, ms := range waits {
 		out[name] = median(ms)
 	}
+
 	return out, nil
 }
 
@@ -87,16 +94,21 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 		return nil, err
 	}
 	defer c.close()
+
 	begin := time.Now()
+
 	for n := range savedMonths {
 		if _, err := c.operate("/statements/batch", fmt.Sprintf(`{"month": %q, "status": "published"}`, d.monthAgo(statementMonths-1-n))); err != nil {
 			return nil, fmt.Errorf("save a month: %w", err)
 		}
 	}
+
 	saving := time.Since(begin)
+
 	if err := d.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}); err != nil {
 		return nil, err
 	}
+
 	var (
 		saved, draft         = d.monthAgo(statementMonths - savedMonths), d.monthAgo(savedMonths / 2)
 		savedYear, draftYear = span(d.monthAgo(statementMonths-1), d.monthAgo(savedMonths)), span(d.monthAgo(savedMonths-1), d.monthAgo(0))
@@ -107,24 +119,30 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	if c, err = dial(ctx, d.ours, d.landlords.secret); err != nil { // the server hangs up on those who are silent for long
 		return nil, err
 	}
+
 	defer c.close()
+
 	savedID, err := firstID(c, "/statements?limit=1&month="+saved)
 	if err != nil {
 		return nil, err
 	}
+
 	draftID, err := firstID(c, "/statements?limit=1&month="+draft)
 	if err != nil {
 		return nil, err
 	}
+
 	operations, err := dial(ctx, d.ours, d.large.secret)
 	if err != nil {
 		return nil, err
 	}
 	defer operations.close()
+
 	operationIDs, err := d.someIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	all := []asked{
 		{"operations", "/operations?limit=50", operations},
 		{"operation", "/operations/" + operationIDs[0].String(), operations},
@@ -142,24 +160,30 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 		{"summaries_drafts", summary(draft, draft), c},
 		{"summaries_year", summary(d.monthAgo(savedMonths-1), d.monthAgo(0)), c},
 	}
+
 	ms, err := latenciesOf(ctx, all)
 	if err != nil {
 		return nil, err
 	}
+
 	detail := map[string]any{"ms": ms, "listings": dailyListings, "months": statementMonths, "saved": savedMonths, "savedPerSecond": savedMonths * dailyListings / saving.Seconds()}
 	metrics := statementLimits(ms, detail)
+
 	for _, a := range all {
 		if a.client != c {
 			continue
 		}
+
 		costs, err := d.costs(ctx, "statements_"+a.name, &compared{rows: dailyListings * statementMonths, team: d.landlords, ours: func(c *client, _, _ int) []byte {
 			return c.request(http.MethodGet, a.path, "")
 		}})
 		if err != nil {
 			return nil, err
 		}
+
 		metrics = append(metrics, costs...)
 	}
+
 	return metrics, nil
 }
 
@@ -185,44 +209,55 @@ func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
 	} {
 		metrics = append(metrics, atMost("daily_statements_"+limit.name+"_to_"+limit.base, ms[limit.name]/ms[limit.base], limit.most, detail))
 	}
+
 	return append(metrics, figure("daily_statements_summaries_year_to_operations", ms["summaries_year"]/ms["operations"], detail))
 }
 
 // flatReports compares reports on what guests and trust have, and the page of fees that charge every stay, over the most entries and over the fewest.
 func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error) {
 	few, many := d.teams[0], d.teams[len(d.teams)-1]
+
 	for name, template := range map[string]string{
 		"guest_balances": "/reports/guest-balances?limit=50", "trust_reconciliation": "/reports/trust-reconciliation", "trust_reconciliation_by_listing": "/reports/trust-reconciliation/by-listing?limit=50",
 		"charging_fees": "/recurring-fees?limit=50", "account_summary": "/accounts/{bank}/summary", "open_records": "/bank-records/suggestions?limit=50",
 	} {
 		var all []asked
+
 		path := ""
+
 		for side, t := range map[string]tenant{"few": few.books, "many": many.books} {
 			c, err := dial(ctx, d.ours, t.secret)
 			if err != nil {
 				return nil, err
 			}
 			defer c.close()
+
 			bank, err := firstID(c, "/accounts?limit=1&type=bank&sort=code")
 			if err != nil {
 				return nil, err
 			}
+
 			all = append(all, asked{side, strings.Replace(template, "{bank}", bank.String(), 1), c})
 			if side == "many" {
 				path = all[len(all)-1].path
 			}
 		}
+
 		ms, err := latenciesOf(ctx, all)
 		if err != nil {
 			return nil, err
 		}
+
 		metrics = append(metrics, atMost("daily_"+name+"_growth", ms["many"]/ms["few"], 1.5, map[string]any{"ms": ms, "fewRows": few.rows, "manyRows": many.rows}))
+
 		costs, err := d.costs(ctx, name, &compared{rows: many.rows, team: many.books, ours: func(c *client, _, _ int) []byte { return c.request(http.MethodGet, path, "") }})
 		if err != nil {
 			return nil, err
 		}
+
 		metrics = append(metrics, costs...)
 	}
+
 	return metrics, nil
 }
 
@@ -238,9 +273,11 @@ func firstID(c *client, path string) (id.ID, error) {
 	if err != nil {
 		return id.Zero, err
 	}
+
 	var page struct{ Data []identified }
 	if err := json.Unmarshal(answer, &page); err != nil || len(page.Data) == 0 {
 		return id.Zero, fmt.Errorf("%s: %.100s", path, strings.TrimSpace(string(answer)))
 	}
+
 	return page.Data[0].ID, nil
 }

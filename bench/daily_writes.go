@@ -78,11 +78,13 @@ type posted struct {
 
 func (k *desk) stay(n int, fresh bool) written {
 	checkIn := day.Of(time.Date(2026, time.Month(3+n%2), 1+n/2%24, 0, 0, 0, 0, time.UTC))
+
 	w := written{CheckIn: checkIn, CheckOut: checkIn.AddDays(3), Lines: []writtenLine{{Type: "rent", Amount: int64(100_000 + n)}, {Type: "cleaningFee", Amount: 15_000}}}
 	if fresh {
 		w.BookedAt, w.GuestName, w.BookingPlatform = checkIn.AddDays(-60), "Margaret Ellison", "airbnb"
 		w.ConfirmationCode = fmt.Sprint("HMQ", k.serial.Add(1))
 	}
+
 	return w
 }
 
@@ -94,6 +96,7 @@ func (k *desk) expense(listing id.ID, n int, fresh bool) written {
 	if fresh {
 		w.Type, w.AccountID, w.Description = "expense", k.bank, "Plumber"
 	}
+
 	return w
 }
 
@@ -103,6 +106,7 @@ func body(w written) string {
 	if err != nil {
 		panic(err) // of nothing but texts and numbers
 	}
+
 	return string(text)
 }
 
@@ -117,6 +121,7 @@ func (k *desk) path(side int, path string) string {
 	if side == atBare {
 		return fmt.Sprintf("/%d%s", k.size, path)
 	}
+
 	return path
 }
 
@@ -130,11 +135,13 @@ type dailyWrite struct {
 func dailyWrites() []dailyWrite {
 	books, directory := func(k *desk) tenant { return k.team }, func(k *desk) tenant { return k.directory }
 	own := func(of [][]id.ID, client, n int) string { return of[client][n%ownRows].String() }
+
 	return []dailyWrite{
 		{"reservation_post", books, func(k *desk, side int) request {
 			return func(c *client, client, n int) []byte {
 				w := k.stay(n, true)
 				w.ListingID = k.listings[client].ListingID
+
 				return c.request(http.MethodPost, k.path(side, "/reservations"), body(w))
 			}
 		}},
@@ -156,6 +163,7 @@ func dailyWrites() []dailyWrite {
 		{"contact_post", directory, func(k *desk, side int) request {
 			return func(c *client, _, _ int) []byte {
 				n := k.serial.Add(1)
+
 				return c.request(http.MethodPost, k.path(side, "/contacts"), body(written{
 					Type: "owner", Name: fmt.Sprint("Margaret Ellison ", n), Email: fmt.Sprintf("m%d@example.com", n), Phone: "+1 207 555 0143",
 				}))
@@ -166,6 +174,7 @@ func dailyWrites() []dailyWrite {
 			for i := range contacts {
 				contacts[i] = aContact.numbered(k.directory.team, 100+side*mostWriters+i)
 			}
+
 			return func(c *client, client, _ int) []byte {
 				n := k.serial.Add(1)
 				return c.request(http.MethodPut, k.path(side, "/contacts/"+contacts[client]), body(written{Name: fmt.Sprint("Margaret Ellison ", n), Email: fmt.Sprintf("m%d@example.com", n)}))
@@ -182,14 +191,18 @@ func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 			for size, k := range d.desks {
 				sizes[size] = &compared{rows: k.rows, team: w.team(k), ours: w.request(k, atService), bare: w.request(k, atBare)}
 			}
+
 			metrics, err := d.compare(ctx, w.name, sizes)
 			if err != nil {
 				return nil, err
 			}
+
 			costs, err := d.costs(ctx, w.name, sizes[len(sizes)-1])
+
 			return append(metrics, costs...), err
 		})...)
 	}
+
 	return all
 }
 
@@ -197,36 +210,45 @@ func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 func (d *dailyBed) openDesk(ctx context.Context, size int) (*desk, error) {
 	t := &d.teams[size]
 	k := &desk{size: size, rows: t.rows, team: t.books, directory: t.directory, serial: new(atomic.Int64)}
+
 	rows, err := d.pool.Query(ctx, `select listing_id, id from listing_ownership_period where team_id = $1 order by listing_id limit $2`, k.team.team, mostWriters)
 	if err != nil {
 		return nil, fmt.Errorf("find listings: %w", err)
 	}
+
 	if k.listings, err = pgx.CollectRows(rows, pgx.RowToStructByPos[place]); err != nil {
 		return nil, fmt.Errorf("find listings: %w", err)
 	}
+
 	for code, account := range map[string]*id.ID{"1000": &k.bank, "5200": &k.repairs} {
 		if err := d.pool.QueryRow(ctx, `select id from account where team_id = $1 and code = $2`, k.team.team, code).Scan(account); err != nil {
 			return nil, fmt.Errorf("find account %s: %w", code, err)
 		}
 	}
+
 	c, err := dial(ctx, d.ours, k.team.secret)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
+
 	for side := range k.stays {
 		for client := range slices.Max(dailyClients) {
 			stays, expenses, err := k.fill(c, k.listings[client].ListingID, ownRows)
 			if err != nil {
 				return nil, err
 			}
+
 			k.stays[side], k.expenses[side] = append(k.stays[side], stays), append(k.expenses[side], expenses)
 		}
 	}
+
 	if k.stayEntries, err = d.postedFor(ctx, k, k.stays[atService][0][0]); err != nil {
 		return nil, err
 	}
+
 	k.expenseEntries, err = d.postedFor(ctx, k, k.expenses[atService][0][0])
+
 	return k, err
 }
 
@@ -235,16 +257,20 @@ func (k *desk) fill(c *client, listing id.ID, each int) (stays, expenses []id.ID
 	for n := range each {
 		w := k.stay(n, true)
 		w.ListingID = listing
+
 		stay, err := c.make("/reservations", body(w))
 		if err != nil {
 			return nil, nil, err
 		}
+
 		expense, err := c.make("/transactions", body(k.expense(listing, n, true)))
 		if err != nil {
 			return nil, nil, err
 		}
+
 		stays, expenses = append(stays, stay), append(expenses, expense)
 	}
+
 	return stays, expenses, nil
 }
 
@@ -255,9 +281,11 @@ func (d *dailyBed) postedFor(ctx context.Context, k *desk, source id.ID) ([]post
 	if err != nil {
 		return nil, fmt.Errorf("read what was posted: %w", err)
 	}
+
 	entries, err := pgx.CollectRows(rows, pgx.RowToStructByPos[posted])
 	if err == nil && len(entries) == 0 {
 		err = errors.New("nothing was posted")
 	}
+
 	return entries, err
 }

@@ -30,29 +30,37 @@ const (
 // each document; and looks at a ZIP of thousands of statements.
 func documents(ctx context.Context, b *bed) ([]Metric, error) {
 	doc := onePage()
+
 	var ratios, ours, bases []float64
+
 	for range documentRounds {
 		own, err := drawn(func() error { return document.OwnerStatement(io.Discard, doc) })
 		if err != nil {
 			return nil, err
 		}
+
 		base, err := drawn(func() error { return setPlainly(io.Discard, doc) })
 		if err != nil {
 			return nil, err
 		}
+
 		ours, bases, ratios = append(ours, own), append(bases, base), append(ratios, own/base)
 	}
+
 	few, _, err := b.zip(ctx, fewInZIP)
 	if err != nil {
 		return nil, err
 	}
+
 	many, took, err := b.zip(ctx, manyInZIP)
 	if err != nil {
 		return nil, err
 	}
+
 	memory := map[string]any{
 		"statements": manyInZIP, "peakMiB": many, "few": fewInZIP, "peakMiBOfFew": few, "statementsPerSecond": manyInZIP / took.Seconds(),
 	}
+
 	return []Metric{
 		atLeast("statement_pdf_ratio", median(ratios), 3, map[string]any{"perSecondAndCore": median(ours), "parsingFontsEachTime": median(bases)}),
 		atMost("statement_zip_peak_mib", many, memoryGoal, memory), atMost("statement_zip_peak_growth_mib", many-few, 32, memory),
@@ -62,15 +70,18 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 // drawn is how often a second one core does something.
 func drawn(f func() error) (float64, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+
 	if err := f(); err != nil { // the first fills the caches
 		return 0, err
 	}
+
 	n, begin := 0, time.Now()
 	for ; time.Since(begin) < documentTime; n++ {
 		if err := f(); err != nil {
 			return 0, err
 		}
 	}
+
 	return float64(n) / time.Since(begin).Seconds(), nil
 }
 
@@ -80,13 +91,16 @@ func (b *bed) zip(ctx context.Context, statements int) (peakMiB float64, took ti
 	if err != nil {
 		return 0, 0, err
 	}
+
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer c.close()
+
 	peak := watchMemory()
 	took, err = c.operate("/statements/pdf/batch", `{"month": "`+zipMonth+`"}`)
+
 	return peak(), took, err
 }
 
@@ -109,6 +123,7 @@ func onePage() document.StatementDoc {
 		},
 		Reservations: document.ReservationTable{Columns: []string{"Rent", "Cleaning", "Fees", "Net revenue"}, Subtotal: []money.Cents{1_200_000, 216_000, -240_000, 1_176_000}},
 	}
+
 	for i := range 12 {
 		date := "2026-05-" + strconv.Itoa(110 + i)[1:]
 		doc.Reservations.Rows = append(doc.Reservations.Rows, document.ReservationRow{
@@ -117,6 +132,7 @@ func onePage() document.StatementDoc {
 		})
 		doc.Expenses = append(doc.Expenses, document.StatementLine{Date: date, Description: "Plumber: kitchen tap replaced, visit " + strconv.Itoa(i), Cents: money.Cents(-28_450 - i)})
 	}
+
 	return doc
 }
 
@@ -124,38 +140,50 @@ func onePage() document.StatementDoc {
 func setPlainly(w io.Writer, doc document.StatementDoc) error {
 	pdf := fpdf.New(fpdf.OrientationPortrait, fpdf.UnitPoint, fpdf.PageSizeLetter, "")
 	pdf.SetCreationDate(doc.Created)
+
 	for style, font := range map[string][]byte{"": liberationsansregular.TTF, "B": liberationsansbold.TTF} {
 		pdf.AddUTF8FontFromBytes("body", style, append([]byte(nil), font...)) // the library writes into it
 	}
+
 	pdf.SetAutoPageBreak(false, 0)
 	pdf.AddPage()
+
 	y := 40.0
 	line := func(style string, texts ...string) {
 		pdf.SetFont("body", style, 8.5)
+
 		for i, text := range texts {
 			pdf.Text(50+float64(i)*75, y, text)
 		}
+
 		pdf.Rect(50, y+3, 500, 0.5, "F")
 		y += 14
 	}
 	line("B", doc.Title, doc.Team.Name, doc.Listing.Name, doc.Listing.Address)
 	line("", append(append([]string{doc.Team.Email, doc.Team.Phone, doc.Statement.PeriodStart, doc.Statement.PeriodEnd}, doc.Team.Address...), doc.Owners[0].Address...)...)
+
 	for _, s := range doc.Summary {
 		line("B", s.Label, s.Cents.Format(doc.Currency, doc.Locale))
 	}
+
 	line("B", doc.Reservations.Columns...)
+
 	for _, r := range doc.Reservations.Rows {
 		cells := []string{r.GuestName + " " + r.ConfirmationCode, r.Channel, r.CheckIn, r.CheckOut, strconv.Itoa(r.Nights)}
 		for _, cents := range r.Amounts {
 			cells = append(cells, cents.Format(doc.Currency, doc.Locale))
 		}
+
 		line("", cells...)
 	}
+
 	for _, e := range doc.Expenses {
 		line("", e.Date, e.Description, "", "", e.Cents.Format(doc.Currency, doc.Locale))
 	}
+
 	if err := pdf.Output(w); err != nil {
 		return fmt.Errorf("set a statement: %w", err)
 	}
+
 	return nil
 }

@@ -22,32 +22,41 @@ func exports(ctx context.Context, b *bed) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	few, million, many := teams[0], teams[2], teams[3]
 	rows := b.ledgerSizes()[2]
+
 	var ratios, ours, copies []float64
+
 	for range exportRounds {
 		took, err := b.exportEntries(ctx, million)
 		if err != nil {
 			return nil, err
 		}
+
 		base, err := b.copyOut(ctx, million, rows)
 		if err != nil {
 			return nil, err
 		}
+
 		ours, copies = append(ours, float64(rows)/took.Seconds()), append(copies, float64(rows)/base.Seconds())
 		ratios = append(ratios, base.Seconds()/took.Seconds())
 	}
+
 	small, err := b.exportPeak(ctx, few)
 	if err != nil {
 		return nil, err
 	}
+
 	large, err := b.exportPeak(ctx, many)
 	if err != nil {
 		return nil, err
 	}
+
 	memory := map[string]any{
 		"rows": b.entries, "peakMiB": large.peak, "fewRows": b.ledgerSizes()[0], "peakMiBOfFew": small.peak, "rowsPerSecond": float64(b.entries) / large.took.Seconds(),
 	}
+
 	return []Metric{
 		atLeast("export_csv_ratio", median(ratios), 1, map[string]any{"rows": rows, "rowsPerSecond": median(ours), "copiedPerSecond": median(copies), "ratios": ratios}),
 		atMost("export_csv_peak_mib", large.peak, memoryGoal, memory), atMost("export_csv_peak_growth_mib", large.peak-small.peak, 32, memory),
@@ -61,6 +70,7 @@ func (b *bed) exportEntries(ctx context.Context, t tenant) (time.Duration, error
 		return 0, err
 	}
 	defer c.close()
+
 	return c.operate("/reports/journal-entries/csv", "{}")
 }
 
@@ -73,6 +83,7 @@ func (b *bed) exportPeak(ctx context.Context, t tenant) (p peaked, err error) {
 	peak := watchMemory()
 	p.took, err = b.exportEntries(ctx, t)
 	p.peak = peak()
+
 	return p, err
 }
 
@@ -83,12 +94,15 @@ func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, e
 		return 0, fmt.Errorf("copy: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	begin := time.Now()
 	tag, err := conn.PgConn().CopyTo(ctx, io.Discard, strings.ReplaceAll(copiedEntries, "$team", "'"+t.team.String()+"'"))
 	took := time.Since(begin)
+
 	if err == nil && tag.RowsAffected() != int64(rows) {
 		err = fmt.Errorf("copied %d of %d entries", tag.RowsAffected(), rows)
 	}
+
 	return took, err
 }
 

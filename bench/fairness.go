@@ -42,6 +42,7 @@ func lasting() job.Handler {
 // lasts, and of exports.
 func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 	var metrics []Metric
+
 	for _, c := range []struct {
 		name           string
 		kind, measured job.Kind
@@ -51,25 +52,31 @@ func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 		if err := b.drained(ctx); err != nil {
 			return nil, err
 		}
+
 		idle, err := b.startDelays(ctx, c.measured)
 		if err != nil {
 			return nil, err
 		}
+
 		if err := b.pile(ctx, c.kind); err != nil {
 			return nil, err
 		}
+
 		loaded, err := b.startDelays(ctx, c.measured)
 		if err != nil {
 			return nil, err
 		}
+
 		waiting, err := b.clear(ctx, c.kind)
 		if err != nil {
 			return nil, err
 		}
+
 		metrics = append(metrics, atMost(c.name, median(loaded)/median(idle), 3, map[string]any{
 			"queued": backlog, "stillWaiting": waiting, "idleMs": median(idle), "loadedMs": median(loaded), "loadedP99Ms": quantile(loaded, 0.99),
 		}))
 	}
+
 	return metrics, nil
 }
 
@@ -82,6 +89,7 @@ func (b *bed) pile(ctx context.Context, kind job.Kind) error {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -95,5 +103,6 @@ func (b *bed) clear(ctx context.Context, kind job.Kind) (waiting int64, err erro
 	if err == nil && waiting == 0 {
 		err = fmt.Errorf("all of %s was done before the measurement ended", kind)
 	}
+
 	return waiting, err
 }

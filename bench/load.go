@@ -25,6 +25,7 @@ func dial(ctx context.Context, address, secret string) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial: %w", err)
 	}
+
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 32<<10), address: address, secret: secret}, nil
 }
 
@@ -41,20 +42,27 @@ func (c *client) send(request []byte, keep bool) (body []byte, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return nil, fmt.Errorf("send: %w", err)
 	}
+
 	response, err := http.ReadResponse(c.in, nil)
 	if err != nil {
 		return nil, fmt.Errorf("receive: %w", err)
 	}
+
 	defer func() { _ = response.Body.Close() }()
+
 	if response.StatusCode >= http.StatusBadRequest {
 		text, _ := io.ReadAll(response.Body)
 		asked, _, _ := bytes.Cut(request, []byte(" HTTP/"))
+
 		return nil, fmt.Errorf("%s: status %d: %s", asked, response.StatusCode, text)
 	}
+
 	if keep {
 		return io.ReadAll(response.Body)
 	}
+
 	_, err = io.Copy(io.Discard, response.Body)
+
 	return nil, err
 }
 
@@ -65,30 +73,39 @@ func rate(ctx context.Context, clients []*client, paths []string, length time.Du
 		answered = make([]int, len(clients))
 		failures = make([]error, len(clients))
 	)
+
 	begin := time.Now()
+
 	for i, c := range clients {
 		requests := make([][]byte, len(paths))
 		for n, path := range paths {
 			requests[n] = c.request(http.MethodGet, path, "")
 		}
+
 		group.Go(func() {
 			for n := i * len(requests) / len(clients); time.Since(begin) < length && ctx.Err() == nil; n++ {
 				if _, failures[i] = c.send(requests[n%len(requests)], false); failures[i] != nil {
 					return
 				}
+
 				answered[i]++
 			}
 		})
 	}
+
 	group.Wait()
+
 	took := time.Since(begin)
 	total := 0
+
 	for i := range clients {
 		if failures[i] != nil {
 			return 0, failures[i]
 		}
+
 		total += answered[i]
 	}
+
 	return float64(total) / took.Seconds(), ctx.Err()
 }
 
@@ -97,11 +114,14 @@ func latencies(ctx context.Context, c *client, request []byte, n int, length tim
 	var out []float64
 	for begin := time.Now(); (n > 0 && len(out) < n || n == 0 && time.Since(begin) < length) && ctx.Err() == nil; {
 		sent := time.Now()
+
 		if _, err := c.send(request, false); err != nil {
 			return nil, err
 		}
+
 		out = append(out, float64(time.Since(sent).Nanoseconds())/1e6)
 	}
+
 	return out, ctx.Err()
 }
 
@@ -114,5 +134,6 @@ func dialAll(ctx context.Context, n int, address, secret string) ([]*client, err
 			return nil, err
 		}
 	}
+
 	return clients, nil
 }

@@ -84,9 +84,12 @@ func main() {
 	flag.DurationVar(&o.mixedFor, "mixed-for", time.Minute, "how long the section daily has an office read and write at a steady rate")
 	flag.BoolVar(&o.timed, "timed", false, "tell which statements PostgreSQL spends its time on: of a section on the standard error, of the requests of the section daily in their figures; this costs time")
 	flag.Parse()
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
+
 	stop()
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -98,43 +101,57 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+
 	b, err := newBed(ctx, o)
 	if err != nil {
 		return err
 	}
+
 	b.dailyRows, b.dailyOnly, b.mixedFor = dailyRows, strings.Split(o.dailyOnly, ","), o.mixedFor
 	defer func() { err = errors.Join(err, b.close()) }()
+
 	var all []Metric
+
 	for _, s := range sections() {
 		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), s.name) {
 			continue
 		}
+
 		metrics, err := profiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+
 		if err := b.tellSpent(ctx, s.name); err != nil {
 			return err
 		}
+
 		for _, m := range metrics {
 			verdict := "short"
 			if m.OK {
 				verdict = "ok"
 			}
+
 			_, _ = fmt.Fprintf(os.Stdout, "%s\t%.3g\t%s\t%s\n", m.Name, m.Value, m.Goal, verdict)
 		}
+
 		all = append(all, metrics...)
 	}
+
 	var text bytes.Buffer
+
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
+
 	if err := encoder.Encode(all); err != nil {
 		return fmt.Errorf("encode the figures: %w", err)
 	}
+
 	if err := os.WriteFile(o.out, text.Bytes(), 0o644); err != nil { //nolint:gosec // The figures are for everybody.
 		return fmt.Errorf("write the figures: %w", err)
 	}
+
 	return nil
 }
 
@@ -145,8 +162,10 @@ func sizesOf(text string) (sizes []int, err error) {
 		if err != nil || n < 1000 {
 			return nil, fmt.Errorf("-daily-rows: %q is no number from 1000 on", part)
 		}
+
 		sizes = append(sizes, n)
 	}
+
 	return sizes, nil
 }
 
@@ -155,15 +174,20 @@ func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, 
 	if folder == "" {
 		return measure()
 	}
+
 	file, err := os.Create(filepath.Join(folder, name+".prof")) //nolint:gosec // The developer names the folder.
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
+
 	defer func() { _ = file.Close() }()
+
 	if err := pprof.StartCPUProfile(file); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
+
 	defer pprof.StopCPUProfile()
+
 	return measure()
 }
 

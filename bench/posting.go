@@ -35,20 +35,24 @@ func posting(ctx context.Context, b *bed) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	many, err := b.refresh(ctx, manyStays)
 	if err != nil {
 		return nil, err
 	}
+
 	copied, err := b.copyEntries(ctx, many)
 	if err != nil {
 		return nil, err
 	}
+
 	rate, base := float64(many.entries)/many.took.Seconds(), float64(many.entries)/copied.Seconds()
 	detail := map[string]any{
 		"reservations": manyStays, "entries": many.entries, "entriesPerSecond": rate, "copiedPerSecond": base, "workers": workers,
 		"unchangedReservationsPerSecond": manyStays / many.again.Seconds(),
 	}
 	memory := map[string]any{"reservations": manyStays, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": fewStays}
+
 	return []Metric{
 		atLeast("refresh_posting_ratio", rate/base, 0.5, detail), atMost("refresh_peak_mib", many.peak, memoryGoal, memory),
 		atMost("refresh_peak_growth_mib", many.peak-few.peak, 32, memory),
@@ -68,6 +72,7 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 	if r.team, err = b.keptBooks(ctx); err != nil {
 		return r, err
 	}
+
 	if err := b.asAdministrator(ctx, []string{
 		fmt.Sprintf(`insert into reservation (team_id, id, short_ref, listing_id, status, guest_name, confirmation_code, check_in, check_out, booked_at,
 				booking_platform, currency, created_at, updated_at)
@@ -80,22 +85,28 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 	}, r.team); err != nil {
 		return r, err
 	}
+
 	if err := b.asAdministrator(ctx, []string{"analyze", "checkpoint"}, tenant{}); err != nil {
 		return r, err
 	}
+
 	peak := watchMemory()
 	r.took, err = b.refreshAll(ctx, r.team)
+
 	r.peak = peak()
 	if err != nil {
 		return r, err
 	}
+
 	if r.again, err = b.refreshAll(ctx, r.team); err != nil {
 		return r, err
 	}
+
 	r.entries, err = b.count(ctx, r.team, `select count(*) from ledger_entry where team_id = @team`)
 	if err == nil && r.entries < int64(stays)*8 {
 		err = fmt.Errorf("%d entries of %d reservations", r.entries, stays)
 	}
+
 	return r, err
 }
 
@@ -106,12 +117,14 @@ func (b *bed) refreshAll(ctx context.Context, t tenant) (time.Duration, error) {
 		return 0, err
 	}
 	defer c.close()
+
 	return c.operate("/reservations/journal-entries", "{}")
 }
 
 // operate starts an operation and gives how long it takes, from the request to its end.
 func (c *client) operate(path, body string) (time.Duration, error) {
 	begin := time.Now()
+
 	answer, err := c.send(c.request(http.MethodPost, path, body), true)
 	if err != nil {
 		return 0, err
@@ -124,15 +137,18 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 	if err := json.Unmarshal(answer, &started); err != nil {
 		return 0, fmt.Errorf("read the acknowledgement: %w", err)
 	}
+
 	at := "/operations/" + started.OperationID
 	if started.OperationID == "" {
 		at = path + "/" + started.ID
 	}
+
 	for {
 		body, err := c.send(c.request(http.MethodGet, at, ""), true)
 		if err != nil {
 			return 0, err
 		}
+
 		var now struct{ Status, State operation.Status }
 		switch err := json.Unmarshal(body, &now); {
 		case err != nil:
@@ -144,6 +160,7 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 		case time.Since(begin) > 10*patience:
 			return 0, errors.New("the operation does not end")
 		}
+
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -155,42 +172,55 @@ func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration,
 		return 0, fmt.Errorf("copy: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	file, err := os.Create(filepath.Join(b.folder, "entries"))
 	if err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}
+
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+
 	out := `copy (select * from ledger_entry where team_id = '` + r.team.team.String() + `') to stdout (format binary)`
 	if _, err := conn.PgConn().CopyTo(ctx, file, out); err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}
+
 	if _, err := conn.Exec(ctx, `create table bench_entry (like ledger_entry including all)`); err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}
+
 	if _, err := conn.Exec(ctx, "checkpoint"); err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}
+
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}
+
 	begin := time.Now()
 	tag, err := conn.PgConn().CopyFrom(ctx, file, `copy bench_entry from stdin (format binary)`)
 	took = time.Since(begin)
+
 	if err == nil && tag.RowsAffected() != r.entries {
 		err = fmt.Errorf("copied %d of %d entries", tag.RowsAffected(), r.entries)
 	}
+
 	return took, err
 }
 
 // watchMemory samples the resident memory of the process until the returned function is called, which gives the peak in MiB.
 func watchMemory() func() float64 {
 	debug.FreeOSMemory()
+
 	var peak atomic.Int64
+
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
+
 		for {
 			peak.Store(max(peak.Load(), residentKiB()))
+
 			select {
 			case <-stop:
 				return
@@ -198,9 +228,11 @@ func watchMemory() func() float64 {
 			}
 		}
 	}()
+
 	return func() float64 {
 		close(stop)
 		<-stopped
+
 		return float64(peak.Load()) / 1024
 	}
 }
@@ -210,11 +242,14 @@ func residentKiB() int64 {
 	if err != nil {
 		return 0
 	}
+
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
 	line, _, _ := strings.Cut(rest, "kB")
+
 	n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 	if err != nil {
 		return 0
 	}
+
 	return n
 }

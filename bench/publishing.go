@@ -28,14 +28,17 @@ func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	many, err := b.publish(ctx, manyPeriods)
 	if err != nil {
 		return nil, err
 	}
+
 	bare, err := b.publishBare(ctx, manyPeriods)
 	if err != nil {
 		return nil, err
 	}
+
 	rate := manyPeriods / many.took.Seconds()
 	detail := map[string]any{
 		"statements": manyPeriods, "earlierMonths": earlierMonths, "entriesOfMonth": many.entries, "statementsPerSecond": rate,
@@ -46,6 +49,7 @@ func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 		"othersP99Ms": quantile(many.others, 0.99), "othersMedianMs": median(many.others), "idleP99Ms": quantile(many.idle, 0.99), "idleMedianMs": median(many.idle),
 		"bareP99Ms": quantile(many.bare, 0.99), "bareMedianMs": median(many.bare), "requests": len(many.others),
 	}
+
 	return []Metric{
 		atLeast("publish_ratio", bare.Seconds()/many.took.Seconds(), 0.3, detail),
 		atMost("publish_growth", many.took.Seconds()/few.took.Seconds()/(manyPeriods/fewPeriods), 1.2, detail),
@@ -68,19 +72,24 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 	if err != nil {
 		return p, err
 	}
+
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
 		return p, err
 	}
 	defer c.close()
+
 	if p.idle, err = b.waits(ctx, b.ours, time.After(3*time.Second)); err != nil {
 		return p, err
 	}
+
 	ended := make(chan time.Time)
+
 	type waited struct {
 		ms  []float64
 		err error
 	}
+
 	ours, bare := make(chan waited, 1), make(chan waited, 1)
 	for address, to := range map[string]chan waited{b.ours: ours, b.bareHTTP: bare} {
 		go func() {
@@ -88,10 +97,13 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 			to <- waited{ms, err}
 		}()
 	}
+
 	peak := watchMemory()
 	p.took, err = c.operate("/statements/batch", `{"month": "`+publishedMonth+`", "status": "published"}`)
 	p.peak = peak()
+
 	close(ended)
+
 	for _, side := range []struct {
 		from chan waited
 		to   *[]float64
@@ -101,14 +113,17 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 			err = w.err
 		}
 	}
+
 	if err != nil {
 		return p, err
 	}
+
 	p.entries, err = b.count(ctx, t, `select count(*) from ledger_entry e join statement s on s.team_id = e.team_id and s.id = e.statement_id
 		where e.team_id = @team and s.start_at = '`+publishedMonth+`-01'`)
 	if err == nil && p.entries != int64(periods)*entriesOfMonth {
 		err = fmt.Errorf("%d entries are attached", p.entries)
 	}
+
 	return p, err
 }
 
@@ -119,11 +134,14 @@ func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time)
 		return nil, err
 	}
 	defer c.close()
+
 	ids, err := b.someIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
+
 	var out []float64
+
 	for n := 0; ; n++ {
 		select {
 		case <-ended:
@@ -132,10 +150,12 @@ func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time)
 			return nil, ctx.Err()
 		case <-time.After(5 * time.Millisecond):
 		}
+
 		one, err := latencies(ctx, c, c.request(http.MethodGet, "/operations/"+ids[n%len(ids)].String(), ""), 1, 0)
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, one...)
 	}
 }
@@ -148,6 +168,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 	if t, err = b.managing(ctx, periods); err != nil {
 		return t, err
 	}
+
 	entries := fmt.Sprintf(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party,
 			listing_id, ownership_period_id, trigger_type, created_at, statement_id)
 		select $1, gen_random_uuid(), s.source, 'bench:' || s.source, e.ref, 'trust', s.at, a.id, e.cents, 'usd', e.party, p.listing_id, p.id, 'reservation', now(),
@@ -161,6 +182,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 			(2, 'bill', 5000, '5200', 'owners'), (2, 'ap', -5000, '2200', null)) as e (kind, ref, cents, code, party) on e.kind = s.n - s.n %% 2
 		join account a on a.team_id = $1 and a.code = e.code
 		where p.team_id = $1`, publishedMonth, earlierMonths)
+
 	err = b.asAdministrator(ctx, append([]string{
 		fmt.Sprintf(`update team set statement_start_at = (date '%s-01' - make_interval(months => %d))::date where id = $1`, publishedMonth, earlierMonths),
 		entries,
@@ -175,6 +197,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 	if err != nil {
 		return t, err
 	}
+
 	return t, b.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}) // so that neither disturbs the measurement
 }
 
@@ -185,12 +208,16 @@ func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, erro
 	if err != nil {
 		return 0, err
 	}
+
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
+
 	defer func() { _ = conn.Close(ctx) }()
+
 	begin := time.Now()
+
 	for _, sql := range []string{
 		`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
 				expenses, payouts, balance_end, reserve, published_at, created_at, updated_at)
@@ -209,9 +236,11 @@ func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, erro
 		if !strings.Contains(sql, "$1") {
 			args = nil
 		}
+
 		if _, err := conn.Exec(ctx, sql, args...); err != nil {
 			return 0, fmt.Errorf("publish: %w", err)
 		}
 	}
+
 	return time.Since(begin), nil
 }

@@ -33,7 +33,9 @@ func reports(ctx context.Context, b *bed) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	teams, sizes := all[1:], b.ledgerSizes()[1:]
+
 	clients := make([]*client, len(teams))
 	for i := range clients { // now: the server hangs up on those who are silent for long
 		if clients[i], err = dial(ctx, b.ours, teams[i].secret); err != nil {
@@ -41,23 +43,29 @@ func reports(ctx context.Context, b *bed) ([]Metric, error) {
 		}
 		defer clients[i].close()
 	}
+
 	var metrics []Metric
+
 	for _, name := range []string{"trial_balance", "profit_and_loss", "balance_sheet"} {
 		paths := reportPaths()[name]
+
 		monthEnds, err := alternating(ctx, clients, paths[0])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+
 		anyDays, err := alternating(ctx, clients, paths[1])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+
 		last := len(sizes) - 1
 		detail := map[string]any{"entries": sizes, "monthEndMs": monthEnds, "anyDayMs": anyDays, "requests": reportRounds, "listings": portfolio}
 		metrics = append(metrics,
 			atMost("report_"+name+"_growth", monthEnds[last]/monthEnds[0], 1.5, detail),
 			atMost("report_"+name+"_ms", monthEnds[last], 5, detail), atMost("report_"+name+"_anyday_ms", anyDays[last], 60, detail))
 	}
+
 	return metrics, nil
 }
 
@@ -71,6 +79,7 @@ func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
 	if b.books != nil {
 		return b.books, nil
 	}
+
 	teams := make([]tenant, len(b.ledgerSizes()))
 	for i := range teams {
 		var err error
@@ -78,7 +87,9 @@ func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
 			return nil, err
 		}
 	}
+
 	b.books = teams
+
 	return teams, b.seedEntries(ctx, teams, b.ledgerSizes())
 }
 
@@ -91,15 +102,18 @@ func alternating(ctx context.Context, clients []*client, path string) ([]float64
 			if err != nil {
 				return nil, err
 			}
+
 			if round >= 3 { // the first ones plan and fill the caches
 				waits[i] = append(waits[i], l...)
 			}
 		}
 	}
+
 	out := make([]float64, len(clients))
 	for i := range waits {
 		out[i] = median(waits[i])
 	}
+
 	return out, nil
 }
 
@@ -151,19 +165,23 @@ func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) erro
 	if err != nil {
 		return err
 	}
+
 	var drop, build []string
 	for _, i := range indexes {
 		drop, build = append(drop, i.drop), append(build, i.create)
 	}
+
 	if err := b.asAdministrator(ctx, drop, tenant{}); err != nil {
 		return err
 	}
+
 	for i, t := range teams {
 		insert := strings.ReplaceAll(strings.ReplaceAll(insertEntries, "%d", strconv.Itoa(portfolio)), "$2", strconv.Itoa(sizes[i]))
 		if err := b.asAdministrator(ctx, append([]string{insert}, insertSums...), t); err != nil {
 			return err
 		}
 	}
+
 	return b.asAdministrator(ctx, append(build, "vacuum analyze", "checkpoint"), tenant{})
 }
 
@@ -181,6 +199,7 @@ func (b *bed) indexesOf(ctx context.Context, tables ...string) ([]tableIndex, er
 	if err != nil {
 		return nil, fmt.Errorf("read the indexes: %w", err)
 	}
+
 	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (i tableIndex, err error) {
 		err = row.Scan(&i.drop, &i.create)
 		return i, err
@@ -188,5 +207,6 @@ func (b *bed) indexesOf(ctx context.Context, tables ...string) ([]tableIndex, er
 	if err != nil {
 		return nil, fmt.Errorf("read the indexes: %w", err)
 	}
+
 	return out, nil
 }

@@ -27,27 +27,35 @@ func queue(ctx context.Context, b *bed) ([]Metric, error) {
 	if _, err := b.bare.Exec(ctx, "insert into bench_operation select * from operation on conflict do nothing"); err != nil {
 		return nil, fmt.Errorf("fill the bare table: %w", err)
 	}
+
 	r, err := newRiverBed(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	defer r.pool.Close()
+
 	var ours, best, ratios []float64
+
 	for range rounds {
 		service, err := b.serviceLifecycles(ctx)
 		if err != nil {
 			return nil, err
 		}
+
 		var theirs float64
+
 		for _, workers := range riverWorkers {
 			rate, err := r.lifecycles(ctx, workers)
 			if err != nil {
 				return nil, err
 			}
+
 			theirs = max(theirs, rate)
 		}
+
 		ours, best, ratios = append(ours, service), append(best, theirs), append(ratios, service/theirs)
 	}
+
 	return []Metric{atLeast("queue_river_ratio", median(ratios), 1.5, map[string]any{
 		"roundRatios": ratios, "servicePerSecond": median(ours), "riverPerSecond": median(best), "operations": inserters * operationsEach,
 		"inserters": inserters, "workers": workers, "riverWorkers": riverWorkers,
@@ -68,18 +76,22 @@ func newRiverBed(ctx context.Context, b *bed) (*riverBed, error) {
 	// As many connections as its most workers and the inserters can use, so that none waits for one.
 	config.MaxConns = int32(connections)
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("pool of River: %w", err)
 	}
+
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 	if err == nil {
 		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
 	}
+
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("tables of River: %w", err)
 	}
+
 	return &riverBed{bed: b, pool: pool}, nil
 }
 
@@ -105,12 +117,15 @@ func (w *riverWorker) Work(ctx context.Context, j *river.Job[riverArgs]) error {
 		if err != nil {
 			return err
 		}
+
 		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, j)
+
 		return err
 	})
 	if err == nil {
 		w.settled.Add(1)
 	}
+
 	return err
 }
 
@@ -118,9 +133,11 @@ func (w *riverWorker) Work(ctx context.Context, j *river.Job[riverArgs]) error {
 func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+
 	worker := &riverWorker{bed: r}
 	registered := river.NewWorkers()
 	river.AddWorker(registered, worker)
+
 	client, err := river.NewClient(riverpgxv5.New(r.pool), &river.Config{
 		Workers: registered, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: time.Millisecond, FetchPollInterval: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
@@ -128,6 +145,7 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 	if err != nil {
 		return 0, fmt.Errorf("client of River: %w", err)
 	}
+
 	if err := client.Start(ctx); err != nil {
 		return 0, fmt.Errorf("start River: %w", err)
 	}
@@ -136,7 +154,9 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 			err = stopped
 		}
 	}()
+
 	begin := time.Now()
+
 	if err := each(inserters, func(int) error {
 		for range operationsEach {
 			err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
@@ -144,17 +164,21 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 				if _, err := tx.Exec(ctx, bareInsertOperation, r.small.team, v, r.small.user); err != nil {
 					return err
 				}
+
 				_, err := client.InsertTx(ctx, tx, riverArgs{Operation: v}, nil)
+
 				return err
 			})
 			if err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}); err != nil {
 		return 0, fmt.Errorf("insert into River: %w", err)
 	}
+
 	for worker.settled.Load() < inserters*operationsEach {
 		select {
 		case <-ctx.Done():
@@ -162,5 +186,6 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 		case <-time.After(time.Millisecond):
 		}
 	}
+
 	return inserters * operationsEach / time.Since(begin).Seconds(), nil
 }

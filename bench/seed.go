@@ -51,18 +51,22 @@ func (b *bed) seed(ctx context.Context) (err error) {
 		return fmt.Errorf("seed: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
+
 	for _, setting := range []string{"synchronous_commit = off", "session_replication_role = replica", "timezone = 'UTC'", "work_mem = '256MB'"} {
 		if _, err := conn.Exec(ctx, "set "+setting); err != nil {
 			return fmt.Errorf("seed: %w", err)
 		}
 	}
+
 	for _, t := range []tenant{b.large, b.small} {
 		if _, err := conn.Exec(ctx, insertOperations, t.team, t.rows, t.user, inFlight); err != nil {
 			return fmt.Errorf("seed operations: %w", err)
 		}
+
 		if _, err := conn.Exec(ctx, insertResources, t.team); err != nil {
 			return fmt.Errorf("seed resources: %w", err)
 		}
+
 		if _, err := conn.Exec(ctx, insertCounts, t.team); err != nil {
 			return fmt.Errorf("seed counts: %w", err)
 		}
@@ -73,5 +77,6 @@ func (b *bed) seed(ctx context.Context) (err error) {
 			return fmt.Errorf("seed: %w", err)
 		}
 	}
+
 	return nil
 }

@@ -29,14 +29,17 @@ type tally struct {
 func (t *tally) take() sent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	out := t.now
 	t.now = sent{}
+
 	return out
 }
 
 func (t *tally) begin(statements int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	t.now.statements += statements
 	t.now.roundTrips++
 }
@@ -76,17 +79,21 @@ func (b *bed) countedService(ctx context.Context) (c counted, err error) {
 	if c.db, err = db.Open(ctx, db.Config{URL: b.server.URL(pgserver.Role, pgserver.Role), MaxConnections: 2, Tracer: c.tally}); err != nil {
 		return c, err
 	}
+
 	if b.timed {
 		if c.server, err = pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role)); err != nil {
 			return c, fmt.Errorf("connect: %w", err)
 		}
 	}
+
 	c.address, err = b.listenAsService(ctx, c.db)
+
 	return c, err
 }
 
 func (c *counted) close() {
 	c.db.Close()
+
 	if c.server != nil {
 		_ = c.server.Close(context.Background())
 	}
@@ -99,27 +106,35 @@ func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n
 		return fewest, nil, err
 	}
 	defer on.close()
+
 	var n int
 	for ; n < 5; n++ {
 		c.tally.take()
+
 		begin := time.Now()
+
 		if _, err := on.send(request(on, n), false); err != nil {
 			return fewest, nil, err
 		}
+
 		if s := c.tally.take(); n > 0 && (fewest.statements == 0 || s.statements <= fewest.statements) {
 			fewest = s
 		}
+
 		if n > 0 && time.Since(begin) > time.Second {
 			break // it is slow enough as it is
 		}
 	}
+
 	if c.server == nil {
 		return fewest, nil, nil
 	}
+
 	spent, err = c.where(ctx, func(k int) error {
 		_, err := on.send(request(on, n+1+k), false)
 		return err
 	})
+
 	return fewest, spent, err
 }
 
@@ -133,14 +148,17 @@ type spent struct {
 // where sends requests and tells what each of their statements took in one of them, the dearest first.
 func (c *counted) where(ctx context.Context, send func(n int) error) ([]spent, error) {
 	const requests = 12
+
 	if _, err := spentSince(ctx, c.server, 1); err != nil {
 		return nil, err
 	}
+
 	for n := range requests {
 		if err := send(n); err != nil {
 			return nil, err
 		}
 	}
+
 	return spentSince(ctx, c.server, requests)
 }
 
@@ -152,16 +170,20 @@ func spentSince(ctx context.Context, server *pgx.Conn, requests int) ([]spent, e
 	if err != nil {
 		return nil, fmt.Errorf("ask for the time of statements: %w", err)
 	}
+
 	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[spent])
 	if err != nil {
 		return nil, fmt.Errorf("ask for the time of statements: %w", err)
 	}
+
 	for i := range out {
 		out[i].SQL = strings.Join(strings.Fields(out[i].SQL), " ")
 	}
+
 	if _, err := server.Exec(ctx, "select pg_stat_statements_reset()"); err != nil {
 		return nil, fmt.Errorf("ask for the time of statements: %w", err)
 	}
+
 	return out, nil
 }
 
@@ -170,17 +192,22 @@ func (b *bed) tellSpent(ctx context.Context, section string) error {
 	if !b.timed {
 		return nil
 	}
+
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+
 	defer func() { _ = conn.Close(ctx) }()
+
 	all, err := spentSince(ctx, conn, 1)
 	if err != nil {
 		return err
 	}
+
 	for _, s := range all {
 		_, _ = fmt.Fprintf(os.Stderr, "%s\t%d calls\t%.0f ms planned\t%.0f ms run\t%s\n", section, s.Calls, s.Plan, s.Run, s.SQL)
 	}
+
 	return nil
 }

@@ -55,6 +55,7 @@ func (b *bed) handlers() map[job.Kind]job.Handler {
 		if err == nil {
 			b.settled.Add(1)
 		}
+
 		return err
 	}
 	start := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
@@ -62,7 +63,9 @@ func (b *bed) handlers() map[job.Kind]job.Handler {
 		if err := json.Unmarshal(j.Args, &entered.number); err != nil {
 			return job.Permanent(err)
 		}
+
 		b.started <- entered
+
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 	}}
 	handlers := maps.Clone(b.parts.Handlers)
@@ -72,5 +75,6 @@ func (b *bed) handlers() map[job.Kind]job.Handler {
 		startTask:          start,
 		startRenderingTask: start.In(job.Rendering),
 	})
+
 	return handlers
 }

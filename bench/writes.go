@@ -29,18 +29,23 @@ func lifecycle(ctx context.Context, b *bed) ([]Metric, error) {
 	if _, err := b.bare.Exec(ctx, "insert into bench_operation select * from operation on conflict do nothing"); err != nil {
 		return nil, fmt.Errorf("fill the bare table: %w", err)
 	}
+
 	var service, bare, ratios []float64
+
 	for range rounds {
 		ours, err := b.serviceLifecycles(ctx)
 		if err != nil {
 			return nil, err
 		}
+
 		theirs, err := b.bareLifecycles(ctx)
 		if err != nil {
 			return nil, err
 		}
+
 		service, bare, ratios = append(service, ours), append(bare, theirs), append(ratios, ours/theirs)
 	}
+
 	return []Metric{atLeast("operation_lifecycle_ratio", median(ratios), 0.5, map[string]any{
 		"roundRatios": ratios, "servicePerSecond": median(service), "barePerSecond": median(bare),
 		"operations": inserters * operationsEach, "inserters": inserters, "workers": workers,
@@ -51,10 +56,13 @@ func lifecycle(ctx context.Context, b *bed) ([]Metric, error) {
 func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+
 	if err := b.drained(ctx); err != nil {
 		return 0, err
 	}
+
 	before, begin := b.settled.Load(), time.Now()
+
 	if err := each(inserters, func(int) error {
 		for range operationsEach {
 			err := b.db.Write(ctx, b.small.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
@@ -65,10 +73,12 @@ func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 				return err
 			}
 		}
+
 		return nil
 	}); err != nil {
 		return 0, err
 	}
+
 	for b.settled.Load() < before+inserters*operationsEach {
 		select {
 		case <-ctx.Done():
@@ -76,6 +86,7 @@ func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 		case <-time.After(time.Millisecond):
 		}
 	}
+
 	return inserters * operationsEach / time.Since(begin).Seconds(), nil
 }
 
@@ -83,21 +94,28 @@ func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 func (b *bed) bareLifecycles(ctx context.Context) (float64, error) {
 	queued := make(chan id.ID, inserters*operationsEach)
 	begin := time.Now()
+
 	var inserting sync.WaitGroup
+
 	inserting.Add(inserters)
 	go func() { inserting.Wait(); close(queued) }()
+
 	err := each(inserters+workers, func(i int) error {
 		if i < inserters {
 			defer inserting.Done()
+
 			for range operationsEach {
 				v := id.New(b.db.Now())
 				if _, err := b.bare.Exec(ctx, bareInsertOperation, b.small.team, v, b.small.user); err != nil {
 					return err
 				}
+
 				queued <- v
 			}
+
 			return nil
 		}
+
 		for v := range queued {
 			_, err := b.bare.Exec(ctx, `update bench_operation set status = 'completed', tasks_open = 0, started_at = now(), finished_at = now()
 				where team_id = $1 and id = $2`, b.small.team, v)
@@ -105,11 +123,13 @@ func (b *bed) bareLifecycles(ctx context.Context) (float64, error) {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("bare lifecycles: %w", err)
 	}
+
 	return inserters * operationsEach / time.Since(begin).Seconds(), nil
 }
 
@@ -119,12 +139,14 @@ func each(n int, f func(i int) error) error {
 	for i := range n {
 		go func() { failures <- f(i) }()
 	}
+
 	var first error
 	for range n {
 		if err := <-failures; err != nil && first == nil {
 			first = err
 		}
 	}
+
 	return first
 }
 
@@ -132,6 +154,7 @@ func each(n int, f func(i int) error) error {
 func (b *bed) drained(ctx context.Context) error {
 	for {
 		var left int64
+
 		err := b.db.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 			left, err = db.Get[int64](ctx, tx, "select count(*) from job", nil)
 			return err
@@ -139,6 +162,7 @@ func (b *bed) drained(ctx context.Context) error {
 		if err != nil || left == 0 {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -153,7 +177,9 @@ func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	detail := map[string]any{"jobs": startedJobs, "maxMs": quantile(waits, 1)}
+
 	return []Metric{
 		atMost("job_start_p50_ms", median(waits), 3, detail), atMost("job_start_p99_ms", quantile(waits, 0.99), 10, detail),
 	}, nil
@@ -163,6 +189,7 @@ func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
 func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+
 	committed := make([]time.Time, startedJobs)
 	for n := range committed {
 		err := b.db.Write(ctx, b.small.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
@@ -171,10 +198,14 @@ func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error)
 		if err != nil {
 			return nil, err
 		}
+
 		committed[n] = time.Now()
+
 		time.Sleep(10 * time.Millisecond)
 	}
+
 	var waits []float64
+
 	for range committed {
 		select {
 		case <-ctx.Done():
@@ -183,6 +214,7 @@ func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error)
 			waits = append(waits, max(0, float64(s.at.Sub(committed[s.number]).Nanoseconds())/1e6))
 		}
 	}
+
 	return waits, nil
 }
 
@@ -190,36 +222,45 @@ func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error)
 func acknowledgements(ctx context.Context, b *bed) ([]Metric, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+
 	var (
 		clients [2]*client
 		waits   [2][]float64
 	)
+
 	request := func(c *client) []byte {
 		return c.request(http.MethodPost, "/bench/operations", `{"note": "nothing to do"}`)
 	}
+
 	for i, address := range []string{b.ours, b.bareHTTP} {
 		var err error
 		if clients[i], err = dial(ctx, address, b.large.secret); err != nil {
 			return nil, err
 		}
 		defer clients[i].close()
+
 		if _, err := latencies(ctx, clients[i], request(clients[i]), 2*ackBlock, 0); err != nil {
 			return nil, err
 		}
 	}
+
 	for range ackBlocks {
 		for i, c := range clients {
 			if err := b.drained(ctx); err != nil { // What the service left behind must not slow the bare server down.
 				return nil, err
 			}
+
 			l, err := latencies(ctx, c, request(c), ackBlock, 0)
 			if err != nil {
 				return nil, err
 			}
+
 			waits[i] = append(waits[i], l...)
 		}
 	}
+
 	service, bare := median(waits[0]), median(waits[1])
+
 	return []Metric{atMost("ack_latency_ratio", service/bare, 2, map[string]any{
 		"serviceMs": service, "bareMs": bare, "serviceP99Ms": quantile(waits[0], 0.99), "bareP99Ms": quantile(waits[1], 0.99),
 		"requests": ackBlocks * ackBlock,

@@ -22,11 +22,14 @@ func Newest() (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list migrations: %w", err)
 	}
+
 	number, _, _ := strings.Cut(names[len(names)-1], "_")
+
 	newest, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("number of the last migration: %w", err)
 	}
+
 	return newest, nil
 }
 
@@ -36,14 +39,18 @@ func Hash() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("list migrations: %w", err)
 	}
+
 	sum := sha256.New()
+
 	for _, name := range names {
 		content, err := fs.ReadFile(FS, name)
 		if err != nil {
 			return "", fmt.Errorf("read migration: %w", err)
 		}
+
 		sum.Write([]byte(name + "\x00" + strconv.Itoa(len(content)) + "\x00"))
 		sum.Write(content)
 	}
+
 	return hex.EncodeToString(sum.Sum(nil))[:12], nil
 }

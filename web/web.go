@@ -45,6 +45,7 @@ var exported = regexp.MustCompile(`(?m)^export `)
 func Owner() Page {
 	style, script := "\n"+sharedStyle+ownerStyle, "\n"+exported.ReplaceAllString(sharedScript, "")+ownerScript
 	page := strings.NewReplacer("{{css}}", style, "{{js}}", script).Replace(ownerPage)
+
 	return Page{HTML: []byte(page), Policy: strings.Join([]string{
 		"default-src 'none'", "style-src " + source(style), "script-src " + source(script), "connect-src 'self'", "img-src data:",
 		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
@@ -89,23 +90,28 @@ func Console() ([]Asset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the console: %w", err)
 	}
+
 	content := map[string][]byte{"page.css": []byte(sharedStyle), "statement.js": []byte(sharedScript)}
 	for _, e := range entries {
 		if content[e.Name()], err = consoleFiles.ReadFile("console/" + e.Name()); err != nil {
 			return nil, fmt.Errorf("read the console: %w", err)
 		}
 	}
+
 	assets := make([]Asset, 0, len(content))
 	for name, body := range content {
 		contentType, known := contentTypes[path.Ext(name)]
 		if !known {
 			return nil, fmt.Errorf("the console holds %s, which is no part of a page", name)
 		}
+
 		a := Asset{Path: "/console/" + name, ContentType: contentType, Body: body, Tag: Tag(body)}
 		if name == "console.html" {
 			a.Path = "/console"
 		}
+
 		assets = append(assets, a)
 	}
+
 	return assets, nil
 }

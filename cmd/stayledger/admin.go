@@ -13,10 +13,12 @@ import (
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
+
 	l, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
+
 	return l, nil
 }
 
@@ -32,6 +34,7 @@ func (c *database) across(ctx context.Context, work db.Work) error {
 		return err
 	}
 	defer d.Close()
+
 	return d.Write(ctx, db.AcrossTeams(), work)
 }
 
@@ -56,14 +59,18 @@ func (c *teamCreate) Run(r *runContext) error {
 	if c.Partner {
 		n.Type = team.Partner
 	}
+
 	if c.Start != "" {
 		start, err := day.Parse(c.Start)
 		if err != nil {
 			return fmt.Errorf("--start: %w", err)
 		}
+
 		n.StatementStartAt = &start
 	}
+
 	var made id.ID
+
 	err := c.across(r.ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		made, err = team.Create(ctx, tx, n)
 		return err
@@ -71,7 +78,9 @@ func (c *teamCreate) Run(r *runContext) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = fmt.Println(made)
+
 	return err
 }
 
@@ -88,6 +97,7 @@ func (c *teamList) Run(r *runContext) error {
 		Region string
 		Name   string
 	}
+
 	return listed(r, &c.database, "TEAM\tTYPE\tSTATUS\tREGION\tNAME",
 		func(ctx context.Context, tx *db.Tx) ([]row, error) {
 			return db.Select[row](ctx, tx, `select id, type, status, region, name from team order by name, id`, nil)

@@ -65,19 +65,23 @@ func (c *demoCmd) Run(r *runContext) error {
 	if c.Months < 1 || c.Months > 24 || c.Listings < 1 || c.Listings > 500 {
 		return errors.New("--months: 1 to 24; --listings: 1 to 500")
 	}
+
 	if c.DataDir == "" {
 		var err error
 		if c.DataDir, err = defaultDataDir(); err != nil {
 			return err
 		}
 	}
+
 	c.LogLevel = quieter(c.LogLevel)
 	c.DrainTime = 0 // nobody balances requests between demos
 	log := newLog(c.LogLevel)
+
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
 		return err
 	}
+
 	c.Listen = listener.Addr().String()
 	if c.DatabaseURL == "" {
 		server, err := startPostgres(r.ctx, c.DataDir, log)
@@ -85,27 +89,35 @@ func (c *demoCmd) Run(r *runContext) error {
 			return err
 		}
 		defer func() { _ = server.Stop(context.WithoutCancel(r.ctx)) }()
+
 		c.DatabaseURL = server.URL(pgserver.Role, pgserver.Role)
 	}
+
 	if len(c.SecretKeys) == 0 {
 		if c.SecretKeys, err = keptKey(c.DataDir); err != nil {
 			return err
 		}
 	}
+
 	a, err := open(r.ctx, &c.Config, true)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
+
 	path := filepath.Join(c.DataDir, "demo.json")
+
 	d, err := c.fill(r.ctx, a, path)
 	if err != nil {
 		return err
 	}
+
 	if err := writeDemo(path, d); err != nil {
 		return err
 	}
+
 	greet(d, path)
+
 	return a.Run(r.ctx, listener)
 }
 
@@ -114,13 +126,16 @@ func quieter(level string) string {
 	if level == "info" && os.Getenv("STAYLEDGER_LOG_LEVEL") == "" {
 		return "warn"
 	}
+
 	return level
 }
 
 func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgserver.Server, error) {
 	fmt.Fprintln(os.Stderr, "starting a private PostgreSQL in", dataDir)
+
 	starting, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
+
 	return pgserver.Start(starting, pgserver.Options{Dir: filepath.Join(dataDir, "postgres"), Durable: true, Logger: log})
 }
 
@@ -129,7 +144,9 @@ func keptKey(dataDir string) ([]string, error) {
 	if err := os.MkdirAll(dataDir, 0o711); err != nil { //nolint:gosec // the database's account must pass through
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
+
 	path := filepath.Join(dataDir, "secret.key")
+
 	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
 	if errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, 32)
@@ -137,43 +154,54 @@ func keptKey(dataDir string) ([]string, error) {
 		text = []byte(base64.StdEncoding.EncodeToString(key))
 		err = os.WriteFile(path, text, 0o600)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
+
 	return []string{strings.TrimSpace(string(text))}, nil
 }
 
 // fill makes the demo's teams, users, keys and data, unless the folder's demo.json names teams that exist.
 func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 	today := day.Of(a.DB.Now())
+
 	if c.Today != "" {
 		var err error
 		if today, err = day.Parse(c.Today); err != nil {
 			return nil, fmt.Errorf("--today: %w", err)
 		}
 	}
+
 	if d, err := readDemo(ctx, a, path); d != nil || err != nil {
 		if d != nil {
 			d.BaseURL = a.Config.PublicURL
 		}
+
 		return d, err
 	}
+
 	d := &demoFile{BaseURL: a.Config.PublicURL, Today: today}
 	if err := a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return c.people(ctx, tx, d) }); err != nil {
 		return nil, err
 	}
+
 	bar := newProgress(os.Stderr, "filling two teams with books")
 	defer bar.done()
+
 	for i, t := range []demoTeam{d.Team, d.SecondTeam} {
 		scope := db.Scope{Team: t.TeamID, Actor: db.Actor{User: d.User.UserID}}
+
 		settings := demo.Data{Months: c.Months, Listings: c.Listings, Seed: c.Seed + int64(i), Today: today}
 		if i > 0 {
 			settings.Listings = max(1, c.Listings/4)
 		}
+
 		if err := demo.Fill(ctx, a.DB, scope, settings, func(share float64) { bar.at((float64(i) + share) / 2) }); err != nil {
 			return nil, fmt.Errorf("fill demo team: %w", err)
 		}
 	}
+
 	return d, a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return owner(ctx, tx, d) })
 }
 
@@ -183,6 +211,7 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 	if d.Partner.TeamID, err = team.Create(ctx, tx, team.New{Name: "Harbour Partners", Type: team.Partner, Region: region}); err != nil {
 		return err
 	}
+
 	start := demo.Data{Months: c.Months, Today: d.Today}.Start()
 	for name, t := range map[string]*demoTeam{"Seaside Stays": &d.Team, "Alpine Retreats": &d.SecondTeam} {
 		n := team.New{Name: name, Type: team.PropertyManager, Region: region, PartnerID: d.Partner.TeamID, StatementStartAt: &start}
@@ -190,6 +219,7 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 			return err
 		}
 	}
+
 	for _, k := range []struct {
 		into  *string
 		key   access.NewKey
@@ -202,21 +232,27 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 		{&d.MultiTeamKey, access.NewKey{Name: "Both teams", Scopes: []string{"admin"}}, []id.ID{d.Team.TeamID, d.SecondTeam.TeamID}},
 	} {
 		k.key.Teams = k.teams
+
 		issued, err := access.IssueKey(ctx, tx, k.key)
 		if err != nil {
 			return err
 		}
+
 		*k.into = issued.Secret
 	}
+
 	if d.User.UserID, err = person(ctx, tx, "Dana Demo", "dana@example.com"); err != nil {
 		return err
 	}
+
 	for _, t := range []id.ID{d.Partner.TeamID, d.Team.TeamID, d.SecondTeam.TeamID} {
 		if err := access.SetMember(ctx, tx, access.Member{Team: t, User: d.User.UserID, Scopes: []string{"admin"}}); err != nil {
 			return err
 		}
 	}
+
 	d.User.AccessToken, err = access.IssueToken(ctx, tx, d.User.UserID, nil)
+
 	return err
 }
 
@@ -227,24 +263,30 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 		Name  string
 		Email *string
 	}
+
 	o, err := db.Get[found](ctx, tx, `
 		select id, name, email from contact where team_id = @team and type = 'owner' order by id limit 1`, db.Args{"team": d.Team.TeamID})
 	if err != nil {
 		return fmt.Errorf("find the demo owner: %w", err)
 	}
+
 	email := "owner@example.com"
 	if o.Email != nil {
 		email = *o.Email
 	}
+
 	user, err := person(ctx, tx, o.Name, email)
 	if err != nil {
 		return err
 	}
+
 	d.Owner.ContactID = o.ID
 	if err := access.SetMember(ctx, tx, access.Member{Team: d.Team.TeamID, User: user, Contact: &o.ID, Scopes: access.OwnerScopes()}); err != nil {
 		return err
 	}
+
 	d.Owner.AccessToken, err = access.IssueToken(ctx, tx, user, nil)
+
 	return err
 }
 
@@ -254,6 +296,7 @@ func person(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	if errors.Is(err, access.ErrEmailTaken) {
 		return access.UserByEmail(ctx, tx, email)
 	}
+
 	return user, err
 }
 
@@ -263,14 +306,18 @@ func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // no demo yet
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read demo.json: %w", err)
 	}
+
 	var d demoFile
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("read demo.json: %w", err)
 	}
+
 	var known int64
+
 	err = a.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		known, err = db.Get[int64](ctx, tx, `select count(*) from team where id = @team`, db.Args{"team": d.Team.TeamID})
 		return err
@@ -278,6 +325,7 @@ func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 	if err != nil || known == 0 {
 		return nil, err
 	}
+
 	return &d, nil
 }
 
@@ -286,9 +334,11 @@ func writeDemo(path string, d *demoFile) error {
 	if err != nil {
 		return fmt.Errorf("write demo.json: %w", err)
 	}
+
 	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write demo.json: %w", err)
 	}
+
 	return os.Rename(path+".new", path)
 }
 

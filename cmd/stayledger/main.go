@@ -33,13 +33,17 @@ type cli struct {
 
 func main() {
 	var c cli
+
 	k := kong.Must(&c, kong.Name("stayledger"), kong.UsageOnError(),
 		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable too."))
 	parsed, err := k.Parse(os.Args[1:])
 	k.FatalIfErrorf(err)
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err = parsed.Run(&runContext{ctx: ctx})
+
 	stop()
+
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "stayledger:", err)
 		os.Exit(1)
@@ -56,6 +60,7 @@ func newLog(level string) *slog.Logger {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		l = slog.LevelInfo
 	}
+
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: l}))
 }
 
@@ -77,11 +82,14 @@ func (c *serveCmd) Run(r *runContext) error {
 		return err
 	}
 	defer a.Close()
+
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
 		return err
 	}
+
 	a.Log.Info("serving", "address", a.Config.PublicURL, "workers", c.Workers)
+
 	return a.Run(r.ctx, listener)
 }
 
@@ -94,15 +102,19 @@ func (c *workCmd) Run(r *runContext) error {
 	if c.Workers == 0 {
 		return errors.New("--workers: a worker needs at least one")
 	}
+
 	a, err := open(r.ctx, &c.Config, false)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
+
 	if err := a.CheckSchema(r.ctx); err != nil {
 		return err
 	}
+
 	a.Log.Info("working", "workers", c.Workers)
+
 	return a.Run(r.ctx, nil)
 }
 
@@ -116,7 +128,9 @@ func (c *migrateCmd) Run(r *runContext) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = fmt.Printf("%d migrations applied\n", n)
+
 	return err
 }
 
@@ -131,14 +145,18 @@ func (c *openapiCmd) Run(*runContext) error {
 	if err != nil {
 		return err
 	}
+
 	out := d.YAML
+
 	switch {
 	case c.JSON:
 		out = d.JSON
 	case c.JSON30:
 		out = d.JSON30
 	}
+
 	_, err = os.Stdout.Write(out)
+
 	return err
 }
 
@@ -148,6 +166,7 @@ type versionCmd struct{}
 func (*versionCmd) Run(*runContext) error {
 	b := app.ReadBuild()
 	_, err := fmt.Printf("stayledger %s\ncommit  %s\ngo      %s\nschema  %d\napi     %s\n", b.Version, b.Revision, b.Go, b.Schema, b.API)
+
 	return err
 }
 
@@ -159,18 +178,22 @@ func open(ctx context.Context, c *app.Config, migrate bool) (*app.App, error) {
 			return nil, err
 		}
 	}
+
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
+
 	log := newLog(c.LogLevel)
 	if migrate {
 		n, err := app.Migrate(ctx, c.DatabaseURL)
 		if err != nil {
 			return nil, err
 		}
+
 		if n > 0 {
 			log.Info("migrated", "applied", n)
 		}
 	}
+
 	return app.Open(ctx, *c, log)
 }

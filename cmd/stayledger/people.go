@@ -21,28 +21,34 @@ func table[T any](heading string, rows []T, cells func(T) []string) error {
 	if _, err := fmt.Fprintln(w, heading); err != nil {
 		return err
 	}
+
 	for _, r := range rows {
 		if _, err := fmt.Fprintln(w, strings.Join(cells(r), "\t")); err != nil {
 			return err
 		}
 	}
+
 	return w.Flush()
 }
 
 // listed reads rows across teams and prints them.
 func listed[T any](r *runContext, d *database, heading string, read func(context.Context, *db.Tx) ([]T, error), cells func(*db.Tx, T) []string) error {
 	var lines [][]string
+
 	err := d.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
 		rows, err := read(ctx, tx)
+
 		lines = nil
 		for _, row := range rows {
 			lines = append(lines, cells(tx, row))
 		}
+
 		return err
 	})
 	if err != nil {
 		return err
 	}
+
 	return table(heading, lines, func(line []string) []string { return line })
 }
 
@@ -50,6 +56,7 @@ func written(at *time.Time) string {
 	if at == nil {
 		return "never"
 	}
+
 	return at.UTC().Format(time.RFC3339)
 }
 
@@ -57,6 +64,7 @@ func orNone[T fmt.Stringer](v *T) string {
 	if v == nil {
 		return "-"
 	}
+
 	return (*v).String()
 }
 
@@ -82,7 +90,9 @@ func (c *keyIssue) Run(r *runContext) error {
 		if err != nil {
 			return err
 		}
+
 		_, err = fmt.Println(k.Secret)
+
 		return err
 	})
 }
@@ -91,7 +101,9 @@ func until(tx *db.Tx, lifetime time.Duration) *time.Time {
 	if lifetime == 0 {
 		return nil
 	}
+
 	at := tx.Now.Add(lifetime)
+
 	return &at
 }
 
@@ -121,6 +133,7 @@ func (c *keyRevoke) Run(r *runContext) error {
 		if err == nil && !done {
 			err = errors.New("no such live key")
 		}
+
 		return err
 	})
 }
@@ -149,7 +162,9 @@ func (c *userCreate) Run(r *runContext) error {
 		if err != nil {
 			return err
 		}
+
 		_, err = fmt.Println(user)
+
 		return err
 	})
 }
@@ -168,6 +183,7 @@ func (c *userList) Run(r *runContext) error {
 			if p.Email != nil {
 				email = *p.Email
 			}
+
 			return []string{p.ID.String(), email, strconv.FormatInt(p.Teams, 10), written(&p.CreatedAt), p.Name}
 		})
 }
@@ -186,6 +202,7 @@ func (c *userGrant) Run(r *runContext) error {
 	if !c.Owner.IsZero() {
 		m.Contact, m.Scopes = &c.Owner, access.OwnerScopes()
 	}
+
 	return c.across(r.ctx, func(ctx context.Context, tx *db.Tx) error { return access.SetMember(ctx, tx, m) })
 }
 
@@ -219,6 +236,7 @@ func (c *userRevoke) Run(r *runContext) error {
 		if err == nil && !done {
 			err = errors.New("the user has no grant on this team")
 		}
+
 		return err
 	})
 }
@@ -236,7 +254,9 @@ func (c *userToken) Run(r *runContext) error {
 		if err != nil {
 			return err
 		}
+
 		_, err = fmt.Println(token)
+
 		return err
 	})
 }
@@ -268,15 +288,19 @@ func (c *userRevokeTokens) Run(r *runContext) error {
 	if c.User.IsZero() && c.Token.IsZero() {
 		return errors.New("name a user (--user) or a token (--token)")
 	}
+
 	return c.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
 		n, err := access.RevokeTokens(ctx, tx, c.User, c.Token)
 		if err != nil {
 			return err
 		}
+
 		if n == 0 {
 			return errors.New("no such live token")
 		}
+
 		_, err = fmt.Printf("%d tokens revoked\n", n)
+
 		return err
 	})
 }

@@ -16,20 +16,24 @@ type progress struct {
 
 func newProgress(out *os.File, title string) *progress {
 	info, err := out.Stat()
+
 	p := &progress{out: out, title: title, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, last: -1}
 	if !p.terminal {
 		_, _ = fmt.Fprintln(out, title)
 	}
+
 	return p
 }
 
 // at shows a share between 0 and 1.
 func (p *progress) at(share float64) {
 	const width = 40
+
 	percent := int(100 * share)
 	if !p.terminal || percent == p.last {
 		return
 	}
+
 	p.last = percent
 	full := width * percent / 100
 	_, _ = fmt.Fprintf(p.out, "\r%s [%s%s] %3d%%", p.title, strings.Repeat("=", full), strings.Repeat(" ", width-full), percent)

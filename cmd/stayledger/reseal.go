@@ -20,15 +20,18 @@ func (c *resealCmd) Run(r *runContext) error {
 		return err
 	}
 	defer d.Close()
+
 	return app.Reseal(r.ctx, d, &app.Config{SecretKeys: c.SecretKeys}, func(n app.Resealed) error {
 		if _, err := fmt.Printf("%s.%s: %d sealed anew, %d were already, %d cannot be opened\n", n.Table, n.Column, n.Resealed, n.Current, len(n.Lost)); err != nil {
 			return err
 		}
+
 		for _, row := range n.Lost {
 			if _, err := fmt.Println("  cannot be opened:", row); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }

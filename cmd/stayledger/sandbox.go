@@ -37,36 +37,47 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	if err != nil {
 		return err
 	}
+
 	address := "http://" + listener.Addr().String()
+
 	payments, feed, err := c.open()
 	if err != nil {
 		_ = listener.Close()
 		return err
 	}
+
 	letGo := func() { // of what is held
 		payments.Close()
 		feed.Close()
 	}
 	defer letGo()
+
 	fmt.Fprintln(os.Stderr, "payment sandbox at "+address+"; it moves no money")
 	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; no bank stands behind it")
+
 	mux := http.NewServeMux()
 	mux.Handle("/", payments)
 	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, feed))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
+
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
+
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve the sandbox: %w", err)
 	case <-r.ctx.Done():
 	}
+
 	letGo()
+
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 5*time.Second)
 	defer cancel()
+
 	if err := server.Shutdown(stopping); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("stop the sandbox: %w", err)
 	}
+
 	return nil
 }
 
@@ -76,26 +87,32 @@ const plaidPath = "/plaid"
 // open makes the sandboxes.
 func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
 	config := sandbox.Config{APIKey: c.APIKey, SettleAfter: c.SettleAfter, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret}
+
 	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time
+
 		out := json.NewEncoder(os.Stdout)
 		tell := func(event any) {
 			mu.Lock()
 			defer mu.Unlock()
+
 			_ = out.Encode(event)
 		}
 		config.Seen = func(e sandbox.Event) { tell(e) }
 		feed.Seen = func(e bankfeed.Event) { tell(e) }
 	}
+
 	payments, err := sandbox.New(config)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	banks, err := bankfeed.New(feed)
 	if err != nil {
 		payments.Close()
 		return nil, nil, err
 	}
+
 	return payments, banks, nil
 }

@@ -34,5 +34,6 @@ func Refusal(index int, ref *string, e *apierr.Error) Refused {
 	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {
 		out.Context = map[string]any{"issues": issues}
 	}
+
 	return out
 }

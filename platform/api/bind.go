@@ -51,49 +51,62 @@ func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textTy
 // params reads the declared parameters of an input type, embedded structs included.
 func params(t reflect.Type, prefix []int) []param {
 	var out []param
+
 	for i := range t.NumField() {
 		f := t.Field(i)
+
 		index := append(slices.Clone(prefix), i)
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			out = append(out, params(f.Type, index)...)
 			continue
 		}
+
 		for _, in := range []string{"path", "query", "header"} {
 			if name := f.Tag.Get(in); name != "" {
 				out = append(out, newParam(f, in, name, index))
 			}
 		}
 	}
+
 	return out
 }
 
 func newParam(f reflect.StructField, in, name string, index []int) param {
 	p := param{name: name, in: in, index: index, field: f, typ: f.Type, fallback: f.Tag.Get("default"), maxItems: 1000}
+
 	p.required = in == "path" || f.Tag.Get("required") == "true"
 	if p.typ.Kind() == reflect.Pointer {
 		p.pointer, p.typ = true, p.typ.Elem()
 	}
+
 	if p.typ.Kind() == reflect.Slice && !isText(p.typ) {
 		p.slice, p.typ = true, p.typ.Elem()
 	}
+
 	p.mustBind()
+
 	if p.format = f.Tag.Get("format"); p.format == "" {
 		p.format = formatOf(p.typ)
 	}
+
 	p.unique = f.Tag.Get("uniqueItems") == "true"
 	if items, err := strconv.Atoi(f.Tag.Get("maxItems")); err == nil {
 		p.maxItems = items
 	}
+
 	if e := f.Tag.Get("enum"); e != "" {
 		p.enum = strings.Split(e, ",")
 	} else if v, ok := reflect.TypeAssert[Enumerated](reflect.Zero(p.typ)); ok {
 		p.enum = v.Enum()
 	}
+
 	if e := f.Tag.Get("pattern"); e != "" {
 		p.pattern = regexp.MustCompile(e)
 	}
+
 	p.min, p.max = bound(f, "minimum", "minLength"), bound(f, "maximum", "maxLength")
 	p.texts = p.slice && p.typ.Kind() == reflect.String && !isText(p.typ) && p.enum == nil && p.format == ""
+
 	return p
 }
 
@@ -106,6 +119,7 @@ func (p *param) mustBind() {
 	case slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Int64, reflect.String}, p.typ.Kind()):
 		return
 	}
+
 	panic("unsupported type of parameter " + p.name + ": " + p.field.Type.String())
 }
 
@@ -114,13 +128,16 @@ func bound(f reflect.StructField, number, length string) *int64 {
 	if tag == "" {
 		tag = f.Tag.Get(length)
 	}
+
 	if tag == "" {
 		return nil
 	}
+
 	n, err := strconv.ParseInt(tag, 10, 64)
 	if err != nil {
 		panic("malformed bound on " + f.Name)
 	}
+
 	return &n
 }
 
@@ -130,25 +147,33 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 	if raw == "" {
 		return nil, nil
 	}
+
 	values := map[string]string{}
+
 	var issues []apierr.Issue
+
 	refuse := func(code apierr.IssueCode, name string) {
 		if name == "" || !utf8.ValidString(name) {
 			issues = append(issues, code.InQuery())
 			return
 		}
+
 		issues = append(issues, code.InQuery(name))
 	}
+
 	for pair := range strings.SplitSeq(raw, "&") {
 		if len(issues) == maxIssues {
 			break
 		}
+
 		key, value, _ := strings.Cut(pair, "=")
+
 		name, err := url.QueryUnescape(key)
 		if err != nil || strings.Contains(pair, ";") || name == "" {
 			refuse(apierr.IssueMalformedQuery, "")
 			continue
 		}
+
 		text, err := url.QueryUnescape(value)
 		switch _, seen := values[name]; {
 		case err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0):
@@ -162,40 +187,50 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 		case seen:
 			text = values[name] + "," + text
 		}
+
 		values[name] = text
 	}
+
 	return values, issues
 }
 
 // bindParams fills the declared parameters of in.
 func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.Value, accepted day.Range, cursor func(string) (Cursor, bool)) []apierr.Issue {
 	var issues []apierr.Issue
+
 	for i := range p.params {
 		pa := &p.params[i]
 		text, given := pa.text(r, query)
+
 		field := in.FieldByIndex(pa.index)
 		if pa.typ == cursorType {
 			c, ok := cursor(text)
 			if !ok {
 				issues = append(issues, pa.issue(apierr.IssueCursorMismatch))
 			}
+
 			field.Set(reflect.ValueOf(c))
+
 			continue
 		}
+
 		if !given {
 			if pa.required {
 				issues = append(issues, pa.issue(apierr.IssueRequired))
 			}
+
 			if text = pa.fallback; text == "" {
 				continue
 			}
 		}
+
 		if issue := pa.set(field, text); issue != nil {
 			issues = append(issues, *issue)
 		} else if outside(pa.format, text, accepted) {
 			issues = append(issues, pa.issue(apierr.IssueDateOutOfRange))
 		}
 	}
+
 	return issues
 }
 
@@ -206,7 +241,9 @@ func (p *param) text(r *http.Request, query map[string]string) (string, bool) {
 		if r.URL.RawPath == "" { // the router has matched the decoded path
 			return text, true
 		}
+
 		text, err := url.PathUnescape(text)
+
 		return text, err == nil
 	case "query":
 		text, ok := query[p.name]
@@ -228,31 +265,40 @@ func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 			issue := p.issue(apierr.IssueMalformed)
 			return &issue
 		}
+
 		if len(parts) > p.maxItems {
 			issue := p.issue(apierr.IssueItems)
 			return &issue
 		}
+
 		out := reflect.MakeSlice(reflect.SliceOf(p.typ), len(parts), len(parts))
 		for i, part := range parts {
 			if issue := p.setOne(out.Index(i), part); issue != nil {
 				return issue
 			}
+
 			if p.unique && slices.Contains(parts[:i], part) {
 				issue := p.issue(apierr.IssueUnique, i)
 				return &issue
 			}
 		}
+
 		field.Set(out)
+
 		return nil
 	}
+
 	if p.pointer {
 		v := reflect.New(p.typ)
 		if issue := p.setOne(v.Elem(), text); issue != nil {
 			return issue
 		}
+
 		field.Set(v)
+
 		return nil
 	}
+
 	return p.setOne(field, text)
 }
 
@@ -264,44 +310,55 @@ func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
 	if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // a list can have empty items, a path or header any bytes
 		return refuse(apierr.IssueMalformed)
 	}
+
 	if p.enum != nil && !slices.Contains(p.enum, text) {
 		return refuse(apierr.IssueEnum)
 	}
+
 	if _, code := format(p.format, text); code != "" {
 		return refuse(code)
 	}
+
 	if isText(p.typ) {
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil { //nolint:errcheck,forcetypeassert // just checked
 			return refuse(apierr.IssueMalformed)
 		}
+
 		return nil
 	}
+
 	switch p.typ.Kind() { //nolint:exhaustive // mustBind has refused the others.
 	case reflect.Bool:
 		if text != "true" && text != "false" {
 			return refuse(apierr.IssueBoolean)
 		}
+
 		v.SetBool(text == "true")
 	case reflect.Int, reflect.Int64:
 		n, ok := integer(text)
 		if !ok {
 			return refuse(apierr.IssueInteger)
 		}
+
 		if p.min != nil && n < *p.min || p.max != nil && n > *p.max {
 			return refuse(apierr.IssueRange)
 		}
+
 		v.SetInt(n)
 	case reflect.String:
 		n := int64(utf8.RuneCountInString(text))
 		if p.min != nil && n < *p.min || p.max != nil && n > *p.max {
 			return refuse(apierr.IssueLength)
 		}
+
 		if p.pattern != nil && !p.pattern.MatchString(text) {
 			return refuse(apierr.IssueMalformed)
 		}
+
 		v.SetString(text)
 	default: // mustBind has refused it
 	}
+
 	return nil
 }
 
@@ -311,5 +368,6 @@ func integer(text string) (int64, bool) {
 	if err != nil || strconv.FormatInt(n, 10) != text || n > 1<<53-1 || n < -(1<<53-1) {
 		return 0, false
 	}
+
 	return n, true
 }

@@ -21,7 +21,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, apierr.PayloadTooLarge
 	}
+
 	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
+
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -29,6 +31,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	case err != nil:
 		return nil, apierr.MalformedJSON.Because(err)
 	}
+
 	return body, nil
 }
 
@@ -41,13 +44,17 @@ func readAll(r io.Reader, announced int64) ([]byte, error) {
 			if announced > int64(len(body)) && int64(room) > announced {
 				room = int(announced) + 1 // and no more when it comes true
 			}
+
 			body = append(make([]byte, 0, room), body...)
 		}
+
 		n, err := r.Read(body[len(body):cap(body)])
+
 		body = body[:len(body)+n]
 		if errors.Is(err, io.EOF) {
 			return body, nil
 		}
+
 		if err != nil {
 			return nil, err //nolint:wrapcheck // the caller tells them apart
 		}
@@ -58,7 +65,9 @@ func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true
 	}
+
 	media, _, err := mime.ParseMediaType(contentType)
+
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
@@ -69,29 +78,36 @@ func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, a
 		if p.bodyOptional {
 			return nil, nil
 		}
+
 		return []apierr.Issue{apierr.IssueRequired.InBody()}, nil
 	}
+
 	issues, err := checkBody(registry, p.body, body, accepted)
 	if err != nil {
 		return nil, apierr.MalformedJSON.Because(err)
 	}
+
 	if len(issues) > 0 {
 		return issues, nil
 	}
+
 	if err := json.Unmarshal(body, in.FieldByIndex(p.bodyIndex).Addr().Interface()); err != nil {
 		return []apierr.Issue{decodeIssue(err)}, nil
 	}
+
 	return nil, nil
 }
 
 // decodeIssue reports what the schema cannot see, such as an integer too large for its field.
 func decodeIssue(err error) apierr.Issue {
 	issue := apierr.IssueMalformed.InBody()
+
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) && typed.Field != "" {
 		for part := range strings.SplitSeq(typed.Field, ".") {
 			issue.Path = append(issue.Path, part)
 		}
 	}
+
 	return issue
 }

@@ -17,6 +17,7 @@ const marker = "zq-marker-zq"
 func TestBodiesAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	with := func(fields string) string { return `{"name":"n","kind":"owner",` + fields + `}` }
 	for body, issue := range map[string]string{
 		`{"kind":"owner"}`: "required name", `{}`: "required kind", `{"name":"n"}`: "required kind", ``: "required ", `   `: "required ",
@@ -41,10 +42,12 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		`{"name":"forbidden","kind":"owner"}`: "contradiction name",
 	} {
 		code, path, _ := strings.Cut(issue, " ")
+
 		r := x.Post("/toys", body).WantError(apierr.CodeBadRequest, "").WantIssue(code, path)
 		if r.String("issues.0.schema") != "body" || r.String("message") != "Request validation failed" || r.Has("links") {
 			t.Errorf("%s: %s", body, r.Body)
 		}
+
 		if strings.Contains(string(r.Body), marker) {
 			t.Errorf("%s is echoed: %s", body, r.Body)
 		}
@@ -55,6 +58,7 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 func TestDatesHaveBounds(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	last := day.Of(x.DB.Now().AddDate(10, 0, 0))
 	for text, fine := range map[string]bool{
 		"1990-01-01": true, "1989-12-31": false, "0001-01-01": false, "9999-12-31": false, last.String(): true, last.AddDays(1).String(): false,
@@ -63,6 +67,7 @@ func TestDatesHaveBounds(t *testing.T) {
 		if fine {
 			status = 201
 		}
+
 		for field, value := range map[string]string{"on": text, "at": text + "T00:00:00Z"} {
 			r := x.Post("/toys", `{"name":"n","kind":"owner","`+field+`":"`+value+`"}`).Want(status)
 			if !fine {
@@ -70,6 +75,7 @@ func TestDatesHaveBounds(t *testing.T) {
 			}
 		}
 	}
+
 	x.Post("/toys", `{"name":"n","kind":"owner","month":"1989-12"}`).Want(400).WantIssue("dateOutOfRange", "month")
 	x.Post("/toys", `{"name":"n","kind":"owner","at":"1990-01-01T00:30:00+01:00"}`).Want(400).WantIssue("dateOutOfRange", "at")
 	x.Post("/toys", `{"name":"n","kind":"owner","at":"0000-01-01T00:00:00Z"}`).Want(400)
@@ -79,15 +85,18 @@ func TestDatesHaveBounds(t *testing.T) {
 func TestGoodBodiesArrive(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	r := x.Post("/toys", `{"name":"Kite","kind":"vendor","count":-9007199254740991,"few":5,"on":"2024-02-29","at":"2026-01-02T03:04:05+01:00","month":"2026-12",
 		"ref":"01890000-0000-7000-8000-000000000001","ratio":0.25,"email":"a@example.com","code":"ab","flag":true,"tags":["a","b"],"nickname":null,"other":null,
 		"place":{"city":"Rome","zip":null},"home":null,"places":[],"labels":{"any.key":"v"},"free":{"x":[1,1.5,null,{"y":"z"}]}}`).Want(201)
 	if r.String("name") != "Kite" || r.Value("nickname") != nil || r.String("place.city") != "Rome" || r.Value("place.zip") != nil {
 		t.Errorf("%s", r.Body)
 	}
+
 	if r := x.Post("/toys", `{"name":"Kite","kind":"owner","nickname":"<&>","home":{"city":"Rome","zip":12}}`).Want(201); !strings.Contains(string(r.Body), `"<&>"`) {
 		t.Errorf("%s", r.Body)
 	}
+
 	x.Post("/toys", `{"name":"Kite","kind":"owner"}`, "Content-Type", "").Want(201)
 	x.Post("/toys", `{"name":"Kite","kind":"owner"}`, "Content-Type", "application/json; charset=utf-8").Want(201)
 }
@@ -95,6 +104,7 @@ func TestGoodBodiesArrive(t *testing.T) {
 // Proves: ERR-23, ERR-84, ERR-85, ERR-86, OPEN-69.
 func TestMalformedJSONHasItsOwnMessage(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, body := range []string{
 		`{`, `}`, `{"name":"` + marker + `"`, `{"name":"n",}`, `{name:"n"}`, `{"name":"n"} {}`, `{"name":"n"}x`, `[1,]`, `{"name":'` + marker + `'}`, `nul`, `{"name":"` + "\x01" + `"}`, `{"name":"` + "\xff" + `"}`, `{"few":01}`, `{"few":+1}`,
@@ -104,10 +114,12 @@ func TestMalformedJSONHasItsOwnMessage(t *testing.T) {
 		if r.String("message") != "Malformed JSON in request body" || !strings.Contains(string(r.Body), `"issues":[]`) {
 			t.Errorf("%s: %s", body, r.Body)
 		}
+
 		if strings.Contains(string(r.Body), marker) {
 			t.Errorf("%s is echoed: %s", body, r.Body)
 		}
 	}
+
 	x.Post("/toys", `{"name":"n","kind":"owner","free":{"a":`+strings.Repeat("[", 62)+strings.Repeat("]", 62)+`}}`).Want(201)
 }
 
@@ -120,16 +132,20 @@ func TestBodiesHaveALimit(t *testing.T) {
 	x.Post("/toys", exact).Want(201)
 	x.Post("/toys", exact+" ").WantError(apierr.CodePayloadTooLarge, "")
 	x.Post("/toys", exact+" ", "Content-Length", "1").WantError(apierr.CodePayloadTooLarge, "")
+
 	for body, status := range map[string]int{exact: http.StatusCreated, exact + " ": http.StatusRequestEntityTooLarge} {
 		// The length of a body that comes in chunks is not announced.
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/toys", io.MultiReader(strings.NewReader(body)))
 		r.Header.Set("Content-Type", "application/json")
+
 		w := httptest.NewRecorder()
 		x.Server().ServeHTTP(w, r)
+
 		if r.ContentLength != -1 || w.Code != status || strings.Contains(w.Body.String(), "PAYLOAD_TOO_LARGE") != (status != http.StatusCreated) {
 			t.Errorf("%d bytes in chunks: %d %s", len(body), w.Code, w.Body)
 		}
 	}
+
 	large := `{"name":"n","kind":"owner","labels":{"a":"` + strings.Repeat("x", 1<<20) + `"}}`
 	x.Post("/call", large[:1<<20]).WantError(apierr.CodeBadRequest, "")
 	x.Post("/call", large).WantError(apierr.CodePayloadTooLarge, "")
@@ -137,6 +153,7 @@ func TestBodiesHaveALimit(t *testing.T) {
 
 func TestOtherContentTypesAreRefused(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx", "json", "application/json; charset"} {
 		r := x.Post("/toys", `{"name":"n","kind":"owner"}`, "Content-Type", contentType).WantError(apierr.CodeBadRequest, "")

@@ -17,32 +17,41 @@ import (
 // ofEdge are the conditions that the edge itself refuses a request of the endpoint with, in the order in which it does.
 func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
 	p := s.plans[slices.IndexFunc(s.plans, func(p plan) bool { return p.endpoint.ID == e.ID })]
+
 	list := apierr.List{apierr.MethodNotSupported, apierr.ServiceUnavailable, errUnknownVersion}
 	if !e.Public && s.Refusals != nil {
 		list = append(list, s.Refusals(e))
 	}
+
 	list = append(list, apierr.UnknownParameter, apierr.BadRequest)
 	if p.uploadIndex != nil {
 		list = append(list, apierr.UnsupportedMediaType, apierr.PayloadTooLarge, errForm, errTooSlow)
 	}
+
 	if p.body != nil {
 		list = append(list, apierr.UnsupportedMediaType)
 	}
+
 	if p.body != nil || p.rawIndex != nil {
 		list = append(list, apierr.PayloadTooLarge)
 	}
+
 	if p.body != nil {
 		list = append(list, apierr.MalformedJSON)
 	}
+
 	if e.takesKey() {
 		list = append(list, errMalformedKey, apierr.IdempotencyConflict)
 	}
+
 	if strings.Contains(e.Path, "{") {
 		list = append(list, apierr.NotFound)
 	}
+
 	if e.kind == kindStream {
 		list = append(list, refusedStreams[http.StatusPreconditionFailed], refusedStreams[http.StatusRequestedRangeNotSatisfiable])
 	}
+
 	return append(list, apierr.Internal, errBusy, apierr.GatewayTimeout, errSlow).Conditions()
 }
 
@@ -53,6 +62,7 @@ func statusOf(e *apierr.Error) int {
 			return status
 		}
 	}
+
 	return e.Code().Status()
 }
 
@@ -66,12 +76,14 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 	if err := json.Unmarshal(body, &got); err != nil {
 		return fmt.Errorf("%s: answer is not JSON: %w", e.ID, err)
 	}
+
 	same := func(c *apierr.Error) bool {
 		return c.Code() == got.Code && c.Reason() == got.Reason && c.Message() == got.Message && statusOf(c) == status
 	}
 	if slices.ContainsFunc(s.ofEdge(e), same) || slices.ContainsFunc(e.Errors.Conditions(), same) {
 		return nil
 	}
+
 	return fmt.Errorf("%s: its Errors do not name %d %s %s %q", e.ID, status, got.Code, got.Reason, got.Message)
 }
 
@@ -81,6 +93,7 @@ func (s *Server) fails(e *Endpoint) map[int]bool {
 	for _, c := range slices.Concat(s.ofEdge(e), e.Errors.Conditions()) {
 		out[statusOf(c)] = true
 	}
+
 	return out
 }
 
@@ -93,26 +106,32 @@ func (s *Server) own(e *Endpoint) []*apierr.Error {
 // edgeTexts says for each status what the edge gives it for, on whichever endpoint.
 func (s *Server) edgeTexts() map[int]string {
 	all := apierr.List{}
+
 	for i := range s.Endpoints {
 		for _, c := range s.ofEdge(&s.Endpoints[i]) {
 			all = append(all, c)
 		}
 	}
+
 	byStatus := map[int][]*apierr.Error{}
 	for _, c := range all.Conditions() {
 		byStatus[statusOf(c)] = append(byStatus[statusOf(c)], c)
 	}
+
 	out := map[int]string{}
 	for status, conditions := range byStatus {
 		out[status] = textOf(conditions)
 	}
+
 	return out
 }
 
 // textOf says what each of some conditions is, under its reason, or its code.
 func textOf(conditions []*apierr.Error) string {
 	var parts []string
+
 	label := ""
+
 	for _, c := range conditions {
 		named := labelOf(c)
 		if named != label {
@@ -120,8 +139,10 @@ func textOf(conditions []*apierr.Error) string {
 		} else {
 			parts = append(parts, c.Message()+".")
 		}
+
 		label = named
 	}
+
 	return strings.Join(parts, " ")
 }
 
@@ -130,14 +151,17 @@ func labelOf(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(
 // nameOf makes a name of the conditions of a status: what tells them apart from those of other endpoints.
 func nameOf(status int, conditions []*apierr.Error) string {
 	name := strconv.Itoa(status)
+
 	for i, c := range conditions {
 		if i == 2 {
 			return name + "-others"
 		}
+
 		if label := labelOf(c); i == 0 || label != labelOf(conditions[i-1]) {
 			name += "-" + label
 		}
 	}
+
 	return name
 }
 
@@ -148,22 +172,28 @@ func orderOf(conditions []*apierr.Error) string {
 		status int
 		labels []string
 	}
+
 	var runs []run
+
 	times := map[int]int{}
+
 	for _, c := range conditions {
 		status := statusOf(c)
 		if len(runs) == 0 || runs[len(runs)-1].status != status {
 			runs = append(runs, run{status: status})
 			times[status]++
 		}
+
 		last := &runs[len(runs)-1]
 		if label := "`" + labelOf(c) + "`"; !slices.Contains(last.labels, label) {
 			last.labels = append(last.labels, label)
 		}
 	}
+
 	if len(runs) < 2 {
 		return ""
 	}
+
 	parts := make([]string, len(runs))
 	for i, r := range runs {
 		parts[i] = strconv.Itoa(r.status)
@@ -171,6 +201,7 @@ func orderOf(conditions []*apierr.Error) string {
 			parts[i] += " (" + strings.Join(r.labels, ", ") + ")"
 		}
 	}
+
 	return "Order of failures: " + strings.Join(parts, ", ") + "."
 }
 
@@ -188,9 +219,11 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 	for _, c := range s.own(e) {
 		mine[statusOf(c)] = append(mine[statusOf(c)], c)
 	}
+
 	for _, c := range s.ofEdge(e) {
 		edge[statusOf(c)] = true
 	}
+
 	op.Responses["5XX"] = &huma.Response{
 		Description: "A failure of the service. " + edgeTexts[http.StatusInternalServerError] + " " + edgeTexts[http.StatusServiceUnavailable] + " " + edgeTexts[http.StatusGatewayTimeout] + " Status 503, and 504 of a GET, can be sent again.",
 		Headers:     map[string]*huma.Header{"Retry-After": retryHeader, "X-Request-Id": requestIDHeader},
@@ -200,6 +233,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		if status >= http.StatusInternalServerError && len(mine[status]) == 0 {
 			continue
 		}
+
 		name, text := strconv.Itoa(status), edgeTexts[status]
 		if own := mine[status]; len(own) > 0 {
 			name, text = nameOf(status, own), textOf(own)
@@ -207,21 +241,25 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 				text += " Or what " + strconv.Itoa(status) + " is everywhere."
 			}
 		}
+
 		r := &huma.Response{
 			Description: text, Headers: map[string]*huma.Header{}, Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
 		}
 		if name == strconv.Itoa(status) {
 			r.Headers["X-Request-Id"] = requestIDHeader // every answer has it; here it is said once for each status
 		}
+
 		switch status {
 		case http.StatusMethodNotAllowed:
 			r.Headers["Allow"] = allowHeader
 		case http.StatusTooManyRequests:
 			r.Headers["Retry-After"] = retryHeader
 		}
+
 		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r
 	}
+
 	if !strings.Contains(op.Description, "Failures in order") { // which tells it with what each is about
 		op.Description = strings.TrimSpace(op.Description + " " + orderOf(e.Errors.Conditions()))
 	}

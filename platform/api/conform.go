@@ -21,20 +21,25 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 			return err
 		}
 	}
+
 	t := e.answerType(status)
 	if t == nil {
 		return fmt.Errorf("%s: status %d is not in the description", e.ID, status)
 	}
+
 	if t == reflect.TypeFor[None]() || t == reflect.TypeFor[Content]() {
 		return nil
 	}
+
 	issues, err := checkBody(s.registry, s.registry.Schema(t, true, e.ID+"Answer"), body, anyDay)
 	if err != nil {
 		return fmt.Errorf("%s: answer is not JSON: %w", e.ID, err)
 	}
+
 	if len(issues) > 0 && issues[0].Code != "nulCharacter" { // an issue names the field that it refuses
 		return fmt.Errorf("%s: answer %d departs from the description: %v", e.ID, status, issues[0])
 	}
+
 	return nil
 }
 
@@ -43,29 +48,37 @@ func (e *Endpoint) answerType(status int) reflect.Type {
 	if status >= http.StatusBadRequest {
 		return reflect.TypeFor[apierr.Envelope]()
 	}
+
 	if t, ok := e.Also[status]; ok {
 		return t
 	}
+
 	if e.kind == kindStream && (status == http.StatusPartialContent || status == http.StatusNotModified) {
 		return e.out
 	}
+
 	if status == e.status() || e.out == reflect.TypeFor[None]() && status == http.StatusNoContent {
 		return e.out
 	}
+
 	return nil
 }
 
 // Find gives the endpoint that a request reaches: a literal segment of its path wins over a parameter. It is nil when there is none.
 func (s *Server) Find(method, path string) *Endpoint {
 	path, _, _ = strings.Cut(path, "?")
+
 	var found *Endpoint
+
 	best := -1
+
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
 		if n := literals(e.Path, path); e.Method == method && n > best {
 			best, found = n, e
 		}
 	}
+
 	return found
 }
 
@@ -75,7 +88,9 @@ func literals(template, path string) int {
 	if len(a) != len(b) {
 		return -1
 	}
+
 	n := 0
+
 	for i := range a {
 		switch {
 		case a[i] == b[i]:
@@ -84,5 +99,6 @@ func literals(template, path string) int {
 			return -1
 		}
 	}
+
 	return n
 }

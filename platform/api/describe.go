@@ -23,8 +23,10 @@ var plainArrays = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 // newRegistry makes the registry of schemas. A type is named after its package and itself: listing.Create is ListingCreate.
 func newRegistry() huma.Registry {
 	plainArrays()
+
 	r := huma.NewMapRegistry(refPrefix, schemaName)
 	registerNamed(r)
+
 	return r
 }
 
@@ -32,16 +34,20 @@ func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
+
 	name := t.Name()
 	if name == "" {
 		return upper(hint)
 	}
+
 	if base, arg, ok := strings.Cut(name, "["); ok { // page.Page[stayledger/domain/property/listing.Listing]
 		arg = strings.TrimSuffix(arg, "]")
 		folder := arg[:strings.LastIndex(arg, "/")+1]
 		pkg, typ, _ := strings.Cut(arg[len(folder):], ".")
+
 		return published(folder+pkg, typ) + base
 	}
+
 	return published(t.PkgPath(), name)
 }
 
@@ -49,6 +55,7 @@ func qualified(pkg, name string) string {
 	if pkg == "api" || pkg == "apierr" || pkg == "page" || strings.HasPrefix(strings.ToLower(name), strings.ToLower(pkg)) {
 		return upper(name)
 	}
+
 	return upper(pkg) + upper(name)
 }
 
@@ -57,6 +64,7 @@ func upper(s string) string {
 	if len(r) > 0 {
 		r[0] = unicode.ToUpper(r[0])
 	}
+
 	return string(r)
 }
 
@@ -73,18 +81,23 @@ func (s *Server) describe() *huma.OpenAPI {
 		Security: security(&Endpoint{}),
 		Paths:    map[string]*huma.PathItem{},
 	}
+
 	failure := s.registry.Schema(reflect.TypeFor[apierr.Envelope](), true, "Error")
 	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
 		describeEnvelope(envelope)
 	}
+
 	for _, t := range s.Tags {
 		o.Tags = append(o.Tags, &huma.Tag{Name: t.Name, Description: t.Doc})
 	}
+
 	edgeTexts := s.edgeTexts()
 	for i := range s.plans {
 		s.describeEndpoint(o, &s.plans[i], failure, edgeTexts)
 	}
+
 	nullable(s.registry)
+
 	return o
 }
 
@@ -93,9 +106,11 @@ func describeEnvelope(s *huma.Schema) {
 	for _, c := range apierr.Codes() {
 		codes = append(codes, string(c))
 	}
+
 	for _, r := range apierr.Reasons() {
 		reasons = append(reasons, string(r))
 	}
+
 	s.Properties["code"].Enum, s.Properties["code"].Description = codes, "Stable error class. Treat unknown codes as non-retryable."
 	s.Properties["reason"].Enum, s.Properties["reason"].Description = reasons, "Business rule. Treat unknown reasons as no reason."
 	s.Properties["message"].Description = "Static display text of one condition; never parse it."
@@ -103,6 +118,7 @@ func describeEnvelope(s *huma.Schema) {
 
 func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema, edgeTexts map[int]string) {
 	e := p.endpoint
+
 	op := &huma.Operation{
 		OperationID: e.ID, Tags: []string{e.Tag}, Summary: e.Summary, Description: e.Doc, Method: e.Method, Path: e.Path,
 		Responses: map[string]*huma.Response{}, Extensions: map[string]any{"x-scopes": nonNil(e.Scopes)},
@@ -111,29 +127,36 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 		if own := security(e); !reflect.DeepEqual(own, o.Security) {
 			op.Security = own
 		}
+
 		op.Extensions["x-partner"] = slices.Contains(e.Credentials(), PartnerKey)
 		op.Extensions["x-owner"] = slices.Contains(e.Credentials(), Owner)
 		op.Extensions["x-embed"] = false
 	} else {
 		op.Security = []map[string][]string{}
 	}
+
 	op.Parameters = s.describeParameters(p)
 	if p.body != nil {
 		op.RequestBody = &huma.RequestBody{Required: !p.bodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: p.body}}}
 	}
+
 	if p.rawIndex != nil {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 	}
+
 	if p.uploadIndex != nil {
 		op.RequestBody = describeForm(e.Form)
 	}
+
 	s.describeAnswers(op, e)
 	s.describeFailures(op, e, failure, edgeTexts)
+
 	item := o.Paths[e.Path]
 	if item == nil {
 		item = &huma.PathItem{}
 		o.Paths[e.Path] = item
 	}
+
 	switch e.Method {
 	case http.MethodGet:
 		item.Get = op
@@ -152,20 +175,26 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 
 func describeForm(form []Part) *huma.RequestBody {
 	closed := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
+
 	for i := range form {
 		p := &form[i]
+
 		one := &huma.Schema{Type: huma.TypeString, Description: p.Doc}
 		if p.File {
 			one.Format = "binary"
 		}
+
 		for _, v := range p.Enum {
 			one.Enum = append(one.Enum, v)
 		}
+
 		if p.Required {
 			closed.Required = append(closed.Required, p.Name)
 		}
+
 		closed.Properties[p.Name] = one
 	}
+
 	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: closed}}}
 }
 
@@ -173,6 +202,7 @@ func nonNil(list []string) []string {
 	if list == nil {
 		return []string{}
 	}
+
 	return list
 }
 
@@ -181,70 +211,87 @@ func security(e *Endpoint) []map[string][]string {
 	if slices.Contains(e.Credentials(), TeamKey) || slices.Contains(e.Credentials(), PartnerKey) {
 		out = append(out, map[string][]string{"apiKey": {}})
 	}
+
 	if slices.Contains(e.Credentials(), User) || slices.Contains(e.Credentials(), Owner) {
 		out = append(out, map[string][]string{"bearer": {}})
 	}
+
 	return out
 }
 
 func (s *Server) describeParameters(p *plan) []*huma.Param {
 	var out []*huma.Param
+
 	for i := range p.params {
 		pa := &p.params[i]
 		if pa.field.Tag.Get("hidden") == "true" {
 			continue
 		}
+
 		schema := &huma.Schema{Type: "string"}
 		if pa.typ != cursorType {
 			schema = huma.SchemaFromField(s.registry, pa.field, p.endpoint.ID+pa.name)
+
 			schema.Nullable = false
 			if target := schema; pa.enum != nil {
 				if schema.Items != nil {
 					target = schema.Items
 				}
+
 				target.Enum = nil
 				for _, v := range pa.enum {
 					target.Enum = append(target.Enum, v)
 				}
 			}
 		}
+
 		param := &huma.Param{Name: pa.name, In: pa.in, Required: pa.required, Schema: schema, Description: schema.Description, Deprecated: schema.Deprecated}
 		if pa.slice {
 			schema.MaxItems = &pa.maxItems
 			no := false
 			param.Explode = &no
 		}
+
 		if pa.texts {
 			param.Description = strings.TrimSpace(param.Description + " " + textsDoc)
 		}
+
 		schema.Description, schema.Deprecated = "", false
+
 		out = append(out, param)
 	}
+
 	boolean := func(name, doc string) {
 		out = append(out, &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: "boolean", Default: false}})
 	}
 	header := func(name, doc string, values ...any) {
 		out = append(out, &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: "string", Enum: values}})
 	}
+
 	e := p.endpoint
 	if e.DryRun {
 		boolean("dryRun", "Runs the whole write and rolls it back: same answer and status, nothing kept.")
 	}
+
 	if !e.Public && e.Selection != NoTeam && !e.TeamInPath {
 		header("x-team-id", "Selects the team when the credential reaches several.")
 	}
+
 	if e.Region {
 		header("x-data-region", "Selects one regional slice for partner credentials without a selected team.", "ap", "ca", "eu", "sa", "us")
 	}
+
 	if e.takesKey() {
 		header("Idempotency-Key", "The same key and body within 24 hours returns the stored answer.")
 	}
+
 	return out
 }
 
 func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	add := func(status int, t reflect.Type) {
 		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{}}
+
 		switch t {
 		case reflect.TypeFor[None]():
 		case reflect.TypeFor[Content]():
@@ -252,27 +299,34 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 		default:
 			r.Content = map[string]*huma.MediaType{"application/json": {Schema: s.registry.Schema(t, true, e.ID+"Answer")}}
 		}
+
 		if e.kind == kindWrite {
 			r.Headers["X-Service-Audit-Should-Poll"], r.Headers["X-Service-Audit-Action-Id"] = pollHeader, actionHeader
 		}
+
 		name := strconv.Itoa(status)
 		if t != reflect.TypeFor[None]() {
 			name += "-" + schemaName(t, e.ID)
 		}
+
 		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r
 	}
+
 	status := e.status()
 	if e.out == reflect.TypeFor[None]() && e.Status == 0 {
 		status = http.StatusNoContent
 	}
+
 	if _, replaced := e.Also[status]; !replaced {
 		add(status, e.out)
 	}
+
 	if e.kind == kindStream {
 		add(http.StatusPartialContent, e.out)
 		add(http.StatusNotModified, reflect.TypeFor[None]())
 	}
+
 	for status, t := range e.Also {
 		add(status, t)
 	}
@@ -285,6 +339,7 @@ func nullable(r huma.Registry) {
 		if t == nil || t.Kind() != reflect.Struct {
 			continue
 		}
+
 		nullableFields(t, s)
 		s.PrecomputeMessages()
 	}
@@ -297,14 +352,17 @@ func enumOf(t reflect.Type) []any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
+
 	v, ok := reflect.TypeAssert[Enumerated](reflect.Zero(t))
 	if !ok {
 		return nil
 	}
+
 	var out []any
 	for _, value := range v.Enum() {
 		out = append(out, value)
 	}
+
 	return out
 }
 
@@ -315,6 +373,7 @@ func (s *Server) enumNames() map[string][]string {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
+
 		if values := enumOf(t); values != nil {
 			text, _ := json.Marshal(values)
 			if !slices.Contains(types[string(text)], t) {
@@ -322,11 +381,13 @@ func (s *Server) enumNames() map[string][]string {
 			}
 		}
 	}
+
 	for i := range s.plans {
 		for k := range s.plans[i].params {
 			note(s.plans[i].params[k].typ)
 		}
 	}
+
 	for name := range s.registry.Map() {
 		if t := s.registry.TypeFromRef(refPrefix + name); t != nil && t.Kind() == reflect.Struct {
 			for f := range t.Fields() {
@@ -334,19 +395,25 @@ func (s *Server) enumNames() map[string][]string {
 			}
 		}
 	}
+
 	out := map[string][]string{}
+
 	for values, of := range types {
 		var names, plain []string
 		for _, t := range of {
 			names, plain = append(names, schemaName(t, "")), append(plain, upper(t.Name()))
 		}
+
 		slices.Sort(names)
 		slices.Sort(plain)
+
 		if len(of) > 1 && len(slices.Compact(plain)) == 1 {
 			names = append(plain[:1], names...)
 		}
+
 		out[values] = names
 	}
+
 	return out
 }
 
@@ -356,26 +423,33 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 			nullableFields(f.Type, s)
 			continue
 		}
+
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+
 		field := s.Properties[name]
 		if values := enumOf(f.Type); values != nil && field != nil && f.Tag.Get("enum") == "" {
 			target := field
 			if field.Items != nil {
 				target = field.Items
 			}
+
 			target.Enum = values
 			target.PrecomputeMessages()
 		}
+
 		if field != nil && field.Nullable && field.Enum != nil && !slices.Contains(field.Enum, nil) {
 			field.Enum = append(field.Enum, nil)
 		}
+
 		if field == nil || f.Type.Kind() != reflect.Pointer || strings.Contains(options, "omitempty") && f.Tag.Get("nullable") != "true" {
 			continue
 		}
+
 		if field.Ref != "" {
 			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: field.Ref}, {Type: "null"}}, Description: field.Description}
 			continue
 		}
+
 		field.Nullable = true
 		if field.Enum != nil && !slices.Contains(field.Enum, nil) {
 			field.Enum = append(field.Enum, nil)

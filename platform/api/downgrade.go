@@ -13,14 +13,17 @@ func downgrade(asJSON []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	schemas := inside(inside(root, "components"), "schemas")
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		spellNull(schemas, schemas[name], true)
 	}
+
 	spellNull(schemas, inside(root, "paths"), false)
 	dropUnused(root, schemas)
 	downgradeNode(root)
 	root["openapi"] = "3.0.3"
+
 	return encodeTree(root)
 }
 
@@ -31,19 +34,24 @@ func spellNull(schemas tree, node any, component bool) {
 	for _, one := range list {
 		spellNull(schemas, one, false)
 	}
+
 	n, _ := node.(tree)
 	for word, one := range n {
 		if _, given := one.([]any); word != "examples" || !given {
 			spellNull(schemas, one, false)
 		}
 	}
+
 	options, _ := n["anyOf"].([]any)
 	if len(options) != 2 || !reflect.DeepEqual(options[1], tree{"type": "null"}) {
 		return
 	}
+
 	delete(n, "anyOf")
+
 	one, _ := options[0].(tree)
 	orNull := withNull(schemas, one)
+
 	ref, _ := one["$ref"].(string)
 	if orNull["properties"] == nil || component || ref == "" {
 		for word, value := range orNull {
@@ -51,15 +59,19 @@ func spellNull(schemas tree, node any, component bool) {
 				n[word] = value
 			}
 		}
+
 		return
 	}
+
 	name := strings.TrimPrefix(ref, refPrefix) + "OrNull"
 	if there, taken := schemas[name].(tree); taken && there["properties"] == nil && there["anyOf"] == nil {
 		name = strings.TrimPrefix(ref, refPrefix) + "ValueOrNull"
 	}
+
 	if schemas[name] == nil {
 		schemas[name] = orNull
 	}
+
 	n["$ref"] = refPrefix + name
 }
 
@@ -68,7 +80,9 @@ func dropUnused(root, schemas tree) {
 	for before := -1; before != len(schemas); {
 		before = len(schemas)
 		used := map[string]bool{}
+
 		var note func(node any)
+
 		note = func(node any) {
 			switch n := node.(type) {
 			case []any:
@@ -79,6 +93,7 @@ func dropUnused(root, schemas tree) {
 				if ref, ok := n["$ref"].(string); ok {
 					used[strings.TrimPrefix(ref, refPrefix)] = true
 				}
+
 				for _, one := range n {
 					note(one)
 				}
@@ -95,6 +110,7 @@ func withNull(schemas, s tree) tree {
 	if ref, ok := s["$ref"].(string); ok {
 		out = withNull(schemas, inside(schemas, strings.TrimPrefix(ref, refPrefix)))
 	}
+
 	for word, value := range s {
 		switch word {
 		case "$ref", "examples":
@@ -105,11 +121,13 @@ func withNull(schemas, s tree) tree {
 			if _, several := value.([]any); !several {
 				value = []any{value, "null"}
 			}
+
 			out[word] = value
 		default:
 			out[word] = value
 		}
 	}
+
 	return out
 }
 
@@ -125,6 +143,7 @@ func downgradeNode(node any) {
 				downgradeNode(v)
 			}
 		}
+
 		downgradeSchema(n)
 	}
 }
@@ -133,13 +152,16 @@ func downgradeSchema(n tree) {
 	if types, ok := n["type"].([]any); ok && len(types) == 2 {
 		n["type"], n["nullable"] = types[0], true
 	}
+
 	if ref, ok := n["$ref"].(string); ok && len(n) > 1 {
 		delete(n, "$ref")
 		n["allOf"] = []any{tree{"$ref": ref}}
 	}
+
 	if _, ok := n["contentMediaType"].(string); ok && n["format"] == "binary" {
 		delete(n, "contentMediaType")
 	}
+
 	if examples, ok := n["examples"].([]any); ok && len(examples) > 0 {
 		delete(n, "examples")
 		n["example"] = examples[0]

@@ -112,16 +112,20 @@ func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*
 	e.kind, e.in, e.out = kindRead, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		var out *O
+
 		run := s.DB.ReadAnswer
 		if e.OneTrip {
 			run = s.DB.ReadOne
 		}
+
 		err := run(ctx, rc.scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			out, err = f(ctx, tx, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
 			return err
 		})
+
 		return answer(out), err
 	}
+
 	return e
 }
 
@@ -134,6 +138,7 @@ func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (
 			return answer(out), err
 		})
 	}
+
 	return e
 }
 
@@ -144,13 +149,16 @@ func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		return s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
 			input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
+
 			out, err := start(ctx, tx, input)
 			if err == nil && rc.dryRun {
 				err = work(ctx, tx, input, out)
 			}
+
 			return answer(out), err
 		})
 	}
+
 	return e
 }
 
@@ -169,24 +177,32 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
+
 		kept, err := r.Receive(ctx, s.DB, rc.scope, input)
 		if err != nil {
 			return nil, err
 		}
+
 		var out any
+
 		settled := false
+
 		if err = rc.received(ctx, in); err == nil {
 			out, err = s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
 				out, err := r.Settle(ctx, tx, input, kept)
 				settled = err == nil
+
 				return answer(out), err
 			})
 		}
+
 		if (err != nil || !settled) && r.Drop != nil { // not settled: the answer is that of an earlier request with the same key
 			r.Drop(context.WithoutCancel(ctx), s.DB, rc.scope, kept)
 		}
+
 		return out, err
 	}
+
 	return e
 }
 
@@ -197,8 +213,10 @@ func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope 
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		ctx = context.WithValue(ctx, draining{}, s.draining)
 		out, err := f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
+
 		return answer(out), err
 	}
+
 	return e
 }
 
@@ -220,6 +238,7 @@ func Stream[I any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Sc
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		return f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
 	}
+
 	return e
 }
 
@@ -233,6 +252,7 @@ func answer[O any](out *O) any {
 	if out == nil {
 		return nil
 	}
+
 	return out
 }
 
@@ -244,6 +264,7 @@ func (e *Endpoint) Credentials() []Credential {
 	if e.Open == nil {
 		return []Credential{TeamKey, PartnerKey, User}
 	}
+
 	return e.Open
 }
 
@@ -251,6 +272,7 @@ func (e *Endpoint) status() int {
 	if e.Status != 0 {
 		return e.Status
 	}
+
 	return http.StatusOK
 }
 
@@ -258,5 +280,6 @@ func (e *Endpoint) maxBody() int64 {
 	if e.MaxBody != 0 {
 		return e.MaxBody
 	}
+
 	return 1 << 20
 }

@@ -16,9 +16,11 @@ type Example struct{ Request, Answer any }
 // examples of one schema.
 func (p *publication) exemplify(examples map[string]Example) error {
 	bodies := map[string]Example{}
+
 	p.operations(func(op tree) {
 		bodies[fmt.Sprint(op["operationId"])] = Example{Request: bodyOf(op["requestBody"]), Answer: bodyOf(success(op))}
 	})
+
 	for _, id := range slices.Sorted(maps.Keys(examples)) {
 		for what, of := range map[string][2]any{"takes": {examples[id].Request, bodies[id].Request}, "answers": {examples[id].Answer, bodies[id].Answer}} {
 			example, body := of[0], p.named("schemas", of[1])
@@ -33,6 +35,7 @@ func (p *publication) exemplify(examples map[string]Example) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -45,12 +48,14 @@ func success(op tree) any {
 // bodyOf is the schema of a body of a request or an answer, nil when there is none or when it is a file.
 func bodyOf(holder any) any {
 	h, _ := holder.(tree)
+
 	content, _ := h["content"].(tree)
 	for _, kind := range []string{"application/json", "multipart/form-data"} {
 		if media, ok := content[kind].(tree); ok {
 			return media["schema"]
 		}
 	}
+
 	return nil
 }
 
@@ -60,5 +65,6 @@ func (p *publication) named(kind string, part any) tree {
 	if ref, ok := one["$ref"].(string); ok {
 		return inside(p.component(kind), ref[strings.LastIndex(ref, "/")+1:])
 	}
+
 	return one
 }

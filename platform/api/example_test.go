@@ -18,18 +18,22 @@ func Example() {
 		Name string `path:"name"`
 		Loud bool   `query:"loud"`
 	}
+
 	type greeting struct {
 		Text string `json:"text"`
 	}
+
 	greet := api.External(api.Endpoint{Method: http.MethodGet, Path: "/greetings/{name}", ID: "greet", Tag: "greetings", Public: true},
 		func(_ context.Context, _ *db.DB, _ db.Scope, in *input) (*greeting, error) {
 			text := "hello " + in.Name
 			if in.Loud {
 				text = strings.ToUpper(text)
 			}
+
 			return &greeting{Text: text}, nil
 		})
 	server := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), PublicURL: "https://books.example.com"}, []api.Endpoint{greet})
+
 	for _, path := range []string{"/greetings/ann?loud=true", "/greetings/ann?loud=1"} {
 		w := httptest.NewRecorder()
 		server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

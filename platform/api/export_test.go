@@ -26,10 +26,12 @@ func BindJSON[T any](r *http.Request, limit int64) ([]apierr.Issue, error) {
 	s := &Server{registry: newRegistry()}
 	p := s.prepare(&Endpoint{ID: "bind", in: reflect.TypeFor[T]()})
 	nullable(s.registry)
+
 	body, err := readBody(httptest.NewRecorder(), r, limit)
 	if err != nil {
 		return nil, err
 	}
+
 	return p.bindBody(s.registry, body, reflect.New(p.endpoint.in).Elem(), day.Accepted(day.Of(time.Now())))
 }
 

@@ -27,6 +27,7 @@ type logbook struct {
 func (l *logbook) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return l.text.Write(b)
 }
 
@@ -35,15 +36,19 @@ func (l *logbook) take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.text.Reset()
+
 	return l.text.String()
 }
 
 // Proves: ERR-22, ERR-53, ERR-14.
 func TestUnexpectedFaultsAreStaticAndLogged(t *testing.T) {
 	t.Parallel()
+
 	var log logbook
+
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: toys(), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	body := func(halt string) object { return object{"name": "n", "kind": "owner", "halt": halt} }
+
 	for _, call := range []func() *apitest.Response{
 		func() *apitest.Response { return x.Get("/panic") },
 		func() *apitest.Response { return x.Post("/toys", body("panic")) },
@@ -53,15 +58,19 @@ func TestUnexpectedFaultsAreStaticAndLogged(t *testing.T) {
 		if string(r.Body) != `{"code":"INTERNAL_SERVER_ERROR","message":"Internal server error","issues":[]}`+"\n" {
 			t.Errorf("%s", r.Body)
 		}
+
 		if lines := log.take(); !strings.Contains(lines, errPrivate.Error()) || !strings.Contains(lines, r.Header.Get("X-Request-Id")) || !strings.Contains(lines, "level=ERROR") {
 			t.Errorf("logged %s", lines)
 		}
 	}
+
 	x.Get("/toys?search=" + marker[:5]).Want(200)
 	x.Get("/toys?search=" + marker).Want(400)
+
 	if lines := log.take(); strings.Contains(lines, "ERROR") || strings.Contains(lines, "zq") || !strings.Contains(lines, "endpoint=listToys") || !strings.Contains(lines, x.ID.String()) {
 		t.Errorf("logged %s", lines)
 	}
+
 	if n := x.Fingerprint(); strings.Contains(n, "contact") {
 		t.Errorf("failed writes are stored: %s", n)
 	}
@@ -71,10 +80,12 @@ func TestUnexpectedFaultsAreStaticAndLogged(t *testing.T) {
 func TestConditionsAreToldAsTheyAre(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	r := x.Post("/toys", object{"name": "n", "kind": "owner", "halt": "condition"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
 	if r.String("message") != "Toy is halted" || r.String("context.name") != "n" || r.Has("retryable") {
 		t.Errorf("%s", r.Body)
 	}
+
 	if r := x.Get("/toys?limit=0"); r.Has("context") || r.Has("reason") || r.Has("retryable") {
 		t.Errorf("%s", r.Body)
 	}
@@ -84,24 +95,31 @@ func TestConditionsAreToldAsTheyAre(t *testing.T) {
 func TestAnUnreachableDatabaseIsRetryable(t *testing.T) {
 	t.Parallel()
 	line := apitest.NewLine(t)
+
 	d, err := db.Open(t.Context(), db.Config{URL: line.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
+
 	endpoints := toys()
 	for i := range endpoints {
 		endpoints[i].DryRun = false // the harness would ask the database about it
 	}
+
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints, DB: d})
 	x.Get("/sleep").Want(204)
 	line.Cut()
+
 	for _, r := range []*apitest.Response{x.Get("/sleep"), x.Get("/sleep"), x.Post("/toys", object{"name": "n", "kind": "owner"})} {
 		r.WantError(apierr.CodeServiceUnavailable, "")
+
 		if r.String("retryable") != "true" || r.Header.Get("Retry-After") != "5" {
 			t.Errorf("%v %s", r.Header, r.Body)
 		}
 	}
+
 	line.Mend()
 	x.Get("/sleep").Want(204)
 }
@@ -110,10 +128,12 @@ func TestAnUnreachableDatabaseIsRetryable(t *testing.T) {
 func TestOverlongStatementsTimeOut(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	r := x.Get("/sleep?seconds=9").WantError(apierr.CodeGatewayTimeout, "")
 	if r.String("retryable") != "true" || r.Header.Get("Retry-After") == "" || strings.Contains(r.String("message"), "Provider") {
 		t.Errorf("%s", r.Body)
 	}
+
 	if r := x.Post("/sleep?seconds=9", nil).WantError(apierr.CodeGatewayTimeout, ""); r.Has("retryable") || r.Header.Get("Retry-After") != "" {
 		t.Errorf("%s", r.Body)
 	}
@@ -123,29 +143,36 @@ func TestOverlongStatementsTimeOut(t *testing.T) {
 func TestADryRunAnswersAndKeepsNothing(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	before := x.Fingerprint()
 	for _, halt := range []string{"", "action"} {
 		r := x.Post("/toys?dryRun=true", object{"name": "dry", "kind": "owner", "queue": true, "halt": halt}).Want(201)
 		if r.String("name") != "dry" || r.ID("id").IsZero() {
 			t.Errorf("%s", r.Body)
 		}
+
 		if r.Header.Get("X-Service-Audit-Should-Poll") != "false" || r.Header.Values("X-Service-Audit-Action-Id") != nil {
 			t.Errorf("%v", r.Header)
 		}
+
 		x.Delete("/toys/"+r.String("id")).WantError(apierr.CodeNotFound, "")
 	}
+
 	if after := x.Fingerprint(); after != before {
 		t.Errorf("stored:\n%s", after)
 	}
+
 	for queue, poll := range map[bool]string{false: "false", true: "true"} {
 		r := x.Post("/toys?dryRun=false", object{"name": "real", "kind": "owner", "queue": queue}).Want(201)
 		if r.Header.Get("X-Service-Audit-Should-Poll") != poll || !strings.HasPrefix(r.Header.Get("X-Service-Audit-Action-Id"), "act_") {
 			t.Errorf("%v", r.Header)
 		}
+
 		if d := x.Delete("/toys/" + r.String("id")).Want(204); len(d.Body) != 0 || d.Header.Get("Content-Type") != "" || d.Header.Get("X-Service-Audit-Action-Id") == "" {
 			t.Errorf("%v %s", d.Header, d.Body)
 		}
 	}
+
 	if after := x.Fingerprint(); !strings.Contains(after, "audit_action 4 ") {
 		t.Errorf("four writes are recorded as:\n%s", after)
 	}
@@ -155,20 +182,25 @@ func TestADryRunAnswersAndKeepsNothing(t *testing.T) {
 func TestStreamsServeRangesAndValidators(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	r := x.Get("/file").Want(200)
 	if string(r.Body) != "0123456789" || r.Header.Get("Content-Disposition") != "attachment; filename*=utf-8''%C3%A4.txt" || r.Header.Get("ETag") != `"v1"` || r.Header.Get("Content-Type") != "text/plain" {
 		t.Errorf("%v %s", r.Header, r.Body)
 	}
+
 	if r := x.Get("/file", "Range", "bytes=2-4").Want(http.StatusPartialContent); string(r.Body) != "234" {
 		t.Errorf("%s", r.Body)
 	}
+
 	x.Get("/file", "If-None-Match", `"v1"`).Want(http.StatusNotModified)
+
 	for _, header := range [][]string{{"If-Match", `"v2"`, "412", "preconditionFailed"}, {"Range", "bytes=10-", "416", "rangeNotSatisfiable"}, {"Range", "bytes=b-a", "416", "rangeNotSatisfiable"}} {
 		r := x.Get("/file", header[0], header[1])
 		if strconv.Itoa(r.Status) != header[2] || r.String("code") != "BAD_REQUEST" || r.String("issues.0.code") != header[3] || r.Header.Get("Content-Disposition") != "" {
 			t.Errorf("%v: %d %v %s", header, r.Status, r.Header, r.Body)
 		}
 	}
+
 	if r := x.Get("/file", "Range", "bytes=10-"); r.Header.Get("Content-Range") != "bytes */10" {
 		t.Errorf("the length is told as %q", r.Header.Get("Content-Range"))
 	}
@@ -181,6 +213,7 @@ func (h halfway) Read(p []byte) (int, error) {
 	if h.Len() < 10 {
 		return 0, errPrivate
 	}
+
 	return h.Reader.Read(p[:min(len(p), 5)])
 }
 
@@ -188,15 +221,19 @@ func (halfway) Close() error { return nil }
 
 func TestAStreamThatBreaksOffIsLogged(t *testing.T) {
 	t.Parallel()
+
 	var log logbook
+
 	file := api.Stream(api.Endpoint{Method: http.MethodGet, Path: "/half", ID: "half"},
 		func(context.Context, *db.DB, db.Scope, *api.None) (*api.Content, error) {
 			return &api.Content{Reader: halfway{strings.NewReader("0123456789")}, Filename: "a.txt", ContentType: "text/plain"}, nil
 		})
+
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{file}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if r := x.Get("/half").Want(200); string(r.Body) != "01234" {
 		t.Errorf("%s", r.Body)
 	}
+
 	if lines := log.take(); !strings.Contains(lines, errPrivate.Error()) || !strings.Contains(lines, "level=ERROR") {
 		t.Errorf("logged %s", lines)
 	}
@@ -204,22 +241,28 @@ func TestAStreamThatBreaksOffIsLogged(t *testing.T) {
 
 func TestListsThatContradictThemselvesDoNotStart(t *testing.T) {
 	t.Parallel()
+
 	type floating struct {
 		Ratio float64 `query:"ratio"`
 	}
+
 	type several struct {
 		IDs *[]string `query:"ids"`
 	}
+
 	type bounded struct {
 		N int64 `query:"n" minimum:"few"`
 	}
+
 	type phone struct {
 		Body struct {
 			Phone string `json:"phone" format:"phone"`
 		}
 	}
+
 	none := func(context.Context, *db.Tx, *api.None) (*api.None, error) { return nil, nil }
 	get := api.Endpoint{Method: http.MethodGet, Path: "/a", ID: "a"}
+
 	other := api.Endpoint{Method: http.MethodGet, Path: "/a", ID: "b"}
 	for name, list := range map[string][]api.Endpoint{
 		"same route": {api.Read(get, none), api.Read(other, none)},
@@ -235,6 +278,7 @@ func TestListsThatContradictThemselvesDoNotStart(t *testing.T) {
 					t.Errorf("%s: accepted", name)
 				}
 			}()
+
 			api.NewServer(api.Config{}, list)
 		}()
 	}
@@ -242,21 +286,26 @@ func TestListsThatContradictThemselvesDoNotStart(t *testing.T) {
 
 func TestARequestIsObserved(t *testing.T) {
 	t.Parallel()
+
 	seen := make(chan string, 3)
 	endpoints := toys()
 	x := newTeam(t)
 	s := api.NewServer(api.Config{DB: x.DB, Log: slog.New(slog.DiscardHandler), Observe: func(endpoint string, status int, took time.Duration) {
 		seen <- endpoint + " " + http.StatusText(status)
+
 		if took < 0 {
 			t.Error("took less than no time")
 		}
 	}}, endpoints)
+
 	for path, want := range map[string]string{"/panic": "panic Internal Server Error", "/nothing": "none Not Found"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		s.ServeHTTP(discard{http.Header{}}, r)
+
 		if got := <-seen; got != want {
 			t.Errorf("%s is seen as %s", path, got)
 		}

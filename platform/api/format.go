@@ -37,6 +37,7 @@ func formatOf(t reflect.Type) string { return typeFormats[t] }
 // outside reports that a text of a format names a day that is not accepted. What has another form is refused elsewhere.
 func outside(format, text string, accepted day.Range) bool {
 	var days day.Range
+
 	switch format {
 	case "date", monthFormat, rangeFormat, boundaryFormat:
 		var err error
@@ -48,20 +49,24 @@ func outside(format, text string, accepted day.Range) bool {
 		if err != nil {
 			return false
 		}
+
 		at := day.Of(t.UTC())
 		if !at.Valid() {
 			return true
 		}
+
 		days = day.Range{From: at, To: at.AddDays(1)}
 	default:
 		return false
 	}
+
 	return days.From.Before(accepted.From) || days.To.After(accepted.To)
 }
 
 // format checks the formats that inputs use; known means that the format says more than a pattern could.
 func format(name, text string) (known bool, code apierr.IssueCode) {
 	var err error
+
 	switch name {
 	case "uuid":
 		code = apierr.IssueUUID
@@ -89,6 +94,7 @@ func format(name, text string) (known bool, code apierr.IssueCode) {
 		_, err = time.Parse(time.RFC3339Nano, text)
 	case "email":
 		code = apierr.IssueEmail
+
 		var a *mail.Address
 		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
 			err = mail.ErrHeaderNotPresent
@@ -96,9 +102,11 @@ func format(name, text string) (known bool, code apierr.IssueCode) {
 	default:
 		return false, ""
 	}
+
 	if err == nil {
 		return name != "email", ""
 	}
+
 	return true, code
 }
 
@@ -108,7 +116,9 @@ func compiled(pattern string) *regexp.Regexp {
 	if known, ok := patterns.Load(pattern); ok {
 		return known.(*regexp.Regexp) //nolint:errcheck,forcetypeassert // Nothing else is stored.
 	}
+
 	made := regexp.MustCompile(pattern)
 	patterns.Store(pattern, made)
+
 	return made
 }

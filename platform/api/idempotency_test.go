@@ -24,15 +24,18 @@ func contacts(x *apitest.Team) int64 {
 			for _, digit := range fields[1] {
 				n = n*10 + int64(digit-'0')
 			}
+
 			return n
 		}
 	}
+
 	return 0
 }
 
 func kept(r *apitest.Response) http.Header {
 	h := maps.Clone(r.Header)
 	delete(h, "X-Request-Id")
+
 	return h
 }
 
@@ -41,13 +44,16 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 	x := newTeam(t)
 	body := object{"name": "n", "kind": "owner"}
 	first := x.Post("/toys", body, key, "k1").Want(201)
+
 	again := x.Post("/toys", body, key, "k1").Want(201)
 	if !bytes.Equal(first.Body, again.Body) || first.Header.Get("X-Service-Audit-Action-Id") != again.Header.Get("X-Service-Audit-Action-Id") || len(kept(first)) != len(kept(again)) {
 		t.Errorf("first %v %s, again %v %s", first.Header, first.Body, again.Header, again.Body)
 	}
+
 	if n := contacts(x); n != 1 {
 		t.Errorf("%d rows", n)
 	}
+
 	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k1").WantError(apierr.CodeConflict, "")
 	x.Post("/toys?dryRun=false", body, key, "k1").WantError(apierr.CodeConflict, "")
 	// Nothing differs but the body.
@@ -58,9 +64,11 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 	x.Post("/toys", body, key, "k2").Want(201)
 	x.As(nil, nil).Post("/toys", body, key, "k1").Want(201)
 	newTeam(t).Post("/toys", body, key, "k1").Want(201)
+
 	if n := contacts(x); n != 4 {
 		t.Errorf("%d rows", n)
 	}
+
 	for _, bad := range []string{"a b", strings.Repeat("x", 256), "ä"} {
 		x.Post("/toys", body, key, bad).WantError(apierr.CodeBadRequest, "").WantIssue("malformed", key)
 	}
@@ -69,20 +77,25 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 func TestAPostWithoutABodyTakesAKeyToo(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	id := x.Post("/toys", object{"name": "n", "kind": "owner"}).Want(201).String("id")
 	for range 3 {
 		if n := x.Post("/toys/"+id+"/wind", nil, key, "w").Want(200).Int("any"); n != 1 {
 			t.Errorf("wound %d toys", n)
 		}
 	}
+
 	before := x.Fingerprint()
 	x.Post("/toys/"+id+"/wind", nil, key, "w").Want(200)
+
 	if x.Fingerprint() != before {
 		t.Error("a replay changed something")
 	}
+
 	if r := x.Post("/sleep", nil, key, "s").Want(204); r.Header.Get("Content-Type") != "" {
 		t.Errorf("%v", r.Header)
 	}
+
 	if r := x.Post("/sleep", nil, key, "s").Want(204); r.Header.Get("Content-Type") != "" || len(r.Body) != 0 {
 		t.Errorf("%v", r.Header)
 	}
@@ -94,10 +107,12 @@ func TestADryRunNeitherStoresNorConsumesAKey(t *testing.T) {
 	body := object{"name": "n", "kind": "owner"}
 	x.Post("/toys?dryRun=true", body, key, "k").Want(201)
 	stored := x.Post("/toys?dryRun=false", body, key, "k").Want(201)
+
 	dry := x.Post("/toys?dryRun=true", body, key, "k").Want(201)
 	if bytes.Equal(stored.Body, dry.Body) {
 		t.Error("a dry run answered from the store")
 	}
+
 	x.Post("/toys?dryRun=true", object{"name": "m", "kind": "owner"}, key, "k").Want(201)
 }
 
@@ -111,17 +126,22 @@ func TestAFailedRequestDoesNotConsumeItsKey(t *testing.T) {
 func TestConcurrentRequestsWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	var group sync.WaitGroup
+
 	answers := make([]*apitest.Response, 6)
 	for i := range answers {
 		group.Go(func() { answers[i] = x.Post("/toys?dryRun=false", object{"name": "n", "kind": "owner"}, key, "k") })
 	}
+
 	group.Wait()
+
 	for _, r := range answers {
 		if r.Want(201); !bytes.Equal(r.Body, answers[0].Body) {
 			t.Errorf("%s and %s", r.Body, answers[0].Body)
 		}
 	}
+
 	if n := contacts(x); n != 1 {
 		t.Errorf("%d rows", n)
 	}
@@ -133,14 +153,18 @@ func TestAKeyIsFreeAgainAfterADay(t *testing.T) {
 	body := object{"name": "n", "kind": "owner"}
 	first := x.Post("/toys", body, key, "k").Want(201)
 	x.Exec(`update api_idempotency set created_at = created_at - interval '23 hours 59 minutes' where team_id = @team`, nil)
+
 	if again := x.Post("/toys", body, key, "k").Want(201); !bytes.Equal(first.Body, again.Body) {
 		t.Error("forgotten before a day is over")
 	}
+
 	x.Exec(`update api_idempotency set created_at = created_at - interval '2 minutes' where team_id = @team`, nil)
+
 	second := x.Post("/toys", object{"name": "m", "kind": "owner"}, key, "k").Want(201)
 	if again := x.Post("/toys", object{"name": "m", "kind": "owner"}, key, "k").Want(201); !bytes.Equal(second.Body, again.Body) {
 		t.Error("the new answer was not kept")
 	}
+
 	if n := contacts(x); n != 2 {
 		t.Errorf("%d rows", n)
 	}
@@ -155,21 +179,27 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	x.Exec(`insert into api_idempotency (team_id, user_id, key, request_hash, status, headers, body, created_at)
 		select @team, @user, 'old' || n, '', 201, '{}', '', now() - interval '24 hours 1 minute' from generate_series(1, 5000) n`, db.Args{"user": x.User})
 	x.Exec(`update api_idempotency set created_at = created_at - interval '23 hours 50 minutes' where team_id = @team and key = 'kept'`, nil)
+
 	for _, e := range api.Every() {
 		if err := e.Do(t.Context(), x.DB); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	var left int64
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		left, err = db.Get[int64](ctx, tx, `select count(*) from api_idempotency where team_id = @team`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	if left != 1 {
 		t.Errorf("%d answers are kept, want 1", left)
 	}
+
 	if again := x.Post("/toys", body, key, "kept").Want(201); !bytes.Equal(first.Body, again.Body) {
 		t.Error("an answer was forgotten before its day was over")
 	}
+
 	x.Post("/toys", body, key, "old1").Want(201)
 }

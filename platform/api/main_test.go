@@ -82,6 +82,7 @@ func (m Making) Resolve() []apierr.Issue {
 	if m.Name == "forbidden" {
 		return []apierr.Issue{apierr.IssueContradiction.InBody("name")}
 	}
+
 	return nil
 }
 
@@ -125,14 +126,17 @@ type byID struct {
 
 func makeToy(ctx context.Context, tx *db.Tx, in *makeInput) (*Toy, error) {
 	toy := Toy{ID: tx.NewID(), Kind: in.Body.Kind, Name: in.Body.Name, Nickname: in.Body.Nickname.Value, Place: in.Body.Place, CreatedAt: day.At(tx.Now)}
+
 	_, err := tx.Exec(ctx, `insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, @kind, @name, @now, @now)`,
 		db.Args{"team": tx.Team, "id": toy.ID, "ref": toy.ID.String(), "kind": string(toy.Kind), "name": toy.Name, "now": tx.Now})
 	if err != nil {
 		return nil, err
 	}
+
 	if in.Body.Queue {
 		tx.MarkQueued()
 	}
+
 	switch in.Body.Halt {
 	case "condition":
 		return nil, errHalted.With(object{"name": toy.Name})
@@ -145,6 +149,7 @@ func makeToy(ctx context.Context, tx *db.Tx, in *makeInput) (*Toy, error) {
 			return nil, errors.New("no audit action")
 		}
 	}
+
 	return &toy, nil
 }
 
@@ -152,9 +157,11 @@ func listToys(_ context.Context, _ *db.Tx, in *listInput) (*Heard, error) {
 	if in.IDs == nil {
 		in.IDs = []id.ID{}
 	}
+
 	if in.Names == nil {
 		in.Names = []string{}
 	}
+
 	return &Heard{
 		Text: in.Search + in.Code + string(in.Kind) + in.Sort + in.Must, Flag: in.Flag, IDs: in.IDs, Names: in.Names, Any: in.Any, Few: in.Few,
 		Rows: in.Rows(), Number: in.Number(),
@@ -176,13 +183,16 @@ type Turn struct {
 
 func turn(_ context.Context, _ *db.Tx, in *cursorInput) (*Turn, error) {
 	from := int64(len(in.Cursor.Position))
+
 	out := &Turn{Items: []string{}}
 	for n := from; n < min(from+in.Limit, 7); n++ {
 		out.Items = append(out.Items, strconv.FormatInt(n, 10))
 	}
+
 	if from+in.Limit < 7 {
 		out.NextCursor = in.Cursor.Next("xxxxxxx"[:from+in.Limit])
 	}
+
 	return out, nil
 }
 
@@ -214,6 +224,7 @@ func toys() []api.Endpoint {
 				if err == nil && n == 0 {
 					err = apierr.NotFound
 				}
+
 				return nil, err
 			}),
 		api.Write(api.Endpoint{Method: http.MethodPost, Path: "/toys/{id}/wind", ID: "windToy", Tag: "toys", Summary: "Wind a toy"},

@@ -27,23 +27,30 @@ type manyInput struct {
 //nolint:paralleltest // see above
 func TestBodiesTakeABoundedMultipleOfTheirSize(t *testing.T) {
 	const size = 8 << 20
+
 	fill := func(head, item, tail string) string {
 		n := (size - len(head) - len(tail)) / (len(item) + 1)
 		return head + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + tail
 	}
+
 	distinct := func(head, value, tail string) string {
 		var b strings.Builder
 		b.WriteString(head)
+
 		for i := 0; b.Len() < size-100; i++ {
 			if i > 0 {
 				b.WriteByte(',')
 			}
+
 			b.WriteString(`"` + strings.Repeat("k", i%7) + string(rune('a'+i%26)))
+
 			for n := i; n > 0; n /= 26 {
 				b.WriteByte(byte('a' + n%26))
 			}
+
 			b.WriteString(`":` + value)
 		}
+
 		return b.String() + tail
 	}
 	for name, body := range map[string]string{
@@ -73,23 +80,32 @@ func TestBodiesTakeABoundedMultipleOfTheirSize(t *testing.T) {
 	} {
 		body = strings.ReplaceAll(body, `\\`, `\`)
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+
 		var before, after runtime.MemStats
+
 		runtime.GC()
 		runtime.ReadMemStats(&before)
+
 		issues, err := api.BindJSON[manyInput](r, size+1<<10)
+
 		runtime.ReadMemStats(&after)
 		used := after.TotalAlloc - before.TotalAlloc
 		t.Logf("%-32s %4d MiB for %d MiB, %d issues, %v", name, used>>20, len(body)>>20, len(issues), err)
+
 		if name == "as much of free form as passes" && (err != nil || len(issues) > 0) {
 			t.Errorf("%s does not: %v, %v", name, issues, err)
 		}
+
 		if bound := uint64(6*len(body) + 32<<20); used > bound {
 			t.Errorf("%s: %d MiB for a body of %d MiB", name, used>>20, len(body)>>20)
 		}
+
 		if len(issues) > 100 {
 			t.Errorf("%s: %d issues", name, len(issues))
 		}
+
 		told := 0
+
 		for _, issue := range issues {
 			for _, part := range issue.Path {
 				if text, ok := part.(string); ok {
@@ -97,6 +113,7 @@ func TestBodiesTakeABoundedMultipleOfTheirSize(t *testing.T) {
 				}
 			}
 		}
+
 		if told > 100*64*200 {
 			t.Errorf("%s: the issues have %d bytes of names", name, told)
 		}

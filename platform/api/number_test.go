@@ -8,6 +8,7 @@ import (
 
 func TestAnswersHoldNoUnsafeNumber(t *testing.T) {
 	t.Parallel()
+
 	for body, unsafe := range map[string]bool{
 		`{}`:                                 false,
 		`{"n":9007199254740991}`:             false,

@@ -22,9 +22,11 @@ func TestTheDescriptionIsValid(t *testing.T) {
 	t.Parallel()
 	d, err := newTeam(t).Server().OpenAPI()
 	asJSON, asYAML, asJSON30 := d.JSON, d.YAML, d.JSON30
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, c := range map[string]struct {
 		text    []byte
 		version string
@@ -33,19 +35,23 @@ func TestTheDescriptionIsValid(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		if document.GetVersion() != c.version {
 			t.Errorf("%s: version %s", name, document.GetVersion())
 		}
+
 		v, errs := validator.NewValidator(document)
 		if len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
+
 		if ok, found := v.ValidateDocument(); !ok {
 			for _, e := range found {
 				t.Errorf("%s: %s %v", name, e.Error(), e.SchemaValidationErrors)
 			}
 		}
 	}
+
 	if strings.Contains(string(asJSON30), `"null"`) || strings.Contains(string(asJSON30), `"examples"`) || strings.Contains(string(asJSON30), `"contentMediaType"`) {
 		t.Error("3.0 uses words of 3.1")
 	}
@@ -53,30 +59,36 @@ func TestTheDescriptionIsValid(t *testing.T) {
 
 func description(t *testing.T) func(path string) any {
 	t.Helper()
+
 	described, err := newTeam(t).Server().OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tree, err := described.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return func(path string) any {
 		node := any(tree)
 		for part := range strings.SplitSeq(path, ".") {
 			m, _ := node.(map[string]any)
 			node = m[strings.ReplaceAll(part, "~1", "/")]
 		}
+
 		return node
 	}
 }
 
 func text(t *testing.T, v any) string {
 	t.Helper()
+
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(b)
 }
 
@@ -84,6 +96,7 @@ func text(t *testing.T, v any) string {
 func TestTheDescriptionSaysWhatTheEndpointsDo(t *testing.T) {
 	t.Parallel()
 	at := description(t)
+
 	for path, want := range map[string]string{
 		"paths.~1toys.get.x-scopes":                                         `["toys:read|toys:write"]`,
 		"paths.~1toys.post.x-scopes":                                        `[]`,
@@ -104,11 +117,13 @@ func TestTheDescriptionSaysWhatTheEndpointsDo(t *testing.T) {
 	} {
 		path = strings.ReplaceAll(path, "schemas.Making", "schemas."+schema("Making"))
 		path = strings.ReplaceAll(path, "schemas.Toy", "schemas."+schema("Toy"))
+
 		got := strings.ReplaceAll(text(t, at(path)), schema("Place"), "Place")
 		if want != "" && got != want || got == "null" {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	if m, ok := at("paths.~1toys.post").(map[string]any); ok {
 		parameters := text(t, m["parameters"])
 		for _, name := range []string{`"name":"dryRun"`, `"name":"Idempotency-Key"`, `"name":"x-team-id"`} {
@@ -117,12 +132,15 @@ func TestTheDescriptionSaysWhatTheEndpointsDo(t *testing.T) {
 			}
 		}
 	}
+
 	if parameters := text(t, at("paths.~1toys.get.parameters")); strings.Contains(parameters, "dryRun") || strings.Contains(parameters, "Idempotency") || !strings.Contains(parameters, `"maxItems":3`) || !strings.Contains(parameters, `"explode":false`) {
 		t.Errorf("GET /toys declares %s", parameters)
 	}
+
 	if parameters := text(t, at("paths.~1call.post.parameters")); strings.Contains(parameters, "Idempotency") {
 		t.Errorf("POST /call promises to keep answers: %s", parameters)
 	}
+
 	failures, _ := at("paths.~1toys.post.responses").(map[string]any)
 	for status, answer := range failures {
 		if status >= "400" && !strings.Contains(text(t, answer), `"#/components/schemas/`) {
@@ -142,17 +160,21 @@ func TestAnswersFitTheDescription(t *testing.T) {
 	x := newTeam(t)
 	described, err := x.Server().OpenAPI()
 	asJSON := described.JSON
+
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	document, err := libopenapi.NewDocument(asJSON)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	v, errs := validator.NewValidator(document)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
+
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodGet, "/toys?flag=true&on=2026-01-02", ""},
 		{http.MethodGet, "/toys?limit=0", ""},
@@ -172,18 +194,22 @@ func TestAnswersFitTheDescription(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(c.body))
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("X-Api-Key", "sk")
+
 			return r
 		}
 		w := httptest.NewRecorder()
 		x.Server().ServeHTTP(w, ask())
+
 		if ok, found := v.ValidateHttpResponse(ask(), w.Result()); !ok {
 			for _, e := range found {
 				t.Errorf("%s %s: %d %s: %s %v", c.method, c.path, w.Code, w.Body, e.Error(), e.SchemaValidationErrors)
 			}
 		}
+
 		if ok, found := v.ValidateHttpRequest(ask()); ok != (w.Code != http.StatusBadRequest) {
 			t.Errorf("%s %s %s: answered %d, the description says %v", c.method, c.path, c.body, w.Code, found)
 		}
+
 		if e := x.Server().Find(c.method, c.path); e == nil {
 			t.Errorf("%s %s is no endpoint", c.method, c.path)
 		} else if err := x.Server().Conforms(e, w.Code, w.Body.Bytes()); err != nil {
@@ -196,6 +222,7 @@ func TestAnswersFitTheDescription(t *testing.T) {
 func TestAnswersAreHeldToTheDescription(t *testing.T) {
 	t.Parallel()
 	s := newTeam(t).Server()
+
 	const toy = `{"id":"0198a5a5-0000-7000-8000-000000000000","kind":"owner","name":"n","nickname":null,"createdAt":"2026-01-02T03:04:05.678Z","place":`
 	for place, departs := range map[string]string{
 		`null}`: "", `{"city":"Rome","zip":null}}`: "", `{"city":5,"zip":null}}`: "place city", `{"zip":null}}`: "place city", `{"city":"Rome","zip":null,"more":1}}`: "place more", `[]}`: "place",
@@ -210,9 +237,13 @@ func TestAnswersAreHeldToTheDescription(t *testing.T) {
 // An example that nothing can show is refused, as is a second one of a schema.
 func TestExamplesBelongToBodies(t *testing.T) {
 	t.Parallel()
+
 	type body struct{ Name string }
+
 	type input struct{ Body body }
+
 	type named struct{ Name string }
+
 	answer := func(context.Context, *db.DB, db.Scope, *input) (*named, error) { return &named{}, nil }
 	silent := func(context.Context, *db.DB, db.Scope, *api.None) (*api.None, error) { return &api.None{}, nil }
 	show := func(examples map[string]api.Example) (string, error) {
@@ -221,8 +252,10 @@ func TestExamplesBelongToBodies(t *testing.T) {
 			api.External(api.Endpoint{Method: http.MethodPost, Path: "/two", ID: "two", Public: true}, answer),
 			api.External(api.Endpoint{Method: http.MethodPost, Path: "/none", ID: "none", Public: true}, silent),
 		}).OpenAPI()
+
 		return string(d.JSON) + string(d.JSON30), err
 	}
+
 	ann, ben := map[string]any{"Name": "Ann"}, map[string]any{"Name": "Ben"}
 	for name, c := range map[string]struct {
 		examples map[string]api.Example
@@ -239,6 +272,7 @@ func TestExamplesBelongToBodies(t *testing.T) {
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		if strings.Count(text, `"Ann"`) != map[bool]int{true: 2}[c.ok] {
 			t.Errorf("%s: the example stands %d times in the two forms", name, strings.Count(text, `"Ann"`))
 		}
@@ -248,16 +282,21 @@ func TestExamplesBelongToBodies(t *testing.T) {
 // In 3.0 null is allowed where the type stands: a validator refuses it beside a reference to what has a type without it.
 func TestNullIn30StandsWithItsType(t *testing.T) {
 	t.Parallel()
+
 	d, err := newTeam(t).Server().OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var root any
 	if err := json.Unmarshal(d.JSON30, &root); err != nil {
 		t.Fatal(err)
 	}
+
 	found := 0
+
 	var walk func(node any)
+
 	walk = func(node any) {
 		switch n := node.(type) {
 		case []any:
@@ -273,12 +312,14 @@ func TestNullIn30StandsWithItsType(t *testing.T) {
 			default:
 				found++
 			}
+
 			for _, one := range n {
 				walk(one)
 			}
 		}
 	}
 	walk(root)
+
 	if found == 0 {
 		t.Error("nothing may be null")
 	}
@@ -287,8 +328,10 @@ func TestNullIn30StandsWithItsType(t *testing.T) {
 // An operation tells the order of its failures where their answers do not: those of one status stand in their order with its answer.
 func TestOrderOfFailures(t *testing.T) {
 	t.Parallel()
+
 	broken, gone := apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "It is in use"), apierr.New(apierr.CodeConflict, "", "It is gone")
 	late := apierr.New(apierr.CodeBadRequest, apierr.ReasonAlreadyPaid, "It is late")
+
 	answer := func(context.Context, *db.DB, db.Scope, *api.None) (*api.None, error) { return &api.None{}, nil }
 	for _, c := range []struct {
 		doc    string
@@ -307,6 +350,7 @@ func TestOrderOfFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var root struct {
 			Paths map[string]map[string]struct {
 				Description string
@@ -316,10 +360,12 @@ func TestOrderOfFailures(t *testing.T) {
 		if err := json.Unmarshal(d.JSON, &root); err != nil {
 			t.Fatal(err)
 		}
+
 		one := root.Paths["/one"]["post"]
 		if one.Description != c.want {
 			t.Errorf("%q, want %q", one.Description, c.want)
 		}
+
 		if told := one.Responses["400"].Description; slices.Contains(c.errors, apierr.Listed(late)) && !strings.Contains(told, "`accountInUse`: It is in use. `alreadyPaid`: It is late.") {
 			t.Errorf("%q: 400 says %q", c.want, told)
 		}
@@ -329,20 +375,24 @@ func TestOrderOfFailures(t *testing.T) {
 // What a refusal names as the place of the declared parameters is there in the description as it is published.
 func TestSchemaLocationsExist(t *testing.T) {
 	t.Parallel()
+
 	d, err := newTeam(t).Server().OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var root any
 	if err := json.Unmarshal(d.JSON, &root); err != nil {
 		t.Fatal(err)
 	}
+
 	for _, e := range toys() {
 		node := root
 		for step := range strings.SplitSeq(strings.TrimPrefix(api.SchemaLocation(&e), "#/"), "/") {
 			in, _ := node.(map[string]any)
 			node = in[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
 		}
+
 		op, _ := node.(map[string]any)
 		if _, is := op["parameters"].([]any); !is {
 			t.Errorf("%s has no parameters", api.SchemaLocation(&e))
@@ -353,15 +403,18 @@ func TestSchemaLocationsExist(t *testing.T) {
 // Components that refer to components are met from several places, in any order.
 func TestResolvedIsTheSameEachTime(t *testing.T) {
 	t.Parallel()
+
 	enum := `{"type":"string","enum":["a"]}`
 	shared := `{"components":{"schemas":{"Letter":` + enum + `},"parameters":{"Letter":{"name":"letter","in":"query","schema":{"$ref":"#/components/schemas/Letter"}}}},
 		"paths":{"/a":{"get":{"parameters":[{"$ref":"#/components/parameters/Letter"}]}},"/b":{"get":{"parameters":[{"$ref":"#/components/parameters/Letter"}]}}}}`
 	want := `{"get":{"parameters":[{"in":"query","name":"letter","schema":{"enum":["a"],"type":"string"}}]}}`
+
 	for range 20 {
 		tree, err := api.Description{JSON: []byte(shared)}.Resolved()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		paths, _ := tree["paths"].(map[string]any)
 		for path, methods := range paths {
 			if got, err := json.Marshal(methods); err != nil || string(got) != want {

@@ -23,10 +23,13 @@ func SetIf[T any](v *T) Opt[T] { return Opt[T]{Present: v != nil, Value: v} }
 // UnmarshalJSON reads null or a value; a field that is absent is never unmarshalled.
 func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	o.Present, o.Value = true, nil
+
 	if bytes.Equal(b, []byte("null")) {
 		return nil
 	}
+
 	o.Value = new(T)
+
 	return json.Unmarshal(b, o.Value)
 }
 
@@ -43,6 +46,7 @@ func (o Opt[T]) Or(old *T) *T {
 	if o.Present {
 		return o.Value
 	}
+
 	return old
 }
 
@@ -52,10 +56,13 @@ func (Opt[T]) Schema(r huma.Registry) *huma.Schema {
 	if s.Ref != "" {
 		return &huma.Schema{AnyOf: []*huma.Schema{s, {Type: "null"}}}
 	}
+
 	copied := *s
+
 	copied.Nullable = true
 	if copied.Enum = enumOf(reflect.TypeFor[T]()); copied.Enum != nil {
 		copied.Enum = append(copied.Enum, nil)
 	}
+
 	return &copied
 }

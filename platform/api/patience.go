@@ -23,6 +23,7 @@ func newPatient(w http.ResponseWriter, within time.Duration) *patient {
 	if within == 0 {
 		within = writePatience
 	}
+
 	return &patient{ResponseWriter: w, control: http.NewResponseController(w), within: within}
 }
 
@@ -35,8 +36,10 @@ func (p *patient) wait() { _ = p.control.SetWriteDeadline(time.Now().Add(p.withi
 // Write sends the bytes and fails when they are not read.
 func (p *patient) Write(b []byte) (int, error) {
 	sent := 0
+
 	for {
 		p.wait()
+
 		n, err := p.ResponseWriter.Write(b[sent:min(sent+writeStretch, len(b))])
 		if sent += n; err != nil || sent == len(b) {
 			return sent, err //nolint:wrapcheck // a writer's own

@@ -18,8 +18,11 @@ import (
 // A client that asks and reads nothing is given up; one that reads slowly gets everything.
 func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 	t.Parallel()
+
 	const size = 32 << 20 // more than the buffers of a connection hold
+
 	const short = 500 * time.Millisecond
+
 	ended := make(chan error, 1)
 	serve := func(patience time.Duration) *httptest.Server {
 		s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), WritePatience: patience}, nil)
@@ -30,6 +33,7 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 		s.Handle(http.MethodGet, "/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
+
 		return server
 	}
 	ask := func(server *httptest.Server) net.Conn {
@@ -37,16 +41,21 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		t.Cleanup(func() { _ = c.Close() })
+
 		if _, err := fmt.Fprintf(c, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
+
 		return c
 	}
 	impatient := serve(short)
 	_ = ask(impatient)
+
 	waiting, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
+
 	select {
 	case err := <-ended:
 		if err == nil {
@@ -55,15 +64,19 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 	case <-waiting.Done():
 		t.Fatal("a client that reads nothing is waited for")
 	}
+
 	slow := ask(serve(30 * time.Second))
+
 	read, part := 0, make([]byte, 1<<20)
 	for read < size {
 		time.Sleep(20 * time.Millisecond) // a slow reader; nothing is proved by how long it takes
+
 		n, err := slow.Read(part)
 		if read += n; err != nil {
 			t.Fatalf("after %d bytes: %v", read, err)
 		}
 	}
+
 	if err := <-ended; err != nil {
 		t.Errorf("a client that reads slowly: %v", err)
 	}
@@ -73,8 +86,10 @@ func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 		if err != nil || answer.StatusCode != http.StatusNoContent {
 			t.Fatalf("%v, %v", answer, err)
 		}
+
 		_, _ = io.Copy(io.Discard, answer.Body)
 		_ = answer.Body.Close()
+
 		time.Sleep(short + 100*time.Millisecond) // longer than the patience
 	}
 }

@@ -22,23 +22,30 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	if err != nil {
 		return d, fmt.Errorf("encode the description: %w", err)
 	}
+
 	p := publication{enumNames: s.enumNames(), enumPlaces: map[string][]where{}, fields: s.Fields}
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
+
 	if err = p.exemplify(s.Examples); err != nil {
 		return d, err
 	}
+
 	p.share()
+
 	if d.JSON, err = encodeTree(p.root); err != nil {
 		return d, err
 	}
+
 	var text bytes.Buffer
 	if err = yaml.Convert(&text, bytes.NewReader(d.JSON)); err != nil {
 		return d, fmt.Errorf("encode the description: %w", err)
 	}
+
 	d.YAML = text.Bytes()
 	d.JSON30, err = downgrade(d.JSON)
+
 	return d, err
 }
 
@@ -47,23 +54,29 @@ type tree = map[string]any
 
 func decodeTree(text []byte) (tree, error) {
 	var root tree
+
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
+
 	if err := decoder.Decode(&root); err != nil {
 		return nil, fmt.Errorf("read the description: %w", err)
 	}
+
 	return root, nil
 }
 
 // encodeTree writes an object with its fields in the order of their names, so that the same description is always the same text.
 func encodeTree(root tree) ([]byte, error) {
 	var text bytes.Buffer
+
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
+
 	if err := encoder.Encode(root); err != nil {
 		return nil, fmt.Errorf("encode the description: %w", err)
 	}
+
 	return text.Bytes(), nil
 }
 
@@ -99,6 +112,7 @@ func inside(of tree, name string) tree {
 		in = tree{}
 		of[name] = in
 	}
+
 	return in
 }
 
@@ -111,6 +125,7 @@ func (p *publication) put(kind string, content any, names ...string) tree {
 			return tree{"$ref": "#/components/" + kind + "/" + name}
 		}
 	}
+
 	return nil
 }
 
@@ -136,6 +151,7 @@ func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		inward(inside(schemas, name), where{owner: name}, f)
 	}
+
 	replace := func(holder any, at where) {
 		if h, ok := holder.(tree); ok && h["schema"] != nil {
 			h["schema"] = replaced(h["schema"], at, f)
@@ -143,19 +159,24 @@ func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 	}
 	content := func(holder any, at where) {
 		h, _ := holder.(tree)
+
 		media, _ := h["content"].(tree)
 		for _, kind := range slices.Sorted(maps.Keys(media)) {
 			replace(media[kind], at)
 		}
 	}
+
 	p.operations(func(op tree) {
 		owner := upper(fmt.Sprint(op["operationId"]))
+
 		parameters, _ := op["parameters"].([]any)
 		for _, parameter := range parameters {
 			one, _ := parameter.(tree)
 			replace(one, where{name: fmt.Sprint(one["name"]), owner: owner})
 		}
+
 		content(op["requestBody"], where{owner: owner})
+
 		responses := inside(op, "responses")
 		for _, status := range slices.Sorted(maps.Keys(responses)) {
 			content(responses[status], where{owner: owner})
@@ -168,7 +189,9 @@ func replaced(schema any, at where, f func(tree, where) tree) any {
 	if !ok {
 		return schema
 	}
+
 	inward(s, at, f)
+
 	return f(s, at)
 }
 
@@ -179,11 +202,13 @@ func inward(s tree, at where, f func(tree, where) tree) {
 			properties[name] = replaced(properties[name], where{name: name, owner: at.owner}, f)
 		}
 	}
+
 	for _, word := range []string{"items", "additionalProperties"} {
 		if s[word] != nil {
 			s[word] = replaced(s[word], at, f)
 		}
 	}
+
 	for _, word := range []string{"anyOf", "allOf", "oneOf"} {
 		options, _ := s[word].([]any)
 		for i := range options {
@@ -198,6 +223,7 @@ var beside = []string{"description", "default", "deprecated", "examples"}
 // parted tells what a schema says of values from what it says of the place where it stands.
 func parted(s tree) (core, around tree) {
 	core, around = tree{}, tree{}
+
 	for word, value := range s {
 		if slices.Contains(beside, word) {
 			around[word] = value
@@ -205,6 +231,7 @@ func parted(s tree) (core, around tree) {
 			core[word] = value
 		}
 	}
+
 	return core, around
 }
 
@@ -214,6 +241,7 @@ func valuesOf(core tree) (values []any, text string) {
 		listed, _ := json.Marshal(values)
 		return values, string(listed)
 	}
+
 	return nil, ""
 }
 
@@ -221,9 +249,11 @@ func valuesOf(core tree) (values []any, text string) {
 func (p *publication) noteEnum(s tree, at where) tree {
 	core, _ := parted(s)
 	withoutNull(core)
+
 	if values, text := valuesOf(core); values != nil {
 		p.enumPlaces[text] = append(p.enumPlaces[text], at)
 	}
+
 	return s
 }
 
@@ -231,13 +261,16 @@ func (p *publication) noteEnum(s tree, at where) tree {
 func (p *publication) nameSchema(s tree, _ where) tree {
 	core, around := parted(s)
 	null := withoutNull(core)
+
 	var ref tree
+
 	if name, ok := core[namedBy].(string); ok {
 		delete(core, namedBy)
 		ref = p.nameScalar(name, core)
 	} else if values, text := valuesOf(core); values != nil {
 		ref = p.put("schemas", tree{"type": core["type"], "enum": values}, p.namesOf(text)...)
 	}
+
 	switch {
 	case ref == nil:
 		return s
@@ -246,12 +279,14 @@ func (p *publication) nameSchema(s tree, _ where) tree {
 	default:
 		maps.Copy(around, ref)
 	}
+
 	return around
 }
 
 // nameScalar gives a reference to a named type, with the bounds that one place sets beside it.
 func (p *publication) nameScalar(name string, core tree) tree {
 	basic, bounds := tree{"description": namedDocs[name]}, tree{}
+
 	for word, value := range core {
 		switch word {
 		case "type", "format", "pattern":
@@ -260,10 +295,12 @@ func (p *publication) nameScalar(name string, core tree) tree {
 			bounds[word] = value
 		}
 	}
+
 	ref := p.put("schemas", basic, name)
 	if ref != nil {
 		maps.Copy(ref, bounds)
 	}
+
 	return ref
 }
 
@@ -273,10 +310,12 @@ func withoutNull(s tree) bool {
 	if len(types) != 2 || types[1] != "null" {
 		return false
 	}
+
 	s["type"] = types[0]
 	if values, ok := s["enum"].([]any); ok {
 		s["enum"] = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil })
 	}
+
 	return true
 }
 
@@ -286,12 +325,16 @@ func (p *publication) namesOf(values string) []string {
 	for _, name := range slices.Clone(names) {
 		names = append(names, name+"Value")
 	}
+
 	var long []string
+
 	for _, at := range p.enumPlaces[values] {
 		names = append(names, upper(at.name))
 		long = append(long, at.owner+upper(at.name))
 	}
+
 	slices.SortStableFunc(long, func(a, b string) int { return len(a) - len(b) })
+
 	return append(names, long...)
 }
 
@@ -300,9 +343,11 @@ func (p *publication) describeProperties() {
 	schemas := p.component("schemas")
 	for owner, schema := range schemas {
 		s, _ := schema.(tree)
+
 		properties, _ := s["properties"].(tree)
 		for name, property := range properties {
 			one, ok := property.(tree)
+
 			doc := cmp.Or(p.fields[owner+"."+name], p.fields[name])
 			if ok && one["description"] == nil && doc != "" {
 				one["description"] = doc
@@ -314,7 +359,9 @@ func (p *publication) describeProperties() {
 // openAnswers lets objects that no request holds have further fields: answers get new ones without a new version.
 func (p *publication) openAnswers() {
 	schemas, asked := p.component("schemas"), map[string]bool{}
+
 	var reach func(node any)
+
 	reach = func(node any) {
 		switch n := node.(type) {
 		case []any:
@@ -325,6 +372,7 @@ func (p *publication) openAnswers() {
 			for _, one := range n {
 				reach(one)
 			}
+
 			ref, _ := n["$ref"].(string)
 			if name := strings.TrimPrefix(ref, refPrefix); ref != "" && !asked[name] {
 				asked[name] = true
@@ -332,7 +380,9 @@ func (p *publication) openAnswers() {
 			}
 		}
 	}
+
 	p.operations(func(op tree) { reach(op["requestBody"]) })
+
 	for name, schema := range schemas {
 		if s, ok := schema.(tree); ok && !asked[name] && s["additionalProperties"] == false {
 			delete(s, "additionalProperties")

@@ -13,6 +13,7 @@ var publishedAs, publishedUnder = map[string]string{}, map[string]string{}
 func PublishedAs[T any](name string) struct{} {
 	t := reflect.TypeFor[T]()
 	publishedAs[t.PkgPath()+"."+t.Name()] = name
+
 	return struct{}{}
 }
 
@@ -27,9 +28,11 @@ func published(pkgPath, name string) string {
 	if chosen, ok := publishedAs[pkgPath+"."+name]; ok {
 		return chosen
 	}
+
 	pkg, ok := publishedUnder[pkgPath]
 	if !ok {
 		pkg = pkgPath[strings.LastIndex(pkgPath, "/")+1:]
 	}
+
 	return qualified(pkg, name)
 }

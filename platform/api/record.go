@@ -10,6 +10,7 @@ func (p *param) split(text string) []string {
 	if p.texts {
 		return splitRecord(text)
 	}
+
 	return strings.Split(text, ",")
 }
 
@@ -18,6 +19,7 @@ func (p *param) split(text string) []string {
 // the record of the values of both.
 func splitRecord(record string) []string {
 	var values []string
+
 	for rest, more := record, true; more; {
 		var value string
 		if quoted, isQuoted := strings.CutPrefix(rest, `"`); isQuoted {
@@ -26,16 +28,20 @@ func splitRecord(record string) []string {
 			if end < 0 {
 				return nil
 			}
+
 			value, rest = strings.ReplaceAll(quoted[:end], `""`, `"`), quoted[end+1:]
 			if more = rest != ""; more && rest[0] != ',' {
 				return nil
 			}
+
 			rest = strings.TrimPrefix(rest, ",")
 		} else if value, rest, more = strings.Cut(rest, ","); strings.ContainsAny(value, "\"\r\n") {
 			return nil
 		}
+
 		values = append(values, value)
 	}
+
 	return values
 }
 
@@ -50,5 +56,6 @@ func closingMark(text string) int {
 			return i
 		}
 	}
+
 	return -1
 }

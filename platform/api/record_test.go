@@ -12,6 +12,7 @@ import (
 // A list of free texts is one CSV record, and adds up over the parameters of its name. Decided on 2026-11-25.
 func TestListsOfFreeTextsAreCSVRecords(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, test := range []struct{ values, want []string }{
 		{[]string{`a`}, []string{"a"}},
@@ -29,10 +30,12 @@ func TestListsOfFreeTextsAreCSVRecords(t *testing.T) {
 		{[]string{"a", "a"}, []string{"a", "a"}},
 	} {
 		r := x.Get("/toys?" + url.Values{"names": test.values}.Encode()).Want(200)
+
 		got := make([]string, r.Len("names"))
 		for i := range got {
 			got[i] = r.String("names." + string(rune('0'+i)))
 		}
+
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%q is read as %q, want %q", test.values, got, test.want)
 		}
@@ -42,6 +45,7 @@ func TestListsOfFreeTextsAreCSVRecords(t *testing.T) {
 // A value with a quotation mark stands in quotation marks, and each parameter is a record by itself. Decided on 2026-11-25.
 func TestMalformedRecordsAreRefused(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, values := range [][]string{
 		{`"`},
@@ -70,8 +74,10 @@ func TestMalformedRecordsAreRefused(t *testing.T) {
 			t.Errorf("%q: %s", values, r.Body)
 		}
 	}
+
 	x.Get("/toys?names=a&names=").WantError(apierr.CodeBadRequest, "").WantIssue("emptyParameter", "names")
 	x.Get("/toys?names=a&names=%00").WantError(apierr.CodeBadRequest, "").WantIssue("malformedQuery", "names")
+
 	many := strings.Repeat("a,", 999) + "a"
 	x.Get("/toys?names=" + many).Want(200)
 	x.Get("/toys?names="+many+"&names=a").WantError(apierr.CodeBadRequest, "").WantIssue("items", "names")

@@ -32,24 +32,32 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 	if v, ok := out.(StatusChooser); ok {
 		status = v.HTTPStatus()
 	}
+
 	if _, none := out.(*None); none || out == nil {
 		if e.Status == 0 {
 			status = http.StatusNoContent
 		}
+
 		return &rendered{status: status}, nil
 	}
+
 	if v, ok := out.(appender); ok {
 		return &rendered{status: status, body: append(v.AppendJSON(nil), '\n')}, nil
 	}
+
 	var b bytes.Buffer
+
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
+
 	if err := enc.Encode(out); err != nil {
 		return nil, err
 	}
+
 	if unsafeNumber(b.Bytes()) {
 		return nil, errUnsafe
 	}
+
 	return &rendered{status: status, body: b.Bytes()}, nil
 }
 
@@ -59,6 +67,7 @@ var errUnsafe = apierr.BadRequest.At(apierr.IssueRange.In(""))
 // unsafeNumber reports whether a JSON text holds an integer beyond the safe range.
 func unsafeNumber(body []byte) bool {
 	const most = "9007199254740991"
+
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case c == '"':
@@ -72,15 +81,19 @@ func unsafeNumber(body []byte) bool {
 			for i < len(body) && '0' <= body[i] && body[i] <= '9' {
 				i++
 			}
+
 			if n := i - from; n > len(most) || n == len(most) && string(body[from:i]) > most {
 				return true
 			}
+
 			for i < len(body) && strings.IndexByte("0123456789.eE+-", body[i]) >= 0 {
 				i++ // what is behind the point is no integer
 			}
+
 			i--
 		}
 	}
+
 	return false
 }
 
@@ -91,27 +104,34 @@ func (s *Server) succeed(w http.ResponseWriter, r *http.Request, rc *requestCont
 	case *Content:
 		return s.stream(w, r, rc, v)
 	}
+
 	v, err := rc.plan.endpoint.render(out)
 	if err != nil {
 		return s.fail(w, r, rc, err)
 	}
+
 	return s.send(w, rc, v)
 }
 
 func (s *Server) send(w http.ResponseWriter, rc *requestContext, v *rendered) int {
 	h := w.Header()
 	common(h, rc)
+
 	for name, value := range v.headers {
 		h.Set(name, value)
 	}
+
 	if v.body != nil {
 		h.Set("Content-Type", "application/json")
 		h.Set("Content-Length", strconv.Itoa(len(v.body)))
 	}
+
 	w.WriteHeader(v.status)
+
 	if _, err := w.Write(v.body); err != nil { //nolint:gosec // JSON, sent as such with nosniff
 		return 499
 	}
+
 	return v.status
 }
 
@@ -120,6 +140,7 @@ func common(h http.Header, rc *requestContext) {
 	h.Set("X-Api-Version", Version)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+
 	if rc.dryRun {
 		h.Set("X-Service-Audit-Should-Poll", "false")
 	}
@@ -130,25 +151,32 @@ const maxRanges = 8
 
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestContext, c *Content) int {
 	defer func() { _ = c.Reader.Close() }()
+
 	h := w.Header()
 	common(h, rc)
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Type", c.ContentType)
+
 	disposition := "attachment"
 	if c.Inline {
 		disposition = "inline"
 	}
+
 	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": c.Filename}))
+
 	if c.ETag != "" {
 		h.Set("ETag", `"`+c.ETag+`"`)
 	}
+
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
 		r.Header.Del("Range") // each one costs a request to an object store; a server may answer with the whole
 	}
+
 	record := &streamWriter{ResponseWriter: w, status: http.StatusOK}
 	content := &contentReader{ReadSeeker: c.Reader}
 	http.ServeContent(record, r, "", c.Modified, content)
 	rc.cause = content.failed // the client sees that bytes are missing; the log says why
+
 	return record.status
 }
 
@@ -164,6 +192,7 @@ func (c *contentReader) Read(p []byte) (int, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.failed = err
 	}
+
 	return n, err
 }
 
@@ -186,16 +215,20 @@ type streamWriter struct {
 // WriteHeader notes the status and sends it.
 func (s *streamWriter) WriteHeader(status int) {
 	s.status = status
+
 	refusal := refusedStreams[status]
 	if refusal == nil {
 		s.ResponseWriter.WriteHeader(status)
 		return
 	}
+
 	s.refused = true
+
 	h := s.Header()
 	for _, name := range []string{"Content-Disposition", "Content-Length", "ETag", "Last-Modified"} {
 		h.Del(name)
 	}
+
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	s.ResponseWriter.WriteHeader(status)
@@ -207,6 +240,7 @@ func (s *streamWriter) Write(b []byte) (int, error) {
 	if s.refused {
 		return len(b), nil
 	}
+
 	return s.ResponseWriter.Write(b)
 }
 
@@ -215,23 +249,29 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return 499 // the client is gone
 	}
+
 	e := condition(r, err)
 	if e.Code().Status() >= http.StatusInternalServerError {
 		rc.cause = err
 	}
+
 	body, encodeErr := json.Marshal(e.Body())
 	if encodeErr != nil {
 		rc.cause = errors.Join(err, encodeErr)
 		body, _ = json.Marshal(apierr.Internal.Body())
 	}
+
 	h := w.Header()
 	common(h, rc)
 	h.Set("Content-Type", "application/json")
+
 	if d := e.Delay(); d > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((d+999_999_999)/1_000_000_000)))
 	}
+
 	w.WriteHeader(e.Code().Status())
 	_, _ = w.Write(append(body, '\n'))
+
 	return e.Code().Status()
 }
 
@@ -251,11 +291,14 @@ func condition(r *http.Request, err error) *apierr.Error {
 		if db.SQLState(err) == "57014" { // the database's, not a provider's
 			late = errSlow
 		}
+
 		if r.Method == http.MethodGet {
 			late = late.RetryAfter(apierr.ServiceUnavailable.Delay())
 		}
+
 		return late.Because(err)
 	}
+
 	return apierr.From(err)
 }
 

@@ -15,13 +15,16 @@ import (
 func TestUndeclaredParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	for _, query := range []string{"foo=1", "sortBy=name", "sortDirection=desc", "dryRun=true", "dryRun=false", "Limit=5", "limit%5B%5D=5", "x-toy=1"} {
 		name, _, _ := strings.Cut(query, "=")
 		name = strings.NewReplacer("%5B", "[", "%5D", "]").Replace(name)
+
 		r := x.Get("/toys?limit=5&"+query).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", name)
 		if r.String("issues.0.schema") != "#/paths/~1toys/get/parameters" || r.Len("issues") != 1 {
 			t.Errorf("%s: %s", query, r.Body)
 		}
+
 		if r.String("links.docs") != "http://127.0.0.1/docs#listToys" || r.String("links.schema") != "http://127.0.0.1/openapi.json" {
 			t.Errorf("%s: links %s", query, r.Body)
 		}
@@ -31,6 +34,7 @@ func TestUndeclaredParametersAreRefused(t *testing.T) {
 		name, _, _ := strings.Cut(query, "=")
 		x.Get("/texts/hello?"+query).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", name)
 	}
+
 	if r := x.Get("/toys?limit=0"); r.Has("links") {
 		t.Errorf("links on another failure: %s", r.Body)
 	}
@@ -40,6 +44,7 @@ func TestUndeclaredParametersAreRefused(t *testing.T) {
 func TestQueriesAreReadStrictly(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	const some = "01890000-0000-7000-8000-000000000001"
 	for query, issue := range map[string]string{
 		"limit": "emptyParameter limit", "limit=": "emptyParameter limit", "limit=5&limit=5": "duplicateParameter limit", "limit=5&limit=6": "duplicateParameter limit",
@@ -57,11 +62,13 @@ func TestQueriesAreReadStrictly(t *testing.T) {
 		"search=a": "length search", "search=%C3%A4": "length search", "search=abcdef": "length search", "code=abc": "malformed code",
 	} {
 		code, path, _ := strings.Cut(issue, " ")
+
 		r := x.Get("/toys?"+query).WantError(apierr.CodeBadRequest, "").WantIssue(code, path)
 		if r.String("issues.0.schema") != "query" || r.String("message") != "Request validation failed" {
 			t.Errorf("%s: %s", query, r.Body)
 		}
 	}
+
 	for query, want := range map[string]string{
 		"": "name", "?search=%C3%A4%C3%B6": "äöname", "?search=a+b": "a bname", "?search=a%2Bb": "a+bname", "?code=ab&kind=vendor&sort=-name": "abvendor-name",
 	} {
@@ -69,10 +76,12 @@ func TestQueriesAreReadStrictly(t *testing.T) {
 			t.Errorf("%q heard as %q, want %q", query, got, want)
 		}
 	}
+
 	r := x.Get("/toys?flag=false&few=-3&any=-9007199254740991&ids=" + some + "," + strings.ToUpper(some) + "&names=a,b%2Cc").Want(200)
 	if r.String("flag") != "false" || r.Int("few") != -3 || r.Int("any") != -9007199254740991 || r.Len("ids") != 2 || r.String("ids.0") != some || r.String("ids.1") != some || r.Len("names") != 3 {
 		t.Errorf("heard %s", r.Body)
 	}
+
 	if r := x.Get("/toys").Want(200); r.Value("flag") != nil || r.Value("few") != nil {
 		t.Errorf("absent values: %s", r.Body)
 	}
@@ -81,16 +90,19 @@ func TestQueriesAreReadStrictly(t *testing.T) {
 func TestManyMistakesGetAShortAnswer(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	var unknown, malformed strings.Builder
 	for n := range 1000 {
 		unknown.WriteString("&p" + strings.Repeat("x", n+1) + "=1")
 		malformed.WriteString("&;")
 	}
+
 	for _, query := range []string{unknown.String()[1:], malformed.String()[1:]} {
 		if n := x.Get("/toys?" + query).Want(400).Len("issues"); n != 100 {
 			t.Errorf("%d issues", n)
 		}
 	}
+
 	if n := x.Post("/toys", `{"name":"n","kind":"owner","free":{`+strings.Repeat(`"a":1,`, 300)+`"a":1}}`).Want(400).Len("issues"); n != 100 {
 		t.Errorf("%d issues of a body", n)
 	}
@@ -102,12 +114,15 @@ func TestDryRunIsTrueOrFalse(t *testing.T) {
 	x := newTeam(t)
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
+
 	for query, want := range map[string]int{"dryRun": 400, "dryRun=1": 400, "dryRun=": 400, "dryRun=True": 400, "dryRun=true&dryRun=true": 400, "dryRun=true": 201, "dryRun=false": 201, "": 201} {
 		r, err := http.Post(server.URL+"/toys?"+query, "application/json", strings.NewReader(`{"name":"n","kind":"owner"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.Body.Close()
+
 		if r.StatusCode != want {
 			t.Errorf("%q answered %d", query, r.StatusCode)
 		}
@@ -117,6 +132,7 @@ func TestDryRunIsTrueOrFalse(t *testing.T) {
 // Proves: ERR-80.
 func TestPathsAreReadOnceAndNeverRedirected(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for path, want := range map[string]string{
 		"/texts/a": "a", "/texts/100%25": "100%", "/texts/%2541": "%41", "/texts/a%2Fb": "a/b", "/texts/%C3%A4": "ä", "/texts/a%2F%2541": "a/%41", "/texts/a+b": "a+b", "/texts/a%20b": "a b", "/texts/a%3Fb": "a?b",
@@ -125,19 +141,23 @@ func TestPathsAreReadOnceAndNeverRedirected(t *testing.T) {
 			t.Errorf("%s heard as %q, want %q", path, got, want)
 		}
 	}
+
 	for _, path := range []string{"/texts/%00", "/texts/%ff", "/texts/a%2F%00"} {
 		x.Get(path).WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "text")
 	}
+
 	for _, path := range []string{"//toys", "/toys/", "/./toys", "/rooms/../toys", "/TOYS", "/texts//", "/texts/a/b", "/%2Ftoys", "/toys%2F"} {
 		r := x.Get(path).WantError(apierr.CodeNotFound, "")
 		if r.Header.Get("Location") != "" {
 			t.Errorf("%s is sent to %s", path, r.Header.Get("Location"))
 		}
 	}
+
 	r := x.Delete("/toys/abc").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "id")
 	if r.String("issues.0.schema") != "path" || strings.Contains(string(r.Body), "abc") {
 		t.Errorf("a bad id: %s", r.Body)
 	}
+
 	x.Delete("/toys/"+id.New(x.DB.Now()).String()).WantError(apierr.CodeNotFound, "")
 }
 
@@ -145,15 +165,18 @@ func TestPathsAreReadOnceAndNeverRedirected(t *testing.T) {
 func TestUnknownRoutesAndMethods(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	for call, allow := range map[string]string{
 		"PATCH /toys": "GET, POST", "PUT /toys": "GET, POST", "OPTIONS /toys": "GET, POST", "HEAD /toys": "GET, POST", "BREW /toys": "GET, POST", "GET /toys/1": "DELETE", "POST /texts/a%2Fb": "GET",
 	} {
 		method, path, _ := strings.Cut(call, " ")
+
 		r := x.Call(method, path, nil).WantError(apierr.CodeMethodNotSupported, "")
 		if r.Header.Get("Allow") != allow {
 			t.Errorf("%s allows %q, want %q", call, r.Header.Get("Allow"), allow)
 		}
 	}
+
 	for _, call := range []string{"GET /", "GET /nothing", "POST /nothing", "BREW /nothing", "GET /toys/a/b"} {
 		method, path, _ := strings.Cut(call, " ")
 		if r := x.Call(method, path, nil).WantError(apierr.CodeNotFound, ""); r.Header.Get("Allow") != "" || r.Len("issues") != 0 {
@@ -165,27 +188,33 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 // Proves: OPEN-25.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, path := range []string{"/toys", "/toys?foo=1", "/nothing", "/panic", "/file", "/toys?limit=0"} {
 		r := x.Get(path)
 		if _, err := id.Parse(r.Header.Get("X-Request-Id")); err != nil {
 			t.Errorf("%s: request id %q", path, r.Header.Get("X-Request-Id"))
 		}
+
 		if r.Header.Get("X-Api-Version") != "2026-11-01" || r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %v", path, r.Header)
 		}
+
 		if r := x.Get(path, "x-request-id", "given.Id_7-x"); r.Header.Get("X-Request-Id") != "given.Id_7-x" {
 			t.Errorf("%s: request id %q", path, r.Header.Get("X-Request-Id"))
 		}
+
 		for _, bad := range []string{"a b", "a\nb", strings.Repeat("x", 65), "ä", `"><script>`} {
 			if r := x.Get(path, "x-request-id", bad); r.Header.Get("X-Request-Id") == bad {
 				t.Errorf("%s: request id %q came back", path, bad)
 			}
 		}
 	}
+
 	x.Get("/toys", "x-api-version", "2026-11-01").Want(200)
 	x.Get("/toys", "x-api-version", "2026-11-02").WantError(apierr.CodeBadRequest, "").WantIssue("unknownVersion", "x-api-version")
 	x.Get("/toys", "x-toy", "\xff").WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "x-toy")
+
 	if got := x.Get("/toys", "x-toy", "!").Want(200).String("text"); got != "name!" {
 		t.Errorf("a header heard as %q", got)
 	}
@@ -193,9 +222,11 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 
 func TestScopesAreAskedForBeforeTheQuery(t *testing.T) {
 	t.Parallel()
+
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: toys(), Scopes: []string{"toys:paint"}})
 	if r := x.Get("/toys?foo=1").WantError(apierr.CodeForbidden, ""); r.String("context.requiredScopes.0") != "toys:read|toys:write" || r.Has("links") {
 		t.Errorf("%s", r.Body)
 	}
+
 	x.As([]string{"toys:write"}, nil).Get("/toys").Want(200)
 }

@@ -13,21 +13,26 @@ func (d Description) Resolved() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for part, content := range root {
 		root[part] = resolved(root, content)
 	}
+
 	for _, one := range inside(root, "paths") {
 		item, _ := one.(tree)
 		common, _ := item["parameters"].([]any)
 		delete(item, "parameters")
+
 		for method := range item {
 			op := inside(item, method)
+
 			own, _ := op["parameters"].([]any)
 			if all := slices.Concat(common, own); len(all) > 0 {
 				op["parameters"] = all
 			}
 		}
 	}
+
 	return root, nil
 }
 
@@ -38,6 +43,7 @@ func resolved(root tree, node any) any {
 		for i := range n {
 			out[i] = resolved(root, n[i])
 		}
+
 		return out
 	case tree:
 		if ref, ok := n["$ref"].(string); ok {
@@ -45,19 +51,25 @@ func resolved(root tree, node any) any {
 			for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 				target, _ = target[name].(tree)
 			}
+
 			if target["properties"] != nil {
 				return n
 			}
+
 			one, around := maps.Clone(target), maps.Clone(n) // the reference itself is met again, from wherever its component is referred to
 			delete(around, "$ref")
 			maps.Copy(one, around) // what stands beside a reference holds for its place
+
 			return resolved(root, one)
 		}
+
 		out := make(tree, len(n))
 		for name, content := range n {
 			out[name] = resolved(root, content)
 		}
+
 		return out
 	}
+
 	return node
 }

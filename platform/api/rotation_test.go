@@ -16,10 +16,12 @@ func TestKeysAreRotated(t *testing.T) {
 	first := x.Post("/toys", body, key, "k1").Want(201)
 
 	x.Server().CursorKey, x.Server().FormerKeys = []byte("the next key of the tests"), [][]byte{[]byte("an older one"), before}
+
 	next := x.Get("/rooms/a?cursor=" + cursor).Want(200).String("nextCursor")
 	if again := x.Post("/toys", body, key, "k1").Want(201); !bytes.Equal(first.Body, again.Body) {
 		t.Errorf("first %s, again %s", first.Body, again.Body)
 	}
+
 	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k1").WantError(apierr.CodeConflict, "")
 	x.Post("/toys", body, key, "k2").Want(201)
 
@@ -28,6 +30,7 @@ func TestKeysAreRotated(t *testing.T) {
 	x.Get("/rooms/a?cursor=" + next).Want(200)
 	x.Post("/toys?dryRun=false", body, key, "k1").WantError(apierr.CodeConflict, "")
 	x.Post("/toys", body, key, "k2").Want(201)
+
 	if n := contacts(x); n != 2 {
 		t.Errorf("%d rows", n)
 	}

@@ -35,6 +35,7 @@ func (s *scanner) peek() byte {
 			return b
 		}
 	}
+
 	return 0
 }
 
@@ -43,7 +44,9 @@ func (s *scanner) take(b byte) error {
 	if s.peek() != b {
 		return errSyntax
 	}
+
 	s.at++
+
 	return nil
 }
 
@@ -57,6 +60,7 @@ func (s *scanner) more(closing byte) (bool, error) {
 		s.at++
 		return false, nil
 	}
+
 	return false, errSyntax
 }
 
@@ -64,7 +68,9 @@ func (s *scanner) literal(word string) error {
 	if !bytes.HasPrefix(s.text[s.at:], []byte(word)) {
 		return errSyntax
 	}
+
 	s.at += len(word)
+
 	return nil
 }
 
@@ -80,8 +86,11 @@ func (t token) String() string {
 	if !t.escaped {
 		return string(t.raw)
 	}
+
 	var decoded string
+
 	_ = json.Unmarshal(append(append([]byte{'"'}, t.raw...), '"'), &decoded) // it was scanned
+
 	return decoded
 }
 
@@ -90,6 +99,7 @@ func (t token) length() int {
 	if t.escaped {
 		return utf8.RuneCountInString(t.String())
 	}
+
 	return utf8.RuneCount(t.raw)
 }
 
@@ -97,24 +107,30 @@ func (s *scanner) string() (token, error) {
 	if err := s.take('"'); err != nil {
 		return token{}, err
 	}
+
 	var t token
+
 	for start := s.at; s.at < len(s.text); s.at++ {
 		switch b := s.text[s.at]; {
 		case b == '"':
 			t.raw = s.text[start:s.at]
 			s.at++
+
 			return t, nil
 		case b < ' ':
 			return token{}, errSyntax
 		case b == '\\':
 			t.escaped = true
+
 			nul, err := s.escape()
 			if err != nil {
 				return token{}, err
 			}
+
 			t.nul = t.nul || nul
 		}
 	}
+
 	return token{}, errSyntax
 }
 
@@ -124,20 +140,26 @@ func (s *scanner) escape() (nul bool, err error) {
 	if s.at == len(s.text) {
 		return false, errSyntax
 	}
+
 	if s.text[s.at] != 'u' {
 		if !strings.ContainsRune(`"\/bfnrt`, rune(s.text[s.at])) {
 			return false, errSyntax
 		}
+
 		return false, nil
 	}
+
 	if len(s.text)-s.at < len("u0000") {
 		return false, errSyntax
 	}
+
 	code, err := strconv.ParseUint(string(s.text[s.at+1:s.at+5]), 16, 16)
 	if err != nil {
 		return false, errSyntax
 	}
+
 	s.at += 4
+
 	switch {
 	case utf16.IsSurrogate(rune(code)) && code >= lowSurrogates:
 		return false, errUTF8
@@ -163,6 +185,7 @@ func (s *scanner) lowSurrogate() error {
 	if err != nil || !utf16.IsSurrogate(rune(code)) || code < lowSurrogates {
 		return errUTF8
 	}
+
 	s.at += len(`\u0000`)
 
 	return nil
@@ -174,26 +197,31 @@ func (s *scanner) number() ([]byte, error) {
 	if s.has('-') {
 		s.at++
 	}
+
 	if s.has('0') {
 		s.at++
 	} else if !s.digits() {
 		return nil, errSyntax
 	}
+
 	if s.has('.') {
 		s.at++
 		if !s.digits() {
 			return nil, errSyntax
 		}
 	}
+
 	if s.has('e') || s.has('E') {
 		s.at++
 		if s.has('+') || s.has('-') {
 			s.at++
 		}
+
 		if !s.digits() {
 			return nil, errSyntax
 		}
 	}
+
 	return s.text[start:s.at], nil
 }
 
@@ -204,6 +232,7 @@ func (s *scanner) digits() bool {
 	for s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9' {
 		s.at++
 	}
+
 	return s.at > start
 }
 
@@ -216,13 +245,16 @@ func plain(raw []byte) (n float64, whole, ok bool) {
 	if len(raw) > maxDigits {
 		return 0, false, false
 	}
+
 	text := string(raw)
 	if n, ok := integer(text); ok {
 		return float64(n), true, true
 	}
+
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f >= 1<<53 || f <= -(1<<53) || strings.ContainsAny(text, "eE") || text == "-0" {
 		return 0, false, false
 	}
+
 	return f, false, true
 }

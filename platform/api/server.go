@@ -110,15 +110,18 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 	s := &Server{Config: c, Endpoints: endpoints, router: chi.NewMux(), registry: newRegistry(), draining: make(chan struct{})}
 	s.plans = make([]plan, len(endpoints))
 	seen := map[string]bool{}
+
 	for i := range endpoints {
 		e := &s.Endpoints[i]
 		if e.ID == "" || seen[e.ID] || seen[e.Method+" "+e.Path] {
 			panic("endpoint without an id of its own: " + e.Method + " " + e.Path)
 		}
+
 		seen[e.ID], seen[e.Method+" "+e.Path] = true, true
 		s.plans[i] = s.prepare(e)
 		s.router.Method(e.Method, e.Path, s.handler(&s.plans[i]))
 	}
+
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.outside(w, r, apierr.NotFound) })
 	s.router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := s.allowed(r)
@@ -126,13 +129,16 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 			s.outside(w, r, apierr.NotFound)
 			return
 		}
+
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		s.outside(w, r, apierr.MethodNotSupported)
 	})
+
 	s.published = s.describe()
 	for i := range s.plans {
 		checkable(s.registry, s.plans[i].endpoint.ID, s.plans[i].body, map[string]bool{})
 	}
+
 	return s
 }
 
@@ -155,6 +161,7 @@ func Draining(ctx context.Context) <-chan struct{} {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := newPatient(w, s.WritePatience)
 	defer p.wait() // for what is sent after the endpoint has returned
+
 	s.router.ServeHTTP(p, r)
 }
 
@@ -164,23 +171,29 @@ func (s *Server) prepare(e *Endpoint) plan {
 		p.body, p.bodyIndex = s.registry.Schema(f.Type, true, e.ID+"Body"), f.Index
 		p.bodyOptional = f.Tag.Get("required") == "false"
 	}
+
 	if f, ok := e.in.FieldByName("Raw"); ok && f.Type == reflect.TypeFor[Raw]() {
 		p.rawIndex = f.Index
 	}
+
 	if f, ok := e.in.FieldByName("Upload"); ok && f.Type == reflect.TypeFor[*Upload]() {
 		p.uploadIndex = f.Index
 	}
+
 	if (p.uploadIndex != nil) != (len(e.Form) > 0) {
 		panic("endpoint with an upload and no form, or the other way round: " + e.ID)
 	}
+
 	for i := range p.params {
 		if p.params[i].in == "query" {
 			p.query[p.params[i].name], p.texts[p.params[i].name] = true, p.params[i].texts
 		}
 	}
+
 	if e.DryRun {
 		p.query["dryRun"] = true
 	}
+
 	return p
 }
 
@@ -190,12 +203,15 @@ func (s *Server) allowed(r *http.Request) []string {
 	if path == "" {
 		path = r.URL.Path
 	}
+
 	var methods []string
+
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		if s.router.Match(chi.NewRouteContext(), m, path) {
 			methods = append(methods, m)
 		}
 	}
+
 	return methods
 }
 
@@ -211,6 +227,7 @@ func requestID(r *http.Request, now time.Time) string {
 	if given := r.Header.Get("x-request-id"); requestIDForm.MatchString(given) {
 		return given
 	}
+
 	return id.New(now).String()
 }
 
@@ -219,22 +236,28 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 		start := time.Now()
 		rc := &requestContext{plan: p, requestID: requestID(r, start)}
 		status := 0
+
 		if s.Trace != nil {
 			traced, ended := s.Trace(r, p.endpoint)
 			r = traced
+
 			defer func() { ended(status) }()
 		}
+
 		defer func() {
 			if crash := recover(); crash != nil {
 				status = s.fail(w, r, rc, fmt.Errorf("panic: %v\n%s", crash, debug.Stack()))
 			}
+
 			s.observe(r, rc, status, start)
 		}()
+
 		out, err := s.serve(w, r, rc)
 		if err != nil {
 			status = s.fail(w, r, rc, err)
 			return
 		}
+
 		status = s.succeed(w, r, rc, out)
 	}
 }
@@ -244,36 +267,47 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 	if s.Prepared != nil && !s.Prepared() {
 		return nil, apierr.ServiceUnavailable
 	}
+
 	p, e := rc.plan, rc.plan.endpoint
+
 	if v := r.Header.Get("x-api-version"); v != "" && v != Version {
 		return nil, errUnknownVersion.At(apierr.IssueUnknownVersion.InHeader("x-api-version"))
 	}
+
 	rc.scope = db.Scope{RequestID: rc.requestID}
 	if !e.Public {
 		scope, err := s.Authenticate(r.Context(), r, e)
 		if err != nil {
 			return nil, err
 		}
+
 		rc.scope = scope
 	}
+
 	rc.scope.RequestID, rc.scope.Timeout, rc.scope.Exclusive = rc.requestID, e.Timeout, e.Exclusive
+
 	query, err := s.strictQuery(r, rc)
 	if err != nil {
 		return nil, err
 	}
+
 	in := reflect.New(e.in)
 	accepted := day.Accepted(day.Of(s.now()))
 	issues := p.bindParams(r, query, in.Elem(), accepted, func(text string) (Cursor, bool) { return s.cursor(rc, r.URL.Path, query, text) })
+
 	bodyIssues, err := s.bindBody(w, r, rc, in.Elem(), accepted)
 	if err != nil {
 		return nil, err
 	}
+
 	if issues = append(issues, bodyIssues...); len(issues) == 0 {
 		issues = resolve(in.Elem())
 	}
+
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	if e.kind == kindWrite {
 		rc.scope.Action = id.New(s.DB.Now()) // in a dry run too: work cannot tell the difference
 		if rc.key != "" && p.uploadIndex == nil {
@@ -282,6 +316,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 			}
 		}
 	}
+
 	return e.run(r.Context(), s, rc, in)
 }
 
@@ -290,6 +325,7 @@ func (s *Server) now() time.Time {
 	if s.DB == nil {
 		return time.Now()
 	}
+
 	return s.DB.Now()
 }
 
@@ -298,29 +334,35 @@ func (s *Server) now() time.Time {
 // in a query.
 func resolve(in reflect.Value) []apierr.Issue {
 	var issues []apierr.Issue
+
 	ask := func(v reflect.Value, body bool) {
 		resolver, ok := reflect.TypeAssert[Resolver](v.Addr())
 		if !ok {
 			return
 		}
+
 		for _, issue := range resolver.Resolve() {
 			if body {
 				issue.Schema = "body"
 			}
+
 			if !slices.ContainsFunc(issues, func(other apierr.Issue) bool { return reflect.DeepEqual(issue, other) }) {
 				issues = append(issues, issue)
 			}
 		}
 	}
 	ask(in, false)
+
 	for i := range in.NumField() {
 		if f := in.Type().Field(i); f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct {
 			ask(in.Field(i), false)
 		}
 	}
+
 	if f, ok := in.Type().FieldByName("Body"); ok { // its own, or that of a part
 		ask(in.FieldByIndex(f.Index), true)
 	}
+
 	return issues
 }
 
@@ -329,27 +371,34 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	var unknown []apierr.Issue
+
 	for name := range query {
 		if !rc.plan.query[name] {
 			unknown = append(unknown, apierr.IssueUnknownParameter.In(SchemaLocation(rc.plan.endpoint)+"/parameters", name))
 		}
 	}
+
 	if len(unknown) > 0 {
 		slices.SortFunc(unknown, func(a, b apierr.Issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
 		unknown = unknown[:min(len(unknown), maxIssues)]
+
 		return nil, apierr.UnknownParameter.At(unknown...).WithLinks(apierr.Links{
 			Docs: s.PublicURL + "/docs#" + rc.plan.endpoint.ID, Schema: s.PublicURL + "/openapi.json",
 		})
 	}
+
 	if rc.plan.endpoint.DryRun {
 		if v, ok := query["dryRun"]; ok {
 			if v != "true" && v != "false" {
 				return nil, apierr.BadRequest.At(apierr.IssueBoolean.InQuery("dryRun"))
 			}
+
 			rc.dryRun = v == "true"
 		}
 	}
+
 	return query, nil
 }
 
@@ -362,28 +411,34 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 	if rc.plan.uploadIndex != nil {
 		return nil, s.bindUpload(w, r, rc, in)
 	}
+
 	var body []byte
 	if rc.plan.body != nil || rc.plan.rawIndex != nil {
 		if rc.plan.body != nil && !isJSON(r.Header.Get("Content-Type")) {
 			return nil, apierr.UnsupportedMediaType
 		}
+
 		var err error
 		if body, err = readBody(w, r, rc.plan.endpoint.maxBody()); err != nil {
 			return nil, err
 		}
 	}
+
 	if rc.plan.endpoint.takesKey() {
 		if err := rc.readKey(r, body); err != nil {
 			return nil, err
 		}
 	}
+
 	if rc.plan.rawIndex != nil {
 		in.FieldByIndex(rc.plan.rawIndex).SetBytes(body)
 		return nil, nil
 	}
+
 	if rc.plan.body == nil {
 		return nil, nil
 	}
+
 	return rc.plan.bindBody(s.registry, body, in, accepted)
 }
 
@@ -392,7 +447,9 @@ func (s *Server) observe(r *http.Request, rc *requestContext, status int, start 
 	if s.Observe != nil {
 		s.Observe(rc.plan.endpoint.ID, status, took)
 	}
+
 	level := slog.LevelInfo
+
 	attrs := []slog.Attr{
 		slog.String("request", rc.requestID), slog.String("endpoint", rc.plan.endpoint.ID), slog.String("method", r.Method),
 		slog.Int("status", status), slog.String("took", strconv.FormatFloat(float64(took.Microseconds())/1000, 'f', 2, 64)+"ms"),
@@ -400,15 +457,20 @@ func (s *Server) observe(r *http.Request, rc *requestContext, status int, start 
 	if !rc.scope.Team.IsZero() {
 		attrs = append(attrs, slog.String("team", rc.scope.Team.String()))
 	}
+
 	if !rc.scope.Actor.User.IsZero() {
 		attrs = append(attrs, slog.String("user", rc.scope.Actor.User.String()))
 	}
+
 	if rc.dryRun {
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
+
 	if rc.cause != nil && !errors.Is(rc.cause, context.Canceled) {
 		level = slog.LevelError
+
 		attrs = append(attrs, slog.String("error", rc.cause.Error()))
 	}
+
 	s.Log.LogAttrs(r.Context(), level, "request", attrs...)
 }

@@ -26,15 +26,18 @@ type repeats struct {
 
 func (r *repeats) add(content any, place func(ref tree), names ...string) {
 	text, _ := json.Marshal(content)
+
 	one := r.byText[string(text)]
 	if one == nil {
 		if r.byText == nil {
 			r.byText = map[string]*repeated{}
 		}
+
 		one = &repeated{content: content, size: len(text), names: names}
 		r.byText[string(text)] = one
 		r.order = append(r.order, one)
 	}
+
 	one.places = append(one.places, place)
 }
 
@@ -44,11 +47,14 @@ func (p *publication) shareAll(kind string, r *repeats, least int) {
 	saved := func(one *repeated) int {
 		return len(one.places)*(one.size-reference(one)) - one.size - len(one.names[0])
 	}
+
 	slices.SortStableFunc(r.order, func(a, b *repeated) int { return saved(b) - saved(a) })
+
 	for _, one := range r.order {
 		if len(one.places) < least || least > 1 && saved(one) <= 0 {
 			continue
 		}
+
 		if ref := p.put(kind, one.content, one.names...); ref != nil {
 			for _, place := range one.places {
 				place(ref)
@@ -63,12 +69,14 @@ func numbered(name string, more ...string) []string {
 	for i := 2; i < 20; i++ {
 		names = append(names, name+"-"+strconv.Itoa(i))
 	}
+
 	return names
 }
 
 // shareProperties names properties that are the same, description included, in several schemas. What they refer to stays as it is.
 func (p *publication) shareProperties() {
 	var r repeats
+
 	schemas := p.component("schemas")
 	for _, owner := range slices.Sorted(maps.Keys(schemas)) {
 		properties, _ := inside(schemas, owner)["properties"].(tree)
@@ -77,19 +85,23 @@ func (p *publication) shareProperties() {
 			if !ok || s["description"] == nil {
 				continue
 			}
+
 			suffix := ""
 			if options, ok := s["anyOf"].([]any); ok && len(options) == 2 || fmt.Sprint(s["type"]) == "[string null]" {
 				suffix = "OrNull"
 			}
+
 			r.add(s, func(ref tree) { properties[name] = ref }, upper(name)+suffix, upper(name)+"Field"+suffix)
 		}
 	}
+
 	p.shareAll("schemas", &r, 2)
 }
 
 // shareForms names lists of a component, and a component or null, that stand in several places.
 func (p *publication) shareForms() {
 	var r repeats
+
 	note := func(s tree, _ where) tree {
 		form, _ := parted(s)
 		if names := formNames(form); names != nil {
@@ -97,15 +109,19 @@ func (p *publication) shareForms() {
 				for word := range form {
 					delete(s, word)
 				}
+
 				maps.Copy(s, ref)
 			}, names...)
 		}
+
 		return s
 	}
+
 	schemas := p.component("schemas")
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		note(inside(schemas, name), where{})
 	}
+
 	p.eachSchema(note)
 	p.shareAll("schemas", &r, 2)
 }
@@ -114,10 +130,12 @@ func (p *publication) shareForms() {
 func formNames(form tree) []string {
 	last := func(of any) string {
 		one, _ := of.(tree)
+
 		ref, _ := one["$ref"].(string)
 		if len(one) > 1 {
 			return ""
 		}
+
 		return ref[strings.LastIndex(ref, "/")+1:]
 	}
 	if options, ok := form["anyOf"].([]any); ok && len(form) == 1 && len(options) == 2 && reflect.DeepEqual(options[1], tree{"type": "null"}) {
@@ -125,17 +143,21 @@ func formNames(form tree) []string {
 			return []string{name + "OrNull", name + "ValueOrNull"}
 		}
 	}
+
 	name := last(form["items"])
 	if name == "" || form["type"] != "array" {
 		return nil
 	}
+
 	name += "List"
 	if least := form["minItems"]; least != nil {
 		name += "From" + fmt.Sprint(least)
 	}
+
 	if most := form["maxItems"]; most != nil {
 		name += "To" + fmt.Sprint(most)
 	}
+
 	return []string{name}
 }
 
@@ -147,25 +169,33 @@ func (p *publication) liftParameters() {
 			return slices.ContainsFunc(list, func(o any) bool { return reflect.DeepEqual(o, one) })
 		}
 	}
+
 	for _, one := range inside(p.root, "paths") {
 		item, _ := one.(tree)
+
 		var common []any
+
 		for i, method := range slices.Sorted(maps.Keys(item)) {
 			taken, _ := inside(item, method)["parameters"].([]any)
 			if i == 0 {
 				common = slices.DeleteFunc(slices.Clone(taken), func(one any) bool { return p.named("parameters", one)["in"] == "query" })
 			}
+
 			common = slices.DeleteFunc(common, func(c any) bool { return !among(taken)(c) })
 		}
+
 		lifted := len(item) > 1 && len(common) > 0
 		for method := range item {
 			op := inside(item, method)
+
 			own, _ := op["parameters"].([]any)
 			if lifted {
 				own = slices.DeleteFunc(own, among(common))
 			}
+
 			op["parameters"] = append([]any{}, own...) // an empty list, not null
 		}
+
 		if lifted {
 			item["parameters"] = common
 		}
@@ -174,9 +204,11 @@ func (p *publication) liftParameters() {
 
 func (p *publication) shareHeaders() {
 	var r repeats
+
 	p.operations(func(op tree) {
 		for _, response := range inside(op, "responses") {
 			one, _ := response.(tree)
+
 			headers, _ := one["headers"].(tree)
 			for _, name := range slices.Sorted(maps.Keys(headers)) {
 				r.add(headers[name], func(ref tree) { headers[name] = ref }, strings.TrimPrefix(name, "X-Service-"))
@@ -188,13 +220,16 @@ func (p *publication) shareHeaders() {
 
 func (p *publication) shareParameters() {
 	var r repeats
+
 	p.operations(func(op tree) {
 		parameters, _ := op["parameters"].([]any)
 		tags, _ := op["tags"].([]any)
+
 		of := ""
 		if len(tags) > 0 {
 			of = "Of" + strings.ReplaceAll(fmt.Sprint(tags[0]), " ", "")
 		}
+
 		for i, parameter := range parameters {
 			one, _ := parameter.(tree)
 			name := fmt.Sprint(one["name"])
@@ -206,6 +241,7 @@ func (p *publication) shareParameters() {
 
 func (p *publication) shareResponses() {
 	var r repeats
+
 	p.operations(func(op tree) {
 		responses := inside(op, "responses")
 		for _, status := range slices.Sorted(maps.Keys(responses)) {

@@ -50,6 +50,7 @@ func (p Pace) orDefault() Pace {
 	if p == (Pace{}) {
 		return Pace{Bytes: 64 << 10, Within: 10 * time.Second, Whole: 10 * time.Minute}
 	}
+
 	return p
 }
 
@@ -86,16 +87,20 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
 		return nil, apierr.UnsupportedMediaType
 	}
+
 	limit := rc.plan.endpoint.maxBody() + formOverhead
 	if r.ContentLength > limit {
 		return nil, apierr.PayloadTooLarge
 	}
+
 	l := &line{body: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), pace: s.UploadPace.orDefault(), left: math.MaxInt64}
 	whole := io.MultiReader(l, strings.NewReader("\r\n"), broken{}) // the last line of a form needs no end
+
 	u := &Upload{form: rc.plan.endpoint.Form, max: rc.plan.endpoint.maxBody(), parts: multipart.NewReader(whole, params["boundary"]), line: l}
 	if rc.key != "" {
 		u.sum = rc.newDigest(r)
 	}
+
 	return u, nil
 }
 
@@ -104,44 +109,57 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 // with the condition that says so: whoever keeps the file keeps it only after Read has returned without an error.
 func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	values, seen := map[string]string{}, map[string]bool{}
+
 	for {
 		u.line.left = maxPartHeader
 		part, err := u.parts.NextRawPart()
 		u.line.left = math.MaxInt64
+
 		if err == io.EOF { //nolint:errorlint // a wrapped one is a form without its end
 			break
 		}
+
 		if err != nil {
 			return nil, u.failure(err)
 		}
+
 		declared, err := u.declared(part, seen)
 		if err != nil {
 			return nil, err
 		}
+
 		u.identify(declared.Name)
+
 		if declared.File {
 			err = u.file(part, take)
 		} else {
 			values[declared.Name], err = u.value(part, declared)
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		seen[declared.Name] = true
 	}
+
 	u.line.left = maxPartHeader
 	if _, err := io.Copy(io.Discard, u.line); err != nil { // the server would wait for the rest before it answers, and without a deadline
 		return nil, u.failure(err)
 	}
+
 	var missing []apierr.Issue
+
 	for i := range u.form {
 		if p := &u.form[i]; p.Required && !seen[p.Name] {
 			missing = append(missing, apierr.IssueRequired.InBody(p.Name))
 		}
 	}
+
 	if missing != nil {
 		return nil, apierr.BadRequest.At(missing...)
 	}
+
 	return values, nil
 }
 
@@ -153,9 +171,11 @@ func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, er
 	default:
 		name = ""
 	}
+
 	if name == "" || !utf8.ValidString(name) {
 		return nil, errForm
 	}
+
 	for i := range u.form {
 		switch p := &u.form[i]; {
 		case p.Name != name:
@@ -165,6 +185,7 @@ func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, er
 			return p, nil
 		}
 	}
+
 	return nil, apierr.BadRequest.At(apierr.IssueUnknownField.InBody(name))
 }
 
@@ -178,15 +199,19 @@ func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 	case !utf8.Valid(content) || strings.ContainsRune(string(content), 0):
 		return "", apierr.BadRequest.At(apierr.IssueMalformed.InBody(declared.Name))
 	}
+
 	u.identify(string(content))
+
 	for _, allowed := range declared.Enum {
 		if string(content) == allowed {
 			return allowed, nil
 		}
 	}
+
 	if declared.Enum != nil {
 		return "", apierr.BadRequest.At(apierr.IssueEnum.InBody(declared.Name))
 	}
+
 	return string(content), nil
 }
 
@@ -194,14 +219,18 @@ func (u *Upload) file(part *multipart.Part, take func(Incoming) error) error {
 	f := &fileReader{upload: u, part: part}
 	u.identify(part.FileName())
 	u.identify(part.Header.Get("Content-Type"))
+
 	err := take(Incoming{Reader: f, Filename: part.FileName(), ContentType: part.Header.Get("Content-Type")})
 	if f.failed != nil {
 		return f.failed // whatever take made of it
 	}
+
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(io.Discard, f)
+
 	return err
 }
 
@@ -238,18 +267,22 @@ func (f *fileReader) Read(p []byte) (int, error) {
 	if f.failed != nil {
 		return 0, f.failed
 	}
+
 	n, err := f.part.Read(p)
 	if f.size += int64(n); f.size > f.upload.max {
 		f.failed = apierr.PayloadTooLarge
 		return 0, f.failed
 	}
+
 	if f.upload.sum != nil {
 		f.upload.sum.Write(p[:n])
 	}
+
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.failed = f.upload.failure(err)
 		return n, f.failed
 	}
+
 	return n, err
 }
 
@@ -277,18 +310,22 @@ func (l *line) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errHeader
 	}
+
 	p = p[:min(int64(len(p)), l.left)]
 	if err := l.wait(time.Now()); err != nil {
 		return 0, err
 	}
+
 	n, err := l.body.Read(p)
 	l.returned = time.Now()
 	l.left -= int64(n)
+
 	l.stretch += int64(n)
 	if errors.Is(err, io.EOF) {
 		// From here on the server listens for a sender that leaves, and would take the deadline for one.
 		_ = l.control.SetReadDeadline(time.Time{})
 	}
+
 	return n, err
 }
 
@@ -297,17 +334,22 @@ func (l *line) wait(now time.Time) error {
 	if l.last.IsZero() {
 		l.last, l.returned, l.stretch = now.Add(l.pace.Whole), now, l.pace.Bytes
 	}
+
 	pause := now.Sub(l.returned)
+
 	l.last, l.deadline = l.last.Add(pause), l.deadline.Add(pause)
 	if l.stretch >= l.pace.Bytes {
 		l.deadline, l.stretch = now.Add(l.pace.Within), 0
 	}
+
 	until := l.deadline
 	if until.After(l.last) {
 		until = l.last
 	}
+
 	if err := l.control.SetReadDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
+
 	return nil
 }

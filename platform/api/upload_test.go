@@ -45,19 +45,23 @@ func boxes(dropped *atomic.Int64) api.Endpoint {
 			b := &Box{}
 			values, err := in.Upload.Read(func(f api.Incoming) error {
 				content, err := io.ReadAll(f)
+
 				b.Size, b.Name, b.Type = int64(len(content)), f.Filename, f.ContentType
 				if bytes.HasPrefix(content, []byte("full")) {
 					b.Size = -1
 				}
+
 				return err
 			})
 			b.Values = values
+
 			return b, err
 		},
 		Settle: func(_ context.Context, _ *db.Tx, _ *boxInput, b *Box) (*Box, error) {
 			if b.Size < 0 {
 				return nil, errBoxFull
 			}
+
 			return b, nil
 		},
 		Drop: func(context.Context, *db.DB, db.Scope, *Box) { dropped.Add(1) },
@@ -66,51 +70,66 @@ func boxes(dropped *atomic.Int64) api.Endpoint {
 
 func newBoxes(t *testing.T) (x *apitest.Team, dropped *atomic.Int64) {
 	t.Helper()
+
 	dropped = &atomic.Int64{}
+
 	return apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{boxes(dropped)}}), dropped
 }
 
 // form is a body of parts, each "name=content" or "name:filename=content".
 func form(t *testing.T, parts ...string) (body, contentType string) {
 	t.Helper()
+
 	var b bytes.Buffer
+
 	w := multipart.NewWriter(&b)
+
 	for _, p := range parts {
 		head, content, _ := strings.Cut(p, "=")
 		name, filename, isFile := strings.Cut(head, ":")
+
 		header := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + name + `"`}}
 		if isFile {
 			header = textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + name + `"; filename="` + filename + `"`}, "Content-Type": {"text/x-test"}}
 		}
+
 		part, err := w.CreatePart(header)
 		if err == nil {
 			_, err = io.WriteString(part, content)
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.String(), w.FormDataContentType()
 }
 
 func TestUploadPartsComeInAnyOrder(t *testing.T) {
 	t.Parallel()
+
 	x, dropped := newBoxes(t)
 	for _, parts := range [][]string{{"file:dir/a.txt=0123", "note=n", "kind=b"}, {"note=n", "kind=b", "file:a.txt=0123"}} {
 		body, contentType := form(t, parts...)
+
 		r := x.Post("/boxes", body, "Content-Type", contentType).Want(201)
 		if r.Int("size") != 4 || r.String("name") != "a.txt" || r.String("type") != "text/x-test" || r.String("values.note") != "n" || r.String("values.kind") != "b" {
 			t.Errorf("got %s", r.Body)
 		}
+
 		if r.Header.Get("X-Service-Audit-Action-Id") == "" {
 			t.Error("the upload has no audit action")
 		}
 	}
+
 	body, contentType := form(t, "file:a=full")
 	x.Post("/boxes", body, "Content-Type", contentType).WantError(apierr.CodeConflict, "")
+
 	if dropped.Load() != 1 {
 		t.Errorf("%d were dropped", dropped.Load())
 	}
@@ -119,6 +138,7 @@ func TestUploadPartsComeInAnyOrder(t *testing.T) {
 // Proves: ERR-83.
 func TestUploadFormsAreHeldToTheirDeclaration(t *testing.T) {
 	t.Parallel()
+
 	x, _ := newBoxes(t)
 	for name, c := range map[string]struct {
 		parts      []string
@@ -135,11 +155,13 @@ func TestUploadFormsAreHeldToTheirDeclaration(t *testing.T) {
 		"enum":      {[]string{"kind=c", "file:a=1"}, "enum", "kind"},
 	} {
 		body, contentType := form(t, c.parts...)
+
 		r := x.Post("/boxes", body, "Content-Type", contentType).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.path)
 		if r.String("issues.0.schema") != "body" {
 			t.Errorf("%s: %s", name, r.Body)
 		}
 	}
+
 	body, contentType := form(t, "file:a="+strings.Repeat("x", 100_000), "note="+strings.Repeat("x", 1024))
 	x.Post("/boxes", body, "Content-Type", contentType).Want(201)
 }
@@ -147,8 +169,11 @@ func TestUploadFormsAreHeldToTheirDeclaration(t *testing.T) {
 func TestMalformedForms(t *testing.T) {
 	t.Parallel()
 	x, _ := newBoxes(t)
+
 	const boundary, contentType = "xyz", "multipart/form-data; boundary=xyz"
+
 	part := func(header, content string) string { return "--" + boundary + "\r\n" + header + "\r\n\r\n" + content }
+
 	const file = `Content-Disposition: form-data; name="file"; filename="a"`
 	for name, body := range map[string]string{
 		"empty": "", "no boundary": "hello", "cut in a header": "--xyz\r\nContent-Dispo", "cut in a file": part(file, "half"),
@@ -164,11 +189,13 @@ func TestMalformedForms(t *testing.T) {
 			t.Errorf("%s: %s", name, r.Body)
 		}
 	}
+
 	for _, end := range []string{"--", "--\r\n", "-- \r\nan epilogue is nothing\r\n--xyz\r\n"} {
 		if r := x.Post("/boxes", part(file, "1\r\n--xyz"+end), "Content-Type", contentType).Want(201); r.Int("size") != 1 {
 			t.Errorf("%q: %s", end, r.Body)
 		}
 	}
+
 	for _, other := range []string{"application/json", "multipart/form-data", "multipart/mixed; boundary=xyz", "text/plain", ";"} {
 		if r := x.Post("/boxes", part(file, "1\r\n--xyz--\r\n"), "Content-Type", other).WantError(apierr.CodeBadRequest, ""); r.String("message") != "Content type is not supported" {
 			t.Errorf("%s: %s", other, r.Body)
@@ -186,6 +213,7 @@ func TestUploadsBeyondTheLimitAreRefused(t *testing.T) {
 
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
+
 	endless, w := io.Pipe() // without a length
 	go func() {
 		_, err := io.WriteString(w, body[:200])
@@ -193,12 +221,15 @@ func TestUploadsBeyondTheLimitAreRefused(t *testing.T) {
 			_, err = io.WriteString(w, strings.Repeat("x", 10_000))
 		}
 	}()
+
 	r, err := http.Post(server.URL+"/boxes", contentType, endless)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
+
 	_ = endless.Close()
+
 	if r.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("answered %d", r.StatusCode)
 	}
@@ -210,6 +241,7 @@ func TestHugeClaimsAreRefusedUnread(t *testing.T) {
 	x, _ := newBoxes(t)
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
+
 	answer := talk(t, server, "Content-Length: 4294967296\r\nExpect: 100-continue\r\n", "")
 	if !strings.HasPrefix(answer, "HTTP/1.1 413 ") || !strings.Contains(answer, "PAYLOAD_TOO_LARGE") {
 		t.Errorf("answered %s", answer)
@@ -219,22 +251,28 @@ func TestHugeClaimsAreRefusedUnread(t *testing.T) {
 // talk sends a request as it is and gives what comes back until the connection ends.
 func talk(t *testing.T, server *httptest.Server, headers, body string) string {
 	t.Helper()
+
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = c.Close() }()
+
 	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = fmt.Fprintf(c, "POST /boxes HTTP/1.1\r\nHost: test\r\nContent-Type: multipart/form-data; boundary=xyz\r\n%s\r\n%s", headers, body)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	answer, err := io.ReadAll(c)
 	if err != nil && len(answer) == 0 {
 		t.Fatal(err)
 	}
+
 	return string(answer)
 }
 
@@ -244,11 +282,14 @@ func TestSlowUploadsAreGivenUp(t *testing.T) {
 	x.Server().UploadPace = api.Pace{Bytes: 1000, Within: 100 * time.Millisecond, Whole: time.Second}
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
+
 	const head = "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
+
 	answer := talk(t, server, "Content-Length: 50000\r\n", head+"some bytes and then none")
 	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "Upload is too slow") {
 		t.Errorf("a sender that stops: %s", answer)
 	}
+
 	body, contentType := form(t, "file:a="+strings.Repeat("x", 90_000))
 	for name, c := range map[string]struct {
 		chunk  int
@@ -264,9 +305,12 @@ func TestSlowUploadsAreGivenUp(t *testing.T) {
 			if c.status == 400 && !errors.Is(err, context.DeadlineExceeded) {
 				continue // the connection was dropped before the answer was read
 			}
+
 			t.Fatalf("%s: %v", name, err)
 		}
+
 		answer, _ := io.ReadAll(r.Body)
+
 		_ = r.Body.Close()
 		if r.StatusCode != c.status {
 			t.Errorf("%s: %d %s", name, r.StatusCode, answer)
@@ -281,12 +325,14 @@ func TestTheRestOfAnUploadIsNotWaitedFor(t *testing.T) {
 	x.Server().UploadPace = api.Pace{Bytes: 1000, Within: 100 * time.Millisecond, Whole: time.Second}
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
+
 	const whole = "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n1\r\n--xyz--\r\n"
 	for _, headers := range []string{"Content-Length: 500\r\n", "Transfer-Encoding: chunked\r\n"} {
 		body := whole
 		if strings.HasPrefix(headers, "T") {
 			body = fmt.Sprintf("%x\r\n%s\r\n", len(whole), whole)
 		}
+
 		if answer := talk(t, server, headers, body); !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "Upload is too slow") {
 			t.Errorf("%s: %s", headers, answer)
 		}
@@ -296,6 +342,7 @@ func TestTheRestOfAnUploadIsNotWaitedFor(t *testing.T) {
 // A sender is not slow when it is kept waiting: the store behind the endpoint takes longer than an upload may.
 func TestASlowStoreIsNotTheSendersFault(t *testing.T) {
 	t.Parallel()
+
 	slow := api.Receive(api.Endpoint{
 		Method: http.MethodPost, Path: "/boxes", ID: "fillBox", Tag: "boxes", Summary: "Fill a box", Status: 201, MaxBody: 100_000, Errors: apierr.List{errBoxFull},
 		Form: []api.Part{{Name: "file", Required: true, File: true}},
@@ -306,16 +353,20 @@ func TestASlowStoreIsNotTheSendersFault(t *testing.T) {
 				for {
 					n, err := io.CopyN(io.Discard, f, 30_000)
 					b.Size += n
+
 					time.Sleep(250 * time.Millisecond)
+
 					if errors.Is(err, io.EOF) {
 						return ctx.Err()
 					}
+
 					if err != nil {
 						return err
 					}
 				}
 			})
 			b.Values = values
+
 			return b, errors.Join(err, ctx.Err())
 		},
 		Settle: func(_ context.Context, _ *db.Tx, _ *boxInput, b *Box) (*Box, error) { return b, nil },
@@ -325,11 +376,13 @@ func TestASlowStoreIsNotTheSendersFault(t *testing.T) {
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
 	body, contentType := form(t, "file:a="+strings.Repeat("x", 90_000))
+
 	r, err := http.Post(server.URL+"/boxes", contentType, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
+
 	if answer, _ := io.ReadAll(r.Body); r.StatusCode != 201 {
 		t.Errorf("answered %d %s", r.StatusCode, answer)
 	}
@@ -346,9 +399,11 @@ func (d *drip) Read(p []byte) (int, error) {
 	if d.rest == "" {
 		return 0, io.EOF
 	}
+
 	time.Sleep(d.pause)
 	n := copy(p[:min(len(p), d.chunk)], d.rest)
 	d.rest = d.rest[n:]
+
 	return n, nil
 }
 
@@ -359,17 +414,21 @@ func TestTheConnectionOutlivesAnUpload(t *testing.T) {
 	x.Server().UploadPace = api.Pace{Bytes: 1 << 20, Within: 300 * time.Millisecond, Whole: 300 * time.Millisecond}
 	server := httptest.NewServer(x.Server())
 	t.Cleanup(server.Close)
+
 	body, contentType := form(t, "file:a=1")
 	for range 2 {
 		r, err := server.Client().Post(server.URL+"/boxes", contentType, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, _ = io.Copy(io.Discard, r.Body)
+
 		_ = r.Body.Close()
 		if r.StatusCode != 201 {
 			t.Errorf("answered %d", r.StatusCode)
 		}
+
 		time.Sleep(400 * time.Millisecond)
 	}
 }
@@ -382,15 +441,19 @@ func TestIdempotencyKeyOfAnUpload(t *testing.T) {
 		return x.Post("/boxes", body, "Content-Type", contentType, "Idempotency-Key", "k")
 	}
 	first := send("file:a=123", "note=n").Want(201)
+
 	again := send("file:a=123", "note=n").Want(201)
 	if !bytes.Equal(first.Body, again.Body) || first.Header.Get("X-Service-Audit-Action-Id") != again.Header.Get("X-Service-Audit-Action-Id") || dropped.Load() != 1 {
 		t.Errorf("%s, then %s; %d dropped", first.Body, again.Body, dropped.Load())
 	}
+
 	for i, other := range [][]string{{"file:a=124", "note=n"}, {"file:b=123", "note=n"}, {"file:a=123", "note=m"}, {"file:a=123"}} {
 		r := send(other...).WantError(apierr.CodeConflict, "")
+
 		if dropped.Load() != int64(2+i) {
 			t.Errorf("%s: %d dropped", strconv.Itoa(i), dropped.Load())
 		}
+
 		_ = r
 	}
 }
@@ -398,10 +461,12 @@ func TestIdempotencyKeyOfAnUpload(t *testing.T) {
 func TestUploadIsDescribed(t *testing.T) {
 	t.Parallel()
 	x, _ := newBoxes(t)
+
 	d, err := x.Server().OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for _, want := range []string{`"multipart/form-data"`, `"format": "binary"`, `"additionalProperties": false`} {
 		if !strings.Contains(string(d.JSON), want) {
 			t.Errorf("the description has no %s", want)

@@ -52,16 +52,20 @@ func checkBody(registry huma.Registry, schema *huma.Schema, body []byte, accepte
 	if !utf8.Valid(body) {
 		return nil, errUTF8
 	}
+
 	v := validator{scanner: scanner{text: body}, registry: registry, accepted: accepted}
 	if err := v.value(schema, 0); err != nil {
 		return nil, err
 	}
+
 	if v.peek() != 0 || v.at < len(body) {
 		return nil, errTrailer
 	}
+
 	if len(v.strict) > 0 {
 		return v.strict, nil
 	}
+
 	return v.issues, nil
 }
 
@@ -71,17 +75,20 @@ func (v *validator) add(to *[]apierr.Issue, code apierr.IssueCode) {
 	if len(*to) == maxIssues {
 		return
 	}
+
 	path := make([]any, 0, len(v.path))
 	for _, s := range v.path {
 		if len(s.field) > maxNamed {
 			break
 		}
+
 		if s.field == nil {
 			path = append(path, s.index)
 		} else {
 			path = append(path, string(s.field))
 		}
 	}
+
 	*to = append(*to, code.InBody(path...))
 }
 
@@ -100,6 +107,7 @@ func resolveSchema(registry huma.Registry, s *huma.Schema) (schema *huma.Schema,
 			return s, nullable
 		}
 	}
+
 	return &huma.Schema{}, nullable
 }
 
@@ -118,12 +126,15 @@ func (v *validator) is(s *huma.Schema, types ...string) bool {
 	if s == nil || s.Type == "" {
 		return false
 	}
+
 	if slices.Contains(types, s.Type) {
 		return true
 	}
+
 	if code, ok := mismatches[s.Type]; ok {
 		v.refuse(code)
 	}
+
 	return false
 }
 
@@ -131,6 +142,7 @@ func (v *validator) is(s *huma.Schema, types ...string) bool {
 // as they come, whose number is bounded.
 func (v *validator) value(schema *huma.Schema, depth int) error {
 	var s *huma.Schema
+
 	nullable := true
 	if schema != nil {
 		s, nullable = resolveSchema(v.registry, schema)
@@ -140,41 +152,50 @@ func (v *validator) value(schema *huma.Schema, depth int) error {
 			}
 		}
 	}
+
 	switch b := v.peek(); b {
 	case '{', '[':
 		if depth == maxDepth {
 			return errTooDeep
 		}
+
 		v.at++
 		if b == '{' {
 			return v.object(s, depth)
 		}
+
 		return v.array(s, depth)
 	case '"':
 		t, err := v.string()
 		if t.nul {
 			v.add(&v.strict, apierr.IssueNulCharacter)
 		}
+
 		if err == nil && v.is(s, huma.TypeString) {
 			v.text(s, t)
 		}
+
 		return err
 	case 't', 'f':
 		v.is(s, huma.TypeBoolean)
+
 		if b == 't' {
 			return v.literal("true")
 		}
+
 		return v.literal("false")
 	case 'n':
 		if !nullable {
 			v.is(s)
 		}
+
 		return v.literal("null")
 	default:
 		raw, err := v.number()
 		if err == nil {
 			v.amount(s, raw)
 		}
+
 		return err
 	}
 }
@@ -185,13 +206,16 @@ func (v *validator) amount(s *huma.Schema, raw []byte) {
 		v.add(&v.strict, apierr.IssueUnsafeNumber)
 		return
 	}
+
 	types := []string{huma.TypeNumber, huma.TypeInteger}
 	if !whole {
 		types = types[:1]
 	}
+
 	if !v.is(s, types...) {
 		return
 	}
+
 	if s.Minimum != nil && n < *s.Minimum || s.Maximum != nil && n > *s.Maximum ||
 		s.ExclusiveMinimum != nil && n <= *s.ExclusiveMinimum || s.ExclusiveMaximum != nil && n >= *s.ExclusiveMaximum {
 		v.refuse(apierr.IssueRange)
@@ -203,18 +227,23 @@ func (v *validator) text(s *huma.Schema, t token) {
 		if !slices.Contains(s.Enum, any(t.String())) {
 			v.refuse(apierr.IssueEnum)
 		}
+
 		return
 	}
+
 	if s.MinLength != nil || s.MaxLength != nil {
 		if n := t.length(); s.MinLength != nil && n < *s.MinLength || s.MaxLength != nil && n > *s.MaxLength {
 			v.refuse(apierr.IssueLength)
 			return
 		}
 	}
+
 	if s.Format == "" && s.Pattern == "" {
 		return
 	}
+
 	text := t.String()
+
 	known, code := format(s.Format, text)
 	switch {
 	case code != "":
@@ -229,60 +258,77 @@ func (v *validator) text(s *huma.Schema, t token) {
 func (v *validator) array(s *huma.Schema, depth int) error {
 	list := v.is(s, huma.TypeArray)
 	limit, lowest := maxListItems, 0
-	var items *huma.Schema
-	var seen map[string]bool
+
+	var (
+		items *huma.Schema
+		seen  map[string]bool
+	)
+
 	switch {
 	case list:
 		if items = s.Items; items == nil {
 			items = anything
 		}
+
 		if s.MaxItems != nil {
 			limit = *s.MaxItems
 		}
+
 		if s.MinItems != nil {
 			lowest = *s.MinItems
 		}
+
 		if s.UniqueItems {
 			seen = map[string]bool{}
 		}
 	case s != nil && s.Type == "":
 		items = s
 	}
+
 	before := len(v.issues)
+
 	n := 0
 	for going := v.peek() != ']'; going; n++ {
 		if list && n == limit {
 			items, seen = nil, nil // the list is refused: nothing more is asked of it
 			v.issues = v.issues[:before]
 		}
+
 		v.peek()
 		start := v.at
 		v.path = append(v.path, step{index: n})
 		err := v.value(items, depth+1)
 		v.up()
+
 		if err != nil {
 			return err
 		}
+
 		if seen != nil {
 			item := string(bytes.TrimSpace(v.scanner.text[start:v.at]))
 			if seen[item] {
 				v.refuse(apierr.IssueUnique)
+
 				seen = nil
 			} else {
 				seen[item] = true
 			}
 		}
+
 		if going, err = v.more(']'); err != nil {
 			return err
 		}
 	}
+
 	if n == 0 {
 		v.at++
 	}
+
 	if list && (n < lowest || n > limit) {
 		v.issues = v.issues[:before]
 		v.refuse(apierr.IssueItems)
 	}
+
 	return nil
 }
 
@@ -294,51 +340,67 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 	if !typed && s != nil && s.Type != "" {
 		s = nil
 	}
+
 	limit := maxFields
 	if typed && s.MaxProperties != nil {
 		limit = *s.MaxProperties
 	}
+
 	mark := len(v.fields)
 	defer func() { v.fields = v.fields[:mark] }()
+
 	var index map[string]bool
+
 	n := 0
 	for going := v.peek() != '}'; going; n++ {
 		t, err := v.string()
 		if err != nil {
 			return err
 		}
+
 		name := t.raw
 		if t.escaped {
 			name = []byte(t.String())
 		}
+
 		v.path = append(v.path, step{field: name})
 		if t.nul {
 			v.add(&v.strict, apierr.IssueNulCharacter)
 		}
+
 		if n < maxFields {
 			index = v.once(mark, name, index)
 		}
+
 		if err := v.take(':'); err != nil {
 			return err
 		}
+
 		if err := v.value(v.property(s, name), depth+1); err != nil {
 			return err
 		}
+
 		v.up()
+
 		if going, err = v.more('}'); err != nil {
 			return err
 		}
 	}
+
 	if n == 0 {
 		v.at++
 	}
+
 	if s == nil {
 		return nil
 	}
+
 	if open := s.Properties == nil; s.MinProperties != nil && n < *s.MinProperties || n > limit && (open || s.MaxProperties != nil) {
 		v.refuse(apierr.IssueFields)
 	}
+
 	v.required(s, mark)
+
 	return nil
 }
 
@@ -348,18 +410,23 @@ const few = 24
 // once refuses a field that the open object has already, and remembers it.
 func (v *validator) once(mark int, name []byte, index map[string]bool) map[string]bool {
 	open := v.fields[mark:]
+
 	var seen bool
+
 	switch {
 	case index != nil:
 		seen = index[string(name)]
 	default:
 		seen = slices.ContainsFunc(open, func(other []byte) bool { return bytes.Equal(other, name) })
 	}
+
 	if seen {
 		v.add(&v.strict, apierr.IssueDuplicateField)
 		return index
 	}
+
 	v.fields = append(v.fields, name)
+
 	if index == nil && len(open) == few {
 		index = make(map[string]bool, 2*few)
 		for _, other := range v.fields[mark:] {
@@ -368,6 +435,7 @@ func (v *validator) once(mark int, name []byte, index map[string]bool) map[strin
 	} else if index != nil {
 		index[string(name)] = true
 	}
+
 	return index
 }
 
@@ -376,9 +444,11 @@ func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
 	if s == nil {
 		return nil
 	}
+
 	if known := s.Properties[string(name)]; known != nil {
 		return known
 	}
+
 	switch further := s.AdditionalProperties.(type) {
 	case *huma.Schema:
 		return further
@@ -388,6 +458,7 @@ func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
 			return nil
 		}
 	}
+
 	return anything
 }
 
@@ -407,32 +478,41 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 	if s == nil || s.Ref != "" && seen[s.Ref] {
 		return
 	}
+
 	if s.Ref != "" {
 		seen[s.Ref] = true
 		checkable(r, strings.TrimPrefix(s.Ref, refPrefix), r.SchemaFromRef(s.Ref), seen)
+
 		return
 	}
+
 	target, _ := resolveSchema(r, s)
 	if len(s.AnyOf) > 0 && target == s || len(s.Enum) > 0 && s.Type != huma.TypeString ||
 		len(s.OneOf) > 0 || len(s.AllOf) > 0 || s.Not != nil || s.Const != nil || s.MultipleOf != nil || len(s.DependentRequired) > 0 || s.ContentEncoding != "" {
 		panic("schema " + name + " uses a keyword that bodies are not checked against")
 	}
+
 	if len(s.AnyOf) > 0 {
 		checkable(r, name, s.AnyOf[0], seen)
 	}
+
 	switch s.Format {
 	case "", "uuid", "date", "date-time", monthFormat, rangeFormat, boundaryFormat, pickFormat, refFormat, amountFormat, amountsFormat, "email", "int32", "int64",
 		"double", "float":
 	default:
 		panic("schema " + name + " uses the format " + s.Format + ", which bodies are not checked against")
 	}
+
 	if s.Pattern != "" {
 		compiled(s.Pattern)
 	}
+
 	for field, property := range s.Properties {
 		checkable(r, name+"."+field, property, seen)
 	}
+
 	checkable(r, name, s.Items, seen)
+
 	if further, ok := s.AdditionalProperties.(*huma.Schema); ok {
 		checkable(r, name, further, seen)
 	}

@@ -21,50 +21,62 @@ import (
 // write runs a write in its one transaction. The answer is rendered inside it, so an answer that cannot be told is not kept either.
 func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.Context, *db.Tx) (any, error)) (any, error) {
 	var out *rendered
+
 	work := func(ctx context.Context, tx *db.Tx) error {
 		if rc.key != "" {
 			if err := s.claimKey(ctx, tx, rc); err != nil {
 				return err
 			}
 		}
+
 		answer, err := f(ctx, tx)
 		if err != nil {
 			return err
 		}
+
 		if out, err = rc.plan.endpoint.render(answer); err != nil {
 			return fmt.Errorf("encode the answer: %w", err)
 		}
+
 		if rc.dryRun {
 			tx.AtEnd(s.Audit(tx, rc.plan.endpoint)) // what the real call would fail on
 			return nil
 		}
+
 		out.headers = map[string]string{
 			"X-Service-Audit-Should-Poll": strconv.FormatBool(tx.Queued()),
 			"X-Service-Audit-Action-Id":   tx.Action.Typed("act"),
 		}
 		tx.AtEnd(s.Audit(tx, rc.plan.endpoint))
+
 		if rc.key != "" {
 			return keepAnswer(tx, rc, out)
 		}
+
 		return nil
 	}
 	if rc.dryRun {
 		if err := s.DB.DryRun(ctx, rc.scope, work); err != nil {
 			return nil, err
 		}
+
 		return out, nil
 	}
+
 	err := s.DB.Write(ctx, rc.scope, work)
 	if errors.Is(err, errKeyUsed) {
 		stored, err := s.replay(ctx, rc)
 		if err == nil && stored == nil {
 			err = apierr.ServiceUnavailable
 		}
+
 		return stored, err
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return out, nil
 }
 
@@ -84,9 +96,11 @@ func (rc *requestContext) readKey(r *http.Request, body []byte) error {
 	if err := rc.takeKey(r); err != nil || rc.key == "" {
 		return err
 	}
+
 	h := rc.newDigest(r)
 	h.Write(body)
 	h.Sum(rc.digest[:0])
+
 	return nil
 }
 
@@ -95,12 +109,15 @@ func (rc *requestContext) takeKey(r *http.Request) error {
 	if rc.key == "" {
 		return nil
 	}
+
 	if !keyForm.MatchString(rc.key) {
 		return errMalformedKey.At(apierr.IssueMalformed.InHeader("Idempotency-Key"))
 	}
+
 	if rc.dryRun || rc.scope.Team.IsZero() {
 		rc.key = "" // a dry run neither stores nor consumes a key
 	}
+
 	return nil
 }
 
@@ -108,6 +125,7 @@ func (rc *requestContext) takeKey(r *http.Request) error {
 func (rc *requestContext) newDigest(r *http.Request) hash.Hash {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
+
 	return h
 }
 
@@ -116,6 +134,7 @@ func (rc *requestContext) newDigest(r *http.Request) hash.Hash {
 func (rc *requestContext) mac(secret []byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write(rc.digest[:])
+
 	return h.Sum(nil)
 }
 
@@ -130,18 +149,23 @@ func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestC
 	if err := rc.takeKey(r); err != nil {
 		return err
 	}
+
 	upload, err := s.newUpload(w, r, rc)
 	if err != nil {
 		return err
 	}
+
 	in.FieldByIndex(rc.plan.uploadIndex).Set(reflect.ValueOf(upload))
 	rc.again = func(ctx context.Context) error {
 		if rc.plan.endpoint.Public {
 			return nil
 		}
+
 		_, err := s.Authenticate(ctx, r, rc.plan.endpoint)
+
 		return err
 	}
+
 	return nil
 }
 
@@ -150,10 +174,12 @@ func (rc *requestContext) received(ctx context.Context, in reflect.Value) error 
 	if rc.plan.uploadIndex == nil {
 		return nil
 	}
+
 	upload, ok := reflect.TypeAssert[*Upload](in.Elem().FieldByIndex(rc.plan.uploadIndex))
 	if ok && upload.sum != nil {
 		upload.sum.Sum(rc.digest[:0])
 	}
+
 	return rc.again(ctx)
 }
 
@@ -169,6 +195,7 @@ func (s *Server) claimKey(ctx context.Context, tx *db.Tx, rc *requestContext) er
 	if err == nil && n == 0 {
 		err = errKeyUsed
 	}
+
 	return err
 }
 
@@ -177,16 +204,19 @@ func keepAnswer(tx *db.Tx, rc *requestContext, out *rendered) error {
 	if err != nil {
 		return err
 	}
+
 	body := out.body
 	if body == nil {
 		body = []byte{}
 	}
+
 	tx.AtEnd(db.Stmt{
 		SQL: `update api_idempotency set status = @status, headers = @headers, body = @body where team_id = @team and user_id = @user and key = @key`,
 		Args: db.Args{
 			"status": out.status, "headers": json.RawMessage(headers), "body": body, "team": tx.Team, "user": tx.Actor.User, "key": rc.key,
 		},
 	})
+
 	return nil
 }
 
@@ -198,23 +228,29 @@ func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 		Headers     map[string]string
 		Body        []byte
 	}
+
 	var found []stored
+
 	err := s.DB.ReadOne(ctx, rc.scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[stored](ctx, tx, `
 			select request_hash, status, headers, body from api_idempotency
 			where team_id = @team and user_id = @user and key = @key and created_at > @now::timestamptz - interval '`+keepAnswers+`'`,
 			db.Args{"team": tx.Team, "user": tx.Actor.User, "key": rc.key, "now": tx.Now})
+
 		return err
 	})
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
+
 	if !s.sent(rc, found[0].RequestHash) {
 		return nil, apierr.IdempotencyConflict
 	}
+
 	out := &rendered{status: found[0].Status, headers: found[0].Headers, body: found[0].Body}
 	if len(out.body) == 0 {
 		out.body = nil // as it was: an answer without a body has no content type
 	}
+
 	return out, nil
 }

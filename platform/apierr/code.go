@@ -76,11 +76,13 @@ var statuses = []struct {
 
 var statusOf = func() map[Code]int {
 	byCode := make(map[Code]int)
+
 	for _, row := range statuses {
 		for _, code := range row.codes {
 			byCode[code] = row.status
 		}
 	}
+
 	return byCode
 }()
 
@@ -89,6 +91,7 @@ func (c Code) Status() int {
 	if status, known := statusOf[c]; known {
 		return status
 	}
+
 	return http.StatusInternalServerError
 }
 
@@ -98,6 +101,7 @@ func Codes() []Code {
 	for _, row := range statuses {
 		codes = append(codes, row.codes...)
 	}
+
 	return codes
 }
 
@@ -112,8 +116,10 @@ func Public(internal string) Code {
 	case "INTERNAL_ERROR":
 		return CodeInternalServerError
 	}
+
 	if _, known := statusOf[Code(internal)]; known {
 		return Code(internal)
 	}
+
 	return CodeInternalServerError
 }

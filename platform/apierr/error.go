@@ -48,16 +48,22 @@ func New(code Code, reason Reason, message string) *Error {
 	if _, known := statusOf[code]; !known {
 		panic("apierr: unknown code " + string(code))
 	}
+
 	if reason != "" && !slices.Contains(reasons, reason) {
 		panic("apierr: unknown reason " + string(reason))
 	}
+
 	if message == "" || strings.Contains(message, "%") {
 		panic("apierr: the message of " + string(code) + " is empty or a format: " + message)
 	}
+
 	e := &Error{code: code, reason: reason, message: message}
+
 	registry.Lock()
 	defer registry.Unlock()
+
 	registry.conditions = append(registry.conditions, e)
+
 	return e
 }
 
@@ -65,6 +71,7 @@ func New(code Code, reason Reason, message string) *Error {
 func All() []*Error {
 	registry.Lock()
 	defer registry.Unlock()
+
 	return slices.Clone(registry.conditions)
 }
 
@@ -73,6 +80,7 @@ func From(err error) *Error {
 	if err == nil {
 		return nil
 	}
+
 	var e *Error
 	switch found := errors.As(err, &e); {
 	case found && e != nil:
@@ -93,6 +101,7 @@ func Refused(err error) bool {
 func (e *Error) clone() *Error {
 	copied := *e
 	copied.condition = e.root()
+
 	return &copied
 }
 
@@ -100,6 +109,7 @@ func (e *Error) root() *Error {
 	if e.condition != nil {
 		return e.condition
 	}
+
 	return e
 }
 
@@ -107,6 +117,7 @@ func (e *Error) root() *Error {
 // and an empty map are none. Rules ERR-12, ERR-13.
 func (e *Error) With(context any) *Error {
 	copied := e.clone()
+
 	copied.context = context
 	switch value := reflect.ValueOf(context); {
 	case !value.IsValid():
@@ -115,6 +126,7 @@ func (e *Error) With(context any) *Error {
 	case value.Kind() == reflect.Map && value.Len() == 0:
 		copied.context = nil
 	}
+
 	return copied
 }
 
@@ -122,16 +134,19 @@ func (e *Error) With(context any) *Error {
 func (e *Error) At(issues ...Issue) *Error {
 	copied := e.clone()
 	copied.issues = append(slices.Clip(e.issues), issues...)
+
 	return copied
 }
 
 // Under is a copy whose issues lie below a path: those of an object that is a field or an item of the body.
 func (e *Error) Under(path ...any) *Error {
 	copied := e.clone()
+
 	copied.issues = slices.Clone(e.issues)
 	for i := range copied.issues {
 		copied.issues[i].Path = slices.Concat(path, copied.issues[i].Path)
 	}
+
 	return copied
 }
 
@@ -139,6 +154,7 @@ func (e *Error) Under(path ...any) *Error {
 func (e *Error) WithLinks(links Links) *Error {
 	copied := e.clone()
 	copied.links = &links
+
 	return copied
 }
 
@@ -146,6 +162,7 @@ func (e *Error) WithLinks(links Links) *Error {
 func (e *Error) RetryAfter(delay time.Duration) *Error {
 	copied := e.clone()
 	copied.retryable, copied.delay = true, delay
+
 	return copied
 }
 
@@ -153,6 +170,7 @@ func (e *Error) RetryAfter(delay time.Duration) *Error {
 func (e *Error) Because(err error) *Error {
 	copied := e.clone()
 	copied.cause = err
+
 	return copied
 }
 
@@ -162,10 +180,12 @@ func (e *Error) Error() string {
 	if e.reason != "" {
 		text += " (" + string(e.reason) + ")"
 	}
+
 	text += ": " + e.message
 	if e.cause != nil {
 		text += ": " + e.cause.Error()
 	}
+
 	return text
 }
 

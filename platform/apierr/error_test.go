@@ -21,15 +21,18 @@ var (
 
 func render(t *testing.T, e *apierr.Error) string {
 	t.Helper()
+
 	text, err := json.Marshal(e.Body())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(text)
 }
 
 func TestCopiesAreTheirCondition(t *testing.T) {
 	t.Parallel()
+
 	issue := apierr.Issue{Message: "Too early"}
 	for name, e := range map[string]*apierr.Error{
 		"itself":   booksClosed,
@@ -43,16 +46,20 @@ func TestCopiesAreTheirCondition(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			wrapped := fmt.Errorf("posting: %w", e)
 			if !errors.Is(wrapped, booksClosed) || !errors.Is(booksClosed, e) {
 				t.Error("is not its condition")
 			}
+
 			if errors.Is(wrapped, twin) || errors.Is(wrapped, gone) {
 				t.Error("is another condition")
 			}
+
 			if apierr.From(wrapped) != e {
 				t.Error("is not found in the chain")
 			}
+
 			if e.Code() != booksClosed.Code() || e.Reason() != booksClosed.Reason() || e.Message() != booksClosed.Message() {
 				t.Errorf("got %v", e)
 			}
@@ -62,16 +69,20 @@ func TestCopiesAreTheirCondition(t *testing.T) {
 
 func TestCopiesLeaveTheConditionAlone(t *testing.T) {
 	t.Parallel()
+
 	issue := apierr.Issue{Message: "Too early", Path: []any{"data", 1, "date"}}
 	first := gone.At(issue)
 	second, third := first.At(issue), first.At(apierr.Issue{Message: "Too late"})
+
 	_ = gone.With(map[string]any{"a": 1}).RetryAfter(time.Second).WithLinks(apierr.Links{Docs: "d", Schema: "s"}).Because(io.EOF)
 	if got := render(t, gone); got != `{"code":"GONE","message":"Resource is gone","issues":[]}` || errors.Is(gone, io.EOF) {
 		t.Errorf("the condition became %s", got)
 	}
+
 	if len(first.Issues()) != 1 || second.Issues()[1].Message != "Too early" || third.Issues()[1].Message != "Too late" {
 		t.Errorf("got %v, %v, %v", first.Issues(), second.Issues(), third.Issues())
 	}
+
 	first.Issues()[0].Message, first.Body().Issues[0].Message = "changed", "changed"
 	if first.Issues()[0].Message != "Too early" {
 		t.Error("the issues are open to their readers")
@@ -81,7 +92,9 @@ func TestCopiesLeaveTheConditionAlone(t *testing.T) {
 // Proves: ERR-02, ERR-07, ERR-13, ERR-14.
 func TestBody(t *testing.T) {
 	t.Parallel()
+
 	const plain = `{"code":"FORBIDDEN","reason":"booksClosed","message":"The books of this date are closed","issues":[]}`
+
 	var noMap map[string]any
 	for name, test := range map[string]struct {
 		e    *apierr.Error
@@ -115,6 +128,7 @@ func TestBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := render(t, test.e); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -124,10 +138,12 @@ func TestBody(t *testing.T) {
 
 func TestAccessors(t *testing.T) {
 	t.Parallel()
+
 	e := booksClosed.With(7).RetryAfter(3 * time.Second)
 	if e.Context() != 7 || !e.Retryable() || e.Delay() != 3*time.Second || e.Issues() == nil {
 		t.Errorf("got %v, %t, %v, %v", e.Context(), e.Retryable(), e.Delay(), e.Issues())
 	}
+
 	if booksClosed.Context() != nil || booksClosed.Retryable() || booksClosed.Delay() != 0 {
 		t.Error("a condition carries what a copy adds")
 	}
@@ -135,13 +151,16 @@ func TestAccessors(t *testing.T) {
 
 func TestTheCauseIsForLogs(t *testing.T) {
 	t.Parallel()
+
 	e := gone.Because(fmt.Errorf("row marker-7: %w", io.ErrUnexpectedEOF))
 	if !errors.Is(e, io.ErrUnexpectedEOF) || !strings.Contains(e.Error(), "marker-7") {
 		t.Errorf("the log has %v", e)
 	}
+
 	if strings.Contains(render(t, e), "marker-7") || strings.Contains(e.Message(), "marker-7") {
 		t.Errorf("the response has %s", render(t, e))
 	}
+
 	if got, want := booksClosed.Error(), "FORBIDDEN (booksClosed): The books of this date are closed"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -149,20 +168,25 @@ func TestTheCauseIsForLogs(t *testing.T) {
 
 func TestFrom(t *testing.T) {
 	t.Parallel()
+
 	if got := apierr.From(nil); got != nil {
 		t.Errorf("nil: got %v", got)
 	}
+
 	foreign := apierr.From(fmt.Errorf("reading: %w", io.ErrUnexpectedEOF))
 	if !errors.Is(foreign, apierr.Internal) || !errors.Is(foreign, io.ErrUnexpectedEOF) {
 		t.Errorf("a foreign error: got %v", foreign)
 	}
+
 	if got := render(t, foreign); got != `{"code":"INTERNAL_SERVER_ERROR","message":"Internal server error","issues":[]}` {
 		t.Errorf("a foreign error: got %s", got)
 	}
+
 	outer := gone.Because(booksClosed)
 	if got := apierr.From(errors.Join(io.EOF, outer)); got != outer {
 		t.Errorf("two conditions: got %v", got)
 	}
+
 	var none *apierr.Error
 	if got := apierr.From(none); !errors.Is(got, apierr.Internal) || got.Error() == "" {
 		t.Errorf("a nil *Error: got %v", got)

@@ -20,10 +20,12 @@ type Use struct {
 // Uses are the names of those that do, in the given order; nil when none does.
 func Uses(all ...Use) []string {
 	var held []string
+
 	for _, u := range all {
 		if u.Holds {
 			held = append(held, u.Name)
 		}
 	}
+
 	return held
 }

@@ -33,6 +33,7 @@ func (c IssueCode) InHeader(name string) Issue { return c.In("header", name) }
 // In is the fault in another part of a request, such as one that is known only while it is read. Rule ERR-83.
 func (c IssueCode) In(schema string, path ...any) Issue {
 	issue := Issue{Message: c.Message(), Code: c, Schema: schema}
+
 	for _, part := range path {
 		if parts, ok := part.([]any); ok {
 			issue.Path = append(issue.Path, parts...)
@@ -40,6 +41,7 @@ func (c IssueCode) In(schema string, path ...any) Issue {
 			issue.Path = append(issue.Path, part)
 		}
 	}
+
 	return issue
 }
 
@@ -55,6 +57,7 @@ func (IssueCode) Enum() []string {
 	for i, c := range issueCodes {
 		names[i] = string(c)
 	}
+
 	return names
 }
 
@@ -74,11 +77,13 @@ func ValidIssueCode(code string) bool {
 	if slices.Contains(nativeIssueCodes, code) {
 		return true
 	}
+
 	for i, c := range []byte(code) {
 		lower, rest := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !lower && (i == 0 || !rest) {
 			return false
 		}
 	}
+
 	return code != ""
 }

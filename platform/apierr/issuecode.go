@@ -15,9 +15,11 @@ func issue(code IssueCode, message string) IssueCode {
 	if !ValidIssueCode(string(code)) || issueMessages[code] != "" || message == "" || strings.Contains(message, "%") {
 		panic("apierr: the issue code " + string(code) + " is malformed, there twice, or without a static sentence")
 	}
+
 	issueMessages[code] = message
 	at, _ := slices.BinarySearch(issueCodes, code)
 	issueCodes = slices.Insert(issueCodes, at, code)
+
 	return code
 }
 

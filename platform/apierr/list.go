@@ -11,6 +11,7 @@ type List []Listed
 // Conditions are the conditions of a list and of the lists in it, each once.
 func (l List) Conditions() []*Error {
 	var out []*Error
+
 	for _, listed := range l {
 		for _, e := range listed.Conditions() {
 			if !slices.ContainsFunc(out, e.Alike) {
@@ -18,6 +19,7 @@ func (l List) Conditions() []*Error {
 			}
 		}
 	}
+
 	return out
 }
 

@@ -40,7 +40,9 @@ var contractStatuses = []struct {
 // Proves: ERR-23, ERR-25..ERR-29, ERR-31, ERR-32, ERR-34, ERR-35, ERR-38, ERR-39, ERR-42..ERR-45, ERR-47..ERR-51, ERR-53..ERR-56, ERR-58.
 func TestCodesAndStatuses(t *testing.T) {
 	t.Parallel()
+
 	var want []apierr.Code
+
 	for _, row := range contractStatuses {
 		for code := range strings.FieldsSeq(row.codes) {
 			want = append(want, apierr.Code(code))
@@ -49,7 +51,9 @@ func TestCodesAndStatuses(t *testing.T) {
 			}
 		}
 	}
+
 	golden.List(t, "codes", apierr.Codes(), want)
+
 	if got := apierr.Code("TEAPOT").Status(); got != 500 {
 		t.Errorf("unknown code: got %d", got)
 	}
@@ -75,16 +79,19 @@ const contractReasons = `
 
 func TestReasons(t *testing.T) {
 	t.Parallel()
+
 	var want []apierr.Reason
 	for reason := range strings.FieldsSeq(contractReasons) {
 		want = append(want, apierr.Reason(reason))
 	}
+
 	golden.List(t, "reasons of the contract", apierr.Reasons(), want)
 }
 
 // Proves: ERR-20, ERR-21, ERR-22.
 func TestPublic(t *testing.T) {
 	t.Parallel()
+
 	for internal, want := range map[string]apierr.Code{
 		"USER_ERROR":                apierr.CodeBadRequest,
 		"INTERNAL_VALIDATION_ERROR": apierr.CodeUnprocessableContent,
@@ -102,6 +109,7 @@ func TestPublic(t *testing.T) {
 		if slices.Contains(apierr.Codes(), alias) {
 			t.Errorf("%s is a public code", alias)
 		}
+
 		mustPanic(t, func() { apierr.New(alias, "", "An alias") })
 	}
 }
@@ -114,6 +122,7 @@ func TestNewPanics(t *testing.T) {
 	mustPanic(t, func() { apierr.New(apierr.CodeConflict, "insufficientOwnerFunds", "A warning is no reason") })
 	mustPanic(t, func() { apierr.New(apierr.CodeConflict, "", "") })
 	mustPanic(t, func() { apierr.New(apierr.CodeConflict, "", "Account %s exists") })
+
 	for _, e := range apierr.All() {
 		if !slices.Contains(apierr.Codes(), e.Code()) || e.Message() == "Account %s exists" {
 			t.Errorf("registered: %v", e)
@@ -123,30 +132,37 @@ func TestNewPanics(t *testing.T) {
 
 func mustPanic(t *testing.T, f func()) {
 	t.Helper()
+
 	defer func() {
 		if recover() == nil {
 			t.Error("did not panic")
 		}
 	}()
+
 	f()
 }
 
 func TestAll(t *testing.T) {
 	t.Parallel()
+
 	all := apierr.All()
 	for _, e := range []*apierr.Error{booksClosed, apierr.NotFound, apierr.Internal} {
 		if !slices.Contains(all, e) {
 			t.Errorf("%v is not registered", e)
 		}
 	}
+
 	seen := make(map[string]bool)
 	for _, e := range all {
 		if seen[e.Error()] {
 			t.Errorf("%v is declared twice", e)
 		}
+
 		seen[e.Error()] = true
 	}
+
 	all[0] = nil
+
 	if apierr.All()[0] == nil {
 		t.Error("the registry is open to its readers")
 	}
@@ -154,6 +170,7 @@ func TestAll(t *testing.T) {
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		condition *apierr.Error
 		status    int
@@ -179,6 +196,7 @@ func TestConditions(t *testing.T) {
 		if body.Code.Status() != test.status || body.Message != test.message || body.Reason != "" || len(body.Issues) != 0 {
 			t.Errorf("got %+v, want %d %q", body, test.status, test.message)
 		}
+
 		if retryable := test.condition == apierr.ServiceUnavailable; body.Retryable != retryable || (test.condition.Delay() > 0) != retryable {
 			t.Errorf("%v: retryable %t after %v", test.condition, body.Retryable, test.condition.Delay())
 		}
@@ -190,21 +208,27 @@ func TestConditions(t *testing.T) {
 // Proves: ERR-11.
 func TestIssueCodes(t *testing.T) {
 	t.Parallel()
+
 	all := apierr.IssueCodes()
 	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) || len(all) < 100 {
 		t.Errorf("the codes are not in order: %v", all)
 	}
+
 	sentences := map[string]apierr.IssueCode{}
+
 	for i, code := range all {
 		if !apierr.ValidIssueCode(string(code)) || code.Enum()[i] != string(code) {
 			t.Errorf("%s is malformed or has another place among the values", code)
 		}
+
 		message := code.Message()
 		if message == "" || strings.ContainsAny(message, "%\n") || strings.HasSuffix(message, ".") || sentences[message] != "" {
 			t.Errorf("%s: %q is no sentence, or that of %s as well", code, message, sentences[message])
 		}
+
 		sentences[message] = code
 	}
+
 	if got := apierr.IssueCode("teapot").Message(); got != "" {
 		t.Errorf("a code that is none says %q", got)
 	}
@@ -213,6 +237,7 @@ func TestIssueCodes(t *testing.T) {
 // Proves: ERR-83.
 func TestIssueSaysWhere(t *testing.T) {
 	t.Parallel()
+
 	line := []any{"lines", 2}
 	for _, test := range []struct {
 		got  apierr.Issue
@@ -231,6 +256,7 @@ func TestIssueSaysWhere(t *testing.T) {
 			t.Errorf("got %s (%v), want %s", got, err, test.want)
 		}
 	}
+
 	if line[1] != 2 || len(line) != 2 {
 		t.Errorf("the path of the caller became %v", line)
 	}
@@ -238,6 +264,7 @@ func TestIssueSaysWhere(t *testing.T) {
 
 func TestValidIssueCode(t *testing.T) {
 	t.Parallel()
+
 	for code, want := range map[string]bool{
 		"unknownField": true, "duplicateLast4": true, "a": true, "required": true,
 		"balanceMismatch_start": true, "balanceMismatch_end": true, "line_unassignedAccount": true,

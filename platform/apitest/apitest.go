@@ -46,25 +46,33 @@ func open() opened {
 	if err != nil {
 		return opened{err: err}
 	}
+
 	url, drop := dbtest.ForPackage(migrate, hash+watchHash())
+
 	used.Store(true)
+
 	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16, RowWait: patience, Tracer: recorder{}})
+
 	return opened{db: d, drop: drop, err: err}
 }
 
 // Main runs a package's tests, drops their database and cleans up; call it from TestMain.
 func Main(m *testing.M, cleanups ...func()) {
 	code := m.Run()
+
 	for _, cleanup := range cleanups {
 		cleanup()
 	}
+
 	if used.Load() {
 		o := once()
 		if o.db != nil {
 			o.db.Close()
 		}
+
 		o.drop()
 	}
+
 	os.Exit(code)
 }
 
@@ -72,11 +80,13 @@ func Main(m *testing.M, cleanups ...func()) {
 func Kind(name string) job.Kind {
 	kinds.Lock()
 	defer kinds.Unlock()
+
 	k, ok := kinds.made[name]
 	if !ok {
 		k = job.NewKind(name)
 		kinds.made[name] = k
 	}
+
 	return k
 }
 
@@ -88,10 +98,12 @@ var kinds = struct {
 // DB is the package's database, opened as the service opens it.
 func DB(t testing.TB) *db.DB {
 	t.Helper()
+
 	o := once()
 	if o.err != nil {
 		t.Fatal(o.err)
 	}
+
 	return o.db
 }
 
@@ -131,10 +143,12 @@ type Team struct {
 // New makes a team and serves the endpoints to it.
 func New(t testing.TB, c Config) *Team {
 	t.Helper()
+
 	d := c.DB
 	if d == nil {
 		d = DB(t)
 	}
+
 	x := &Team{t: t, DB: d, ID: id.New(d.Now()), User: id.New(d.Now()), Scopes: c.Scopes, Owner: c.Owner, config: c, endpoints: c.Endpoints}
 	if x.Scopes == nil {
 		for i := range c.Endpoints {
@@ -143,6 +157,7 @@ func New(t testing.TB, c Config) *Team {
 			}
 		}
 	}
+
 	x.serve()
 	x.System(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx,
@@ -153,16 +168,19 @@ func New(t testing.TB, c Config) *Team {
 				Args: db.Args{"user": x.User, "now": tx.Now},
 			})
 	})
+
 	if !c.Silent {
 		t.Cleanup(func() {
 			if t.Failed() {
 				return
 			}
+
 			for _, change := range x.Untold() {
 				t.Errorf("changed without an audit event (audit.Note): %s", change)
 			}
 		})
 	}
+
 	return x
 }
 
@@ -171,6 +189,7 @@ func (x *Team) As(scopes []string, owner *id.ID) *Team {
 	other := *x
 	other.Scopes, other.Owner, other.User = scopes, owner, id.New(x.DB.Now())
 	other.serve()
+
 	return &other
 }
 
@@ -179,6 +198,7 @@ func (x *Team) serve() {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+
 	x.server = api.NewServer(api.Config{
 		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: audit, CursorKey: []byte("test cursor key"),
 		PublicURL: "http://127.0.0.1", Title: "test",
@@ -191,22 +211,27 @@ func (x *Team) Server() *api.Server { return x.server }
 // authenticate stands for package access, whose own tests and the end-to-end tests show the real one.
 func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint) (db.Scope, error) {
 	scope := x.Scope()
+
 	kind := api.User
 	if x.Owner != nil {
 		kind = api.Owner
 	}
+
 	if !e.Public && !slices.Contains(e.Credentials(), kind) {
 		return db.Scope{}, apierr.RouteClosed
 	}
+
 	for _, s := range e.Scopes {
 		held := false
 		for alternative := range strings.SplitSeq(s, "|") {
 			held = held || scope.Actor.Has(alternative)
 		}
+
 		if !held {
 			return db.Scope{}, apierr.MissingScope.With(map[string]any{"requiredScopes": e.Scopes})
 		}
 	}
+
 	return scope, nil
 }
 
@@ -230,6 +255,7 @@ func (x *Team) Scope() db.Scope {
 // Tx runs work in the team's scope and commits it.
 func (x *Team) Tx(work db.Work) {
 	x.t.Helper()
+
 	if err := x.DB.Write(x.t.Context(), x.Scope(), SetUp(work)); err != nil {
 		x.t.Fatal(err)
 	}
@@ -238,6 +264,7 @@ func (x *Team) Tx(work db.Work) {
 // System runs work across teams and commits it.
 func (x *Team) System(work db.Work) {
 	x.t.Helper()
+
 	if err := x.DB.Write(x.t.Context(), db.AcrossTeams(), SetUp(work)); err != nil {
 		x.t.Fatal(err)
 	}
@@ -246,12 +273,15 @@ func (x *Team) System(work db.Work) {
 // Exec runs one statement in the team's scope; @team is the team.
 func (x *Team) Exec(sql string, args db.Args) {
 	x.t.Helper()
+
 	if args == nil {
 		args = db.Args{}
 	}
+
 	if strings.Contains(sql, "@team") {
 		args["team"] = x.ID
 	}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, sql, args)
 		return err
@@ -291,36 +321,46 @@ func (x *Team) Delete(path string, headers ...string) *Response {
 // Call sends a request; headers are name, value pairs. A mutation that declares dryRun, and is not one already, is sent dry first.
 func (x *Team) Call(method, path string, body any, headers ...string) *Response {
 	x.t.Helper()
+
 	if x.declaresDryRun(method, path) && !strings.Contains(path, "dryRun=") {
 		dry := x.dryFirst(method, path, body, headers)
+
 		kept := x.send(method, path, body, headers)
 		if kept.Status != dry.Status {
 			x.t.Errorf("%s %s: dry run answered %d %s, the real call %d %s", method, path, dry.Status, dry.Body, kept.Status, kept.Body)
 		}
+
 		if method == http.MethodDelete && kept.Status == http.StatusBadRequest && kept.Has("context.lockReasons") {
 			x.holdToSuggestion(path, kept, headers)
 		}
+
 		return kept
 	}
+
 	return x.send(method, path, body, headers)
 }
 
 func (x *Team) dryFirst(method, path string, body any, headers []string) *Response {
 	x.t.Helper()
+
 	separator := "?"
 	if strings.Contains(path, "?") {
 		separator = "&"
 	}
+
 	before := x.Fingerprint()
+
 	dry := x.send(method, path+separator+"dryRun=true", body, headers)
 	if after := x.Fingerprint(); after != before {
 		x.t.Errorf("%s %s: the dry run changed rows:\n%s\n%s", method, path, before, after)
 	}
+
 	if dry.Status < http.StatusBadRequest {
 		if dry.Header.Get("X-Service-Audit-Should-Poll") != "false" || dry.Header.Get("X-Service-Audit-Action-Id") != "" {
 			x.t.Errorf("%s %s: dry run audit headers: %v", method, path, dry.Header)
 		}
 	}
+
 	return dry
 }
 
@@ -328,24 +368,31 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 // outcome works where none is named. Rules ERR-74, ERR-79.
 func (x *Team) holdToSuggestion(path string, refused *Response, headers []string) {
 	x.t.Helper()
+
 	to, err := url.Parse(path)
 	if err != nil {
 		x.t.Fatal(err)
 	}
+
 	named, outcome := refused.Has("context.suggestedOnLocked"), "archive"
 	if named {
 		outcome = refused.String("context.suggestedOnLocked")
 	}
+
 	works := false
+
 	for _, parameter := range []string{"onLocked", "outcome"} { // a connection has the latter
 		values := to.Query()
 		values.Set("dryRun", "true")
 		values.Set(parameter, outcome)
+
 		if refused.Has("context.suggestedOnLast") {
 			values.Set("onLast", refused.String("context.suggestedOnLast"))
 		}
+
 		works = works || x.send(http.MethodDelete, to.Path+"?"+values.Encode(), nil, headers).Status < http.StatusBadRequest
 	}
+
 	if works != named {
 		x.t.Errorf("DELETE %s: %s is suggested: %v; it works: %v; refused with %s", path, outcome, named, works, refused.Body)
 	}
@@ -356,13 +403,16 @@ func (x *Team) declaresDryRun(method, path string) bool {
 	if e != nil && DryRuns(e) && !e.DryRun {
 		x.t.Errorf("%s %s offers no dry run, which the contract has it do", method, path)
 	}
+
 	return e != nil && e.DryRun
 }
 
 // Fingerprint sums up every row of the team in every table.
 func (x *Team) Fingerprint() string {
 	x.t.Helper()
+
 	var out strings.Builder
+
 	err := x.DB.Read(x.t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		tables, err := db.Select[string](ctx, tx, `
 			select c.table_name::text from information_schema.columns c
@@ -371,26 +421,33 @@ func (x *Team) Fingerprint() string {
 		if err != nil {
 			return err
 		}
+
 		if len(tables) < 10 {
 			return errors.New("too few tables to compare")
 		}
+
 		parts := make([]string, len(tables))
 		for i, table := range tables {
 			parts[i] = fmt.Sprintf(`select '%[1]s ' || count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from %[1]s t where team_id = @team having count(*) > 0`, table)
 		}
+
 		sums, err := db.Select[string](ctx, tx, strings.Join(parts, " union all "), db.Args{"team": x.ID})
 		out.WriteString(strings.Join(sums, "\n"))
+
 		return err
 	})
 	if err != nil {
 		x.t.Fatal(err)
 	}
+
 	return out.String()
 }
 
 func (x *Team) send(method, path string, body any, headers []string) *Response {
 	x.t.Helper()
+
 	var reader io.Reader
+
 	switch b := body.(type) {
 	case nil:
 	case string:
@@ -400,36 +457,45 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 		if err != nil {
 			x.t.Fatal(err)
 		}
+
 		reader = bytes.NewReader(encoded)
 	}
+
 	sent := &Sent{}
+
 	r := httptest.NewRequestWithContext(context.WithValue(x.t.Context(), sentKey{}, sent), method, path, reader)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+
 	w := httptest.NewRecorder()
 	x.server.ServeHTTP(w, r)
 	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path, Sent: sent}
 	answer.checkEnvelope()
 	x.checkAudit(method, path, answer)
+
 	if e := x.server.Find(method, path); e != nil && !slices.Contains(x.config.Undescribed, e.ID) {
 		if err := x.server.Conforms(e, answer.Status, answer.Body); err != nil {
 			x.t.Errorf("%s %s: %v: %s", method, path, err, answer.Body)
 		}
 	}
+
 	return answer
 }
 
 // checkAudit holds every mutation that a credential is needed for to its audit headers (AUD-10, AUD-11).
 func (x *Team) checkAudit(method, path string, answer *Response) {
 	x.t.Helper()
+
 	e := x.server.Find(method, path)
 	if e == nil || !e.Mutates() || e.Public || answer.Status >= http.StatusBadRequest {
 		return
 	}
+
 	kept := !strings.Contains(path, "dryRun=true")
 	if h := answer.Header; h.Get("X-Service-Audit-Should-Poll") == "" || (h.Get("X-Service-Audit-Action-Id") != "") != kept {
 		x.t.Errorf("%s %s: audit headers: %v", method, path, h)

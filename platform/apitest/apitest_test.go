@@ -38,8 +38,10 @@ func endpoints() []api.Endpoint {
 		if err == nil {
 			err = job.Insert(ctx, tx, job.New{Kind: apitest.Kind("shout")})
 		}
+
 		return &Named{Name: in.Body.Name}, err
 	}
+
 	return []api.Endpoint{
 		api.Write(api.Endpoint{Method: http.MethodPut, Path: "/name", ID: "rename", DryRun: true}, rename),
 		api.Read(api.Endpoint{Method: http.MethodGet, Path: "/name", ID: "name"}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Named, error) {
@@ -54,6 +56,7 @@ func shout(ctx context.Context, d *db.DB, j job.Job) error {
 		if _, err := tx.Exec(ctx, `update team set name = upper(name) where id = @team`, db.Args{"team": tx.Team}); err != nil {
 			return err
 		}
+
 		return job.Done(ctx, tx, j)
 	})
 }
@@ -63,21 +66,27 @@ func TestATeamCallsAndWorks(t *testing.T) {
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})
 	other := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints()})
 	other.Put("/name", map[string]any{"name": "b"}).Want(200)
+
 	before := x.Fingerprint()
 	x.Put("/name", map[string]any{"name": "a"}).Want(200)
+
 	if x.Fingerprint() == before {
 		t.Error("a change leaves no trace in the fingerprint")
 	}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		return job.Insert(ctx, tx, job.New{Kind: apitest.Kind("appointment"), DueAt: tx.Now.Add(time.Hour)})
 	})
 	x.Work() // waits neither for the appointment nor for the other team
+
 	if got := x.Get("/name").Want(200).String("name"); got != "A" {
 		t.Errorf("the name is %s", got)
 	}
+
 	if got := other.Get("/name").Want(200).String("name"); got != "b" {
 		t.Errorf("the other team's job ran: %s", got)
 	}
+
 	x.Put("/name", map[string]any{}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "name")
 }
 
@@ -86,6 +95,7 @@ func TestTheCallerReachesItsTeams(t *testing.T) {
 	x := apitest.New(t, apitest.Config{Silent: true})
 	far := id.New(x.DB.Now())
 	x.Reach(far)
+
 	if a := x.Scope().Actor; !a.Reaches(x.ID) || !a.Reaches(far) || a.Reaches(x.User) {
 		t.Errorf("reaches %v", a.Teams)
 	}
@@ -106,12 +116,14 @@ func (l *leak) Errorf(format string, _ ...any) { l.said = append(l.said, format)
 // Proves: DRY-15, DRY-25.
 func TestALeakingDryRunFailsTheTest(t *testing.T) {
 	t.Parallel()
+
 	calls := 0
 	list := []api.Endpoint{api.External(api.Endpoint{Method: http.MethodPut, Path: "/name", ID: "rename", DryRun: true},
 		func(ctx context.Context, d *db.DB, scope db.Scope, in *naming) (*Named, error) {
 			if calls++; calls > 1 {
 				return nil, apierr.NotFound
 			}
+
 			return &Named{Name: in.Body.Name}, d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 				_, err := tx.Exec(ctx, `update team set name = @name where id = @team`, db.Args{"name": in.Body.Name, "team": tx.Team})
 				return err
@@ -119,6 +131,7 @@ func TestALeakingDryRunFailsTheTest(t *testing.T) {
 		})}
 	note := &leak{TB: t}
 	apitest.New(note, apitest.Config{Silent: true, Endpoints: list}).Put("/name", map[string]any{"name": "leaked"})
+
 	said := strings.Join(note.said, "\n")
 	for _, want := range []string{"changed rows", "the real call"} {
 		if !strings.Contains(said, want) {
@@ -130,6 +143,7 @@ func TestALeakingDryRunFailsTheTest(t *testing.T) {
 // Proves: ERR-74, ERR-79.
 func TestASuggestionThatIsNotTrueFailsTheTest(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		suggested string
 		archives  bool
@@ -146,13 +160,16 @@ func TestASuggestionThatIsNotTrueFailsTheTest(t *testing.T) {
 			if in.OnLocked == "archive" && c.archives {
 				return &api.None{}, nil
 			}
+
 			told := map[string]any{"lockReasons": []string{"toys"}}
 			if c.suggested != "" {
 				told["suggestedOnLocked"] = c.suggested
 			}
+
 			return nil, apierr.BadRequest.With(told)
 		}
 		note := &leak{TB: t}
+
 		x := apitest.New(note, apitest.Config{Silent: true, Endpoints: []api.Endpoint{
 			api.Write(api.Endpoint{Method: http.MethodDelete, Path: "/name", ID: "discard", DryRun: true}, refuse),
 		}})
@@ -168,20 +185,27 @@ func TestAChangeWithoutEventIsFound(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})
 	x.Exec(`update team set name = 'Prepared' where id = @team`, nil)
+
 	if found := x.Untold(); len(found) != 0 {
 		t.Errorf("prepared: %v", found)
 	}
+
 	x.Put("/name", map[string]any{"name": "PREPARED"}).Want(200)
+
 	want := "team " + x.ID.String() + " (team) by "
 	if found := x.Untold(); len(found) != 1 || found[0] != want+"rename" {
 		t.Errorf("by the endpoint: %v", found)
 	}
+
 	x.Work() // shouts what is loud already
+
 	if found := x.Untold(); len(found) != 1 {
 		t.Errorf("of the same: %v", found)
 	}
+
 	x.Put("/name", map[string]any{"name": "quiet"}).Want(200)
 	x.Work()
+
 	if found := x.Untold(); len(found) != 3 || found[2] != want+"the service itself" {
 		t.Errorf("by the job: %v", found)
 	}

@@ -158,11 +158,13 @@ create trigger apitest_action after insert on audit_action for each row execute 
 var watchScript = func() string {
 	var out strings.Builder
 	out.WriteString(watch)
+
 	for _, table := range slices.Sorted(maps.Keys(records)) {
 		r := records[table]
 		fmt.Fprintf(&out, "create trigger apitest_changed after insert or update or delete on %s for each row execute function apitest.changed('%s', '%s', '%s');\n",
 			table, r.entity, r.id, r.untold)
 	}
+
 	return out.String()
 }()
 
@@ -179,6 +181,7 @@ func watchChanges(ctx context.Context, url string) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
 	rows, err := conn.Query(ctx, `
 		select c.table_name::text from information_schema.columns c
 		join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
@@ -186,17 +189,21 @@ func watchChanges(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
+
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		return err
 	}
+
 	for _, table := range tables {
 		_, isRecord := records[table]
 		if _, isDerived := derived[table]; isRecord == isDerived {
 			return fmt.Errorf("the table %s must be in one of the lists of platform/apitest/events.go: does a caller see what its rows say?", table)
 		}
 	}
+
 	_, err = conn.Exec(ctx, watchScript)
+
 	return err
 }
 
@@ -206,6 +213,7 @@ func SetUp(work db.Work) db.Work {
 		if _, err := tx.Exec(ctx, `select set_config('apitest.setup', 'on', true)`, nil); err != nil {
 			return err
 		}
+
 		return work(ctx, tx)
 	}
 }
@@ -213,7 +221,9 @@ func SetUp(work db.Work) db.Work {
 // Untold are the changes of the team that no audit event of their transaction names, each with the tables and the endpoint or kind of job.
 func (x *Team) Untold() []string {
 	x.t.Helper()
+
 	var found []string
+
 	err := x.DB.Read(context.WithoutCancel(x.t.Context()), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = untold(ctx, tx, x.ID)
 		return err
@@ -221,6 +231,7 @@ func (x *Team) Untold() []string {
 	if err != nil {
 		x.t.Fatal(err)
 	}
+
 	return found
 }
 

@@ -13,6 +13,7 @@ func Example() {
 		t.Parallel()
 		x := apitest.New(t, apitest.Config{Endpoints: endpoints()})
 		x.Put("/name", map[string]any{"name": "Seaside"}).Want(200)
+
 		if got := x.Get("/name").Want(200).String("name"); got != "Seaside" {
 			t.Errorf("the name is %q", got)
 		}

@@ -30,17 +30,21 @@ type Line struct {
 func NewLine(t testing.TB) *Line {
 	t.Helper()
 	direct := Database(t)
+
 	u, err := url.Parse(direct)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	l := &Line{Direct: direct, target: u.Host, open: map[net.Conn]struct{}{}}
 	u.Host = listener.Addr().String()
 	l.URL = u.String()
+
 	var carriers sync.WaitGroup
 	carriers.Go(func() {
 		for {
@@ -48,24 +52,29 @@ func NewLine(t testing.TB) *Line {
 			if err != nil {
 				return
 			}
+
 			carriers.Go(func() { l.carry(near) })
 		}
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
+
 		l.Cut()
 		carriers.Wait()
 	})
+
 	return l
 }
 
 // Database makes a migrated database for this test alone and gives its address.
 func Database(t testing.TB) string {
 	t.Helper()
+
 	hash, err := migrations.Hash()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return dbtest.URL(t, migrate, hash+watchHash())
 }
 
@@ -73,6 +82,7 @@ func migrate(ctx context.Context, url string) error {
 	if _, err := db.Migrate(ctx, url, migrations.FS); err != nil {
 		return err
 	}
+
 	return watchChanges(ctx, url)
 }
 
@@ -81,6 +91,7 @@ func (l *Line) Cut() {
 	l.down.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	for c := range l.open {
 		_ = c.Close()
 	}
@@ -94,25 +105,31 @@ func (l *Line) Mute() { l.mute.Store(true) }
 
 func (l *Line) carry(near net.Conn) {
 	defer func() { _ = near.Close() }()
+
 	far, err := new(net.Dialer).Dial("tcp", l.target)
 	if err != nil {
 		return
 	}
+
 	defer func() { _ = far.Close() }()
+
 	if !l.keep(near, far) {
 		return
 	}
+
 	defer l.forget(near, far)
 	go func() {
 		_, _ = io.Copy(far, near)
 		_ = far.Close()
 	}()
+
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := far.Read(buffer)
 		if err != nil || l.mute.Load() {
 			return
 		}
+
 		if _, err := near.Write(buffer[:n]); err != nil {
 			return
 		}
@@ -122,15 +139,18 @@ func (l *Line) carry(near net.Conn) {
 func (l *Line) keep(ends ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	for _, c := range ends {
 		l.open[c] = struct{}{}
 	}
+
 	return !l.down.Load()
 }
 
 func (l *Line) forget(ends ...net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	for _, c := range ends {
 		delete(l.open, c)
 	}

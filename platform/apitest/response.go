@@ -26,9 +26,11 @@ type Response struct {
 // Want fails the test unless the status is the given one.
 func (r *Response) Want(status int) *Response {
 	r.t.Helper()
+
 	if r.Status != status {
 		r.t.Fatalf("%s answered %d, want %d: %s", r.call, r.Status, status, r.Body)
 	}
+
 	return r
 }
 
@@ -36,32 +38,40 @@ func (r *Response) Want(status int) *Response {
 func (r *Response) WantError(code apierr.Code, reason apierr.Reason) *Response {
 	r.t.Helper()
 	r.Want(code.Status())
+
 	if got := r.String("code"); got != string(code) {
 		r.t.Fatalf("%s: code %q, want %q: %s", r.call, got, code, r.Body)
 	}
+
 	got, _ := r.at("reason").(string)
 	if got != string(reason) {
 		r.t.Fatalf("%s: reason %q, want %q: %s", r.call, got, reason, r.Body)
 	}
+
 	return r
 }
 
 // WantIssue fails the test unless an issue has the given code and path (segments joined by dots).
 func (r *Response) WantIssue(code, path string) *Response {
 	r.t.Helper()
+
 	issues, _ := r.at("issues").([]any)
 	for _, i := range issues {
 		issue, _ := i.(map[string]any)
 		segments, _ := issue["path"].([]any)
+
 		parts := make([]string, len(segments))
 		for n, s := range segments {
 			parts[n] = text(s)
 		}
+
 		if issue["code"] == code && strings.Join(parts, ".") == path {
 			return r
 		}
 	}
+
 	r.t.Fatalf("%s: no issue %s at %s: %s", r.call, code, path, r.Body)
+
 	return r
 }
 
@@ -93,18 +103,22 @@ func (x *Team) Refuses(path string) func(what string, body any, code, issue stri
 // Into decodes the body.
 func (r *Response) Into(v any) *Response {
 	r.t.Helper()
+
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		r.t.Fatalf("%s: %v: %s", r.call, err, r.Body)
 	}
+
 	return r
 }
 
 // Value is what stands at a path such as "data.0.name"; it fails the test when there is nothing.
 func (r *Response) Value(path string) any {
 	r.t.Helper()
+
 	if !r.Has(path) {
 		r.t.Fatalf("%s: nothing at %s: %s", r.call, path, r.Body)
 	}
+
 	return r.at(path)
 }
 
@@ -123,30 +137,36 @@ func (r *Response) String(path string) string {
 // Int is the integer at a path.
 func (r *Response) Int(path string) int64 {
 	r.t.Helper()
+
 	n, err := strconv.ParseInt(r.String(path), 10, 64)
 	if err != nil {
 		r.t.Fatalf("%s: %s is no integer: %s", r.call, path, r.Body)
 	}
+
 	return n
 }
 
 // ID is the identifier at a path.
 func (r *Response) ID(path string) id.ID {
 	r.t.Helper()
+
 	v, err := id.Parse(r.String(path))
 	if err != nil {
 		r.t.Fatalf("%s: %s is no id: %s", r.call, path, r.Body)
 	}
+
 	return v
 }
 
 // Len is the length of the list at a path.
 func (r *Response) Len(path string) int {
 	r.t.Helper()
+
 	list, ok := r.Value(path).([]any)
 	if !ok {
 		r.t.Fatalf("%s: %s is no list: %s", r.call, path, r.Body)
 	}
+
 	return len(list)
 }
 
@@ -157,11 +177,14 @@ func (r *Response) at(path string) any {
 
 func (r *Response) tree() any {
 	var tree any
+
 	d := json.NewDecoder(strings.NewReader(string(r.Body)))
 	d.UseNumber()
+
 	if err := d.Decode(&tree); err != nil {
 		return nil
 	}
+
 	return tree
 }
 
@@ -173,17 +196,20 @@ func walk(v any, path []string) (any, bool) {
 			if !ok {
 				return nil, false
 			}
+
 			v = next
 		case []any:
 			i, err := strconv.Atoi(p)
 			if err != nil || i < 0 || i >= len(node) {
 				return nil, false
 			}
+
 			v = node[i]
 		default:
 			return nil, false
 		}
 	}
+
 	return v, true
 }
 
@@ -198,25 +224,31 @@ func text(v any) string {
 	case nil:
 		return "null"
 	}
+
 	b, err := json.Marshal(v)
 	if err != nil {
 		return ""
 	}
+
 	return string(b)
 }
 
 // checkEnvelope holds every error answer of every test to the one envelope.
 func (r *Response) checkEnvelope() {
 	r.t.Helper()
+
 	if r.Status < http.StatusBadRequest {
 		return
 	}
+
 	fail := func(what string) { r.t.Errorf("%s: error envelope: %s: %d %s", r.call, what, r.Status, r.Body) }
+
 	tree, ok := r.tree().(map[string]any)
 	if !ok || r.Header.Get("Content-Type") != "application/json" {
 		fail("not a JSON object")
 		return
 	}
+
 	for name := range tree {
 		switch name {
 		case "code", "reason", "message", "issues", "context", "retryable", "links":
@@ -224,32 +256,40 @@ func (r *Response) checkEnvelope() {
 			fail("unknown field " + name)
 		}
 	}
+
 	status := r.Status
 	if status == http.StatusPreconditionFailed || status == http.StatusRequestedRangeNotSatisfiable {
 		status = http.StatusBadRequest // of downloads; HTTP has more statuses than the contract has codes
 	}
+
 	if code, _ := tree["code"].(string); apierr.Code(code).Status() != status {
 		fail("code does not belong to the status")
 	}
+
 	if m, _ := tree["message"].(string); m == "" {
 		fail("no message")
 	}
+
 	issues, ok := tree["issues"].([]any)
 	if !ok {
 		fail("no issues")
 	}
+
 	for _, i := range issues {
 		issue, _ := i.(map[string]any)
 		if m, _ := issue["message"].(string); m == "" {
 			fail("issue without a message")
 		}
+
 		if code, _ := issue["code"].(string); issue["message"] != apierr.IssueCode(code).Message() {
 			fail("issue code " + code + " with another sentence than its own")
 		}
 	}
+
 	if retryable, ok := tree["retryable"]; ok && retryable != true {
 		fail("retryable is true or absent")
 	}
+
 	if r.Header.Get("X-Request-Id") == "" {
 		fail("no x-request-id")
 	}

@@ -45,6 +45,7 @@ func (recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 	if sent, ok := ctx.Value(sentKey{}).(*Sent); ok {
 		sent.note(data.Batch.QueuedQueries)
 	}
+
 	return ctx
 }
 
@@ -66,9 +67,12 @@ var (
 func (s *Sent) note(batch []*pgx.QueuedQuery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.RoundTrips++
+
 	for _, q := range batch {
 		text := strings.Join(strings.Fields(q.SQL), " ")
+
 		s.Statements = append(s.Statements, text)
 		switch {
 		case anew.MatchString(text):
@@ -77,21 +81,27 @@ func (s *Sent) note(batch []*pgx.QueuedQuery) {
 		case settings.MatchString(text):
 			continue
 		}
+
 		arguments, err := json.Marshal(q.Arguments)
 		if err != nil {
 			arguments = fmt.Append(nil, q.Arguments)
 		}
+
 		key := text + " with " + string(arguments)
 		if _, sent := s.since[key]; sent && !slices.Contains(s.Twice, key) {
 			s.Twice = append(s.Twice, key)
 		}
+
 		for _, table := range written.FindAllStringSubmatch(text, -1) {
 			named := regexp.MustCompile(`\b` + table[1] + `\b`)
+
 			maps.DeleteFunc(s.since, func(_, earlier string) bool { return earlier != text && named.MatchString(earlier) })
 		}
+
 		if s.since == nil {
 			s.since = map[string]string{}
 		}
+
 		s.since[key] = text
 	}
 }

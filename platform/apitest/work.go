@@ -31,6 +31,7 @@ func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
 		if err != nil || waiting >= many {
 			return err
 		}
+
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%d transactions wait, not %d", waiting, many)
 		}
@@ -40,6 +41,7 @@ func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
 // Receive is what comes over a channel; the test fails when nothing comes in time.
 func Receive[T any](t testing.TB, c <-chan T) T {
 	t.Helper()
+
 	select {
 	case v := <-c:
 		return v
@@ -53,87 +55,114 @@ func Receive[T any](t testing.TB, c <-chan T) T {
 // Tell, unless it is nil, hears after each pause how long all of them have come to; Outlast returns that when no job is left.
 func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	x.t.Helper()
+
 	ctx, stop := context.WithCancel(x.t.Context())
 	defer stop()
+
 	w := job.NewWorker(job.Config{
 		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelError + 1})), Workers: 4, Handlers: x.config.Handlers,
 		Poll: 5 * time.Millisecond, Only: x.ID,
 	})
+
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, time.Second) }()
+
 	type queue struct {
 		Left    int64
 		Running bool
 		Pause   *float64 // seconds; nil while there is something to do
 	}
+
 	left := int64(0)
+
 	for deadline := time.Now(); ; time.Sleep(2 * time.Millisecond) {
 		var q queue
+
 		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			q, err = db.Get[queue](ctx, tx, `
 				select count(*) as left, coalesce(bool_or(worker_id is not null), false) as running,
 					case when bool_and(worker_id is null and due_at > clock_timestamp()) then
 					extract(epoch from min(due_at) - clock_timestamp())::float8 end as pause
 				from job where team_id = @team`, db.Args{"team": tx.Team})
+
 			return err
 		})
+
 		if q.Left == 0 {
 			break
 		}
+
 		if q.Pause != nil || q.Running || q.Left != left {
 			left, deadline = q.Left, time.Now().Add(stalled) // it goes on
 		}
+
 		if time.Now().After(deadline) {
 			x.t.Fatalf("%d jobs are still waiting after pauses of %v", q.Left, passed)
 		}
+
 		if q.Pause == nil {
 			continue
 		}
+
 		pause := time.Duration(*q.Pause * float64(time.Second))
 		if passed += pause; tell != nil {
 			tell(passed)
 		}
+
 		x.Exec(`update job set due_at = due_at - @pause::interval, tried_at = tried_at - @pause::interval where team_id = @team and worker_id is null`,
 			db.Args{"pause": pause})
 	}
+
 	stop()
 	<-done
+
 	return passed
 }
 
 // Work runs the team's jobs until none is left that runs or is due soon: retries are waited for, appointments are not.
 func (x *Team) Work() {
 	x.t.Helper()
+
 	ctx, stop := context.WithCancel(x.t.Context())
 	defer stop()
+
 	w := job.NewWorker(job.Config{
 		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: 10 * time.Millisecond, Only: x.ID,
 	})
+
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, time.Second) }()
+
 	type queue struct{ Left, Running int64 }
+
 	for before, deadline := int64(0), time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		var q queue
+
 		err := x.DB.ReadOne(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 			q, err = db.Get[queue](ctx, tx, `
 				select count(*) as left, count(worker_id) as running
 				from job where team_id = @team and (worker_id is not null or due_at < clock_timestamp() + interval '20 seconds')`,
 				db.Args{"team": tx.Team})
+
 			return err
 		})
 		if err != nil {
 			x.t.Fatal(err)
 		}
+
 		if q.Left == 0 {
 			break
 		}
+
 		if q.Running > 0 || q.Left != before {
 			before, deadline = q.Left, time.Now().Add(stalled) // it goes on
 		}
+
 		if time.Now().After(deadline) {
 			x.t.Fatalf("%d jobs are still waiting", q.Left)
 		}
 	}
+
 	stop()
 	<-done
 }

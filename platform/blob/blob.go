@@ -68,7 +68,9 @@ func checkKey(key string) error {
 	if key == "" || len(key) > maxKey {
 		return fmt.Errorf("%w: length %d", ErrKey, len(key))
 	}
+
 	previous := byte('/') // so that a leading slash is an empty segment
+
 	for i := range len(key) {
 		c := key[i]
 		switch {
@@ -77,10 +79,13 @@ func checkKey(key string) error {
 		default:
 			return fmt.Errorf("%w: byte %d", ErrKey, i)
 		}
+
 		previous = c
 	}
+
 	if previous == '/' {
 		return fmt.Errorf("%w: empty last segment", ErrKey)
 	}
+
 	return nil
 }

@@ -8,6 +8,7 @@ func FillAfter(w Writer, n int, full error) {
 	if !ok {
 		panic("not a local writer")
 	}
+
 	local.out = &fillingDisk{to: local.out, left: n, full: full}
 }
 
@@ -22,10 +23,13 @@ func (d *fillingDisk) Write(p []byte) (int, error) {
 		d.left -= len(p)
 		return d.to.Write(p)
 	}
+
 	n, err := d.to.Write(p[:d.left])
 	d.left = 0
+
 	if err != nil {
 		return n, err
 	}
+
 	return n, d.full
 }

@@ -16,6 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+
 	s3test.Stop()
 	os.Exit(code)
 }
@@ -38,16 +39,19 @@ func (g gateway) config() blob.S3Config {
 
 func openS3(t *testing.T, c blob.S3Config) *blob.S3Store {
 	t.Helper()
+
 	store, err := blob.S3(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return store
 }
 
 // untilPart waits until the first part of the only upload below a prefix has arrived.
 func (g gateway) untilPart(t *testing.T, prefix string) {
 	t.Helper()
+
 	for range 1000 {
 		for upload := range g.Client.ListIncompleteUploads(t.Context(), s3test.Bucket, prefix+"/", true) {
 			parts, err := g.Client.ListObjectParts(t.Context(), s3test.Bucket, upload.Key, upload.UploadID, 0, 1)
@@ -55,14 +59,17 @@ func (g gateway) untilPart(t *testing.T, prefix string) {
 				return
 			}
 		}
+
 		time.Sleep(20 * time.Millisecond)
 	}
+
 	t.Fatal("no part has arrived")
 }
 
 // between puts a handler between a store and the server, which serves what the handler passes on.
 func (g gateway) between(t *testing.T, c *blob.S3Config, handle func(w http.ResponseWriter, r *http.Request, server http.Handler)) {
 	t.Helper()
+
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: g.Address})
 		r.Out.Host = r.In.Host // as the client signed it

@@ -36,13 +36,16 @@ func Local(dir string) (*LocalStore, error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("blob: create folder: %w", err)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("blob: open folder: %w", err)
 	}
+
 	if err := root.MkdirAll(pending, dirMode); err != nil {
 		return nil, errors.Join(fmt.Errorf("blob: create folder: %w", err), root.Close())
 	}
+
 	return &LocalStore{root: root}, nil
 }
 
@@ -57,11 +60,14 @@ func (s *LocalStore) Create(ctx context.Context, key string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	temporary := path.Join(pending, rand.Text())
+
 	file, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return nil, fmt.Errorf("blob: create: %w", err)
 	}
+
 	return &localWriter{root: s.root, file: file, out: file, sum: sha256.New(), temporary: temporary, folder: folder, name: name}, nil
 }
 
@@ -71,14 +77,17 @@ func (s *LocalStore) Open(ctx context.Context, key string) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	file, err := s.root.Open(path.Join(folder, name))
 	if err != nil {
 		return nil, missing("open", err)
 	}
+
 	info, err := file.Stat()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("blob: open: %w", err), file.Close())
 	}
+
 	return &localObject{File: file, info: info}, nil
 }
 
@@ -88,9 +97,11 @@ func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+
 	if err := s.root.Remove(path.Join(folder, name)); err != nil {
 		return missing("delete", err)
 	}
+
 	return nil
 }
 
@@ -101,21 +112,27 @@ func (s *LocalStore) Sweep(ctx context.Context, olderThan time.Time) (int, error
 	if err != nil {
 		return 0, fmt.Errorf("blob: sweep: %w", err)
 	}
+
 	removed := 0
+
 	for _, entry := range entries {
 		if err := ctx.Err(); err != nil {
 			return removed, fmt.Errorf("blob: sweep: %w", err)
 		}
+
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // committed or aborted meanwhile
 		}
+
 		if err != nil {
 			return removed, fmt.Errorf("blob: sweep: %w", err)
 		}
+
 		if !info.Mode().IsRegular() || !info.ModTime().Before(olderThan) {
 			continue
 		}
+
 		switch err := s.root.Remove(path.Join(pending, entry.Name())); {
 		case err == nil:
 			removed++
@@ -123,6 +140,7 @@ func (s *LocalStore) Sweep(ctx context.Context, olderThan time.Time) (int, error
 			return removed, fmt.Errorf("blob: sweep: %w", err)
 		}
 	}
+
 	return removed, nil
 }
 
@@ -133,10 +151,13 @@ func locate(ctx context.Context, key string) (folder, name string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", "", fmt.Errorf("blob: %w", err)
 	}
+
 	if err := checkKey(key); err != nil {
 		return "", "", err
 	}
+
 	sum := sha256.Sum256([]byte(key))
+
 	return path.Join(hex.EncodeToString(sum[:1]), hex.EncodeToString(sum[1:2])), strings.ReplaceAll(key, "/", "."), nil
 }
 
@@ -144,6 +165,7 @@ func missing(verb string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
 	}
+
 	return fmt.Errorf("blob: %s: %w", verb, err)
 }
 
@@ -176,15 +198,19 @@ func (w *localWriter) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, fmt.Errorf("blob: write: %w", ErrClosed)
 	}
+
 	if w.failed != nil {
 		return 0, w.failed
 	}
+
 	n, err := w.out.Write(p)
 	w.sum.Write(p[:n])
+
 	w.size += int64(n)
 	if err != nil {
 		w.failed = fmt.Errorf("blob: write: %w", err)
 	}
+
 	return n, w.failed
 }
 
@@ -194,16 +220,20 @@ func (w *localWriter) Commit() (Info, error) {
 	if w.closed {
 		return Info{}, fmt.Errorf("blob: commit: %w", ErrClosed)
 	}
+
 	if w.failed != nil {
 		return Info{}, errors.Join(w.failed, w.Abort())
 	}
+
 	if err := w.file.Sync(); err != nil {
 		return Info{}, errors.Join(fmt.Errorf("blob: commit: %w", err), w.Abort())
 	}
+
 	w.closed = true
 	if err := w.publish(); err != nil {
 		return Info{}, errors.Join(fmt.Errorf("blob: commit: %w", err), w.drop())
 	}
+
 	return Info{Size: w.size, SHA256: [32]byte(w.sum.Sum(nil))}, nil
 }
 
@@ -212,10 +242,12 @@ func (w *localWriter) Abort() error {
 	if w.closed {
 		return nil
 	}
+
 	w.closed = true
 	if err := errors.Join(w.file.Close(), w.drop()); err != nil {
 		return fmt.Errorf("blob: abort: %w", err)
 	}
+
 	return nil
 }
 
@@ -223,17 +255,21 @@ func (w *localWriter) publish() error {
 	if err := w.file.Close(); err != nil {
 		return err
 	}
+
 	if err := w.root.MkdirAll(w.folder, dirMode); err != nil {
 		return err
 	}
+
 	if err := w.root.Rename(w.temporary, path.Join(w.folder, w.name)); err != nil {
 		return err
 	}
+
 	for _, folder := range []string{w.folder, path.Dir(w.folder), "."} {
 		if err := w.syncFolder(folder); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -242,6 +278,7 @@ func (w *localWriter) syncFolder(name string) error {
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
@@ -250,5 +287,6 @@ func (w *localWriter) drop() error {
 	if err := w.root.Remove(w.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+
 	return nil
 }

@@ -43,13 +43,16 @@ func S3(ctx context.Context, c S3Config) (*S3Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob: object store: %w", err)
 	}
+
 	s := &S3Store{core: core, bucket: c.Bucket}
 	if c.Prefix != "" {
 		s.prefix = c.Prefix + "/"
 	}
+
 	if _, err := core.ListMultipartUploads(ctx, s.bucket, s.prefix, "", "", "", 1); err != nil {
 		return nil, c.explain(err)
 	}
+
 	return s, nil
 }
 
@@ -59,6 +62,7 @@ func (s *S3Store) Create(ctx context.Context, key string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return newS3Writer(ctx, s, name), nil
 }
 
@@ -69,10 +73,12 @@ func (s *S3Store) Open(ctx context.Context, key string) (Object, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	info, err := s.stat(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("blob: open: %w", err)
 	}
+
 	return newS3Object(ctx, s, info), nil
 }
 
@@ -82,12 +88,15 @@ func (s *S3Store) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+
 	if _, err := s.stat(ctx, name); err != nil { // the server deletes what is not there without a word
 		return fmt.Errorf("blob: delete: %w", err)
 	}
+
 	if err := s.core.RemoveObject(ctx, s.bucket, name, minio.RemoveObjectOptions{}); err != nil {
 		return fmt.Errorf("blob: delete: %w", err)
 	}
+
 	return nil
 }
 
@@ -100,10 +109,12 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 		if err != nil {
 			return removed, fmt.Errorf("blob: sweep: %w", err)
 		}
+
 		for _, upload := range page.Uploads {
 			if !s.owns(upload.Key) || !upload.Initiated.Before(olderThan) {
 				continue
 			}
+
 			err := s.core.AbortMultipartUpload(ctx, s.bucket, upload.Key, upload.UploadID)
 			switch {
 			case err == nil:
@@ -112,9 +123,11 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 				return removed, fmt.Errorf("blob: sweep: %w", err)
 			}
 		}
+
 		if !page.IsTruncated || page.NextKeyMarker == keyMarker && page.NextUploadIDMarker == idMarker {
 			return removed, nil
 		}
+
 		keyMarker, idMarker = page.NextKeyMarker, page.NextUploadIDMarker
 	}
 }
@@ -125,9 +138,11 @@ func (s *S3Store) name(ctx context.Context, key string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("blob: %w", err)
 	}
+
 	if err := checkKey(key); err != nil {
 		return "", err
 	}
+
 	return s.prefix + strings.ReplaceAll(key, "/", "."), nil
 }
 
@@ -143,7 +158,9 @@ func (s *S3Store) stat(ctx context.Context, name string) (minio.ObjectInfo, erro
 	if isAbsent(err) {
 		err = ErrNotFound
 	}
+
 	info.Key = name
+
 	return info, err
 }
 

@@ -45,25 +45,32 @@ type S3Config struct {
 // content of the objects would be readable on the way. Errors never repeat the address, which may hold a secret by mistake.
 func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 	c := S3Config{AccessKey: accessKey, SecretKey: secretKey}
+
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "s3" || u.Opaque != "" || u.Fragment != "" {
 		return c, errors.New("not an address such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1")
 	}
+
 	if u.User != nil {
 		return c, errors.New("the keys do not belong into the address: they have settings of their own")
 	}
+
 	if c.Bucket = u.Host; s3utils.CheckValidBucketNameStrict(c.Bucket) != nil {
 		return c, fmt.Errorf("%q is no name of a bucket", c.Bucket)
 	}
+
 	if c.Prefix = strings.Trim(u.Path, "/"); c.Prefix != "" && checkKey(c.Prefix) != nil {
 		return c, errors.New("a prefix is made of a-z, 0-9, - and single slashes")
 	}
+
 	if err := c.parseQuery(u.RawQuery); err != nil {
 		return c, err
 	}
+
 	if accessKey == "" || secretKey == "" {
 		return c, errors.New("the access key and the secret key are both needed")
 	}
+
 	return c, nil
 }
 
@@ -72,7 +79,9 @@ func (c *S3Config) parseQuery(raw string) error {
 	if err != nil {
 		return errors.New("the part behind the question mark is malformed")
 	}
+
 	insecure := false
+
 	for name, values := range query {
 		switch {
 		case len(values) != 1:
@@ -86,16 +95,20 @@ func (c *S3Config) parseQuery(raw string) error {
 			return fmt.Errorf("%s is not understood; there are endpoint, region and insecure=true", name)
 		}
 	}
+
 	endpoint, err := url.Parse(query.Get("endpoint"))
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.User != nil ||
 		strings.Trim(endpoint.Path, "/")+endpoint.RawQuery+endpoint.Fragment != "" {
 		return errors.New("endpoint must be the store's own address, such as endpoint=https://s3.example.com")
 	}
+
 	c.Endpoint, c.Plaintext = endpoint.Host, endpoint.Scheme == "http"
 	if c.Plaintext && !insecure && !onThisMachine(endpoint.Hostname()) {
 		return errors.New("an http endpoint sends stored files in the clear: use https, or add &insecure=true when the network is yours")
 	}
+
 	c.Region = cmp.Or(c.Region, s3utils.GetRegionFromURL(*endpoint), anyRegion)
+
 	return nil
 }
 
@@ -110,6 +123,7 @@ func (c *S3Config) explain(err error) error {
 	if !ok {
 		return fmt.Errorf("blob: the object store at %s cannot be reached: check the endpoint and the network: %w", c.Endpoint, err)
 	}
+
 	switch {
 	case answer.Code == minio.NoSuchBucket:
 		return fmt.Errorf("blob: there is no bucket %s at %s: make it, or correct its name: %w", c.Bucket, c.Endpoint, err)
@@ -119,6 +133,7 @@ func (c *S3Config) explain(err error) error {
 		return fmt.Errorf("blob: the object store at %s refuses the keys for bucket %s (%s): check both, and that they may list, read, write "+
 			"and delete objects and list and abort multipart uploads: %w", c.Endpoint, c.Bucket, answer.Code, err)
 	}
+
 	return fmt.Errorf("blob: the object store at %s does not serve bucket %s (%s): %w", c.Endpoint, c.Bucket, answer.Code, err)
 }
 
@@ -126,6 +141,7 @@ func (c *S3Config) explain(err error) error {
 func (c *S3Config) transport() *http.Transport {
 	patience := cmp.Or(c.Patience, defaultPatience)
 	dialer := &net.Dialer{Timeout: min(patience, 10*time.Second)}
+
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -133,6 +149,7 @@ func (c *S3Config) transport() *http.Transport {
 			if err != nil {
 				return nil, err
 			}
+
 			return &watchedConn{Conn: conn, patience: patience}, nil
 		},
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
@@ -155,6 +172,7 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err
 	}
+
 	return c.Conn.Read(p)
 }
 
@@ -162,5 +180,6 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.patience)); err != nil {
 		return 0, err
 	}
+
 	return c.Conn.Write(p)
 }

@@ -47,29 +47,36 @@ func (o *s3Object) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
+
 	for o.at < o.info.Size {
 		if o.body == nil {
 			if err := o.fetch(); err != nil {
 				return 0, fmt.Errorf("blob: read: %w", err)
 			}
 		}
+
 		n, err := o.body.Read(p[:min(int64(len(p)), o.end-o.at)])
+
 		o.at += int64(n)
 		if n > 0 {
 			o.failed = 0
 		}
+
 		if err != nil || o.at == o.end {
 			o.drop()
 		}
+
 		if n > 0 {
 			return n, nil
 		}
+
 		if err != nil {
 			if o.failed++; o.failed == attempts || o.ctx.Err() != nil {
 				return 0, fmt.Errorf("blob: read: %w", unexpected(err))
 			}
 		}
 	}
+
 	return 0, io.EOF
 }
 
@@ -78,27 +85,34 @@ func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
+
 	return err
 }
 
 // fetch asks for the next window.
 func (o *s3Object) fetch() error {
 	end := min(o.at+o.window, o.info.Size)
+
 	options := minio.GetObjectOptions{}
 	if err := errors.Join(options.SetRange(o.at, end-1), options.SetMatchETag(o.info.ETag)); err != nil {
 		return err
 	}
+
 	body, _, header, err := o.store.core.GetObject(o.ctx, o.store.bucket, o.info.Key, options)
 	if isAbsent(err) {
 		return ErrNotFound
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if got := header.Get("Content-Range"); !strings.HasPrefix(got, fmt.Sprintf("bytes %d-%d/", o.at, end-1)) {
 		return errors.Join(fmt.Errorf("asked for bytes %d-%d, got %q", o.at, end-1, got), body.Close())
 	}
+
 	o.body, o.end, o.window = body, end, min(2*o.window, largestWindow)
+
 	return nil
 }
 
@@ -121,13 +135,16 @@ func (o *s3Object) Seek(offset int64, whence int) (int64, error) {
 	default:
 		return 0, fmt.Errorf("blob: seek: whence %d", whence)
 	}
+
 	if offset < 0 {
 		return 0, errors.New("blob: seek: before the beginning")
 	}
+
 	if offset != o.at {
 		o.drop()
 		o.at, o.window = offset, smallestWindow
 	}
+
 	return offset, nil
 }
 
@@ -135,5 +152,6 @@ func (o *s3Object) Seek(offset int64, whence int) (int64, error) {
 func (o *s3Object) Close() error {
 	o.drop()
 	o.stop()
+
 	return nil
 }

@@ -60,9 +60,11 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, fmt.Errorf("blob: write: %w", ErrClosed)
 	}
+
 	if w.failed != nil {
 		return 0, w.failed
 	}
+
 	taken := 0
 	for taken < len(p) {
 		if len(w.part) == partSize {
@@ -71,12 +73,14 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 				return taken, w.failed
 			}
 		}
+
 		chunk := p[taken:min(len(p), taken+partSize-len(w.part))]
 		w.part = append(w.room(len(chunk)), chunk...)
 		w.sum.Write(chunk)
 		w.size += int64(len(chunk))
 		taken += len(chunk)
 	}
+
 	return taken, nil
 }
 
@@ -86,10 +90,12 @@ func (w *s3Writer) room(n int) []byte {
 	if need <= cap(w.part) {
 		return w.part
 	}
+
 	size := min(max(2*cap(w.part), need, 16<<10), partSize)
 	if w.upload != "" {
 		size = partSize
 	}
+
 	return append(make([]byte, 0, size), w.part...)
 }
 
@@ -98,17 +104,21 @@ func (w *s3Writer) Commit() (Info, error) {
 	if w.closed {
 		return Info{}, fmt.Errorf("blob: commit: %w", ErrClosed)
 	}
+
 	err := w.failed
 	if err == nil {
 		if err = w.finish(); err != nil {
 			err = fmt.Errorf("blob: commit: %w", err)
 		}
 	}
+
 	if err != nil {
 		return Info{}, errors.Join(err, w.Abort())
 	}
+
 	w.closed = true
 	w.stop()
+
 	return Info{Size: w.size, SHA256: [32]byte(w.sum.Sum(nil))}, nil
 }
 
@@ -118,18 +128,23 @@ func (w *s3Writer) Abort() error {
 	if w.closed {
 		return nil
 	}
+
 	w.closed = true
 	late := time.AfterFunc(lastPart, w.stop)
 	err := w.wait()
+
 	late.Stop()
 	w.stop()
+
 	w.part, w.spare = nil, nil
 	if w.upload == "" {
 		return nil
 	}
+
 	if err := w.drop(err != nil); err != nil {
 		return fmt.Errorf("blob: abort: %w", err)
 	}
+
 	return nil
 }
 
@@ -137,17 +152,21 @@ func (w *s3Writer) Abort() error {
 func (w *s3Writer) drop(cutOff bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), parting)
 	defer cancel()
+
 	for {
 		err := w.store.core.AbortMultipartUpload(ctx, w.store.bucket, w.name, w.upload)
 		if err != nil && !isAbsent(err) {
 			return err
 		}
+
 		if !cutOff {
 			return nil
 		}
+
 		if _, err := w.store.core.ListObjectParts(ctx, w.store.bucket, w.name, w.upload, 0, 1); err != nil {
 			return nil // absent, or not to be asked: the sweep comes by
 		}
+
 		time.Sleep(lookAgain)
 	}
 }
@@ -161,10 +180,12 @@ func (w *s3Writer) finish() error {
 	} else if err := errors.Join(w.send(), w.wait()); err != nil { // there is a rest: a part goes out only when more follows it
 		return err
 	}
+
 	err := put()
 	if err != nil && w.ctx.Err() == nil && w.arrived() {
 		return nil
 	}
+
 	return err
 }
 
@@ -181,6 +202,7 @@ func (w *s3Writer) complete() error {
 func (w *s3Writer) putWhole() error {
 	sum := sha256.Sum256(w.part)
 	_, err := w.store.core.PutObject(w.ctx, w.store.bucket, w.name, bytes.NewReader(w.part), w.size, "", hex.EncodeToString(sum[:]), w.options())
+
 	return err
 }
 
@@ -196,25 +218,32 @@ func (w *s3Writer) send() error {
 	if err := w.wait(); err != nil {
 		return err
 	}
+
 	if w.upload == "" {
 		id, err := w.store.core.NewMultipartUpload(w.ctx, w.store.bucket, w.name, w.options())
 		if err != nil {
 			return err
 		}
+
 		w.upload = id
 	}
+
 	number := len(w.sent) + 1
 	if number > maxParts {
 		return fmt.Errorf("an object takes at most %d bytes", int64(maxParts)*partSize)
 	}
+
 	full, inHand := w.part, make(chan sending, 1)
 	w.part, w.spare, w.inHand = w.spare[:0], nil, inHand
+
 	go func() {
 		sum := sha256.Sum256(full)
+
 		part, err := w.store.core.PutObjectPart(w.ctx, w.store.bucket, w.name, w.upload, number, bytes.NewReader(full), int64(len(full)),
 			minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
 		inHand <- sending{minio.CompletePart{PartNumber: number, ETag: part.ETag}, full, err}
 	}()
+
 	return nil
 }
 
@@ -223,11 +252,15 @@ func (w *s3Writer) wait() error {
 	if w.inHand == nil {
 		return nil
 	}
+
 	done := <-w.inHand
+
 	w.inHand, w.spare = nil, done.buffer
 	if done.err != nil {
 		return done.err
 	}
+
 	w.sent = append(w.sent, done.part)
+
 	return nil
 }

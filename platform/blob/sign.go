@@ -28,13 +28,16 @@ func NewSigner(keys ...[]byte) (*Signer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("blob: no signing key")
 	}
+
 	s := &Signer{keys: make([][]byte, len(keys))}
 	for i, key := range keys {
 		if len(key) < minSigningKey {
 			return nil, fmt.Errorf("blob: signing key %d has %d bytes, needs %d", i, len(key), minSigningKey)
 		}
+
 		s.keys[i] = append([]byte(nil), key...)
 	}
+
 	return s, nil
 }
 
@@ -51,10 +54,12 @@ func (s *Signer) Verify(fileID string, expires time.Time, sig string) bool {
 	if err != nil || len(sig) != base64.RawURLEncoding.EncodedLen(len(given)) {
 		return false // the decoder skips line breaks; a link has one spelling
 	}
+
 	valid := false
 	for _, key := range s.keys {
 		valid = hmac.Equal(linkMAC(key, fileID, expires), given) || valid
 	}
+
 	return valid
 }
 
@@ -62,5 +67,6 @@ func (s *Signer) Verify(fileID string, expires time.Time, sig string) bool {
 func linkMAC(key []byte, fileID string, expires time.Time) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(linkPurpose + fileID + "\n" + strconv.FormatInt(expires.Unix(), 10)))
+
 	return mac.Sum(nil)
 }

@@ -77,10 +77,12 @@ type Writer struct {
 func NewWriter(w io.Writer, columns []Column) *Writer {
 	c := &Writer{out: bufio.NewWriterSize(w, csvBuffer), columns: columns, places: money.Currency("").MinorDigits()}
 	isOf := func(kind Kind) func(Column) bool { return func(column Column) bool { return column.Kind == kind } }
+
 	c.currencyAt = slices.IndexFunc(columns, isOf(Currency))
 	if at := slices.IndexFunc(columns, isOf(Amount)); at >= 0 && c.currencyAt < 0 {
 		c.err = fmt.Errorf("%w: column %q has amounts of no currency", ErrCell, columns[at].Name)
 	}
+
 	return c
 }
 
@@ -90,6 +92,7 @@ func (c *Writer) setCurrency(code []byte) {
 	if bytes.Equal(code, c.code) {
 		return
 	}
+
 	c.code = append(c.code[:0], code...)
 	c.places = money.Currency(bytes.ToLower(code)).MinorDigits()
 }
@@ -108,7 +111,9 @@ func (c *Writer) Row(values ...any) error {
 	if c.err != nil {
 		return c.err
 	}
+
 	c.head()
+
 	c.rows++
 	if len(values) != len(c.columns) {
 		c.err = fmt.Errorf("%w: row %d has %d values for %d columns", ErrCell, c.rows, len(values), len(c.columns))
@@ -127,24 +132,30 @@ func (c *Writer) Row(values ...any) error {
 		if c.columns[i].Hidden {
 			continue
 		}
+
 		line, ok := c.appendCell(c.line, c.columns[i].Kind, value)
 		if !ok {
 			c.err = fmt.Errorf("%w: row %d, column %q, %T", ErrCell, c.rows, c.columns[i].Name, value)
 			return c.err
 		}
+
 		c.line = line
 		c.line = append(c.line, ',')
 	}
+
 	c.end()
+
 	return c.err
 }
 
 // Flush hands everything written so far to the underlying writer; without rows that is the header row.
 func (c *Writer) Flush() error {
 	c.head()
+
 	if c.err == nil {
 		c.err = c.out.Flush()
 	}
+
 	return c.err
 }
 
@@ -152,14 +163,18 @@ func (c *Writer) head() {
 	if c.headed || c.err != nil {
 		return
 	}
+
 	c.headed = true
+
 	c.line = c.line[:0]
 	for _, column := range c.columns {
 		if column.Hidden {
 			continue
 		}
+
 		c.line = append(appendText(c.line, column.Name), ',')
 	}
+
 	c.end()
 }
 
@@ -169,6 +184,7 @@ func (c *Writer) end() {
 	if len(c.line) == 0 {
 		c.line = append(c.line, '"', '"') // a bare line break would not be read as a row of one empty cell
 	}
+
 	c.line = append(c.line, '\r', '\n')
 	if _, err := c.out.Write(c.line); err != nil {
 		c.err = err
@@ -180,15 +196,19 @@ func (c *Writer) appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 	if !ok {
 		return line, false
 	}
+
 	if value == nil {
 		return line, true
 	}
+
 	switch kind {
 	case Amount:
 		if n, ok := value.(int64); ok {
 			return money.Cents(n).AppendDecimal(line, c.places), true
 		}
+
 		cents, ok := value.(money.Cents)
+
 		return cents.AppendDecimal(line, c.places), ok
 	case Integer:
 		n, ok := value.(int64)
@@ -200,6 +220,7 @@ func (c *Writer) appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 		if !ok {
 			return line, false
 		}
+
 		return at.Append(line), true
 	case Currency:
 		code, ok := value.(string)
@@ -210,6 +231,7 @@ func (c *Writer) appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 	case Text, ID:
 		return appendAny(line, value)
 	}
+
 	return line, false
 }
 
@@ -260,18 +282,22 @@ func plain(value any) (any, bool) {
 	case *day.Instant:
 		return pointed(v), true
 	}
+
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return nil, true
 		}
+
 		if _, ok := value.(fmt.Stringer); !ok {
 			return plain(v.Elem().Interface())
 		}
 	}
+
 	if stringer, ok := value.(fmt.Stringer); ok {
 		return stringer, true
 	}
+
 	switch {
 	case v.Kind() == reflect.String:
 		return v.String(), true
@@ -288,6 +314,7 @@ func pointed[T any](p *T) any {
 	if p == nil {
 		return nil
 	}
+
 	return *p
 }
 
@@ -295,11 +322,13 @@ func isCurrency(code string) bool {
 	if len(code) != 3 {
 		return false
 	}
+
 	for i := range len(code) {
 		if c := code[i] | 0x20; c < 'a' || c > 'z' {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -307,6 +336,7 @@ func isDate(s string) bool {
 	if len(s) != len("2006-01-02") {
 		return false
 	}
+
 	for i := range len(s) {
 		if i == 4 || i == 7 {
 			if s[i] != '-' {
@@ -316,5 +346,6 @@ func isDate(s string) bool {
 			return false
 		}
 	}
+
 	return true
 }

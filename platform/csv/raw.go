@@ -39,14 +39,18 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 	if c.err != nil {
 		return c.err
 	}
+
 	c.head()
+
 	if c.raw == nil {
 		c.err = c.prepare(types)
 	}
+
 	c.rows++
 	if len(values) != len(c.columns) && c.err == nil {
 		c.err = fmt.Errorf("%w: row %d has %d values for %d columns", ErrCell, c.rows, len(values), len(c.columns))
 	}
+
 	if c.err != nil {
 		return c.err
 	}
@@ -61,19 +65,24 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 		if c.columns[i].Hidden {
 			continue
 		}
+
 		if value == nil {
 			c.line = append(c.line, ',')
 			continue
 		}
+
 		line, ok := c.raw[i](c.line, value)
 		if !ok {
 			c.err = fmt.Errorf("%w: row %d, column %q", ErrCell, c.rows, c.columns[i].Name)
 			return c.err
 		}
+
 		c.line = line
 		c.line = append(c.line, ',')
 	}
+
 	c.end()
+
 	return c.err
 }
 
@@ -82,17 +91,20 @@ func (c *Writer) prepare(types []uint32) error {
 	if len(types) != len(c.columns) {
 		return fmt.Errorf("%w: %d types for %d columns", ErrCell, len(types), len(c.columns))
 	}
+
 	c.raw = make([]rawCell, len(types))
 	for i, column := range c.columns {
 		if c.raw[i] = c.rawCellOf(column.Kind, types[i]); c.raw[i] == nil {
 			return fmt.Errorf("%w: column %q is of type %d", ErrCell, column.Name, types[i])
 		}
 	}
+
 	return nil
 }
 
 func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
 	integer := oid == oidInt8 || oid == oidInt4 || oid == oidInt2
+
 	switch kind {
 	case Amount:
 		if integer {
@@ -126,6 +138,7 @@ func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
 			return appendRawText
 		}
 	}
+
 	return nil
 }
 
@@ -138,6 +151,7 @@ func rawInteger(value []byte) (int64, bool) {
 	case 2:
 		return int64(int16(binary.BigEndian.Uint16(value))), true //nolint:gosec // the bits are the number
 	}
+
 	return 0, false
 }
 
@@ -157,6 +171,7 @@ func appendRawDate(line, value []byte) ([]byte, bool) {
 	if !ok || len(value) != 4 || n == -1<<31 || n == 1<<31-1 {
 		return line, false
 	}
+
 	return epoch.AddDate(0, 0, int(n)).AppendFormat(line, time.DateOnly), true
 }
 
@@ -165,6 +180,7 @@ func appendRawInstant(line, value []byte) ([]byte, bool) {
 	if !ok || len(value) != 8 || n == -1<<63 || n == 1<<63-1 {
 		return line, false
 	}
+
 	return day.At(time.UnixMicro(epoch.UnixMicro() + n)).Append(line), true
 }
 
@@ -177,8 +193,10 @@ func appendRawCurrency(line, value []byte) ([]byte, bool) {
 		if c >= 'a' && c <= 'z' {
 			c -= 'a' - 'A'
 		}
+
 		line = append(line, c)
 	}
+
 	return line, len(value) == 0 || isCurrency(string(value))
 }
 
@@ -186,12 +204,15 @@ func appendRawUUID(line, value []byte) ([]byte, bool) {
 	if len(value) != 16 {
 		return line, false
 	}
+
 	for i, part := range [][]byte{value[:4], value[4:6], value[6:8], value[8:10], value[10:]} {
 		if i > 0 {
 			line = append(line, '-')
 		}
+
 		line = hex.AppendEncode(line, part)
 	}
+
 	return line, true
 }
 

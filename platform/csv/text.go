@@ -9,25 +9,31 @@ import (
 // appendText writes a text cell: made valid, neutralised, quoted when it must be.
 func appendText(line []byte, s string) []byte {
 	s = validText(s)
+
 	formula := isFormula(s)
 	if !needsQuotes(s) {
 		if formula {
 			line = append(line, '\'')
 		}
+
 		return append(line, s...)
 	}
+
 	line = append(line, '"')
 	if formula {
 		line = append(line, '\'')
 	}
+
 	for {
 		quote := strings.IndexByte(s, '"')
 		if quote < 0 {
 			break
 		}
+
 		line = append(append(line, s[:quote+1]...), '"')
 		s = s[quote+1:]
 	}
+
 	return append(append(line, s...), '"')
 }
 
@@ -36,6 +42,7 @@ func validText(s string) string {
 	if strings.IndexByte(s, 0) < 0 && utf8.ValidString(s) {
 		return s
 	}
+
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
@@ -45,6 +52,7 @@ func needsQuotes(s string) bool {
 	if s == "" {
 		return false
 	}
+
 	return strings.ContainsAny(s, ",\"\r\n;\t") || s[0] == ' ' || s[len(s)-1] == ' '
 }
 
@@ -60,11 +68,14 @@ func isFormula(s string) bool {
 			if i == 0 {
 				return true
 			}
+
 			continue
 		}
+
 		if !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !unicode.IsControl(r) {
 			return false
 		}
 	}
+
 	return false
 }

@@ -36,30 +36,37 @@ func Parse(s string) (Day, error) {
 	if len(s) != len("YYYY-MM-DD") || s[7] != '-' {
 		return Day{}, ErrFormat
 	}
+
 	month, err := ParseMonth(s[:7])
 	if err != nil {
 		return Day{}, err
 	}
+
 	number, ok := digits(s[8:])
 	if !ok {
 		return Day{}, ErrFormat
 	}
+
 	day := Day{civil.Date{Year: month.Year, Month: month.Month, Day: number}}
 	if !day.Valid() {
 		return Day{}, ErrFormat
 	}
+
 	return day, nil
 }
 
 // digits reads a text of ASCII digits only.
 func digits(s string) (int, bool) {
 	number := 0
+
 	for _, c := range []byte(s) {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
+
 		number = number*10 + int(c-'0')
 	}
+
 	return number, s != ""
 }
 
@@ -95,6 +102,7 @@ func (d Day) AddDays(n int) Day {
 	if d.IsZero() || n > calendar || n < -calendar {
 		return Day{}
 	}
+
 	return Day{d.date.AddDays(n)}.withinReach()
 }
 
@@ -107,6 +115,7 @@ func (d Day) withinReach() Day {
 	if d.Valid() || d.endsCalendar() {
 		return d
 	}
+
 	return Day{}
 }
 
@@ -143,6 +152,7 @@ func Min(first Day, others ...Day) Day {
 			first = other
 		}
 	}
+
 	return first
 }
 
@@ -153,6 +163,7 @@ func Max(first Day, others ...Day) Day {
 			first = other
 		}
 	}
+
 	return first
 }
 
@@ -161,6 +172,7 @@ func (d Day) MarshalText() ([]byte, error) {
 	if !d.Valid() {
 		return nil, ErrOutside
 	}
+
 	return []byte(d.String()), nil
 }
 
@@ -170,7 +182,9 @@ func (d *Day) UnmarshalText(text []byte) error {
 	if err != nil {
 		return err
 	}
+
 	*d = parsed
+
 	return nil
 }
 
@@ -185,6 +199,7 @@ func unmarshalString(data []byte, read func([]byte) error) error {
 	if err := json.Unmarshal(data, &text); err != nil || text == nil {
 		return ErrFormat
 	}
+
 	return read([]byte(*text))
 }
 
@@ -193,14 +208,18 @@ func (d *Day) ScanDate(v pgtype.Date) error {
 	if !v.Valid {
 		return fmt.Errorf("%w: NULL needs a *day.Day", ErrOutside)
 	}
+
 	if v.InfinityModifier != pgtype.Finite {
 		return fmt.Errorf("%w: infinity", ErrOutside)
 	}
+
 	scanned := Of(v.Time).withinReach()
 	if scanned.IsZero() {
 		return ErrOutside
 	}
+
 	*d = scanned
+
 	return nil
 }
 
@@ -210,5 +229,6 @@ func (d Day) DateValue() (pgtype.Date, error) {
 	if d.withinReach().IsZero() {
 		return pgtype.Date{}, ErrOutside
 	}
+
 	return pgtype.Date{Time: d.In(time.UTC), Valid: true}, nil
 }

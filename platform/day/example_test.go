@@ -12,6 +12,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+
 	fmt.Println(quarter.Days(), quarter.To)
 	fmt.Println(quarter.Months())
 	fmt.Println(quarter.From.LastOfMonth().AddDays(1))

@@ -22,10 +22,12 @@ func (i Instant) String() string { return string(i.Append(nil)) }
 // Append adds the form of the contract to b. Lists hold hundreds of instants, so the digits are written without reading a layout.
 func (i Instant) Append(b []byte) []byte {
 	t := i.UTC()
+
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
 		return t.AppendFormat(b, instantForm)
 	}
+
 	hour, minute, second := t.Clock()
 	b = twoDigits(twoDigits(b, year/100), year%100)
 	b = twoDigits(append(b, '-'), int(month))
@@ -35,6 +37,7 @@ func (i Instant) Append(b []byte) []byte {
 	b = twoDigits(append(b, ':'), second)
 	ms := t.Nanosecond() / int(time.Millisecond)
 	b = append(b, '.', byte('0'+ms/100)) //nolint:gosec // a digit
+
 	return append(twoDigits(b, ms%100), 'Z')
 }
 
@@ -54,7 +57,9 @@ func (i *Instant) UnmarshalText(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: not a date-time", ErrFormat)
 	}
+
 	*i = At(t)
+
 	return nil
 }
 
@@ -63,6 +68,7 @@ func (i *Instant) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' {
 		return fmt.Errorf("%w: not a date-time", ErrFormat)
 	}
+
 	return i.UnmarshalText(b[1 : len(b)-1])
 }
 
@@ -71,7 +77,9 @@ func (i *Instant) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if !v.Valid || v.InfinityModifier != pgtype.Finite {
 		return errors.New("an instant cannot be null or infinite")
 	}
+
 	*i = At(v.Time)
+
 	return nil
 }
 

@@ -18,12 +18,15 @@ func ParseMonth(s string) (Month, error) {
 	if len(s) != len("YYYY-MM") || s[4] != '-' {
 		return Month{}, ErrFormat
 	}
+
 	year, yearOK := digits(s[:4])
 	month, monthOK := digits(s[5:])
+
 	parsed := Month{year, time.Month(month)}
 	if !yearOK || !monthOK || !parsed.Valid() {
 		return Month{}, ErrFormat
 	}
+
 	return parsed, nil
 }
 
@@ -60,6 +63,7 @@ func (m Month) Next() Month {
 	if m.Month == time.December {
 		return Month{m.Year + 1, time.January}
 	}
+
 	return Month{m.Year, m.Month + 1}
 }
 
@@ -68,6 +72,7 @@ func (m Month) Prev() Month {
 	if m.Month == time.January {
 		return Month{m.Year - 1, time.December}
 	}
+
 	return Month{m.Year, m.Month - 1}
 }
 
@@ -82,6 +87,7 @@ func (m Month) MarshalText() ([]byte, error) {
 	if !m.Valid() {
 		return nil, ErrOutside
 	}
+
 	return []byte(m.String()), nil
 }
 
@@ -91,7 +97,9 @@ func (m *Month) UnmarshalText(text []byte) error {
 	if err != nil {
 		return err
 	}
+
 	*m = parsed
+
 	return nil
 }
 

@@ -20,6 +20,7 @@ func ParseRange(s string, endInclusive bool) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
+
 	return span.Range(&endInclusive), nil
 }
 
@@ -28,12 +29,15 @@ func parseEnds(s string) (first, last Day, err error) {
 	if !isRange {
 		return ParseBoundary(s)
 	}
+
 	if first, err = Parse(from); err != nil {
 		return Day{}, Day{}, err
 	}
+
 	if last, err = Parse(to); err != nil {
 		return Day{}, Day{}, err
 	}
+
 	return first, last, nil
 }
 
@@ -46,12 +50,14 @@ func ParseBoundary(s string) (first, last Day, err error) {
 		if err != nil {
 			return Day{}, Day{}, err
 		}
+
 		return january.First(), Month{january.Year, time.December}.Last(), nil
 	case len("YYYY-MM"):
 		month, err := ParseMonth(s)
 		if err != nil {
 			return Day{}, Day{}, err
 		}
+
 		return month.First(), month.Last(), nil
 	default:
 		day, err := Parse(s)
@@ -72,6 +78,7 @@ func (r Range) Days() int {
 	if r.Empty() {
 		return 0
 	}
+
 	return r.From.DaysUntil(r.To)
 }
 
@@ -85,11 +92,14 @@ func (r Range) Months() []Month {
 	if r.Empty() {
 		return nil
 	}
+
 	last := r.To.AddDays(-1).Month()
+
 	var months []Month
 	for month := r.From.Month(); month.Compare(last) <= 0; month = month.Next() {
 		months = append(months, month)
 	}
+
 	return months
 }
 

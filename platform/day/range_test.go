@@ -10,16 +10,19 @@ import (
 
 func mustRange(t *testing.T, s string) day.Range {
 	t.Helper()
+
 	parsed, err := day.ParseRange(s, true)
 	if err != nil {
 		t.Fatalf("%q: %v", s, err)
 	}
+
 	return parsed
 }
 
 // Proves: PAG-33, PAG-34.
 func TestParseRange(t *testing.T) {
 	t.Parallel()
+
 	for text, ends := range map[string][2]string{
 		"2024":                    {"2024-01-01", "2025-01-01"},
 		"2024-02":                 {"2024-02-01", "2024-03-01"},
@@ -35,6 +38,7 @@ func TestParseRange(t *testing.T) {
 			t.Errorf("%q: got %v", text, got)
 		}
 	}
+
 	for _, text := range append([]string{
 		"...", "2024...", "...2024", "2024...2025", "2024-01...2024-02", "2024-01-01...", "...2024-01-01", "2024-01-01..2024-01-02",
 		"2024-01-01....2024-01-02", "2024-01-01 ... 2024-01-02", "2024-01-01...2024-01-02...2024-01-03", "2024-01-01...2024-02-30",
@@ -44,6 +48,7 @@ func TestParseRange(t *testing.T) {
 			t.Errorf("%q: got %v, %v", text, got, err)
 		}
 	}
+
 	for _, inclusive := range []bool{true, false} {
 		if got, err := day.ParseRange("2024-01-02...2024-01-01", inclusive); !errors.Is(err, day.ErrOrder) || got != (day.Range{}) {
 			t.Errorf("reversed: got %v, %v", got, err)
@@ -54,6 +59,7 @@ func TestParseRange(t *testing.T) {
 // The half of PAG-35 that lies here; that the parameter is a boolean with the default true is the endpoint's.
 func TestParseRangeWithoutItsEnd(t *testing.T) {
 	t.Parallel()
+
 	for text, last := range map[string]string{
 		"2024":                    "2024-12-31",
 		"2024-02":                 "2024-02-29",
@@ -65,14 +71,17 @@ func TestParseRangeWithoutItsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
+
 		with := mustRange(t, text)
 		if end := mustParse(t, last); without.Contains(end) || !with.Contains(end) || without.From != with.From {
 			t.Errorf("%q: got %v without its end, %v with it", text, without, with)
 		}
+
 		if got, want := without.Days(), with.Days()-1; got != want {
 			t.Errorf("%q: got %d days, want %d", text, got, want)
 		}
 	}
+
 	if single, err := day.ParseRange("2024-01-15", false); err != nil || !single.Empty() {
 		t.Errorf("a single day without its end: got %v, %v", single, err)
 	}
@@ -81,6 +90,7 @@ func TestParseRangeWithoutItsEnd(t *testing.T) {
 // Proves: PAG-36.
 func TestParseBoundary(t *testing.T) {
 	t.Parallel()
+
 	for text, ends := range map[string][2]string{
 		"2024":       {"2024-01-01", "2024-12-31"},
 		"2024-02":    {"2024-02-01", "2024-02-29"},
@@ -92,6 +102,7 @@ func TestParseBoundary(t *testing.T) {
 			t.Errorf("%q: got %v, %v, %v", text, first, last, err)
 		}
 	}
+
 	for _, text := range append([]string{"2024-01-01...2024-01-02"}, malformed...) {
 		if first, last, err := day.ParseBoundary(text); !errors.Is(err, day.ErrFormat) || !first.IsZero() || !last.IsZero() {
 			t.Errorf("%q: got %v, %v, %v", text, first, last, err)
@@ -101,10 +112,12 @@ func TestParseBoundary(t *testing.T) {
 
 func TestRangeDays(t *testing.T) {
 	t.Parallel()
+
 	week := mustRange(t, "2024-02-26...2024-03-03")
 	if week.Days() != 7 || week.Empty() {
 		t.Errorf("got %d days", week.Days())
 	}
+
 	for text, want := range map[string]bool{
 		"2024-02-25": false, "2024-02-26": true, "2024-02-29": true, "2024-03-03": true, "2024-03-04": false,
 	} {
@@ -112,12 +125,14 @@ func TestRangeDays(t *testing.T) {
 			t.Errorf("contains %s: got %t", text, got)
 		}
 	}
+
 	reversed := day.Range{From: week.To, To: week.From}
 	for _, empty := range []day.Range{{}, reversed, {From: week.From, To: week.From}, {To: week.To}, {From: week.From}} {
 		if !empty.Empty() || empty.Days() != 0 || empty.Contains(week.From) || empty.Overlaps(week) || week.Overlaps(empty) || empty.Months() != nil {
 			t.Errorf("%v is not empty", empty)
 		}
 	}
+
 	inside := day.Range{From: mustParse(t, "2024-02-28"), To: mustParse(t, "2024-02-28")}
 	if inside.Overlaps(week) || week.Overlaps(inside) {
 		t.Error("an empty range within another overlaps it")
@@ -126,6 +141,7 @@ func TestRangeDays(t *testing.T) {
 
 func TestRangeOverlaps(t *testing.T) {
 	t.Parallel()
+
 	february := mustRange(t, "2024-02")
 	for text, want := range map[string]bool{
 		"2024-01": false, "2024-03": false, "2024": true, "2024-02-29": true, "2024-02-01": true, "2024-01-15...2024-02-01": true,
@@ -140,6 +156,7 @@ func TestRangeOverlaps(t *testing.T) {
 
 func TestRangeMonths(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string]string{
 		"2024-02":                 "[2024-02]",
 		"2023-12-31...2024-02-01": "[2023-12 2024-01 2024-02]",
@@ -150,6 +167,7 @@ func TestRangeMonths(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
+
 	if got := mustRange(t, "0001-01-01...9999-12-31").Months(); len(got) != 9999*12 {
 		t.Errorf("the calendar: got %d months", len(got))
 	}
@@ -161,25 +179,32 @@ func FuzzParseRange(f *testing.F) {
 	}, malformed...) {
 		f.Add(text)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		with, err := day.ParseRange(text, true)
+
 		without, errWithout := day.ParseRange(text, false)
 		if !errors.Is(errWithout, err) {
 			t.Fatalf("%q: %v with its end, %v without", text, err, errWithout)
 		}
+
 		if err != nil {
 			if !errors.Is(err, day.ErrFormat) && !errors.Is(err, day.ErrOrder) {
 				t.Fatalf("%q: %v", text, err)
 			}
+
 			return
 		}
+
 		last := with.To.AddDays(-1)
 		if with.Empty() || !with.From.Valid() || !last.Valid() {
 			t.Fatalf("%q: got %v", text, with)
 		}
+
 		if without.From != with.From || without.To != last {
 			t.Fatalf("%q: got %v with its end, %v without", text, with, without)
 		}
+
 		again, err := day.ParseRange(with.From.String()+"..."+last.String(), true)
 		if err != nil || again != with {
 			t.Fatalf("%q: got %v, written out %v, %v", text, with, again, err)

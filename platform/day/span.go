@@ -11,9 +11,11 @@ func ParseSpan(s string) (Span, error) {
 	if err != nil {
 		return Span{}, err
 	}
+
 	if last.Before(first) {
 		return Span{}, ErrOrder
 	}
+
 	return Span{first, last}, nil
 }
 
@@ -26,6 +28,7 @@ func (s Span) Range(endInclusive *bool) Range {
 	if endInclusive == nil || *endInclusive {
 		return Range{s.First, s.Last.AddDays(1)}
 	}
+
 	return Range{s.First, s.Last}
 }
 
@@ -39,5 +42,6 @@ func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Span) UnmarshalText(text []byte) error {
 	parsed, err := ParseSpan(string(text))
 	*s = parsed
+
 	return err
 }

@@ -29,16 +29,19 @@ func queue(ctx context.Context, b *pgx.Batch, s Stmt) {
 		b.Queue(s.SQL)
 		return
 	}
+
 	known, ok := positionals.Load(s.SQL)
 	if !ok {
 		known = remember(ctx, s)
 	}
+
 	if p, ok := known.(positional); ok {
 		if values, fit := p.values(s.Args); fit {
 			b.Queue(p.sql, values...)
 			return
 		}
 	}
+
 	b.Queue(s.SQL, s.Args)
 }
 
@@ -48,17 +51,21 @@ func remember(ctx context.Context, s Stmt) any {
 	for name := range s.Args {
 		names[name] = name
 	}
+
 	sql, ordered, err := names.RewriteQuery(ctx, nil, s.SQL, nil)
 	if err != nil {
 		return nil
 	}
+
 	p := positional{sql: sql, names: make([]string, len(ordered))}
 	for i, name := range ordered {
 		p.names[i], _ = name.(string)
 	}
+
 	if positionalCount.Add(1) <= positionalLimit {
 		positionals.Store(s.SQL, p)
 	}
+
 	return p
 }
 
@@ -67,11 +74,13 @@ func (p positional) values(args Args) (values []any, fit bool) {
 	if len(args) != len(p.names) {
 		return nil, false
 	}
+
 	values = make([]any, len(p.names))
 	for i, name := range p.names {
 		if values[i], fit = args[name]; !fit {
 			return nil, false
 		}
 	}
+
 	return values, true
 }

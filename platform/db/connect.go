@@ -44,23 +44,29 @@ type inPlace struct{}
 func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, turns []*fair.Places, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.acquireTimeout)
 	defer cancel()
+
 	var needed []*fair.Places
+
 	if !s.across && ctx.Value(inPlace{}) == nil {
 		if m.writes() {
 			needed = append(needed, d.writes) // first, so that writes that wait for it keep no reads waiting
 		}
+
 		needed = append(needed, d.places)
 	}
+
 	for i, places := range needed {
 		if err := places.Take(ctx, s.Team); err != nil {
 			give(needed[:i], s.Team)
 			return nil, nil, err
 		}
 	}
+
 	if conn, err = d.connection(ctx); err != nil {
 		give(needed, s.Team)
 		return nil, nil, err
 	}
+
 	return conn, needed, nil
 }
 
@@ -75,6 +81,7 @@ func give(turns []*fair.Places, team id.ID) {
 // the pool are waited for.
 func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 	var refusal error
+
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		mayAsk, doubtful := d.refused.mayAsk()
 		if doubtful {
@@ -82,17 +89,22 @@ func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 				return conn, nil
 			}
 		}
+
 		if mayAsk {
 			conn, err := d.pool.Acquire(ctx)
 			if SQLState(err) != tooMany {
 				if err == nil && doubtful {
 					d.refused.clear()
 				}
+
 				return conn, err
 			}
+
 			d.refused.note()
+
 			refusal = err
 		}
+
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), refusal)
@@ -107,9 +119,11 @@ func (d *DB) idle(ctx context.Context) *pgxpool.Conn {
 	if len(all) == 0 {
 		return nil
 	}
+
 	for _, conn := range all[1:] {
 		conn.Release()
 	}
+
 	return all[0]
 }
 
@@ -126,7 +140,9 @@ func (r *refusals) mayAsk() (mayAsk, doubtful bool) {
 	if until == 0 {
 		return true, false
 	}
+
 	now := time.Now()
+
 	return now.UnixNano() >= until && r.until.CompareAndSwap(until, now.Add(refusedFor).UnixNano()), true
 }
 
@@ -144,23 +160,29 @@ func (d *DB) Ping(ctx context.Context) error {
 	case <-ctx.Done():
 		return unavailable(ctx.Err())
 	}
+
 	if d.probe.conn != nil {
 		if d.probe.conn.Ping(ctx) == nil {
 			return nil
 		}
+
 		d.probe.close() // it can have been lost long ago; another one tells
 	}
+
 	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
 	if SQLState(err) == tooMany {
 		return d.pingPooled(ctx)
 	}
+
 	if err != nil {
 		return unavailable(err)
 	}
+
 	d.probe.conn = conn
 	if err := conn.Ping(ctx); err != nil {
 		return unavailable(err)
 	}
+
 	return nil
 }
 
@@ -170,9 +192,11 @@ func (d *DB) pingPooled(ctx context.Context) error {
 		return unavailable(err)
 	}
 	defer conn.Release()
+
 	if err := conn.Ping(ctx); err != nil {
 		return unavailable(err)
 	}
+
 	return nil
 }
 
@@ -180,8 +204,10 @@ func (p *probe) close() {
 	if p.conn == nil {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
+
 	_ = p.conn.Close(ctx)
 	p.conn = nil
 }
@@ -198,10 +224,13 @@ type listening struct {
 func (l *listening) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if l.ctx.Err() != nil {
 		return false
 	}
+
 	l.all.Add(1)
+
 	return true
 }
 
@@ -215,7 +244,9 @@ func (l *listening) close() {
 // Close ends all connections.
 func (d *DB) Close() {
 	d.listening.close()
+
 	d.probe.turn <- struct{}{}
+
 	d.probe.close()
 	<-d.probe.turn
 	d.pool.Close()

@@ -86,13 +86,16 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	if strings.TrimSpace(c.URL) == "" {
 		return nil, ErrNoAddress
 	}
+
 	pc, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read DATABASE_URL: %w", redact(err))
 	}
+
 	if c.MaxConnections > 0 {
 		pc.MaxConns = c.MaxConnections
 	}
+
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
@@ -102,28 +105,35 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
 	maps.Copy(pc.ConnConfig.RuntimeParams, plans)
 	pc.ConnConfig.Tracer = c.Tracer
+
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)
 	}
+
 	d := &DB{
 		pool: pool, now: c.Now, acquireTimeout: c.AcquireTimeout, gateWait: cmp.Or(c.GateWait, gateWait),
 		rowWait: c.RowWait, places: newPlaces(pc.MaxConns), writes: newWritePlaces(pc.MaxConns), probe: probe{turn: make(chan struct{}, 1)},
 	}
+
 	d.listening.ctx, d.listening.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:fatcontext // it lives as long as the DB
 	if c.OnQueued != nil {
 		d.SetOnQueued(c.OnQueued)
 	}
+
 	if d.now == nil {
 		d.now = time.Now
 	}
+
 	if d.acquireTimeout == 0 {
 		d.acquireTimeout = 5 * time.Second
 	}
+
 	if err := checkSession(ctx, pool); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
+
 	return d, nil
 }
 
@@ -142,8 +152,11 @@ const statementTimeout = "30s"
 // checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin: it either says so itself, or
 // was told to swallow them. The statement has no name, since a pooler lends connections on which somebody else has prepared the same.
 func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
-	var exempt bool
-	var timeout string
+	var (
+		exempt  bool
+		timeout string
+	)
+
 	err := pool.QueryRow(ctx, `
 		select rolsuper or rolbypassrls, current_setting('statement_timeout') from pg_roles where rolname = current_user`,
 		pgx.QueryExecModeExec).Scan(&exempt, &timeout)
@@ -157,6 +170,7 @@ func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 	case timeout != statementTimeout:
 		return ErrPooler
 	}
+
 	return nil
 }
 
@@ -165,6 +179,7 @@ func redact(err error) error {
 	if strings.Contains(err.Error(), "://") {
 		return errors.New("the connection string is malformed")
 	}
+
 	return err
 }
 
@@ -211,6 +226,7 @@ func (d *DB) WriteLazily(ctx context.Context, s Scope, work Work) error {
 func (d *DB) Repeat(ctx context.Context, enough int64, s Stmt) error {
 	for {
 		var n int64
+
 		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) (err error) {
 			n, err = Get[int64](ctx, tx, s.SQL, s.Args)
 			return err
@@ -218,6 +234,7 @@ func (d *DB) Repeat(ctx context.Context, enough int64, s Stmt) error {
 		if err != nil {
 			return fmt.Errorf("maintenance: %w", err)
 		}
+
 		if n < enough {
 			return nil
 		}
@@ -235,6 +252,7 @@ func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 		if err == nil || attempt == maxAttempts || !retryable(err) {
 			return err
 		}
+
 		select {
 		case <-ctx.Done():
 			return err
@@ -249,17 +267,21 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+
 		return unavailable(err)
 	}
+
 	if len(turns) > 0 {
 		ctx = context.WithValue(ctx, inPlace{}, true)
 	}
+
 	tx := &Tx{
 		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID, Work: s.Work, Operation: s.Operation,
 		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	answered := false
+
 	defer func() {
 		leave := func() {
 			tx.leave(context.WithoutCancel(ctx))
@@ -271,16 +293,21 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 			leave()
 		}
 	}()
+
 	if err := work(ctx, tx); err != nil {
 		return tx.classify(err)
 	}
+
 	if err := tx.end(ctx); err != nil {
 		return tx.classify(err)
 	}
+
 	if m == modeWrite || m == modeWriteLazily {
 		d.announce(tx)
 	}
+
 	answered = m == modeReadAnswer
+
 	return nil
 }
 
@@ -289,6 +316,7 @@ func (d *DB) announce(tx *Tx) {
 	if wake := d.onQueued.Load(); tx.queued && wake != nil {
 		(*wake)()
 	}
+
 	if wake := d.onSettled.Load(); tx.settled && wake != nil {
 		(*wake)()
 	}
@@ -311,6 +339,7 @@ func (tx *Tx) classify(err error) error {
 	case errors.As(err, &pg) && slices.ContainsFunc(outage, func(class string) bool { return strings.HasPrefix(pg.Code, class) }):
 		return unavailable(err)
 	}
+
 	return err
 }
 
@@ -326,6 +355,7 @@ func Constraint(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.ConstraintName
 	}
+
 	return ""
 }
 
@@ -340,6 +370,7 @@ func SQLState(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
 	}
+
 	return ""
 }
 
@@ -402,6 +433,7 @@ func (s Scope) teams() []id.ID {
 	if s.Team.IsZero() {
 		return s.Managed
 	}
+
 	return append([]id.ID{s.Team}, s.Managed...)
 }
 
@@ -410,21 +442,28 @@ func (s Scope) settings(gateWait, rowWait time.Duration) setting {
 	if s.across {
 		out.across = "on"
 	}
+
 	if s.Timeout > 0 {
 		out.timeout = milliseconds(s.Timeout)
 	}
+
 	teams := s.teams()
+
 	var b strings.Builder
 	b.Grow(2 + 37*len(teams))
 	b.WriteByte('{')
+
 	for i, t := range teams {
 		if i > 0 {
 			b.WriteByte(',')
 		}
+
 		b.WriteString(t.String())
 	}
+
 	b.WriteByte('}')
 	out.teams = b.String()
+
 	return out
 }
 
@@ -445,17 +484,22 @@ func (s setting) statement(m mode) (sql string, args []any) {
 	if s.across == "on" {
 		sql += `, set_config('stayledger.across_teams', 'on', true)`
 	}
+
 	if m == modeReadOne { // the other reads say so when they begin
 		sql += `, set_config('transaction_read_only', 'on', true)`
 	}
+
 	if m == modeWriteLazily {
 		sql += `, set_config('synchronous_commit', 'off', true)`
 	}
+
 	if m.writes() {
 		sql, args = s.gate.pass(sql, args)
 	}
+
 	if s.timeout != "" { // after the gate, which has a bound of its own
 		sql, args = fmt.Sprintf("%s, set_config('statement_timeout', $%d, true)", sql, len(args)+1), append(args, s.timeout)
 	}
+
 	return sql, args
 }

@@ -14,6 +14,7 @@ func Example() {
 		return func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `update team set name = @name, updated_at = @now where id = @team`,
 				db.Args{"name": name, "now": tx.Now, "team": tx.Team})
+
 			return err
 		}
 	}
@@ -23,9 +24,11 @@ func Example() {
 			return fmt.Errorf("start: %w", err)
 		}
 		defer d.Close()
+
 		if err := d.DryRun(ctx, db.Scope{Team: team}, rename("Seaside")); err != nil {
 			return fmt.Errorf("would fail: %w", err)
 		}
+
 		return d.Write(ctx, db.Scope{Team: team}, rename("Seaside"))
 	}
 	fmt.Println(serve(context.Background(), "not a url", id.Zero) != nil)

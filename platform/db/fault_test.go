@@ -43,36 +43,44 @@ func steps(ctx context.Context, tx *db.Tx, name, position, broken string) error 
 		if p == position {
 			return []db.Stmt{{SQL: broken}}
 		}
+
 		return nil
 	}
+
 	note := func(letter string) db.Stmt {
 		return db.Stmt{SQL: `insert into note (team_id, text) values (@team, @text)`, Args: db.Args{"team": tx.Team, "text": name + letter}}
 	}
 	if err := tx.Pipeline(ctx, append(at("before the first"), note("a"))...); err != nil {
 		return err
 	}
+
 	for _, s := range at("after the first") {
 		if _, err := tx.Exec(ctx, s.SQL, nil); err != nil {
 			return err
 		}
 	}
+
 	if _, err := texts(ctx, tx); err != nil {
 		return err
 	}
+
 	for _, s := range at("after a read") {
 		if _, err := tx.Exec(ctx, s.SQL, nil); err != nil {
 			return err
 		}
 	}
+
 	if err := tx.Pipeline(ctx, slices.Concat([]db.Stmt{note("b")}, at("in a pipeline"), []db.Stmt{note("c")})...); err != nil {
 		return err
 	}
+
 	_ = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx, append([]db.Stmt{note("d")}, at("in a savepoint")...)...)
 	})
 	for _, s := range slices.Concat(at("at the end"), []db.Stmt{note("e")}, at("after the last")) {
 		tx.AtEnd(s)
 	}
+
 	return nil
 }
 
@@ -85,6 +93,7 @@ func TestAFaultAtEveryStatement(t *testing.T) {
 	x := newTeam(t)
 	modes := map[string]func(context.Context, db.Scope, db.Work) error{"write": x.DB.Write, "lazy write": x.DB.WriteLazily, "dry run": x.DB.DryRun}
 	number := 0
+
 	for mode, run := range modes {
 		for what, f := range faults {
 			for _, position := range positions {
@@ -94,22 +103,28 @@ func TestAFaultAtEveryStatement(t *testing.T) {
 					if attempts++; attempts > 1 {
 						return steps(ctx, tx, name, "", "")
 					}
+
 					return steps(ctx, tx, name, position, f.sql)
 				})
 				goesOn := f.undone && position == "in a savepoint"
+
 				told, again, want := f.is(err), f.attempts, ""
 				if goesOn {
 					told, again = err == nil, 1
 				}
+
 				if err == nil {
 					want = "a b c d e"
 				}
+
 				if goesOn {
 					want = "a b c e"
 				}
+
 				if mode == "dry run" {
 					want = ""
 				}
+
 				if got := notesOf(t, x.DB, x.Scope(), name); got != want || !told || attempts != again {
 					t.Errorf("%s, %s %s: %d attempts, kept %q, told %v; want %d and %q", mode, what, position, attempts, got, err, again, want)
 				}
@@ -121,7 +136,9 @@ func TestAFaultAtEveryStatement(t *testing.T) {
 // notesOf are the letters of the notes whose texts begin with a name.
 func notesOf(t *testing.T, d *db.DB, scope db.Scope, name string) string {
 	t.Helper()
+
 	var letters []string
+
 	err := d.Read(t.Context(), scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		letters, err = db.Select[string](ctx, tx, `select right(text, 1) from note where text ~ @form order by 1`, db.Args{"form": "^" + name + "[a-e]$"})
 		return err
@@ -129,5 +146,6 @@ func notesOf(t *testing.T, d *db.DB, scope db.Scope, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return strings.Join(letters, " ")
 }

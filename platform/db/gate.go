@@ -34,6 +34,7 @@ func (s Scope) gate(wait, rowWait time.Duration) gate {
 	if s.Team.IsZero() || s.across || s.Ungated {
 		return gate{}
 	}
+
 	return gate{team: s.Team.String(), exclusive: s.Exclusive, wait: wait, rowWait: rowWait}
 }
 
@@ -42,12 +43,15 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 	if g.team == "" {
 		return sql, args
 	}
+
 	lock, wait := "pg_advisory_xact_lock_shared", 2*g.wait
 	if g.exclusive {
 		lock, wait = "pg_advisory_xact_lock", g.wait
 	}
+
 	sql += fmt.Sprintf(", set_config('lock_timeout', '%s', true), %s(hashtextextended($%d, 0)), set_config('lock_timeout', '%s', true)",
 		milliseconds(wait), lock, len(args)+1, milliseconds(g.rowWait))
+
 	return sql, append(args, "stayledger team "+g.team)
 }
 
@@ -58,5 +62,6 @@ func (tx *Tx) Exclusively() error {
 	if !tx.settings.gate.exclusive {
 		return ErrNotExclusive
 	}
+
 	return nil
 }

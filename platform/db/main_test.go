@@ -19,6 +19,7 @@ var createNote sync.Once
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{})
+
 	createNote.Do(func() {
 		for _, ddl := range []string{
 			`create table note (team_id uuid not null, "text" text not null, constraint note_text unique (team_id, text) deferrable initially deferred)`,
@@ -30,6 +31,7 @@ func newTeam(t *testing.T) *apitest.Team {
 			})
 		}
 	})
+
 	return x
 }
 
@@ -45,6 +47,7 @@ func texts(ctx context.Context, tx *db.Tx) (string, error) {
 
 func stored(t *testing.T, x *apitest.Team) (got string) {
 	t.Helper()
+
 	err := x.DB.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		got, err = texts(ctx, tx)
 		return err
@@ -52,11 +55,13 @@ func stored(t *testing.T, x *apitest.Team) (got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return got
 }
 
 func wantStored(t *testing.T, x *apitest.Team, want string) {
 	t.Helper()
+
 	if got := stored(t, x); got != want {
 		t.Errorf("stored %q, want %q", got, want)
 	}
@@ -74,11 +79,14 @@ var errOurs = errors.New("work refused")
 // open opens a database of the test's own.
 func open(t *testing.T, c db.Config) *db.DB {
 	t.Helper()
+
 	d, err := db.Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
+
 	return d
 }
 

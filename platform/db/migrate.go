@@ -24,24 +24,30 @@ func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err err
 	if err != nil {
 		return 0, err
 	}
+
 	d.Close()
+
 	conn, err := sql.Open("pgx", url)
 	if err != nil {
 		return 0, fmt.Errorf("open: %w", redact(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return 0, fmt.Errorf("session lock: %w", err)
 	}
+
 	provider, err := goose.NewProvider(goose.DialectPostgres, conn, files, goose.WithSessionLocker(locker))
 	if err != nil {
 		return 0, fmt.Errorf("read migrations: %w", err)
 	}
+
 	results, err := provider.Up(ctx)
 	if err != nil {
 		return len(results), fmt.Errorf("migrate: %w", redact(err))
 	}
+
 	return len(results), nil
 }
 
@@ -51,14 +57,18 @@ func (d *DB) Schema(ctx context.Context) (int64, error) {
 	if err := d.pool.QueryRow(ctx, `select to_regclass('goose_db_version') is not null`).Scan(&there); err != nil {
 		return 0, unavailable(err)
 	}
+
 	if !there {
 		return 0, nil
 	}
+
 	var version int64
+
 	err := d.pool.QueryRow(ctx, `select coalesce(max(version_id), 0) from goose_db_version where is_applied`).Scan(&version)
 	if err != nil {
 		return 0, fmt.Errorf("read the schema's version: %w", err)
 	}
+
 	return version, nil
 }
 
@@ -76,6 +86,7 @@ type PoolStats struct {
 // Stats reads how the connections stand.
 func (d *DB) Stats() PoolStats {
 	s := d.pool.Stat()
+
 	return PoolStats{
 		Max: s.MaxConns(), Total: s.TotalConns(), InUse: s.AcquiredConns(), Transactions: s.AcquireCount(),
 		Waits: s.EmptyAcquireCount(), WaitSeconds: s.EmptyAcquireWaitTime().Seconds(),

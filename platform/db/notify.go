@@ -16,7 +16,9 @@ func (d *DB) Notify(ctx context.Context, channel string) error {
 		return unavailable(err)
 	}
 	defer conn.Release()
+
 	_, err = conn.Exec(ctx, "select set_config('synchronous_commit', 'off', true), pg_notify($1, '')", channel)
+
 	return err
 }
 
@@ -26,9 +28,12 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 		return unavailable(context.Canceled)
 	}
 	defer d.listening.all.Done()
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+
 	defer context.AfterFunc(d.listening.ctx, cancel)()
+
 	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
 	if err != nil {
 		return unavailable(err)
@@ -36,15 +41,19 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 	defer func() {
 		closing, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
+
 		_ = conn.Close(closing)
 	}()
+
 	if _, err := conn.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize()); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
+
 	for {
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return fmt.Errorf("wait for notification: %w", err)
 		}
+
 		heard()
 	}
 }
@@ -68,6 +77,7 @@ func (k *Waker) Wake() {
 	if k.local != nil {
 		k.local()
 	}
+
 	select {
 	case k.wake <- struct{}{}:
 	default:

@@ -23,17 +23,21 @@ type RawRows struct {
 func EachRaw(ctx context.Context, tx *Tx, s Stmt, f func(*RawRows) error) error {
 	_, err := tx.send(ctx, []Stmt{s}, func(rows pgx.Rows) error {
 		columns := rows.FieldDescriptions()
+
 		raw := &RawRows{Types: make([]uint32, len(columns))}
 		for i := range columns {
 			raw.Types[i] = columns[i].DataTypeOID
 		}
+
 		for rows.Next() {
 			raw.Values = rows.RawValues()
 			if err := f(raw); err != nil {
 				return err
 			}
 		}
+
 		return rows.Err()
 	})
+
 	return err
 }

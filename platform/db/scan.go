@@ -22,17 +22,21 @@ type structScan[T any] struct {
 // fields marked `db:"-"`.
 func newStructScan[T any](columns []pgconn.FieldDescription) (*structScan[T], error) {
 	known := fieldsOf(reflect.TypeFor[T]())
+
 	s := &structScan[T]{fields: make([][]int, len(columns)), targets: make([]any, len(columns))}
 	for i, c := range columns {
 		index, ok := known[fold(c.Name)]
 		if !ok {
 			return nil, fmt.Errorf("column %s has no field in %s", c.Name, reflect.TypeFor[T]())
 		}
+
 		s.fields[i] = index
 	}
+
 	if len(columns) != len(known) {
 		return nil, fmt.Errorf("%d columns for the %d fields of %s", len(columns), len(known), reflect.TypeFor[T]())
 	}
+
 	return s, nil
 }
 
@@ -41,21 +45,26 @@ func collect[T any](rows pgx.Rows) ([]T, error) {
 	if !isStruct[T]() {
 		return pgx.AppendRows([]T{}, rows, into[T]())
 	}
+
 	defer rows.Close()
+
 	s, err := newStructScan[T](rows.FieldDescriptions())
 	if err != nil {
 		return nil, err
 	}
+
 	out := []T{}
 	for rows.Next() {
 		if len(out) == cap(out) {
 			out = slices.Grow(out, max(16, len(out)))
 		}
+
 		out = out[:len(out)+1]
 		if err := s.scan(rows, &out[len(out)-1]); err != nil {
 			return nil, err
 		}
 	}
+
 	return out, rows.Err()
 }
 
@@ -64,6 +73,7 @@ func (s *structScan[T]) scan(row pgx.CollectableRow, into *T) error {
 	for i, index := range s.fields {
 		s.targets[i] = v.FieldByIndex(index).Addr().Interface()
 	}
+
 	return row.Scan(s.targets...)
 }
 
@@ -75,27 +85,33 @@ func fieldsOf(t reflect.Type) map[string][]int {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.(map[string][]int) //nolint:errcheck,forcetypeassert // only this function stores
 	}
+
 	known := map[string][]int{}
 	addFields(known, t, nil)
 	fieldCache.Store(t, known)
+
 	return known
 }
 
 func addFields(known map[string][]int, t reflect.Type, prefix []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+
 		index := append(append([]int{}, prefix...), i)
 		if f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("db") == "" {
 			addFields(known, f.Type, index)
 			continue
 		}
+
 		name := f.Tag.Get("db")
 		if name == "-" || !f.IsExported() {
 			continue
 		}
+
 		if name == "" {
 			name = f.Name
 		}
+
 		known[fold(name)] = index
 	}
 }

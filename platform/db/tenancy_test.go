@@ -16,6 +16,7 @@ func TestAStatementThatForgetsTheTeamSeesOnlyItsOwn(t *testing.T) {
 	x.Tx(func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, "mine") })
 	other.Tx(func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, "theirs") })
 	wantStored(t, x, "mine")
+
 	for name, c := range map[string]struct {
 		scope db.Scope
 		want  string
@@ -31,6 +32,7 @@ func TestAStatementThatForgetsTheTeamSeesOnlyItsOwn(t *testing.T) {
 				if got != c.want {
 					t.Errorf("%s, %s: saw %q, want %q", name, end, got, c.want)
 				}
+
 				return err
 			})
 			if err != nil {
@@ -38,11 +40,13 @@ func TestAStatementThatForgetsTheTeamSeesOnlyItsOwn(t *testing.T) {
 			}
 		}
 	}
+
 	err := x.DB.Read(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		got, err := texts(ctx, tx)
 		if !strings.Contains(got, "mine") || !strings.Contains(got, "theirs") {
 			t.Errorf("across teams: saw %q", got)
 		}
+
 		return err
 	})
 	if err != nil {
@@ -54,6 +58,7 @@ func TestAWriteForAnotherTeamIsRefused(t *testing.T) {
 	t.Parallel()
 	x, other := newTeam(t), newTeam(t)
 	other.Tx(func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, "theirs") })
+
 	for name, s := range map[string]db.Stmt{
 		"insert": {SQL: `insert into note (team_id, text) values (@team, 'x')`, Args: db.Args{"team": other.ID}},
 		"move":   {SQL: `with mine as (insert into note (team_id, text) values (@own, 'y')) update note set team_id = @team`, Args: db.Args{"own": x.ID, "team": other.ID}},
@@ -64,18 +69,21 @@ func TestAWriteForAnotherTeamIsRefused(t *testing.T) {
 					return err
 				}
 			}
+
 			return tx.Pipeline(ctx, s)
 		})
 		if db.SQLState(err) != "42501" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for _, sql := range []string{`update note set text = 'changed'`, `delete from note`} {
 			if n, err := tx.Exec(ctx, sql, nil); n != 0 || err != nil {
 				t.Errorf("%s touched %d rows of others, %v", sql, n, err)
 			}
 		}
+
 		return nil
 	})
 	wantStored(t, other, "theirs")
@@ -84,6 +92,7 @@ func TestAWriteForAnotherTeamIsRefused(t *testing.T) {
 func TestVisitShowsOneOtherTeam(t *testing.T) {
 	t.Parallel()
 	x, second, third := newTeam(t), newTeam(t), newTeam(t)
+
 	teams := map[string]id.ID{"first": x.ID, "second": second.ID, "third": third.ID}
 	for name, team := range teams {
 		x.System(func(ctx context.Context, tx *db.Tx) error {
@@ -91,8 +100,10 @@ func TestVisitShowsOneOtherTeam(t *testing.T) {
 			return err
 		})
 	}
+
 	sees := func(ctx context.Context, tx *db.Tx, want string) {
 		t.Helper()
+
 		if got, err := texts(ctx, tx); got != want || err != nil {
 			t.Errorf("saw %q, %v, want %q", got, err, want)
 		}
@@ -107,6 +118,7 @@ func TestVisitShowsOneOtherTeam(t *testing.T) {
 			sees(ctx, tx, "second")
 			_ = tx.Visit(ctx, third.ID, func(context.Context, *db.Tx) error { return errOurs })
 			sees(ctx, tx, "second")
+
 			return err
 		})
 	}
@@ -117,6 +129,7 @@ func TestVisitShowsOneOtherTeam(t *testing.T) {
 			return tx.Visit(ctx, second.ID, raise("23505"))
 		})
 		sees(ctx, tx, "first")
+
 		return err
 	})
 	x.System(visit) // what a transaction across teams visits is one team too
@@ -126,6 +139,7 @@ func TestVisitShowsOneOtherTeam(t *testing.T) {
 func TestNoTableMakesItsOwnIdentifiers(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	err := x.DB.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		found, err := db.Select[string](ctx, tx, `
 			select a.attrelid::regclass::text || '.' || a.attname::text from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
@@ -134,6 +148,7 @@ func TestNoTableMakesItsOwnIdentifiers(t *testing.T) {
 		for _, column := range found {
 			t.Errorf("%s has a default: give the identifier when the row is written", column)
 		}
+
 		return err
 	})
 	if err != nil {
@@ -145,13 +160,19 @@ func TestNoTableMakesItsOwnIdentifiers(t *testing.T) {
 func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	type table struct {
 		Name                            string
 		Tenant, Enabled, Forced, Policy bool
 	}
+
 	type reference struct{ Name, From, Into, Columns, Targets string }
-	var tables []table
-	var references []reference
+
+	var (
+		tables     []table
+		references []reference
+	)
+
 	err := x.DB.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		tables, err = db.Select[table](ctx, tx, `
 			select c.relname::text as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
@@ -163,6 +184,7 @@ func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		references, err = db.Select[reference](ctx, tx, `
 			select k.conname::text as name, k.conrelid::regclass::text as "from", k.confrelid::regclass::text as "into",
 				(select string_agg(a.attname, ',' order by n) from unnest(k.conkey) with ordinality as u (num, n)
@@ -170,34 +192,43 @@ func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 				(select string_agg(a.attname, ',' order by n) from unnest(k.confkey) with ordinality as u (num, n)
 					join pg_attribute a on a.attrelid = k.confrelid and a.attnum = num) as targets
 			from pg_constraint k where k.contype = 'f' order by 1`, nil)
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var shared []string
+
 	tenant := map[string]bool{}
 	for _, c := range tables {
 		if tenant[c.Name] = c.Tenant; !c.Tenant {
 			shared = append(shared, c.Name)
 		}
+
 		if c.Name != "goose_db_version" && (!c.Enabled || !c.Forced || !c.Policy) {
 			t.Errorf("%s: row-level security enabled %t, forced %t, exactly one policy for all commands %t", c.Name, c.Enabled, c.Forced, c.Policy)
 		}
 	}
+
 	if want := []string{"access_token", "access_user", "file_store", "goose_db_version", "job_schedule"}; !slices.Equal(shared, want) {
 		t.Errorf("tables without team_id: %v, want %v", shared, want)
 	}
+
 	for _, r := range references {
 		if !tenant[r.From] || !tenant[r.Into] || r.Into == "team" && r.Targets == "id" {
 			continue // a team is its own tenant
 		}
+
 		columns, targets := strings.Split(r.Columns, ","), strings.Split(r.Targets, ",")
+
 		n := slices.Index(targets, "team_id")
 		if n < 0 || columns[n] != "team_id" && columns[n] != "home_team_id" {
 			t.Errorf("%s: %s (%s) references %s (%s) without the team", r.Name, r.From, r.Columns, r.Into, r.Targets)
 		}
 	}
+
 	if len(tables) < 20 || len(references) < 20 {
 		t.Errorf("only %d tables and %d references were looked at", len(tables), len(references))
 	}
@@ -205,6 +236,7 @@ func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 
 func TestSharedTablesAreClosedToTeams(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, name := range []string{"access_user", "access_token", "file_store", "job_schedule"} {
 		err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
@@ -212,6 +244,7 @@ func TestSharedTablesAreClosedToTeams(t *testing.T) {
 			if n != 0 {
 				t.Errorf("a team sees %d rows of %s", n, name)
 			}
+
 			return err
 		})
 		if err != nil {

@@ -38,26 +38,34 @@ func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	if len(works) == 0 {
 		return nil
 	}
+
 	outer := tx.exchange
+
 	all := make([]*turn, len(works))
 	for i, work := range works {
 		all[i] = newTurn(ctx, tx, work)
 	}
+
 	started := all
 	defer func() {
 		for _, t := range started {
 			tx.exchange = lose // a work that is given up sends nothing any more
+
 			t.stop()
 		}
+
 		tx.exchange = outer
 	}()
+
 	for {
 		sent, err := takeTurns(tx, &all)
 		if err != nil || len(sent) == 0 {
 			return err
 		}
+
 		tx.exchange = outer
 		tx.exchangeAll(ctx, sent)
+
 		if lost := slices.IndexFunc(sent, func(r *request) bool { return r.lost }); lost >= 0 {
 			return afterLoss(tx, all, sent[lost].err)
 		}
@@ -74,9 +82,11 @@ func takeTurns(tx *Tx, all *[]*turn) (sent []*request, err error) {
 			break
 		}
 	}
+
 	if len(sent) > 0 {
 		return sent, nil
 	}
+
 	return nil, (*all)[len(*all)-1].err
 }
 
@@ -88,6 +98,7 @@ func afterLoss(tx *Tx, all []*turn, refusal error) error {
 			return t.err
 		}
 	}
+
 	return refusal
 }
 
@@ -118,6 +129,7 @@ func newTurn(ctx context.Context, tx *Tx, work Work) *turn {
 		tx.exchange = t.exchange
 		t.err = work(ctx, tx)
 	})
+
 	return t
 }
 
@@ -126,9 +138,11 @@ func (t *turn) run(tx *Tx) []*request {
 	if t.done {
 		return nil
 	}
+
 	tx.exchange = t.exchange
 	sent, goesOn := t.next()
 	t.done = !goesOn
+
 	return sent
 }
 
@@ -159,6 +173,7 @@ func Afresh(work Work) Work {
 	plans := func(mode string) Work {
 		return Send(Stmt{SQL: `select set_config('plan_cache_mode', '` + mode + `', true)`})
 	}
+
 	return func(ctx context.Context, tx *Tx) error {
 		return tx.Together(ctx, plans("force_custom_plan"), work, plans(keptPlans))
 	}

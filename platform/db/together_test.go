@@ -16,15 +16,21 @@ func countNotes(ctx context.Context, tx *db.Tx) (int64, error) {
 func TestWorksThatRunTogetherTakeTurnsInTheirOrder(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
-	var first, second, third, nested int64
-	var turns []string
+
+	var (
+		first, second, third, nested int64
+		turns                        []string
+	)
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Together(ctx,
 			func(ctx context.Context, tx *db.Tx) (err error) {
 				if first, err = countNotes(ctx, tx); err != nil {
 					return err
 				}
+
 				turns = append(turns, "first")
+
 				return write(ctx, tx, "b")
 			},
 			func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, "a") },
@@ -32,22 +38,30 @@ func TestWorksThatRunTogetherTakeTurnsInTheirOrder(t *testing.T) {
 				if err := tx.Together(ctx, db.Load(&second, countNotes), db.Load(&nested, countNotes)); err != nil {
 					return err
 				}
+
 				turns = append(turns, "third")
 				third, err = countNotes(ctx, tx)
+
 				return err
 			})
 	})
+
 	if first != 0 || second != 1 || nested != 1 || third != 2 || !slices.Equal(turns, []string{"first", "third"}) {
 		t.Errorf("the works saw %d, then %d and %d, then %d notes, in the order %v", first, second, nested, third, turns)
 	}
+
 	wantStored(t, x, "a b")
 }
 
 func TestAWorkThatFindsNoRowKeepsOthersFromNothing(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
-	var found bool
-	var count int64
+
+	var (
+		found bool
+		count int64
+	)
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Together(ctx,
 			func(ctx context.Context, tx *db.Tx) error {
@@ -55,19 +69,23 @@ func TestAWorkThatFindsNoRowKeepsOthersFromNothing(t *testing.T) {
 				if found = note != nil; found || err != nil {
 					return err
 				}
+
 				return write(ctx, tx, "a")
 			},
 			func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, "b") },
 			db.Load(&count, countNotes))
 	})
+
 	if found || count != 1 {
 		t.Errorf("a row was found: %t; %d notes were counted, want 1", found, count)
 	}
+
 	wantStored(t, x, "a b")
 }
 
 func TestTheFirstWorkThatFailsIsToldOf(t *testing.T) {
 	t.Parallel()
+
 	errLater := errors.New("later")
 	nothing := func(context.Context, *db.Tx) error { return nil }
 	slowly := func(err error) db.Work {
@@ -77,9 +95,11 @@ func TestTheFirstWorkThatFailsIsToldOf(t *testing.T) {
 					return err
 				}
 			}
+
 			return err
 		}
 	}
+
 	atOnce := func(context.Context, *db.Tx) error { return errLater }
 	for name, c := range map[string]struct {
 		works []db.Work
@@ -97,12 +117,14 @@ func TestTheFirstWorkThatFailsIsToldOf(t *testing.T) {
 		},
 	} {
 		x := newTeam(t)
+
 		err := x.DB.Write(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			return errors.Join(write(ctx, tx, name), tx.Together(ctx, c.works...))
 		})
 		if !c.want(err) {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		if want := name; err == nil {
 			wantStored(t, x, want)
 		} else {
@@ -115,13 +137,16 @@ func TestTheFirstWorkThatFailsIsToldOf(t *testing.T) {
 func TestAfresh(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	var before, within, after string
+
 	mode := func(is *string) db.Work {
 		return func(ctx context.Context, tx *db.Tx) (err error) {
 			*is, err = db.Get[string](ctx, tx, `select current_setting('plan_cache_mode')`, nil)
 			return err
 		}
 	}
+
 	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		return tx.Together(ctx, mode(&before), db.Afresh(mode(&within)), mode(&after))
 	})

@@ -114,7 +114,9 @@ func (tx *Tx) Gather(to *Gathering, item any) { tx.gathered = append(tx.gathered
 func (tx *Tx) finish() error {
 	for len(tx.gathered) > 0 {
 		to, rest := tx.gathered[0].to, []gathered(nil)
+
 		var items []any
+
 		for _, g := range tx.gathered {
 			if g.to == to {
 				items = append(items, g.item)
@@ -122,49 +124,64 @@ func (tx *Tx) finish() error {
 				rest = append(rest, g)
 			}
 		}
+
 		tx.gathered = rest
+
 		stmts, err := to.End(tx, items)
 		if err != nil {
 			return err
 		}
+
 		tx.last = append(tx.last, stmts...)
 	}
+
 	return nil
 }
 
 // batch starts a batch with whatever must precede the next statements.
 func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 	b := &pgx.Batch{}
+
 	if tx.ended {
 		return nil, 0, errors.New("the transaction has ended")
 	}
+
 	if tx.broken != nil {
 		return nil, 0, fmt.Errorf("the transaction did not begin: %w", tx.broken)
 	}
+
 	if tx.started {
 		if tx.mode == modeReadOne {
 			return nil, 0, errSecondTrip
 		}
+
 		return b, 0, nil
 	}
+
 	tx.started = true
 	n := 1
+
 	mode := tx.mode
 	if mode == modeReadOne && statements > 1 {
 		mode = modeRead
 	}
+
 	switch mode {
 	case modeRead, modeReadAnswer:
 		b.Queue("begin read only, isolation level repeatable read")
+
 		n++
 	case modeWrite, modeWriteLazily, modeDryRun:
 		b.Queue("begin")
+
 		n++
 	case modeReadOne:
 		// The settings and the statement are one implicit transaction.
 	}
+
 	sql, args := tx.settings.statement(mode)
 	b.Queue(sql, args...)
+
 	return b, n, nil
 }
 
@@ -173,8 +190,10 @@ func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error)
 	if len(stmts) == 0 {
 		return nil, nil
 	}
+
 	r := request{stmts: stmts, read: read}
 	tx.exchangeAll(ctx, []*request{&r})
+
 	return r.affected, r.err
 }
 
@@ -183,10 +202,12 @@ func (tx *Tx) exchangeAll(ctx context.Context, all []*request) {
 		tx.exchange(ctx, all)
 		return
 	}
+
 	done, err := tx.roundTrip(ctx, all)
 	if err == nil {
 		return
 	}
+
 	for _, r := range all[done:] { // what was sent behind a statement that failed was not run
 		r.err, r.lost = err, true
 	}
@@ -198,18 +219,22 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 	for _, r := range all {
 		statements += len(r.stmts)
 	}
+
 	b, skip, err := tx.batch(statements)
 	if err != nil {
 		return 0, err
 	}
+
 	for _, r := range all {
 		for _, s := range r.stmts {
 			queue(ctx, b, s)
 		}
 	}
+
 	if tx.mode == modeReadOne && statements > 1 {
 		b.Queue("commit") // nothing follows
 	}
+
 	results := tx.conn.SendBatch(ctx, b)
 	defer func() {
 		if closeErr := results.Close(); err == nil && closeErr != nil {
@@ -220,16 +245,19 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 			tx.broken = err
 		}
 	}()
+
 	for range skip {
 		if _, err := results.Exec(); err != nil {
 			return 0, fmt.Errorf("execute: %w", err)
 		}
 	}
+
 	for i, r := range all {
 		if err := tx.answer(results, r); err != nil {
 			return i, err
 		}
 	}
+
 	return len(all), nil
 }
 
@@ -239,27 +267,34 @@ func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
 	if r.read != nil {
 		plain--
 	}
+
 	for range plain {
 		tag, err := results.Exec()
 		if err != nil {
 			return fmt.Errorf("execute: %w", err)
 		}
+
 		r.affected = append(r.affected, tag.RowsAffected())
 		tx.answered = tag.String()
 	}
+
 	if r.read == nil {
 		return nil
 	}
+
 	rows, err := results.Query()
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
 	}
 	defer rows.Close()
+
 	r.err = r.read(rows) // such as no row where one is wanted: the transaction goes on
 	rows.Close()
+
 	if rows.Err() != nil && r.err != nil {
 		return r.err
 	}
+
 	return rows.Err()
 }
 
@@ -269,6 +304,7 @@ func (tx *Tx) Exec(ctx context.Context, sql string, args Args) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	return affected[0], nil
 }
 
@@ -281,6 +317,7 @@ func (tx *Tx) Pipeline(ctx context.Context, stmts ...Stmt) error {
 // Select returns all rows of a query, each in a struct whose fields are found by column name (underscores and case aside).
 func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, error) {
 	var out []T
+
 	_, err := tx.send(ctx, []Stmt{{sql, args}}, func(rows pgx.Rows) (err error) {
 		out, err = collect[T](rows)
 		return err
@@ -288,6 +325,7 @@ func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, err
 	if err != nil {
 		return nil, err
 	}
+
 	return out, nil
 }
 
@@ -297,6 +335,7 @@ func One[T any](ctx context.Context, tx *Tx, none error, sql string, args Args) 
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, none
 	}
+
 	return row, err
 }
 
@@ -309,16 +348,19 @@ func Maybe[T any](ctx context.Context, tx *Tx, sql string, args Args) (*T, error
 	case err != nil:
 		return nil, err
 	}
+
 	return &row, nil
 }
 
 // Get returns the one row of a query that always has one; where it may be missing ask One or Maybe, whose callers are told so.
 func Get[T any](ctx context.Context, tx *Tx, sql string, args Args) (T, error) {
 	var out T
+
 	_, err := tx.send(ctx, []Stmt{{sql, args}}, func(rows pgx.Rows) (err error) {
 		out, err = pgx.CollectExactlyOneRow(rows, into[T]())
 		return err
 	})
+
 	return out, err
 }
 
@@ -331,12 +373,15 @@ func Each[T any](ctx context.Context, tx *Tx, s Stmt, f func(T) error) error {
 			if err != nil {
 				return err
 			}
+
 			if err := f(row); err != nil {
 				return err
 			}
 		}
+
 		return rows.Err()
 	})
+
 	return err
 }
 
@@ -347,7 +392,9 @@ func isStruct[T any]() bool {
 	case *time.Time, sql.Scanner, pgtype.DateScanner, pgtype.TimestamptzScanner, pgtype.UUIDScanner:
 		return false
 	}
+
 	t := reflect.TypeOf(zero)
+
 	return t != nil && t.Kind() == reflect.Struct
 }
 
@@ -356,14 +403,18 @@ func into[T any]() pgx.RowToFunc[T] {
 	if !isStruct[T]() {
 		return pgx.RowTo[T]
 	}
+
 	var s *structScan[T]
+
 	return func(row pgx.CollectableRow) (out T, err error) {
 		if s == nil {
 			if s, err = newStructScan[T](row.FieldDescriptions()); err != nil {
 				return out, err
 			}
 		}
+
 		err = s.scan(row, &out)
+
 		return out, err
 	}
 }
@@ -374,18 +425,22 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 	if tx.exchange != nil {
 		return errTogether
 	}
+
 	name := "s" + strconv.Itoa(tx.depth)
 	if _, err := tx.Exec(ctx, "savepoint "+name, nil); err != nil {
 		return err
 	}
+
 	last, kept, queued, before := len(tx.last), len(tx.gathered), tx.queued, tx.sight
 	tx.depth++
 	err := work(ctx, tx)
+
 	tx.depth--
 	if err == nil {
 		_, err = tx.Exec(ctx, "release savepoint "+name, nil)
 		return err
 	}
+
 	tx.last, tx.gathered, tx.queued, tx.sight = tx.last[:last], tx.gathered[:kept], queued, before
 	if _, undo := tx.Exec(ctx, "rollback to savepoint "+name, nil); undo != nil {
 		return errors.Join(err, undo)
@@ -395,6 +450,7 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 	if _, undo := tx.Exec(ctx, "release savepoint "+name, nil); undo != nil {
 		return errors.Join(err, undo)
 	}
+
 	return err
 }
 
@@ -403,14 +459,17 @@ func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
 	if tx.exchange != nil {
 		return errTogether
 	}
+
 	before := tx.sight
 	if err := tx.see(ctx, sight{teams: "{" + team.String() + "}", across: "off"}); err != nil {
 		return err
 	}
+
 	err := work(ctx, tx)
 	if back := tx.see(ctx, before); err == nil {
 		err = back
 	}
+
 	return err
 }
 
@@ -420,6 +479,7 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	if err == nil {
 		tx.sight = s
 	}
+
 	return err
 }
 
@@ -428,13 +488,16 @@ func (tx *Tx) end(ctx context.Context) error {
 	if err := tx.finish(); err != nil {
 		return err
 	}
+
 	if !tx.started && len(tx.last) == 0 {
 		tx.ended = true
 		return nil
 	}
+
 	if len(tx.last) > 0 && !tx.mode.writes() {
 		return errors.New("a read left statements for its end")
 	}
+
 	stmts := tx.last
 	switch tx.mode {
 	case modeReadOne:
@@ -445,17 +508,21 @@ func (tx *Tx) end(ctx context.Context) error {
 		if tx.conn.Conn().PgConn().TxStatus() == 'E' {
 			return errAborted
 		}
+
 		return nil
 	case modeRead, modeWrite, modeWriteLazily:
 		stmts = append(stmts, Stmt{SQL: "commit"})
 	case modeDryRun: // what COMMIT would refuse, a dry run refuses
 		stmts = append(stmts, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"})
 	}
+
 	_, err := tx.send(ctx, stmts, nil)
+
 	tx.ended = true
 	if err == nil && tx.mode != modeDryRun && tx.answered != "COMMIT" {
 		err = errAborted
 	}
+
 	return err
 }
 
@@ -466,13 +533,16 @@ func (tx *Tx) leave(ctx context.Context) {
 	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
+
 		end := "rollback"
 		if tx.mode == modeReadAnswer {
 			end = "commit"
 		}
+
 		if _, err := tx.conn.Exec(ctx, end); err != nil {
 			_ = tx.conn.Conn().Close(ctx) // the pool replaces it
 		}
 	}
+
 	tx.conn.Release()
 }

@@ -35,12 +35,14 @@ func sharedCluster(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	lock, err := os.OpenFile(filepath.Join(home, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // A file of our own folder.
 	if err != nil {
 		return "", fmt.Errorf("open lock of the test cluster: %w", err)
 	}
 	// The kernel queues the processes of a run here; the first starts the server, the others take it over and let go of it again.
 	defer func() { _ = lock.Close() }()
+
 	if err := flock(int(lock.Fd())); err != nil {
 		return "", fmt.Errorf("lock the test cluster: %w", err)
 	}
@@ -49,6 +51,7 @@ func sharedCluster(ctx context.Context) (string, error) {
 	if err := touch(used); err != nil {
 		return "", err
 	}
+
 	server, err := pgserver.Start(ctx, pgserver.Options{
 		Dir:      filepath.Join(home, "cluster"),
 		Settings: map[string]string{"max_connections": "400", "max_wal_size": "512MB", "autovacuum_naptime": "10min"},
@@ -57,44 +60,55 @@ func sharedCluster(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("start the test cluster (if it is damaged, remove %s): %w", home, err)
 	}
+
 	at, pid := server.URL(pgserver.Role, pgserver.Role), server.Pid()
 	if err := server.Detach(); err != nil {
 		return "", err
 	}
+
 	go func() {
 		for range time.Tick(heartbeat) {
 			_ = touch(used) // At worst the cluster stops and the next run starts it again.
 		}
 	}()
+
 	return at, watch(ctx, home, pid)
 }
 
 // clusterHome is the folder of the user's cluster; others cannot plant one for him, since he must own it.
 func clusterHome() (string, error) {
 	parent := os.TempDir()
+
 	var space syscall.Statfs_t
 	//nolint:gosec,unconvert // A block size is positive, and its type differs between systems.
 	if err := syscall.Statfs("/dev/shm", &space); err == nil && uint64(space.Bavail)*uint64(space.Bsize) >= memoryNeeded {
 		parent = "/dev/shm"
 	}
+
 	home := filepath.Join(parent, "stayledger-test-"+strconv.Itoa(os.Getuid()))
+
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
 		mode = 0o711 // The account that PostgreSQL runs as for root passes through.
 	}
+
 	if err := os.Mkdir(home, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("create folder of the test cluster: %w", err)
 	}
+
 	info, err := os.Lstat(home)
 	if err != nil {
 		return "", fmt.Errorf("inspect folder of the test cluster: %w", err)
 	}
+
 	if owner, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(owner.Uid) != os.Geteuid() {
 		return "", fmt.Errorf("%s is not a folder of ours: remove it", home)
 	}
+
 	if err := os.Chmod(home, mode); err != nil {
 		return "", fmt.Errorf("open folder of the test cluster: %w", err)
 	}
+
 	return home, nil
 }
 
@@ -112,6 +126,7 @@ func touch(name string) error {
 	if err := os.WriteFile(name, []byte(time.Now().UTC().Format(time.RFC3339)), 0o600); err != nil {
 		return fmt.Errorf("mark the test cluster as used: %w", err)
 	}
+
 	return nil
 }
 
@@ -124,22 +139,28 @@ done`
 // watch leaves a shell behind that stops an idle server; there is one for each server.
 func watch(ctx context.Context, home string, pid int) error {
 	noted := filepath.Join(home, "watched")
+
 	content, err := os.ReadFile(noted) //nolint:gosec // A file of our own folder.
 	if err == nil && strings.TrimSpace(string(content)) == strconv.Itoa(pid) {
 		return nil
 	}
+
 	pidFile := filepath.Join(home, "cluster", "data", "postmaster.pid")
 	//nolint:gosec // The arguments are our own paths and numbers.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", watchScript, "stayledger-test-watch",
 		strconv.Itoa(pid), filepath.Join(home, "used"), strconv.Itoa(idleMinutes), pidFile)
 	cmd.Dir = "/"
+
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("watch over the test cluster: %w", err)
 	}
 	go func() { _ = cmd.Wait() }()
+
 	if err := os.WriteFile(noted, []byte(strconv.Itoa(pid)), 0o600); err != nil {
 		return fmt.Errorf("note the watcher of the test cluster: %w", err)
 	}
+
 	return nil
 }

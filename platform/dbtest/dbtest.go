@@ -39,15 +39,18 @@ const limit = 3 * time.Minute
 // with whatever is still connected to it, when tb ends. The hash names the schema: equal hashes promise equal migrations.
 func URL(tb testing.TB, migrate Migrate, hash string) string {
 	tb.Helper()
+
 	at, drop, err := create(migrate, hash)
 	if err != nil {
 		tb.Fatalf("make a test database: %v", err)
 	}
+
 	tb.Cleanup(func() {
 		if err := drop(); err != nil {
 			tb.Errorf("drop the test database: %v", err)
 		}
 	})
+
 	return at
 }
 
@@ -58,6 +61,7 @@ func ForPackage(migrate Migrate, hash string) (at string, drop func()) {
 	if err != nil {
 		panic(fmt.Errorf("make a test database: %w", err))
 	}
+
 	return at, func() {
 		if err := remove(); err != nil {
 			panic(fmt.Errorf("drop the test database: %w", err))
@@ -69,6 +73,7 @@ func ForPackage(migrate Migrate, hash string) (at string, drop func()) {
 var serverURL = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+
 	at := os.Getenv("DATABASE_URL_TEST")
 	if at == "" {
 		var err error
@@ -76,27 +81,34 @@ var serverURL = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
+
 	conn, err := pgx.Connect(ctx, at)
 	if err != nil {
 		return "", fmt.Errorf("connect to the test server: %w", err)
 	}
+
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
 	if err := checkRole(ctx, conn); err != nil {
 		return "", err
 	}
+
 	return at, removeStale(ctx, conn)
 })
 
 // checkRole refuses a role for which row-level security does not hold: tests of tenancy would pass and prove nothing.
 func checkRole(ctx context.Context, conn *pgx.Conn) error {
 	var exempt, creates bool
+
 	err := conn.QueryRow(ctx, "select rolsuper or rolbypassrls, rolcreatedb from pg_roles where rolname = current_user").Scan(&exempt, &creates)
 	if err != nil {
 		return fmt.Errorf("look up the test role: %w", err)
 	}
+
 	if exempt || !creates {
 		return errors.New("DATABASE_URL_TEST needs a role with CREATEDB, NOSUPERUSER and NOBYPASSRLS")
 	}
+
 	return nil
 }
 
@@ -105,36 +117,45 @@ func create(migrate Migrate, hash string) (at string, drop func() error, err err
 	if err != nil {
 		return "", nil, err
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
 		return "", nil, fmt.Errorf("connect to the test server: %w", err)
 	}
 	// Closing also frees the template's lock.
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
 	t := template{name: "template_" + hash, server: server, migrate: migrate}
 	if err := t.holdReady(ctx, conn); err != nil {
 		return "", nil, err
 	}
 	// The time of birth is in the name: that is how removeStale finds what a killed test has left.
 	name := "test_" + strconv.FormatInt(time.Now().Unix(), 10) + "_" + strings.ToLower(rand.Text()[:12])
+
 	statement := "create database " + quote(name) + " template " + quote(t.name) + " strategy file_copy"
 	if _, err := conn.Exec(ctx, statement); err != nil {
 		return "", nil, fmt.Errorf("copy the template: %w", err)
 	}
+
 	at, err = withDatabase(server, name)
+
 	return at, func() error { return dropDatabase(server, name) }, err
 }
 
 func dropDatabase(server, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
 		return fmt.Errorf("connect to the test server: %w", err)
 	}
+
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
 	for {
 		_, err := conn.Exec(ctx, "drop database if exists "+quote(name)+" with (force)")
 		switch {
@@ -143,6 +164,7 @@ func dropDatabase(server, name string) error {
 		case !vacuumed(err) || ctx.Err() != nil:
 			return fmt.Errorf("drop %s: %w", name, err)
 		}
+
 		time.Sleep(50 * time.Millisecond)
 	}
 }
@@ -168,24 +190,29 @@ func removeStale(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return fmt.Errorf("find stale test databases: %w", err)
 	}
+
 	type stale struct {
 		Name       string `db:"datname"`
 		IsTemplate bool   `db:"datistemplate"`
 	}
+
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[stale])
 	if err != nil {
 		return fmt.Errorf("find stale test databases: %w", err)
 	}
+
 	for _, database := range found {
 		if database.IsTemplate {
 			err = removeTemplate(ctx, conn, database.Name)
 		} else {
 			_, err = conn.Exec(ctx, "drop database if exists "+quote(database.Name))
 		}
+
 		if err != nil && !overtaken(err) {
 			return fmt.Errorf("drop stale %s: %w", database.Name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -202,6 +229,8 @@ func withDatabase(server, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("DATABASE_URL_TEST must be a postgres:// URL: %w", err)
 	}
+
 	u.Path = "/" + name
+
 	return u.String(), nil
 }

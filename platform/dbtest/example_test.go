@@ -16,13 +16,16 @@ import (
 func ExampleForPackage() {
 	at, drop := dbtest.ForPackage(migrate, "dbtest_fixed")
 	defer drop()
+
 	ctx := context.Background()
+
 	conn, err := pgx.Connect(ctx, at)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer conn.Close(ctx)
+
 	var rows int
 	fmt.Println(conn.QueryRow(ctx, "select count(*) from item").Scan(&rows), rows)
 	// Output: <nil> 1
@@ -30,5 +33,6 @@ func ExampleForPackage() {
 
 func ExampleURL() {
 	var t *testing.T // A test's own.
+
 	_ = func() string { return dbtest.URL(t, migrate, "the hash of the migrations") }
 }

@@ -27,17 +27,21 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "select pg_advisory_lock_shared(hashtextextended($1, 0))", t.name); err != nil {
 			return fmt.Errorf("lock the template: %w", err)
 		}
+
 		_, ready, err := t.look(ctx, conn)
 		if err != nil || ready {
 			return err
 		}
+
 		if _, err := conn.Exec(ctx, "select pg_advisory_unlock_shared(hashtextextended($1, 0))", t.name); err != nil {
 			return fmt.Errorf("unlock the template: %w", err)
 		}
+
 		if err := t.make(ctx, conn); err != nil {
 			return err
 		}
 	}
+
 	return fmt.Errorf("the template %s vanishes as soon as it is made", t.name)
 }
 
@@ -47,6 +51,7 @@ func (t template) look(ctx context.Context, conn *pgx.Conn) (exists, ready bool,
 	if err != nil {
 		return false, false, fmt.Errorf("look up the template: %w", err)
 	}
+
 	return exists, ready, nil
 }
 
@@ -57,18 +62,22 @@ func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 		if err != nil || ready {
 			return err
 		}
+
 		if exists {
 			if _, err := conn.Exec(ctx, "drop database "+quote(t.name)+" with (force)"); err != nil {
 				return fmt.Errorf("drop the unfinished template: %w", err)
 			}
 		}
+
 		if _, err := conn.Exec(ctx, "create database "+quote(t.name)+" template template0"); err != nil {
 			return fmt.Errorf("create the template: %w", err)
 		}
+
 		at, err := withDatabase(t.server, t.name)
 		if err != nil {
 			return err
 		}
+
 		if err := t.migrate(ctx, at); err != nil {
 			return fmt.Errorf("migrate the template: %w", err)
 		}
@@ -82,6 +91,7 @@ func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 				return fmt.Errorf("finish the template: %w", err)
 			}
 		}
+
 		return nil
 	})
 }
@@ -92,10 +102,13 @@ func removeTemplate(ctx context.Context, conn *pgx.Conn, name string) error {
 		if err := conn.QueryRow(ctx, "select count(*) > 0 from pg_database where datname = $1", name).Scan(&still); err != nil || !still {
 			return err
 		}
+
 		if _, err := conn.Exec(ctx, "alter database "+quote(name)+" is_template false"); err != nil {
 			return err
 		}
+
 		_, err := conn.Exec(ctx, "drop database "+quote(name))
+
 		return err
 	})
 }
@@ -105,11 +118,14 @@ func exclusively(ctx context.Context, conn *pgx.Conn, name string, f func() erro
 	if _, err := conn.Exec(ctx, "select pg_advisory_lock(hashtextextended($1, 0))", name); err != nil {
 		return fmt.Errorf("lock the template: %w", err)
 	}
+
 	if err := f(); err != nil {
 		return err // The lock goes with the connection, which its caller gives up.
 	}
+
 	if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtextextended($1, 0))", name); err != nil {
 		return fmt.Errorf("unlock the template: %w", err)
 	}
+
 	return nil
 }

@@ -6,5 +6,6 @@ import "stayledger/platform/id"
 func (p *Places) Waiting(team id.ID) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	return len(p.waiting[team])
 }

@@ -23,10 +23,12 @@ func More(held, free int) int {
 	if free <= 0 {
 		return 0
 	}
+
 	n := max(factor*free-held, 0) / (factor + 1) // the most for which held + n <= factor * (free - n)
 	if held == 0 {
 		n = max(n, 1)
 	}
+
 	return n
 }
 
@@ -58,30 +60,40 @@ func (p *Places) Take(ctx context.Context, team id.ID) error {
 	if len(p.waiting[team]) == 0 && More(p.held[team], p.free) > 0 {
 		p.hold(team)
 		p.mu.Unlock()
+
 		return nil
 	}
+
 	if len(p.waiting[team]) >= p.patient {
 		p.mu.Unlock()
 		return ErrCrowded
 	}
+
 	turn := make(chan struct{})
+
 	if len(p.waiting[team]) == 0 {
 		p.turns = append(p.turns, team)
 	}
+
 	p.waiting[team] = append(p.waiting[team], turn)
 	p.mu.Unlock()
+
 	select {
 	case <-turn:
 		return nil
 	case <-ctx.Done():
 	}
+
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if i := slices.Index(p.waiting[team], turn); i >= 0 {
 		p.leave(team, i)
 		return ctx.Err()
 	}
+
 	p.release(team) // the turn came at the same moment
+
 	return ctx.Err()
 }
 
@@ -89,6 +101,7 @@ func (p *Places) Take(ctx context.Context, team id.ID) error {
 func (p *Places) Give(team id.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.release(team)
 }
 
@@ -102,6 +115,7 @@ func (p *Places) release(team id.ID) {
 	if p.held[team]--; p.held[team] == 0 {
 		delete(p.held, team)
 	}
+
 	for p.next() {
 	}
 }
@@ -112,13 +126,16 @@ func (p *Places) next() bool {
 		if More(p.held[team], p.free) == 0 {
 			continue
 		}
+
 		turn := p.waiting[team][0]
 		p.turns = append(slices.Delete(p.turns, i, i+1), team)
 		p.leave(team, 0)
 		p.hold(team)
 		close(turn)
+
 		return true
 	}
+
 	return false
 }
 
@@ -127,7 +144,9 @@ func (p *Places) leave(team id.ID, i int) {
 	if p.waiting[team] = slices.Delete(p.waiting[team], i, i+1); len(p.waiting[team]) > 0 {
 		return
 	}
+
 	delete(p.waiting, team)
+
 	if at := slices.Index(p.turns, team); at >= 0 {
 		p.turns = slices.Delete(p.turns, at, at+1)
 	}

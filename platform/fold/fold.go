@@ -33,6 +33,7 @@ func (s Sums) Every() job.Every {
 // Fold moves what was noted into the sums, exactly once each, team by team. A team whose notes cannot be folded does not keep the others waiting.
 func (s Sums) Fold(ctx context.Context, d *db.DB) error {
 	var teams []id.ID
+
 	err := d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		// From team to team over the primary key: the notes of a team can be many.
 		teams, err = db.Select[id.ID](ctx, tx, `
@@ -41,17 +42,21 @@ func (s Sums) Fold(ctx context.Context, d *db.DB) error {
 				union all
 				select (select d.team_id from `+s.Notes+` d where d.team_id > n.team_id order by d.team_id limit 1) from next n where n.team_id is not null)
 			select team_id from next where team_id is not null`, nil)
+
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("find the teams of %s: %w", s.Notes, err)
 	}
+
 	var failed []error
+
 	for _, team := range teams {
 		if err := s.foldTeam(ctx, d, team); err != nil {
 			failed = append(failed, err)
 		}
 	}
+
 	return errors.Join(failed...)
 }
 
@@ -65,5 +70,6 @@ func (s Sums) foldTeam(ctx context.Context, d *db.DB, team id.ID) error {
 			return fmt.Errorf("fold %s of team %s: %w", s.Notes, team, err)
 		}
 	}
+
 	return nil
 }

@@ -42,8 +42,10 @@ func TestATeamThatFailsKeepsNoOtherWaiting(t *testing.T) {
 			return folded;
 		end
 		$$`, nil)
+
 	teams := []id.ID{first.ID, apitest.New(t, apitest.Config{}).ID, apitest.New(t, apitest.Config{}).ID}
 	slices.SortFunc(teams, id.ID.Compare)
+
 	note := func(team id.ID, times int, fails bool) {
 		system(`insert into toy_delta (team_id, fails) select @of, @fails from generate_series(1, @times::integer)`, db.Args{"of": team, "times": times, "fails": fails})
 	}
@@ -55,11 +57,14 @@ func TestATeamThatFailsKeepsNoOtherWaiting(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "toy_delta of team "+teams[0].String()) || !strings.Contains(err.Error(), "it cannot be folded") {
 		t.Errorf("the failure is told as %v", err)
 	}
+
 	var left []int64
+
 	first.System(func(ctx context.Context, tx *db.Tx) (err error) {
 		left, err = db.Select[int64](ctx, tx, `select (select count(*) from toy_delta where team_id = t.team) from unnest(@teams::uuid[]) with ordinality t (team, nr) order by nr`, db.Args{"teams": teams})
 		return err
 	})
+
 	if !slices.Equal(left, []int64{1, 0, 0}) {
 		t.Errorf("of the teams' notes %v are left", left)
 	}

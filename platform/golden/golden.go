@@ -20,12 +20,15 @@ const shown = 80
 // file is written instead.
 func File(t testing.TB, path string, got []byte) {
 	t.Helper()
+
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := write(path, got); err != nil {
 			t.Fatal(err)
 		}
+
 		return
 	}
+
 	want, err := os.ReadFile(path) //nolint:gosec // The test names its file.
 	switch {
 	case os.IsNotExist(err):
@@ -46,6 +49,7 @@ func write(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
+
 	return os.WriteFile(path, content, 0o600)
 }
 
@@ -53,10 +57,12 @@ func write(path string, content []byte) error {
 func advice(t testing.TB) string {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
+
 	folder, err := os.Getwd()
 	if err != nil {
 		folder = "."
 	}
+
 	return fmt.Sprintf("If it should be: UPDATE_GOLDEN=1 go test -count=1 -run '^%s$' %s and read the change with git diff.", name, folder)
 }
 
@@ -65,14 +71,17 @@ func difference(t testing.TB, path string, got []byte) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "diff", "-u", "-a", "--label", "kept", "--label", "got", path, "-") //nolint:gosec // The test names its file.
 	command.Stdin = bytes.NewReader(got)
+
 	told, err := command.Output()
 	if len(told) == 0 {
 		return fmt.Sprintf("(diff: %v)\n%s", err, got)
 	}
+
 	lines := strings.SplitAfter(string(told), "\n")
 	if more := len(lines) - shown; more > 0 {
 		lines = append(lines[:shown], fmt.Sprintf("… and %d lines more\n", more))
 	}
+
 	return strings.Join(lines, "")
 }
 
@@ -80,16 +89,20 @@ func difference(t testing.TB, path string, got []byte) string {
 // stands elsewhere. What says of what the names are.
 func List[Name ~string](t testing.TB, what string, got, want []Name) {
 	t.Helper()
+
 	missing, beyond := without(want, got), without(got, want)
 	if len(missing) > 0 {
 		t.Errorf("%s: missing %q", what, missing)
 	}
+
 	if len(beyond) > 0 {
 		t.Errorf("%s: not expected %q", what, beyond)
 	}
+
 	if len(missing) > 0 || len(beyond) > 0 {
 		return
 	}
+
 	for i, name := range got {
 		if name != want[i] {
 			t.Errorf("%s: %q is number %d, which is not its place: got %q, want %q", what, name, i+1, got, want)
@@ -101,13 +114,17 @@ func List[Name ~string](t testing.TB, what string, got, want []Name) {
 // without are the names of a list that another does not have, as often as it lacks them.
 func without[Name ~string](names, other []Name) []Name {
 	rest := slices.Clone(other)
+
 	var out []Name
+
 	for _, name := range names {
 		if at := slices.Index(rest, name); at >= 0 {
 			rest = slices.Delete(rest, at, at+1)
 			continue
 		}
+
 		out = append(out, name)
 	}
+
 	return out
 }

@@ -25,10 +25,12 @@ func (l *listener) Errorf(format string, values ...any) {
 // wantTold fails unless a failure says all that is wanted; nothing wanted is no failure.
 func (l *listener) wantTold(t *testing.T, words ...string) {
 	t.Helper()
+
 	all := strings.Join(l.told, "\n")
 	if len(words) == 0 && all != "" {
 		t.Errorf("fails with %s", all)
 	}
+
 	for _, word := range words {
 		if !strings.Contains(all, word) {
 			t.Errorf("%q is not told: %s", word, all)
@@ -42,9 +44,11 @@ func TestFailureShowsTheDifferenceAndTheWayOut(t *testing.T) {
 	missing := &listener{TB: t}
 	golden.File(missing, path, []byte("a\n"))
 	missing.wantTold(t, "does not exist", "UPDATE_GOLDEN=1 go test -count=1 -run '^TestFailureShowsTheDifferenceAndTheWayOut$'", "platform/golden")
+
 	if err := os.WriteFile(path, []byte("a\nb\nc\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	other := &listener{TB: t}
 	golden.File(other, path, []byte("a\nB\nc\n"))
 	other.wantTold(t, "-b\n", "+B\n", " c\n", "UPDATE_GOLDEN=1")
@@ -65,6 +69,7 @@ func TestUpdateWritesTheFile(t *testing.T) {
 	written := &listener{TB: t}
 	golden.File(written, path, []byte("a\n"))
 	written.wantTold(t)
+
 	if kept, err := os.ReadFile(path); err != nil || string(kept) != "a\n" {
 		t.Errorf("%q, %v", kept, err)
 	}
@@ -72,6 +77,7 @@ func TestUpdateWritesTheFile(t *testing.T) {
 
 func TestListNamesWhatDiffers(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct{ got, want, told string }{
 		{got: "a b c", want: "a b c"},
 		{},
@@ -82,6 +88,7 @@ func TestListNamesWhatDiffers(t *testing.T) {
 	} {
 		l := &listener{TB: t}
 		golden.List(l, "letters", strings.Fields(test.got), strings.Fields(test.want))
+
 		if test.told == "" {
 			l.wantTold(t)
 		} else {

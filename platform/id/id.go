@@ -30,7 +30,9 @@ var ErrMalformed = errors.New("malformed identifier")
 // New makes a version 7 uuid for an instant.
 func New(at time.Time) ID {
 	var v ID
+
 	_, _ = rand.Read(v[6:]) // crypto/rand.Read never fails
+
 	return stamp(v, at)
 }
 
@@ -38,8 +40,10 @@ func New(at time.Time) ID {
 // It names things that are computed rather than stored, such as a draft owner statement.
 func Derived(at time.Time, names ...string) ID {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00") + "\x00" + strconv.FormatInt(at.UnixMilli(), 10)))
+
 	var v ID
 	copy(v[6:], sum[:10])
+
 	return stamp(v, at)
 }
 
@@ -49,6 +53,7 @@ func stamp(v ID, at time.Time) ID {
 	copy(v[:6], ms[2:])
 	v[6] = v[6]&0x0f | 0x70
 	v[8] = v[8]&0x3f | 0x80
+
 	return v
 }
 
@@ -61,6 +66,7 @@ func First(at time.Time) ID {
 func (v ID) Time() time.Time {
 	var ms [8]byte
 	copy(ms[2:], v[:6])
+
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC() //nolint:gosec // 48 bits
 }
 
@@ -74,6 +80,7 @@ func (v ID) Compare(o ID) int { return bytes.Compare(v[:], o[:]) }
 func (v ID) String() string {
 	var b [36]byte
 	v.put(b[:])
+
 	return string(b[:])
 }
 
@@ -81,6 +88,7 @@ func (v ID) String() string {
 func (v ID) Append(b []byte) []byte {
 	var text [36]byte
 	v.put(text[:])
+
 	return append(b, text[:]...)
 }
 
@@ -96,13 +104,16 @@ func (v ID) put(b []byte) {
 // Parse reads the canonical form of any uuid version; upper case is accepted, other forms (urn:, braces, no dashes) are not.
 func Parse(s string) (ID, error) {
 	var v ID
+
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return Zero, ErrMalformed
 	}
+
 	joined := s[0:8] + s[9:13] + s[14:18] + s[19:23] + s[24:36]
 	if _, err := hex.Decode(v[:], []byte(joined)); err != nil {
 		return Zero, ErrMalformed
 	}
+
 	return v, nil
 }
 
@@ -110,6 +121,7 @@ func Parse(s string) (ID, error) {
 func (v ID) MarshalText() ([]byte, error) {
 	b := make([]byte, 36)
 	v.put(b)
+
 	return b, nil
 }
 
@@ -119,7 +131,9 @@ func (v *ID) UnmarshalText(b []byte) error {
 	if err != nil {
 		return err
 	}
+
 	*v = parsed
+
 	return nil
 }
 
@@ -134,6 +148,7 @@ func (v *ID) ScanUUID(u pgtype.UUID) error {
 	if u.Valid {
 		*v = u.Bytes
 	}
+
 	return nil
 }
 
@@ -151,12 +166,14 @@ func (v ID) Typed(prefix string) string {
 
 func typed(v ID) string {
 	var out [26]byte
+
 	hi, lo := binary.BigEndian.Uint64(v[:8]), binary.BigEndian.Uint64(v[8:])
 	for i := 25; i >= 0; i-- {
 		out[i] = alphabet[lo&31]
 		lo = lo>>5 | hi<<59
 		hi >>= 5
 	}
+
 	return string(out[:])
 }
 
@@ -166,18 +183,23 @@ func ParseTyped(prefix, s string) (ID, error) {
 	if !ok || len(rest) != 26 || rest[0] > '7' {
 		return Zero, ErrMalformed
 	}
+
 	var hi, lo uint64
+
 	for i := range len(rest) {
 		digit := strings.IndexByte(alphabet, rest[i])
 		if digit < 0 {
 			return Zero, ErrMalformed
 		}
+
 		hi = hi<<5 | lo>>59
 		lo = lo<<5 | uint64(digit)
 	}
+
 	var v ID
 	binary.BigEndian.PutUint64(v[:8], hi)
 	binary.BigEndian.PutUint64(v[8:], lo)
+
 	return v, nil
 }
 

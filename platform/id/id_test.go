@@ -21,10 +21,12 @@ func TestTypedRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var v id.ID
 		copy(v[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "bytes"))
+
 		back, err := id.ParseTyped("act", v.Typed("act"))
 		if err != nil || back != v {
 			t.Fatalf("round trip of %s: %s, %v", v, back, err)
 		}
+
 		plain, err := id.Parse(v.String())
 		if err != nil || plain != v {
 			t.Fatalf("round trip of %s: %s, %v", v, plain, err)
@@ -34,6 +36,7 @@ func TestTypedRoundTrip(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	t.Parallel()
+
 	for _, s := range []string{
 		"", "urn:uuid:01890a5d-ac96-774b-bcce-b302099a8057", "{01890a5d-ac96-774b-bcce-b302099a8057}",
 		"01890a5dac96774bbcceb302099a8057", "01890a5d-ac96-774b-bcce-b302099a805g", "01890a5d-ac96-774b-bcce-b302099a8057 ",
@@ -42,6 +45,7 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("%q was accepted", s)
 		}
 	}
+
 	for _, s := range []string{"op_", "act_01h455vb4pex5vsknk084sn02q", "op_81h455vb4pex5vsknk084sn02q", "op_01h455vb4pex5vsknk084sn02u"} {
 		if _, err := id.ParseTyped("op", s); err == nil {
 			t.Errorf("%q was accepted", s)
@@ -51,11 +55,14 @@ func TestMalformed(t *testing.T) {
 
 func TestOrderFollowsTime(t *testing.T) {
 	t.Parallel()
+
 	at := time.UnixMilli(1_700_000_000_000).UTC()
+
 	a, b := id.New(at), id.New(at.Add(time.Millisecond))
 	if a.Compare(b) >= 0 || !a.Time().Equal(at) || id.First(at).Compare(a) > 0 {
 		t.Errorf("order broken: %s %s", a, b)
 	}
+
 	first, again := id.Derived(at, "x", "y"), id.Derived(at, "x", "y")
 	if first != again || first == id.Derived(at, "xy") || first.ShortRef() == id.Derived(at.Add(time.Hour), "x", "y").ShortRef() {
 		t.Error("a derived id must depend on its instant and its names, and on nothing else")

@@ -22,10 +22,12 @@ func Example() {
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return job.Permanent(fmt.Errorf("arguments: %w", err))
 		}
+
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			if _, err := tx.Exec(ctx, `update team set name = @name where id = @team`, db.Args{"name": args.Name, "team": tx.Team}); err != nil {
 				return err
 			}
+
 			return job.Done(ctx, tx, j)
 		})
 	}}

@@ -96,24 +96,30 @@ func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 	n := len(jobs)
 	ids, kinds, args, operations := make([]id.ID, n), make([]string, n), make([]string, n), make([]id.ID, n)
 	priorities, attempts, due := make([]int16, n), make([]int16, n), make([]*time.Time, n)
+
 	for i := range jobs {
 		j := &jobs[i]
 		if j.Kind == (Kind{}) {
 			return db.Stmt{}, errors.New("a job has no kind")
 		}
+
 		encoded, err := json.Marshal(j.Args)
 		if err != nil {
 			return db.Stmt{}, fmt.Errorf("encode job arguments: %w", err)
 		}
+
 		ids[i], kinds[i], args[i], operations[i], priorities[i], attempts[i] = tx.NewID(), j.Kind.name, string(encoded), j.OperationID, j.Priority, j.MaxAttempts
 		if attempts[i] == 0 {
 			attempts[i] = DefaultMaxAttempts
 		}
+
 		if !j.DueAt.IsZero() {
 			due[i] = &j.DueAt
 		}
 	}
+
 	tx.MarkQueued()
+
 	return db.Stmt{SQL: insertJobs, Args: db.Args{
 		"job_team": tx.Team, "job_actor": tx.Actor.User, "job_actor_type": cmp.Or(tx.Actor.Kind, db.Person), "job_action": tx.Action, "job_now": tx.Now, "job_ids": ids, "job_kinds": kinds, "job_args": args,
 		"job_operations": operations, "job_priorities": priorities, "job_attempts": attempts, "job_due": due,
@@ -126,6 +132,7 @@ func Insert(ctx context.Context, tx *db.Tx, n New) error {
 	if err != nil {
 		return err
 	}
+
 	return tx.Pipeline(ctx, s)
 }
 
@@ -135,6 +142,7 @@ func Done(ctx context.Context, tx *db.Tx, j Job) error {
 	if LeaseLost(err) {
 		return ErrLeaseLost
 	}
+
 	return err
 }
 

@@ -24,23 +24,29 @@ var errOurs = errors.New("not this time")
 func TestAJobIsPartOfItsTransaction(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
+
 	queue := func(ctx context.Context, tx *db.Tx) error {
 		err := job.Insert(ctx, tx, job.New{Kind: kind("k")})
 		if !tx.Queued() {
 			t.Error("the transaction does not count as having left work")
 		}
+
 		return err
 	}
 	if err := x.DB.DryRun(t.Context(), x.Scope(), queue); err != nil {
 		t.Error(err)
 	}
+
 	if err := x.DB.Write(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error { return errors.Join(queue(ctx, tx), errOurs) }); !errors.Is(err, errOurs) {
 		t.Error(err)
 	}
+
 	if got := rows(t, x); len(got) != 0 {
 		t.Errorf("%d jobs outlived their transactions", len(got))
 	}
+
 	x.Tx(queue)
+
 	if got := rows(t, x); len(got) != 1 || got[0].Wait > 0 {
 		t.Errorf("a committed job: %+v", got)
 	}
@@ -59,13 +65,16 @@ func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
 	j := apitest.Receive(t, ran)
 	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 	stop()
+
 	var args struct{ N int }
 	if err := json.Unmarshal(j.Args, &args); err != nil || args.N != 7 {
 		t.Errorf("arguments %s: %v", j.Args, err)
 	}
+
 	if s := j.Scope(); j.ID != made || s.Team != x.ID || s.Actor.User != x.User || j.OperationID != operation || j.Priority != 3 || j.Attempt != 1 || j.StartedAt.IsZero() {
 		t.Errorf("the job came as %+v", j)
 	}
+
 	if len(ran) != 0 {
 		t.Error("the job ran again")
 	}
@@ -74,25 +83,32 @@ func TestAJobRunsOnceForItsTeamAndUser(t *testing.T) {
 func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
+
 	const jobs = 60
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for range jobs {
 			if err := job.Insert(ctx, tx, job.New{Kind: kind("k")}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
+
 	var mu sync.Mutex
+
 	running, total := map[id.ID]bool{}, 0
 	handlers := map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		mu.Lock()
 		if running[j.ID] {
 			t.Errorf("job %s runs twice", j.ID)
 		}
+
 		running[j.ID] = true
 		total++
 		mu.Unlock()
+
 		return finish(ctx, d, j)
 	}}}
 	_, stop := run(t, x, job.Config{Handlers: handlers, Workers: 3}, time.Second)
@@ -100,6 +116,7 @@ func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 	eventually(t, "the end of all jobs", func() bool { return len(rows(t, x)) == 0 })
 	stop()
 	stopOther()
+
 	if total != jobs {
 		t.Errorf("%d runs of %d jobs", total, jobs)
 	}
@@ -107,30 +124,39 @@ func TestTwoWorkersNeverRunTheSameJob(t *testing.T) {
 
 func TestAWorkerTakesNoMoreThanItHasRoomFor(t *testing.T) {
 	t.Parallel()
+
 	x := apitest.New(t, apitest.Config{Silent: true})
 	for range 5 {
 		insert(t, x, job.New{Kind: kind("k")})
 	}
+
 	var now, most atomic.Int32
+
 	release := make(chan struct{})
 	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		most.Store(max(most.Load(), now.Add(1)))
 		<-release
 		now.Add(-1)
+
 		return finish(ctx, d, j)
 	}}}}, time.Second)
 	eventually(t, "work on two jobs", func() bool { return now.Load() == 2 })
+
 	leased := 0
+
 	for _, r := range rows(t, x) {
 		if !r.WorkerID.IsZero() {
 			leased++
 		}
 	}
+
 	if leased != 2 {
 		t.Errorf("%d jobs are taken", leased)
 	}
+
 	close(release)
 	eventually(t, "the end of all jobs", func() bool { return len(rows(t, x)) == 0 })
+
 	if most.Load() > 2 {
 		t.Errorf("%d jobs ran at once", most.Load())
 	}
@@ -144,6 +170,7 @@ func TestDueJobsRunInTheirOrder(t *testing.T) {
 	insert(t, x, job.New{Kind: kind("second")})
 	insert(t, x, job.New{Kind: kind("first"), DueAt: now.Add(-time.Minute)})
 	insert(t, x, job.New{Kind: kind("later"), DueAt: now.Add(time.Hour)})
+
 	order := make(chan string, 10)
 	h := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		order <- j.Kind
@@ -151,6 +178,7 @@ func TestDueJobsRunInTheirOrder(t *testing.T) {
 	}}
 	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("bulk"): h, kind("first"): h, kind("second"): h, kind("later"): h}}, time.Second)
 	eventually(t, "the end of the due jobs", func() bool { return len(rows(t, x)) == 1 })
+
 	if got := <-order + " " + <-order + " " + <-order; got != "first second bulk" {
 		t.Errorf("ran %s", got)
 	}
@@ -163,36 +191,48 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("k")})
+
 	began, resume, lost := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		close(began)
 		<-resume
+
 		err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			if _, err := tx.Exec(ctx, `update team set company_name = 'kept by the silent worker' where id = @team`, db.Args{"team": tx.Team}); err != nil {
 				return err
 			}
+
 			return job.Done(ctx, tx, j)
 		})
 		lost <- err
+
 		return err
 	}}}}, time.Second)
 	apitest.Receive(t, began)
+
 	if r := rows(t, x)[0]; r.Wait > 55 {
 		t.Errorf("a dead worker would keep its job for %v s", r.Wait)
 	}
+
 	expire(x)
+
 	attempts := make(chan int16, 10)
+
 	_, _ = run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		attempts <- j.Attempt
+
 		close(resume)
+
 		if err := apitest.Receive(t, lost); !errors.Is(err, job.ErrLeaseLost) {
 			t.Errorf("the silent worker ended with %v", err)
 		}
+
 		return finish(ctx, d, j)
 	}}}}, time.Second)
 	if n := apitest.Receive(t, attempts); n != 2 {
 		t.Errorf("taken again as attempt %d", n)
 	}
+
 	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 	stop()
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
@@ -200,6 +240,7 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 		if kept != nil {
 			t.Error("a worker without a lease has committed")
 		}
+
 		return err
 	})
 }
@@ -209,20 +250,26 @@ func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("k")})
+
 	began, second := make(chan struct{}), make(chan struct{})
 	ends := make(chan error, 2)
 	_, _ = run(t, x, job.Config{Workers: 2, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		if j.Attempt == 1 {
 			close(began)
 			apitest.Receive(t, second)
+
 			err := finish(ctx, d, j)
 			ends <- err
+
 			return err
 		}
+
 		close(second)
+
 		if err := apitest.Receive(t, ends); !errors.Is(err, job.ErrLeaseLost) {
 			t.Errorf("the first run ended with %v", err)
 		}
+
 		return finish(ctx, d, j)
 	}}}}, time.Second)
 	apitest.Receive(t, began)
@@ -232,6 +279,7 @@ func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
 
 func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		do   func() error
 		runs int32
@@ -244,22 +292,28 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := apitest.New(t, apitest.Config{Silent: true})
+
 			var runs atomic.Int32
+
 			causes := make(chan error, 10)
 			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
 				Do: func(context.Context, *db.DB, job.Job) error { runs.Add(1); return c.do() },
 				Exhausted: func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 					causes <- cause
+
 					_, err := tx.Exec(ctx, `update team set company_name = 'given up' where id = @team`, db.Args{"team": j.TeamID})
+
 					return err
 				},
 			}}}, time.Second)
 			insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 2})
 			cause := apitest.Receive(t, causes)
 			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+
 			if runs.Load() != c.runs || !strings.Contains(cause.Error(), c.says) {
 				t.Errorf("%d runs, then %v", runs.Load(), cause)
 			}
+
 			if job.IsPermanent(cause) != (name == "permanent") {
 				t.Errorf("permanent: %v", cause)
 			}
@@ -273,6 +327,7 @@ const lag = 10 * time.Minute
 // Work on the outside is tried for a day, not for a number of attempts, unless the failure is final or the worker dies of it.
 func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		until       time.Duration
 		err         error
@@ -289,26 +344,35 @@ func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var passed, runs atomic.Int64
-			var gone atomic.Bool
+
+			var (
+				passed, runs atomic.Int64
+				gone         atomic.Bool
+			)
+
 			h := job.Handler{
 				Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 					runs.Add(1)
+
 					if time.Duration(passed.Load()) >= c.until {
 						return finish(ctx, d, j)
 					}
+
 					return cmp.Or(c.err, errOurs)
 				},
 				Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error {
 					gone.Store(true)
+
 					if c.died > 0 && !errors.Is(cause, job.ErrWorkerDied) {
 						t.Error(cause)
 					}
+
 					return nil
 				},
 			}.OnOutside()
 			x := apitest.New(t, apitest.Config{Silent: true, Handlers: map[job.Kind]job.Handler{kind("k"): h}})
 			insert(t, x, job.New{Kind: kind("k")})
+
 			total := x.Outlast(func(now time.Duration) {
 				if passed.Swap(int64(now)) == 0 && c.died > 0 {
 					x.Exec(`update job set attempt = attempt + @died where team_id = @team`, db.Args{"died": c.died})
@@ -317,6 +381,7 @@ func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 			if gone.Load() != c.gone || total < c.least || total > c.most {
 				t.Errorf("given up: %t, after %v and %d attempts", gone.Load(), total, runs.Load())
 			}
+
 			if runs.Load() > 500 {
 				t.Errorf("%d attempts", runs.Load())
 			}
@@ -326,6 +391,7 @@ func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 
 func TestBackoffGrowsToFiveMinutes(t *testing.T) {
 	t.Parallel()
+
 	for attempt, want := range map[int]time.Duration{
 		-1: 250 * time.Millisecond, 0: 250 * time.Millisecond, 1: 250 * time.Millisecond, 2: 500 * time.Millisecond, 5: 4 * time.Second,
 		10: 128 * time.Second, 11: 256 * time.Second, 12: 5 * time.Minute, 1000: 5 * time.Minute,
@@ -341,6 +407,7 @@ func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 	x := apitest.New(t, apitest.Config{Silent: true})
 	insert(t, x, job.New{Kind: kind("k")})
 	x.Exec(`update job set attempt = 3 where team_id = @team`, nil)
+
 	ran := make(chan struct{}, 10)
 	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(context.Context, *db.DB, job.Job) error {
 		ran <- struct{}{}
@@ -348,6 +415,7 @@ func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 	}}}}, time.Second)
 	apitest.Receive(t, ran)
 	stop()
+
 	if got := rows(t, x); len(got) != 1 || got[0].Attempt != 4 || !got[0].WorkerID.IsZero() || got[0].Wait <= 0 || got[0].Wait > 2.1 {
 		t.Errorf("a failed job waits as %+v", got)
 	}
@@ -356,13 +424,16 @@ func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 // A job whose worker dies every time is given up without being run once more.
 func TestAPoisonJobIsGivenUp(t *testing.T) {
 	t.Parallel()
+
 	for name, attempts := range map[string]int{"after its attempts": 5, "however often it was tried": 32767} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := apitest.New(t, apitest.Config{Silent: true})
 			insert(t, x, job.New{Kind: kind("k")})
 			x.Exec(`update job set attempt = @attempts where team_id = @team`, db.Args{"attempts": attempts})
+
 			given := make(chan error, 1)
+
 			_, _ = run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {
 				Do:        func(context.Context, *db.DB, job.Job) error { t.Error("it runs"); return nil },
 				Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { given <- cause; return nil },
@@ -370,6 +441,7 @@ func TestAPoisonJobIsGivenUp(t *testing.T) {
 			if cause := apitest.Receive(t, given); !job.IsPermanent(cause) {
 				t.Errorf("given up for %v", cause)
 			}
+
 			eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
 		})
 	}
@@ -377,6 +449,7 @@ func TestAPoisonJobIsGivenUp(t *testing.T) {
 
 func TestGivingUpCanFailWithoutHarm(t *testing.T) {
 	t.Parallel()
+
 	for name, end := range map[string]func() error{"error": func() error { return errOurs }, "panic": func() error { panic("twice") }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -405,6 +478,7 @@ func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
 	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("known"): {Do: finish}}}, time.Second)
 	eventually(t, "the end of the known job", func() bool { return len(rows(t, x)) == 1 })
 	stop()
+
 	if r := rows(t, x)[0]; r.Attempt != 0 || !r.WorkerID.IsZero() {
 		t.Errorf("the other job was taken: %+v", r)
 	}
@@ -412,17 +486,23 @@ func TestAnUnknownKindIsLeftToOthers(t *testing.T) {
 
 func TestBulkWorkHoldsNothingUp(t *testing.T) {
 	t.Parallel()
+
 	x := apitest.New(t, apitest.Config{Silent: true})
 	for range 5 {
 		insert(t, x, job.New{Kind: kind("bulk")})
 	}
+
 	release := make(chan struct{})
+
 	var running, most atomic.Int64
+
 	_, _ = run(t, x, job.Config{Workers: 1, BulkWorkers: 2, Handlers: map[job.Kind]job.Handler{
 		kind("bulk"): {Lane: job.Bulk, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
+
 			<-release
+
 			return finish(ctx, d, j)
 		}},
 		kind("quick"): {Do: finish},
@@ -432,6 +512,7 @@ func TestBulkWorkHoldsNothingUp(t *testing.T) {
 	eventually(t, "the end of the quick job", func() bool { return len(rows(t, x)) == 5 })
 	close(release)
 	eventually(t, "the end of all", func() bool { return len(rows(t, x)) == 0 })
+
 	if most.Load() != 2 {
 		t.Errorf("%d bulk jobs ran at a time, want 2", most.Load())
 	}

@@ -20,11 +20,14 @@ var made = struct {
 func NewKind(name string) Kind {
 	made.Lock()
 	defer made.Unlock()
+
 	k := Kind{name}
 	if made.kinds[k] || name == "" {
 		panic(fmt.Sprintf("job: the kind %q is made twice, or has no name", name))
 	}
+
 	made.kinds[k] = true
+
 	return k
 }
 
@@ -32,11 +35,14 @@ func NewKind(name string) Kind {
 func Kinds() []Kind {
 	made.Lock()
 	defer made.Unlock()
+
 	kinds := make([]Kind, 0, len(made.kinds))
 	for k := range made.kinds {
 		kinds = append(kinds, k)
 	}
+
 	slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.name, b.name) })
+
 	return kinds
 }
 

@@ -35,10 +35,12 @@ func (l *lane) look() {
 func (l *lane) state() (free int, teams []id.ID, held []int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	teams, held = make([]id.ID, 0, len(l.held)), make([]int32, 0, len(l.held))
 	for team, n := range l.held {
 		teams, held = append(teams, team), append(held, n)
 	}
+
 	return l.free, teams, held
 }
 
@@ -46,6 +48,7 @@ func (l *lane) state() (free int, teams []id.ID, held []int32) {
 func (l *lane) take(jobs []Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	for i := range jobs {
 		l.free--
 		l.held[jobs[i].TeamID]++
@@ -57,14 +60,17 @@ func (l *lane) take(jobs []Job) {
 func (l *lane) give(team id.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	waited := l.free == 0
 	for _, n := range l.held {
 		waited = waited || fair.More(int(n), l.free) == 0
 	}
+
 	l.free++
 	if l.held[team]--; l.held[team] == 0 {
 		delete(l.held, team)
 	}
+
 	if waited {
 		l.look()
 	}

@@ -24,15 +24,21 @@ const patience = 20 * time.Second
 // insert queues a job of the team and returns its id.
 func insert(t *testing.T, x *apitest.Team, n job.New) id.ID {
 	t.Helper()
+
 	var made id.ID
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := job.Insert(ctx, tx, n); err != nil {
 			return err
 		}
+
 		var err error
+
 		made, err = db.Get[id.ID](ctx, tx, `select id from job where team_id = @team order by id desc limit 1`, db.Args{"team": tx.Team})
+
 		return err
 	})
+
 	return made
 }
 
@@ -45,16 +51,20 @@ type row struct {
 
 func rows(t *testing.T, x *apitest.Team) []row {
 	t.Helper()
+
 	var found []row
+
 	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[row](ctx, tx, `
 			select attempt, worker_id, extract(epoch from due_at - clock_timestamp())::double precision as wait from job where team_id = @team order by id`,
 			db.Args{"team": tx.Team})
+
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return found
 }
 
@@ -67,22 +77,29 @@ func run(t *testing.T, x *apitest.Team, c job.Config, grace time.Duration) (w *j
 // runFor is run for one team, or for all when that is the zero id.
 func runFor(t *testing.T, d *db.DB, only id.ID, c job.Config, grace time.Duration) (w *job.Worker, stop func()) {
 	t.Helper()
+
 	c.DB, c.Only = d, only
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+
 	if c.Workers == 0 {
 		c.Workers = 4
 	}
+
 	if c.Poll == 0 {
 		c.Poll = 10 * time.Millisecond
 	}
+
 	w = job.NewWorker(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, grace) }()
+
 	stop = sync.OnceFunc(func() {
 		cancel()
+
 		select {
 		case <-done:
 		case <-time.After(patience):
@@ -90,6 +107,7 @@ func runFor(t *testing.T, d *db.DB, only id.ID, c job.Config, grace time.Duratio
 		}
 	})
 	t.Cleanup(stop)
+
 	return w, stop
 }
 
@@ -100,6 +118,7 @@ func finish(ctx context.Context, d *db.DB, j job.Job) error {
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
+
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s does not happen", what)

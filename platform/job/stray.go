@@ -23,6 +23,7 @@ const (
 func (w *Worker) watchStrays(ctx context.Context) {
 	tick := time.NewTicker(strayInterval)
 	defer tick.Stop()
+
 	for {
 		for more := true; more; {
 			var err error
@@ -30,6 +31,7 @@ func (w *Worker) watchStrays(ctx context.Context) {
 				w.Log.Error("look for jobs that nobody handles", "error", err)
 			}
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -44,12 +46,17 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 	for kind := range w.handlers {
 		known = append(known, kind)
 	}
+
 	type waiting struct {
 		Kind string
 		Jobs int64
 	}
-	var kinds []waiting
-	var late []Job
+
+	var (
+		kinds []waiting
+		late  []Job
+	)
+
 	err = w.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		kinds, err = db.Select[waiting](ctx, tx, `
 			select kind, count(*) as jobs from job
@@ -58,6 +65,7 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 		if err != nil || len(kinds) == 0 {
 			return err
 		}
+
 		late, err = db.Select[Job](ctx, tx, `
 			with stray as materialized (
 				select id from job
@@ -67,17 +75,21 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 			from stray where j.id = stray.id
 			returning j.id, team_id, kind, args, actor_id, actor_type, action_id, operation_id, priority, attempt, max_attempts, due_at, created_at, interval '0' as trying`,
 			db.Args{"known": known, "only": w.Only, "worker": w.id, "lease": Lease, "patience": strayPatience, "some": strayBatch})
+
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
+
 	for _, k := range kinds {
 		w.Log.WarnContext(ctx, "jobs wait that nobody handles", "kind", k.Kind, "jobs", k.Jobs, "patience", strayPatience.String())
 	}
+
 	for _, j := range late {
 		j.worker, j.StartedAt = w.id, w.DB.Now()
 		w.finish(ctx, j, Handler{Exhausted: w.GiveUp}, Permanent(ErrNoHandler))
 	}
+
 	return len(late) == strayBatch && ctx.Err() == nil, nil
 }

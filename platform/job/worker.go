@@ -65,6 +65,7 @@ func (h *Handler) spent(j *Job) bool {
 	if h.TryFor > 0 {
 		return j.Trying >= h.TryFor && j.Attempt >= DefaultMaxAttempts
 	}
+
 	return j.Attempt >= j.MaxAttempts
 }
 
@@ -134,23 +135,29 @@ func NewWorker(c Config) *Worker {
 	if c.Poll == 0 {
 		c.Poll = 500 * time.Millisecond
 	}
+
 	if c.BulkWorkers == 0 {
 		c.BulkWorkers = runtime.GOMAXPROCS(0)
 	}
+
 	w := &Worker{Config: c, id: id.New(c.DB.Now()), handlers: map[string]Handler{}, running: map[id.ID]Job{}}
 	kinds := map[Lane][]string{}
+
 	for kind, h := range c.Handlers {
 		l := cmp.Or(h.Lane, Quick)
 		kinds[l] = append(kinds[l], kind.name)
 		w.handlers[kind.name] = h
 	}
+
 	for l, kinds := range kinds {
 		places := c.BulkWorkers
 		if l == Quick {
 			places = c.Workers
 		}
+
 		w.lanes = append(w.lanes, newLane(kinds, places))
 	}
+
 	return w
 }
 
@@ -168,6 +175,7 @@ func NewWaker(d *db.DB, local func()) *db.Waker {
 	if local != nil {
 		pause = 20 * time.Millisecond
 	}
+
 	return db.NewWaker(d, channel, pause, local)
 }
 
@@ -175,31 +183,42 @@ func NewWaker(d *db.DB, local func()) *db.Waker {
 func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+
 	var helpers sync.WaitGroup
 	helpers.Go(func() { w.listen(ctx) })
 	helpers.Go(func() { w.heartbeat(working) })
 	helpers.Go(func() { w.watchStrays(ctx) })
+
 	for _, e := range w.Every {
 		helpers.Go(func() { w.repeat(ctx, e) })
 	}
+
 	var claiming sync.WaitGroup
 	for _, l := range w.lanes {
 		claiming.Go(func() { w.claimLoop(ctx, working, l) })
 	}
+
 	claiming.Wait()
 	<-ctx.Done()
+
 	done := make(chan struct{})
+
 	go func() { w.busy.Wait(); close(done) }()
+
 	select {
 	case <-done:
 	case <-time.After(grace):
 	}
+
 	unfinished := w.inHand() // before they are stopped: a job that ends by that is no longer in hand, yet not done
+
 	stop()
+
 	select {
 	case <-done:
 	case <-time.After(stopDelay):
 	}
+
 	w.giveBack(unfinished)
 	helpers.Wait()
 }
@@ -211,10 +230,12 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 		if err != nil && ctx.Err() == nil {
 			w.Log.Error("claim jobs", "error", err)
 		}
+
 		if len(jobs) > 0 {
 			w.start(working, l, jobs)
 			continue
 		}
+
 		select {
 		case <-ctx.Done():
 		case <-l.wake:
@@ -235,17 +256,22 @@ func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
 	if free == 0 {
 		return nil, nil
 	}
+
 	var jobs []Job
+
 	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		jobs, err = db.Select[Job](ctx, tx, claimJobs, db.Args{
 			"worker": w.id, "lease": Lease, "kinds": l.kinds, "only": w.Only, "after": l.after, "places": free, "busy": busy, "held": held,
 		})
+
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	l.take(jobs)
+
 	return jobs, nil
 }
 
@@ -258,9 +284,11 @@ func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 	}
 	w.mu.Unlock()
 	w.busy.Add(len(jobs))
+
 	for _, j := range jobs {
 		go w.do(ctx, l, j)
 	}
+
 	if w.Started != nil {
 		w.busy.Add(1)
 		time.AfterFunc(startedDelay, func() { defer w.busy.Done(); w.tellStarted(ctx, jobs, at) })
@@ -269,6 +297,7 @@ func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 
 func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 	still := make([]Job, 0, len(jobs))
+
 	w.mu.Lock()
 	for _, j := range jobs {
 		if _, ok := w.running[j.ID]; ok && !j.OperationID.IsZero() {
@@ -276,9 +305,11 @@ func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 		}
 	}
 	w.mu.Unlock()
+
 	if len(still) == 0 {
 		return
 	}
+
 	if err := protect(ctx, func(ctx context.Context) error { return w.Started(ctx, still, at) }); err != nil {
 		w.Log.Warn("mark operations as running", "error", err)
 	}
@@ -286,6 +317,7 @@ func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 
 func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 	var failure error
+
 	defer w.busy.Done()
 	defer func() {
 		w.mu.Lock()
@@ -295,24 +327,33 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		w.mu.Unlock()
 		l.give(j.TeamID)
 	}()
+
 	h := w.handlers[j.Kind]
+
 	j.exclusive, j.ungated = h.Exclusive, h.Ungated
 	if h.Timeout == 0 {
 		h.Timeout = time.Minute
 	}
+
 	if w.Attempt != nil {
 		var ended func(error)
+
 		ctx, ended = w.Attempt(ctx, j)
 		defer func() { ended(failure) }()
 	}
+
 	if j.Attempt > j.MaxAttempts {
 		failure = Permanent(ErrWorkerDied)
 		w.finish(ctx, j, h, failure)
+
 		return
 	}
+
 	attempt, cancel := context.WithTimeout(ctx, h.Timeout)
 	failure = protect(attempt, func(ctx context.Context) error { return h.Do(ctx, w.DB, j) })
+
 	cancel()
+
 	if failure != nil && !LeaseLost(failure) {
 		w.finish(ctx, j, h, failure)
 	}
@@ -324,6 +365,7 @@ func protect(ctx context.Context, f func(context.Context) error) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+
 	return f(ctx)
 }
 
@@ -332,12 +374,15 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 	if ctx.Err() != nil {
 		return // shutting down: giveBack returns it without counting the attempt
 	}
+
 	final := IsPermanent(cause) || h.spent(&j)
 	w.Log.ErrorContext(ctx, "job failed", "kind", j.Kind, "job", j.ID, "operation", j.OperationID, "attempt", j.Attempt, "final", final, "error", cause)
+
 	scope := j.Scope()
 	if !final {
 		scope = db.AcrossTeams()
 	}
+
 	record := func(ctx context.Context, tx *db.Tx) error {
 		if !final {
 			_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp() + @wait::interval,
@@ -347,15 +392,19 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 				"wait": pause(int(j.Attempt)), "outlasts": h.TryFor > 0, "deaths": DefaultMaxAttempts,
 				"id": j.ID, "worker": w.id, "attempt": j.Attempt,
 			})
+
 			return err
 		}
+
 		if h.Exhausted != nil {
 			if err := h.Exhausted(ctx, tx, j, cause); err != nil {
 				return err
 			}
 		}
+
 		return Done(ctx, tx, j)
 	}
+
 	err := protect(ctx, func(ctx context.Context) error { return w.DB.Write(ctx, scope, record) })
 	if err != nil && !LeaseLost(err) {
 		w.Log.Error("record job failure", "job", j.ID, "error", err)
@@ -380,19 +429,23 @@ const mine = `select id from job where id = any(@ids) and worker_id = @worker fo
 func (w *Worker) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(Lease / 3)
 	defer tick.Stop()
+
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+
 		ids := w.inHand()
 		if len(ids) == 0 {
 			continue
 		}
+
 		err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `update job set due_at = clock_timestamp() + @lease::interval where id in (`+mine+`)`,
 				db.Args{"lease": Lease, "ids": ids, "worker": w.id})
+
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
@@ -404,10 +457,12 @@ func (w *Worker) heartbeat(ctx context.Context) {
 func (w *Worker) inHand() []id.ID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	ids := make([]id.ID, 0, len(w.running))
 	for v := range w.running {
 		ids = append(ids, v)
 	}
+
 	return ids
 }
 
@@ -416,12 +471,15 @@ func (w *Worker) giveBack(ids []id.ID) {
 	if len(ids) == 0 {
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+
 	err := w.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		tx.MarkQueued()
 		_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp(), attempt = attempt - 1 where id in (`+mine+`)`,
 			db.Args{"ids": ids, "worker": w.id})
+
 		return err
 	})
 	if err != nil {
@@ -435,7 +493,9 @@ func (w *Worker) listen(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+
 		w.Log.Warn("job notifications lost; polling meanwhile", "error", err)
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
@@ -447,10 +507,12 @@ func (w *Worker) listen(ctx context.Context) {
 func (w *Worker) repeat(ctx context.Context, e Every) {
 	tick := time.NewTicker(e.Interval)
 	defer tick.Stop()
+
 	for {
 		if err := w.once(ctx, e); err != nil && ctx.Err() == nil {
 			w.Log.Error("periodic task", "task", e.Name, "error", err)
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -461,16 +523,19 @@ func (w *Worker) repeat(ctx context.Context, e Every) {
 
 func (w *Worker) once(ctx context.Context, e Every) error {
 	due := false
+
 	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		n, err := tx.Exec(ctx, `
 			insert into job_schedule as s (name, next_at) values (@name, clock_timestamp() + @interval::interval)
 			on conflict (name) do update set next_at = excluded.next_at where s.next_at <= clock_timestamp()`,
 			db.Args{"name": e.Name, "interval": e.Interval - e.Interval/10})
 		due = n > 0
+
 		return err
 	})
 	if err != nil || !due {
 		return err
 	}
+
 	return protect(ctx, func(ctx context.Context) error { return e.Do(ctx, w.DB) })
 }

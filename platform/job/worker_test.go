@@ -20,12 +20,14 @@ func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		close(began)
 		<-resume
+
 		return finish(ctx, d, j)
 	}}}}, patience)
 	insert(t, x, job.New{Kind: kind("k")})
 	apitest.Receive(t, began)
 	time.AfterFunc(50*time.Millisecond, func() { close(resume) })
 	stop()
+
 	if got := rows(t, x); len(got) != 0 {
 		t.Errorf("left behind: %+v", got)
 	}
@@ -34,6 +36,7 @@ func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 // Handlers that obey and handlers that do not notice: both jobs are back at once, and the attempt does not count.
 func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]func(ctx context.Context, hold <-chan struct{}) error{
 		"obedient": func(ctx context.Context, _ <-chan struct{}) error { <-ctx.Done(); return ctx.Err() },
 		"deaf":     func(_ context.Context, hold <-chan struct{}) error { <-hold; return nil },
@@ -42,7 +45,9 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 			t.Parallel()
 			x := apitest.New(t, apitest.Config{Silent: true})
 			began, hold := make(chan struct{}, 5), make(chan struct{})
+
 			t.Cleanup(func() { close(hold) })
+
 			_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error {
 				began <- struct{}{}
 				return c(ctx, hold)
@@ -50,16 +55,20 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 			for range 3 {
 				insert(t, x, job.New{Kind: kind("k")})
 			}
+
 			for range 3 {
 				apitest.Receive(t, began)
 			}
+
 			stop()
+
 			got := rows(t, x)
 			for _, r := range got {
 				if r.Attempt != 0 || !r.WorkerID.IsZero() || r.Wait > 0 {
 					t.Errorf("given back as %+v", r)
 				}
 			}
+
 			if len(got) != 3 {
 				t.Errorf("%d jobs are left", len(got))
 			}
@@ -76,10 +85,13 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 	_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{
 		kind("locks"): {Do: func(_ context.Context, d *db.DB, j job.Job) error {
 			defer close(ended)
+
 			return d.Write(context.Background(), j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 				err := job.Done(ctx, tx, j)
+
 				close(locked)
 				<-hold
+
 				return err
 			})
 		}},
@@ -90,16 +102,19 @@ func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 	apitest.Receive(t, locked)
 	apitest.Receive(t, began)
 	stop()
+
 	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		worker, err := db.Get[id.ID](ctx, tx, `select worker_id from job where id = @id`, db.Args{"id": free})
 		if !worker.IsZero() {
 			t.Error("the other job was not given back")
 		}
+
 		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
+
 	close(hold)
 	apitest.Receive(t, ended)
 }
@@ -114,6 +129,7 @@ func TestAnAttemptIsBounded(t *testing.T) {
 		Exhausted: func(_ context.Context, _ *db.Tx, _ job.Job, cause error) error { causes <- cause; return nil },
 	}}}, time.Second)
 	insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 1})
+
 	if err := apitest.Receive(t, causes); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -122,13 +138,16 @@ func TestAnAttemptIsBounded(t *testing.T) {
 // The poll is too slow to be what starts the job.
 func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 	t.Parallel()
+
 	for name, local := range map[string]bool{"in this process": true, "through the database": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			t.Cleanup(d.Close)
 			x := apitest.New(t, apitest.Config{Silent: true, DB: d})
 			ran := make(chan struct{}, 100)
@@ -136,18 +155,25 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 				ran <- struct{}{}
 				return finish(ctx, d, j)
 			}}}}, time.Second)
+
 			var wake func()
 			if local {
 				wake = w.Wake
 			}
+
 			waker := job.NewWaker(d, wake)
 			ctx, cancel := context.WithCancel(t.Context())
+
 			done := make(chan struct{})
 			go func() { defer close(done); waker.Run(ctx) }()
+
 			d.SetOnQueued(waker.Wake)
+
 			deadline := time.After(patience)
+
 			for heard := false; !heard; { // until the worker listens
 				insert(t, x, job.New{Kind: kind("k")})
+
 				select {
 				case <-ran:
 					heard = true
@@ -156,6 +182,7 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 					t.Fatal("nobody wakes")
 				}
 			}
+
 			cancel()
 			<-done
 			stop()
@@ -165,13 +192,17 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 
 func TestAPeriodicTaskRunsInOneWorker(t *testing.T) {
 	t.Parallel()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
 	x := apitest.New(t, apitest.Config{Silent: true, DB: d})
+
 	var hourly, failing, panicking atomic.Int32
+
 	every := []job.Every{
 		{Name: "hourly", Interval: time.Hour, Do: func(context.Context, *db.DB) error { hourly.Add(1); return nil }},
 		{Name: "failing", Interval: 20 * time.Millisecond, Do: func(context.Context, *db.DB) error { failing.Add(1); return errOurs }},
@@ -182,9 +213,12 @@ func TestAPeriodicTaskRunsInOneWorker(t *testing.T) {
 	eventually(t, "repetition", func() bool { return failing.Load() > 3 && panicking.Load() > 3 })
 	stop()
 	stopOther()
+
 	_, _ = run(t, x, job.Config{Every: every}, time.Second) // a restart is no reason either
 	before := failing.Load()
+
 	eventually(t, "repetition", func() bool { return failing.Load() > before })
+
 	if n := hourly.Load(); n != 1 {
 		t.Errorf("the hourly task ran %d times", n)
 	}
@@ -197,6 +231,7 @@ func TestOperationsUnderWayAreTold(t *testing.T) {
 	told := make(chan []job.Job, 10)
 	hold := make(chan struct{})
 	slow := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error { <-hold; return finish(ctx, d, j) }}
+
 	insert(t, x, job.New{Kind: kind("slow"), OperationID: operation})
 	insert(t, x, job.New{Kind: kind("slow")})
 	insert(t, x, job.New{Kind: kind("fast"), OperationID: operation})
@@ -206,19 +241,24 @@ func TestOperationsUnderWayAreTold(t *testing.T) {
 			if at.IsZero() {
 				t.Error("no instant")
 			}
+
 			told <- jobs
+
 			panic("a callback must not end the process")
 		},
 	}, time.Second)
+
 	jobs := apitest.Receive(t, told)
 	for _, j := range jobs {
 		if j.OperationID != operation {
 			t.Errorf("told of %s without an operation", j.Kind)
 		}
 	}
+
 	if len(jobs) == 0 || jobs[0].Kind != "slow" && len(jobs) == 1 {
 		t.Errorf("told of %d jobs", len(jobs))
 	}
+
 	close(hold)
 	eventually(t, "the end of all jobs", func() bool { return len(rows(t, x)) == 0 })
 	stop()

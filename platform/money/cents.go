@@ -33,7 +33,9 @@ func (c Cents) AppendDecimal(b []byte, places int) []byte {
 	}
 
 	var text [20]byte
+
 	digits := strconv.AppendUint(text[:0], c.magnitude(), 10)
+
 	point := len(digits) - places
 	if places <= 0 {
 		return append(b, digits...)
@@ -45,10 +47,13 @@ func (c Cents) AppendDecimal(b []byte, places int) []byte {
 		for ; point < 0; point++ {
 			b = append(b, '0')
 		}
+
 		return append(b, digits...)
 	}
+
 	b = append(b, digits[:point]...)
 	b = append(b, '.')
+
 	return append(b, digits[point:]...)
 }
 
@@ -57,6 +62,7 @@ func (c Cents) magnitude() uint64 {
 	if c < 0 {
 		return -uint64(c) //nolint:gosec // two's complement negation is exact here, the smallest value included.
 	}
+
 	return uint64(c)
 }
 

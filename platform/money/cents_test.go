@@ -13,6 +13,7 @@ import (
 // The decision of 2026-11-25 on places of amounts: a decimal has as many places as its currency.
 func TestDecimal(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		cents    money.Cents
 		currency money.Currency
@@ -55,6 +56,7 @@ func TestAppendDecimalAllocatesNothing(t *testing.T) {
 
 func TestCentsValid(t *testing.T) {
 	t.Parallel()
+
 	for cents, want := range map[money.Cents]bool{
 		0:                   true,
 		money.MaxCents:      true,
@@ -72,10 +74,12 @@ func TestCentsValid(t *testing.T) {
 
 func TestCentsAreJSONIntegers(t *testing.T) {
 	t.Parallel()
+
 	text, err := json.Marshal(money.Cents(-123450))
 	if err != nil || string(text) != "-123450" {
 		t.Fatalf("got %s, %v", text, err)
 	}
+
 	for _, text := range []string{`1.5`, `"1"`, `1e2`, `9223372036854775808`} {
 		var cents money.Cents
 		if err := json.Unmarshal([]byte(text), &cents); err == nil {
@@ -87,12 +91,14 @@ func TestCentsAreJSONIntegers(t *testing.T) {
 // No method may make the database driver send a decimal where the column holds cents.
 func TestCentsAreStoredAsIntegers(t *testing.T) {
 	t.Parallel()
+
 	types := pgtype.NewMap()
 	for _, format := range []int16{pgtype.BinaryFormatCode, pgtype.TextFormatCode} {
 		stored, err := types.Encode(pgtype.Int8OID, format, money.Cents(-123450), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var back money.Cents
 		if err := types.Scan(pgtype.Int8OID, format, stored, &back); err != nil || back != -123450 {
 			t.Errorf("format %d: got %d, %v", format, int64(back), err)

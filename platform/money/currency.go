@@ -26,11 +26,13 @@ var currencies = loadCurrencies()
 // newest codes (ADR 13).
 func loadCurrencies() map[Currency]int {
 	places := make(map[Currency]int)
+
 	for _, code := range currency.GetCurrencyCodes() {
 		if digits, known := currency.GetDigits(code); known && !strings.Contains(notHeld, code) {
 			places[Currency(strings.ToLower(code))] = int(digits)
 		}
 	}
+
 	return places
 }
 
@@ -40,10 +42,12 @@ func ParseCurrency(s string) (Currency, error) {
 	if len(s) != 3 {
 		return "", ErrCurrency
 	}
+
 	currency := Currency(strings.ToLower(s))
 	if _, known := currencies[currency]; !known {
 		return "", ErrCurrency
 	}
+
 	return currency, nil
 }
 
@@ -61,5 +65,6 @@ func (c Currency) MinorDigits() int {
 	if digits, known := currencies[c]; known {
 		return digits
 	}
+
 	return 2
 }

@@ -24,6 +24,7 @@ func (c Cents) Format(code, locale string) string {
 	if strings.ContainsFunc(text, isForeignDigit) {
 		return c.formatIn(Currency(strings.ToLower(code)), language.English)
 	}
+
 	return text
 }
 
@@ -38,9 +39,11 @@ func (c Cents) formatIn(code Currency, tag language.Tag) string {
 	} else if isShownAsCode(shown, tag) {
 		formatter.SymbolMap[shown] = shown
 	}
+
 	if code == "" {
 		formatter.CurrencyDisplay = currency.DisplayNone
 	}
+
 	amount, err := currency.NewAmountFromInt64(int64(c), shown)
 	if err != nil {
 		return c.Decimal(code) // not reached: the code is known
@@ -58,7 +61,9 @@ func isShownAsCode(code string, tag language.Tag) bool {
 	if own, _ := currency.ForCountryCode(region.String()); own == code {
 		return false
 	}
+
 	unit, err := xcurrency.ParseISO(code)
+
 	return err == nil && message.NewPrinter(tag).Sprint(xcurrency.Symbol(unit)) == code
 }
 
@@ -66,13 +71,16 @@ func isShownAsCode(code string, tag language.Tag) bool {
 // calendar, do not count.
 func libraryLocale(tag language.Tag) currency.Locale {
 	base, script, region := tag.Raw()
+
 	locale := currency.Locale{Language: base.String()}
 	if s := script.String(); s != "Zzzz" {
 		locale.Script = s
 	}
+
 	if r := region.String(); r != "ZZ" {
 		locale.Territory = r
 	}
+
 	return locale
 }
 

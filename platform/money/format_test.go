@@ -11,6 +11,7 @@ import (
 
 func TestFormat(t *testing.T) {
 	t.Parallel()
+
 	for _, test := range []struct {
 		cents            money.Cents
 		currency, locale string
@@ -88,6 +89,7 @@ func TestFormat(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(int64(test.cents), test.currency, test.locale), func(t *testing.T) {
 			t.Parallel()
+
 			if got := test.cents.Format(test.currency, test.locale); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
@@ -97,6 +99,7 @@ func TestFormat(t *testing.T) {
 
 func TestParseCurrency(t *testing.T) {
 	t.Parallel()
+
 	for text, digits := range map[string]int{"usd": 2, "EUR": 2, "Gbp": 2, "JPY": 0, "isk": 0, "kwd": 3, "TND": 3, "xaf": 0, "XCG": 2} {
 		currency, err := money.ParseCurrency(text)
 		if err != nil || currency.MinorDigits() != digits {
@@ -113,9 +116,11 @@ func TestParseCurrency(t *testing.T) {
 			t.Errorf("%s: got %d digits, %v", code, currency.MinorDigits(), err)
 		}
 	}
+
 	if n := len(money.Currencies()); n != 155 {
 		t.Errorf("%d currencies: look at what the new table of ISO 4217 adds, a fund is no currency", n)
 	}
+
 	if currency, err := money.ParseCurrency("USD"); err != nil || currency != "usd" || currency.Code() != "USD" {
 		t.Errorf("got %q, %v", currency, err)
 	}

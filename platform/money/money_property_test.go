@@ -15,6 +15,7 @@ func genWeights(t *rapid.T) []int64 {
 	largest := rapid.SampledFrom([]int64{3, 100_000, money.MaxCents, math.MaxInt64 / 8}).Draw(t, "largest")
 	weights := rapid.SliceOfN(rapid.Int64Range(0, largest), 1, 16).Draw(t, "weights")
 	weights[0]++
+
 	return weights
 }
 
@@ -23,6 +24,7 @@ func TestPropertySplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.Int64().Draw(t, "total")
 		weights := genWeights(t)
+
 		sum := new(big.Int)
 		for _, weight := range weights {
 			sum.Add(sum, big.NewInt(weight))
@@ -34,20 +36,25 @@ func TestPropertySplit(t *testing.T) {
 		for i, share := range shares {
 			added.Add(added, big.NewInt(int64(share)))
 			exact := new(big.Int).Mul(big.NewInt(total), big.NewInt(weights[i]))
+
 			off := new(big.Int).Mul(big.NewInt(int64(share)), sum)
 			if off.Sub(off, exact).CmpAbs(sum) >= 0 {
 				t.Fatalf("share %d of %d is a cent or more off", share, total)
 			}
+
 			if weights[i] == 0 && share != 0 {
 				t.Fatalf("weight 0 got %d", share)
 			}
 		}
+
 		if added.Cmp(big.NewInt(total)) != 0 {
 			t.Fatalf("shares %d add up to %s, want %d", shares, added, total)
 		}
+
 		if total == math.MinInt64 {
 			return
 		}
+
 		for i, mirrored := range money.Split(money.Cents(-total), weights) {
 			if mirrored != -shares[i] {
 				t.Fatalf("share %d of the negated total: got %d, want %d", i, mirrored, -shares[i])
@@ -67,6 +74,7 @@ func TestPropertyNightly(t *testing.T) {
 		if len(amounts) != nights {
 			t.Fatalf("got %d nights, want %d", len(amounts), nights)
 		}
+
 		var through money.Cents
 		for i, amount := range amounts {
 			through += amount
@@ -74,6 +82,7 @@ func TestPropertyNightly(t *testing.T) {
 				t.Fatalf("%d nights of %d: got %d, want %d", i+1, nights, through, want)
 			}
 		}
+
 		if through != money.Cents(total) {
 			t.Fatalf("nights add up to %d, want %d", through, total)
 		}
@@ -84,10 +93,12 @@ func TestPropertyRate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		amount := rapid.Int64().Draw(t, "amount")
+
 		rate := rapid.OneOf(rapid.Int64Range(-200_000, 200_000), rapid.Int64()).Draw(t, "rate")
 		if got, want := money.Rate(rate).Of(money.Cents(amount)), roundedQuotient(amount, rate, 100_000); got != want {
 			t.Fatalf("rate %d of %d: got %d, want %d", rate, amount, got, want)
 		}
+
 		if rate > -100_000 && rate <= math.MaxInt64-100_000 {
 			want := roundedQuotient(amount, rate, 100_000+rate)
 			if got := money.Rate(rate).Included(money.Cents(amount)); got != want {

@@ -24,16 +24,20 @@ func ParseRange(text string) (Range, error) {
 	if !rangeForm.MatchString(text) {
 		return Range{}, ErrRange
 	}
+
 	from, to, isRange := strings.Cut(text, "...")
 	if !isRange {
 		to = from
 	}
+
 	low, _ := strconv.ParseInt(from, 10, 64) // the form bounds the digits
 	high, _ := strconv.ParseInt(to, 10, 64)
+
 	r := Range{Cents(low), Cents(high)}
 	if low > high || !r.Low.Valid() || !r.High.Valid() {
 		return Range{}, ErrRange
 	}
+
 	return r, nil
 }
 
@@ -42,6 +46,7 @@ func (r Range) String() string {
 	if r.Low == r.High {
 		return strconv.FormatInt(int64(r.Low), 10)
 	}
+
 	return strconv.FormatInt(int64(r.Low), 10) + "..." + strconv.FormatInt(int64(r.High), 10)
 }
 
@@ -52,6 +57,7 @@ func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 func (r *Range) UnmarshalText(text []byte) error {
 	parsed, err := ParseRange(string(text))
 	*r = parsed
+
 	return err
 }
 
@@ -67,6 +73,7 @@ func (r Ranges) MarshalText() ([]byte, error) {
 	for i := range r {
 		texts[i] = r[i].String()
 	}
+
 	return []byte(strings.Join(texts, ",")), nil
 }
 
@@ -76,12 +83,15 @@ func (r *Ranges) UnmarshalText(text []byte) error {
 	if len(parts) > maxRanges {
 		return ErrRange
 	}
+
 	out := make(Ranges, len(parts))
 	for i, part := range parts {
 		if err := out[i].UnmarshalText([]byte(part)); err != nil {
 			return err
 		}
 	}
+
 	*r = out
+
 	return nil
 }

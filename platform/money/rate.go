@@ -21,5 +21,6 @@ func (r Rate) Included(gross Cents) Cents {
 	}
 	// Unsigned: WholeRate+r wraps for the largest rates.
 	divisor := uint64(WholeRate) + uint64(r) //nolint:gosec // a negative rate wraps back above zero by the check above.
+
 	return signed(mulDiv(gross.magnitude(), Cents(r).magnitude(), divisor), (r < 0) != (gross < 0))
 }

@@ -9,6 +9,7 @@ import (
 
 func TestRateOf(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		rate   money.Rate
 		amount money.Cents
@@ -29,6 +30,7 @@ func TestRateOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := test.rate.Of(test.amount); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
@@ -38,6 +40,7 @@ func TestRateOf(t *testing.T) {
 
 func TestRateIncluded(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		rate  money.Rate
 		gross money.Cents
@@ -54,10 +57,12 @@ func TestRateIncluded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := test.rate.Included(test.gross); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
 	}
+
 	mustPanic(t, func() { (-money.WholeRate).Included(100) })
 }

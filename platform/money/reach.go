@@ -10,6 +10,7 @@ func (r *Reach) Add(c Cents) bool {
 		// Both are at most MaxCents here, so their sum is far below 64 bits; what is more is held just beyond the range.
 		r.cents += Cents(min(c.magnitude(), MaxCents+1))
 	}
+
 	return r.Valid()
 }
 

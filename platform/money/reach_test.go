@@ -12,6 +12,7 @@ import (
 
 func TestReachAtTheLimits(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		amounts []money.Cents
 		valid   bool
@@ -28,12 +29,14 @@ func TestReachAtTheLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			var reach money.Reach
 			for _, c := range test.amounts {
 				if got := reach.Add(c); got != reach.Valid() {
 					t.Errorf("Add tells %t, Valid %t", got, reach.Valid())
 				}
 			}
+
 			if reach.Valid() != test.valid {
 				t.Errorf("valid: %t", reach.Valid())
 			}
@@ -45,9 +48,11 @@ func TestPropertyReach(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var reach money.Reach
+
 		exact, valid := new(big.Int), true
 		for _, c := range rapid.SliceOf(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-1<<51, 1<<51))).Draw(t, "amounts") {
 			exact.Add(exact, new(big.Int).Abs(big.NewInt(c)))
+
 			valid = valid && exact.Cmp(big.NewInt(money.MaxCents)) <= 0
 			if reach.Add(money.Cents(c)) != valid {
 				t.Fatalf("valid %t at %s", !valid, exact)

@@ -17,6 +17,7 @@ func Split(total Cents, weights []int64) []Cents {
 	amount := total.magnitude()
 	shares := make([]uint64, len(weights))
 	remainders := make([]uint64, len(weights))
+
 	left := amount
 	for i, weight := range weights {
 		// No weight exceeds sum, so the quotient fits and Div64 cannot panic.
@@ -24,20 +25,25 @@ func Split(total Cents, weights []int64) []Cents {
 		shares[i], remainders[i] = bits.Div64(high, low, sum)
 		left -= shares[i]
 	}
+
 	if left > 0 {
 		order := make([]int, len(weights))
 		for i := range order {
 			order[i] = i
 		}
+
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainders[b], remainders[a]) })
+
 		for _, i := range order[:left] {
 			shares[i]++
 		}
 	}
+
 	split := make([]Cents, len(weights))
 	for i, share := range shares {
 		split[i] = signed(share, total < 0)
 	}
+
 	return split
 }
 
@@ -45,19 +51,24 @@ func sumWeights(weights []int64) uint64 {
 	if len(weights) == 0 {
 		panic("money: split without weights")
 	}
+
 	var sum, carry uint64
+
 	for _, weight := range weights {
 		if weight < 0 {
 			panic("money: split by a negative weight")
 		}
+
 		sum, carry = bits.Add64(sum, uint64(weight), 0)
 		if carry != 0 {
 			panic("money: the sum of the weights is beyond 64 bits")
 		}
 	}
+
 	if sum == 0 {
 		panic("money: the weights sum to zero")
 	}
+
 	return sum
 }
 
@@ -70,26 +81,33 @@ func Nightly(total Cents, nights int) []Cents {
 	if nights < 1 {
 		panic("money: a stay without nights")
 	}
+
 	amounts := make([]Cents, nights)
+
 	var before uint64
+
 	for i := range amounts {
 		through := mulDiv(total.magnitude(), uint64(i)+1, uint64(nights))
 		amounts[i] = signed(through-before, total < 0)
 		before = through
 	}
+
 	return amounts
 }
 
 // mulDiv is a·b/divisor, rounded half up, held at the largest uint64 when it does not fit. The product takes 128 bits.
 func mulDiv(a, b, divisor uint64) uint64 {
 	const most = 1<<64 - 1
+
 	high, low := bits.Mul64(a, b)
 	if high >= divisor {
 		return most
 	}
+
 	quotient, remainder := bits.Div64(high, low, divisor)
 	if remainder >= divisor-remainder && quotient < most {
 		quotient++
 	}
+
 	return quotient
 }

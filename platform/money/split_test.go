@@ -11,6 +11,7 @@ import (
 
 func TestSplit(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		total   money.Cents
 		weights []int64
@@ -31,6 +32,7 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := money.Split(test.total, test.weights); !slices.Equal(got, test.want) {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
@@ -40,6 +42,7 @@ func TestSplit(t *testing.T) {
 
 func TestSplitPanics(t *testing.T) {
 	t.Parallel()
+
 	for name, weights := range map[string][]int64{
 		"no weights":      nil,
 		"zero sum":        {0, 0},
@@ -55,6 +58,7 @@ func TestSplitPanics(t *testing.T) {
 
 func TestNightly(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		total  money.Cents
 		nights int
@@ -70,6 +74,7 @@ func TestNightly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := money.Nightly(test.total, test.nights); !slices.Equal(got, test.want) {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
@@ -85,11 +90,13 @@ func TestNightlyPanicsWithoutNights(t *testing.T) {
 
 func mustPanic(t *testing.T, f func()) {
 	t.Helper()
+
 	defer func() {
 		if recover() == nil {
 			t.Error("did not panic")
 		}
 	}()
+
 	f()
 }
 
@@ -99,9 +106,11 @@ func roundedQuotient(a, b, divisor int64) money.Cents {
 	negative := product.Sign() < 0
 	doubled := product.Abs(product).Lsh(product, 1)
 	doubled.Add(doubled, big.NewInt(divisor)).Quo(doubled, new(big.Int).Lsh(big.NewInt(divisor), 1))
+
 	if negative {
 		doubled.Neg(doubled)
 	}
+
 	switch {
 	case doubled.IsInt64():
 		return money.Cents(doubled.Int64())

@@ -36,6 +36,7 @@ func Client(allowPrivate bool) *http.Client {
 	if allowPrivate {
 		network = privateNetwork
 	}
+
 	return &http.Client{
 		Transport:     network(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -44,6 +45,7 @@ func Client(allowPrivate bool) *http.Client {
 
 func transport(control func(ctx context.Context, network, address string, c syscall.RawConn) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: control}
+
 	return &http.Transport{
 		DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 10 * time.Second,
 		ForceAttemptHTTP2: true, MaxIdleConns: 64, MaxIdleConnsPerHost: perHost, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
@@ -55,6 +57,7 @@ func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) erro
 	if err != nil || !Public(at.Addr()) {
 		return ErrNotPublic
 	}
+
 	return nil
 }
 
@@ -66,11 +69,13 @@ func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Is6() && !allocated.Contains(a) {
 		return false
 	}
+
 	for _, block := range special {
 		if block.Contains(a) {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -115,7 +120,9 @@ func prefixes(texts ...string) []netip.Prefix {
 			out[i] = netip.PrefixFrom(single, single.BitLen())
 			continue
 		}
+
 		out[i] = netip.MustParsePrefix(text)
 	}
+
 	return out
 }

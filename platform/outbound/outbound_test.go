@@ -14,6 +14,7 @@ import (
 
 func TestPublic(t *testing.T) {
 	t.Parallel()
+
 	refused := strings.FieldsSeq(`
 		0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.100.100.200 100.127.255.255 127.0.0.1 127.255.255.255 168.63.129.16 169.254.0.0
 		169.254.169.254 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.192 192.0.0.255 192.0.2.1 192.31.196.1 192.52.193.1 192.88.99.1
@@ -28,6 +29,7 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s passes for public", text)
 		}
 	}
+
 	for text := range strings.FieldsSeq(`
 		1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 168.63.129.15 168.63.129.17 169.253.255.255
 		169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.0.3.0 192.88.98.255 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0 223.255.255.255
@@ -36,6 +38,7 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s does not pass for public", text)
 		}
 	}
+
 	if outbound.Public(netip.Addr{}) {
 		t.Error("no address at all passes for public")
 	}
@@ -46,20 +49,25 @@ func FuzzPublic(f *testing.F) {
 	for _, text := range []string{"10.0.0.1", "8.8.8.8", "::1", "fec0::1", "::ffff:0:10.0.0.1", "2001:4860::1", "64:ff9b::1"} {
 		f.Add(netip.MustParseAddr(text).AsSlice())
 	}
+
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		a, ok := netip.AddrFromSlice(raw)
 		if !ok {
 			return
 		}
+
 		if !outbound.Public(a) {
 			return
 		}
+
 		if a.IsPrivate() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a.IsUnspecified() || !a.IsGlobalUnicast() {
 			t.Errorf("%s passes for public", a)
 		}
+
 		if mapped := netip.AddrFrom16(a.As16()); !outbound.Public(mapped) {
 			t.Errorf("%s is public and %s is not", a, mapped)
 		}
+
 		bytes := a.As16()
 		if a.Is6() && !a.Is4In6() && bytes[0]>>5 != 1 {
 			t.Errorf("%s passes for public outside the block that is given out", a)
@@ -69,21 +77,26 @@ func FuzzPublic(f *testing.F) {
 
 func TestClientCallsPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
+
 	var calls atomic.Int32
+
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
 		http.Redirect(w, r, "/elsewhere", http.StatusFound)
 	}))
 	t.Cleanup(server.Close)
+
 	_, port, _ := strings.Cut(server.Listener.Addr().String(), ":")
 	for _, host := range []string{"127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::ffff:0:127.0.0.1]", "[fec0::1]", "[::127.0.0.1]", "0.0.0.0"} {
 		if _, err := get(t, outbound.Client(false), "http://"+host+":"+port); !errors.Is(err, outbound.ErrNotPublic) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
+
 	if calls.Load() != 0 {
 		t.Errorf("%d calls came through", calls.Load())
 	}
+
 	status, err := get(t, outbound.Client(true), server.URL)
 	if err != nil || status != http.StatusFound || calls.Load() != 1 {
 		t.Errorf("where private addresses are allowed: %d, %v, %d calls: a redirect is not followed", status, err, calls.Load())
@@ -94,6 +107,7 @@ func TestClientCallsPublicAddressesOnly(t *testing.T) {
 func TestClientIgnoresProxies(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+
 	for _, private := range []bool{false, true} {
 		network, ok := outbound.Client(private).Transport.(*http.Transport)
 		if !ok || network.Proxy != nil {
@@ -104,14 +118,18 @@ func TestClientIgnoresProxies(t *testing.T) {
 
 func get(t *testing.T, c *http.Client, address string) (int, error) {
 	t.Helper()
+
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	answer, err := c.Do(r)
 	if err != nil {
 		return 0, err
 	}
+
 	_ = answer.Body.Close()
+
 	return answer.StatusCode, nil
 }

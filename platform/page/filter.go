@@ -47,6 +47,7 @@ func RefsTo(ids ...id.ID) Refs {
 	for i, v := range ids {
 		refs[i].ID = v
 	}
+
 	return refs
 }
 
@@ -62,6 +63,7 @@ func Only(ids ...id.ID) IDs {
 	for _, v := range ids {
 		list = append(list, Pick{ID: v})
 	}
+
 	return list
 }
 
@@ -70,6 +72,7 @@ func (p *Pick) List() IDs {
 	if p == nil {
 		return nil
 	}
+
 	return IDs{*p}
 }
 
@@ -78,6 +81,7 @@ func (r *Ref) List() Refs {
 	if r == nil {
 		return nil
 	}
+
 	return Refs{*r}
 }
 
@@ -86,6 +90,7 @@ func (p *Pick) UnmarshalText(text []byte) error {
 	rest, out := strings.CutPrefix(string(text), notMark)
 	v, err := id.Parse(rest)
 	p.ID, p.Out = v, out
+
 	return err
 }
 
@@ -95,13 +100,16 @@ func (p Pick) MarshalText() ([]byte, error) { return marked(p.Out, p.String()), 
 // UnmarshalText reads a uuid, null or unmapped, with or without a leading "!"; anything else is id.ErrMalformed.
 func (r *Ref) UnmarshalText(text []byte) error {
 	rest, out := strings.CutPrefix(string(text), notMark)
+
 	r.Out = out
 	if rest == nullText || rest == unmappedText {
 		r.ID = id.Zero
 		return nil
 	}
+
 	v, err := id.Parse(rest)
 	r.ID = v
+
 	return err
 }
 
@@ -110,6 +118,7 @@ func (r Ref) MarshalText() ([]byte, error) {
 	if r.IsZero() {
 		return marked(r.Out, nullText), nil
 	}
+
 	return marked(r.Out, r.String()), nil
 }
 
@@ -117,6 +126,7 @@ func marked(out bool, text string) []byte {
 	if out {
 		text = notMark + text
 	}
+
 	return []byte(text)
 }
 
@@ -126,6 +136,7 @@ func (l Refs) Parts() (only, but []id.ID) {
 	for i, r := range l {
 		items[i] = Pick(r)
 	}
+
 	return items.Parts()
 }
 
@@ -135,6 +146,7 @@ func (l Refs) Turned() Refs {
 	for i := range turned {
 		turned[i].Out = !turned[i].Out
 	}
+
 	return turned
 }
 
@@ -156,6 +168,7 @@ func (q *Query) set(name string, value any) {
 	if q.Args == nil {
 		q.Args = db.Args{}
 	}
+
 	q.Args[name] = value
 }
 
@@ -163,6 +176,7 @@ func (q *Query) set(name string, value any) {
 func (q *Query) Arg(value any) string {
 	name := "p" + strconv.Itoa(len(q.Args))
 	q.set(name, value)
+
 	return "@" + name
 }
 
@@ -194,6 +208,7 @@ func (l IDs) Parts() (only, but []id.ID) {
 			only = append(only, p.ID)
 		}
 	}
+
 	return only, but
 }
 
@@ -211,6 +226,7 @@ func (q *Query) Refs(column string, list Refs) {
 		if slices.Contains(ids, id.Zero) {
 			condition += " or " + column + " is null"
 		}
+
 		return "(" + condition + ")"
 	}
 	only, but := list.Parts()
@@ -234,6 +250,7 @@ func (q *Query) Days(column string, s day.Span, endInclusive *bool) {
 	if s.IsZero() {
 		return
 	}
+
 	days := s.Range(endInclusive)
 	q.Where = append(q.Where, column+" >= "+q.Arg(days.From)+" and "+column+" < "+q.Arg(days.To))
 }
@@ -243,10 +260,12 @@ func (q *Query) Amounts(column string, ranges []money.Range) {
 	if len(ranges) == 0 {
 		return
 	}
+
 	within := make([]string, len(ranges))
 	for i, r := range ranges {
 		within[i] = column + " between " + q.Arg(r.Low) + " and " + q.Arg(r.High)
 	}
+
 	q.Where = append(q.Where, "("+strings.Join(within, " or ")+")")
 }
 
@@ -265,5 +284,6 @@ func ContainsSQL(text string, columns ...string) string {
 		// The pattern is a query of its own, so that it is made once and not for every row.
 		conditions[i] = "stayledger_fold(" + column + `) collate "C" like (select stayledger_pattern(` + text + "))"
 	}
+
 	return "(" + strings.Join(conditions, " or ") + ")"
 }

@@ -18,16 +18,21 @@ const (
 
 func TestFilterItems(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string][2]string{
 		one: {one, one}, "!" + one: {"!" + one, "!" + one}, strings.ToUpper(one): {one, one},
 		"null": {"", "null"}, "!null": {"", "!null"}, "unmapped": {"", "null"},
 		"": {}, "!": {}, "!!" + one: {}, one + " ": {}, "none": {}, "Null": {},
 	} {
-		var p page.Pick
-		var r page.Ref
+		var (
+			p page.Pick
+			r page.Ref
+		)
+
 		if got := textOf(&p, text); got != want[0] {
 			t.Errorf("the id %q is read as %q, want %q", text, got, want[0])
 		}
+
 		if got := textOf(&r, text); got != want[1] {
 			t.Errorf("the reference %q is read as %q, want %q", text, got, want[1])
 		}
@@ -40,7 +45,9 @@ func textOf(v any, text string) string {
 	if json.Unmarshal(quoted, v) != nil {
 		return ""
 	}
+
 	written, _ := json.Marshal(v)
+
 	return strings.Trim(string(written), `"`)
 }
 
@@ -49,6 +56,7 @@ func TestConditionsOfFilters(t *testing.T) {
 	a, b := parse(t, one), parse(t, two)
 	month, _ := day.ParseSpan("2026-01")
 	yes, no := true, false
+
 	for want, narrow := range map[string]func(q *page.Query){
 		"":                           func(q *page.Query) { q.IDs("x = any(?)", nil) },
 		"(x = any(@p0))":             func(q *page.Query) { q.IDs("x = any(?)", page.Only(a, b)) },
@@ -68,6 +76,7 @@ func TestConditionsOfFilters(t *testing.T) {
 	} {
 		var q page.Query
 		narrow(&q)
+
 		if got := strings.Join(q.Where, ", "); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -77,11 +86,14 @@ func TestConditionsOfFilters(t *testing.T) {
 // A month ends with its last day, which isDateRangeEndInclusive leaves out. Proves: PAG-34, PAG-35.
 func TestTheLastDayOfARange(t *testing.T) {
 	t.Parallel()
+
 	month, _ := day.ParseSpan("2026-01")
+
 	no := false
 	for want, inclusive := range map[string]*bool{"2026-02-01": nil, "2026-01-31": &no} {
 		var q page.Query
 		q.Dates("d", page.Dates{DateRange: month, IsDateRangeEndInclusive: inclusive})
+
 		if got := q.Args["p1"].(day.Day).String(); got != want { //nolint:forcetypeassert // Dates adds days
 			t.Errorf("the range ends before %s, want %s", got, want)
 		}
@@ -90,6 +102,7 @@ func TestTheLastDayOfARange(t *testing.T) {
 
 func TestRefsHave(t *testing.T) {
 	t.Parallel()
+
 	a, b := parse(t, one), parse(t, two)
 	for i, test := range []struct {
 		refs page.Refs
@@ -110,6 +123,7 @@ func TestRefsHave(t *testing.T) {
 
 func TestSortsAreListedOnce(t *testing.T) {
 	t.Parallel()
+
 	got := strings.Join(page.Sorts{{Name: "name", Expr: "n"}, {Name: "at", Expr: "a"}}.Enum(), " ")
 	if got != "name -name at -at" {
 		t.Errorf("got %s", got)
@@ -118,9 +132,11 @@ func TestSortsAreListedOnce(t *testing.T) {
 
 func parse(t *testing.T, text string) id.ID {
 	t.Helper()
+
 	v, err := id.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }

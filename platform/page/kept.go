@@ -20,5 +20,6 @@ func keptCount(ctx context.Context, tx *db.Tx, name string) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read a kept count: %w", err)
 	}
+
 	return n, nil
 }

@@ -28,12 +28,14 @@ func (p Params) Resolve() []apierr.Issue {
 	beyond := func(name string) []apierr.Issue {
 		return []apierr.Issue{apierr.IssueRange.InQuery(name)}
 	}
+
 	switch {
 	case p.Offset == nil && p.Page != nil && *p.Page-1 > maxSafe/p.Limit:
 		return beyond("page")
 	case p.Page == nil && p.Offset != nil && *p.Offset/p.Limit >= maxSafe:
 		return beyond("offset")
 	}
+
 	return nil
 }
 
@@ -55,10 +57,12 @@ func (p Params) Rows() int64 {
 func (p Params) Cut(sql string, args db.Args) string {
 	args["page_limit"] = p.Limit
 	sql += " limit " + longest
+
 	if p.Rows() > 0 {
 		args["page_rows"] = p.Rows()
 		sql += " offset @page_rows"
 	}
+
 	return "select * from (" + sql + ") page limit @page_limit"
 }
 
@@ -93,6 +97,7 @@ func (p Params) Of(total int64) Pagination {
 		next := out.Page + 1
 		out.NextPage = &next
 	}
+
 	return out
 }
 
@@ -126,16 +131,19 @@ func (s Sorts) Enum() []string {
 	for _, by := range s {
 		values = append(values, by.Name, "-"+by.Name)
 	}
+
 	return values
 }
 
 // of finds what a signed sort such as "-name" names.
 func (s Sorts) of(sort string) (by Sort, descending, known bool) {
 	name, descending := strings.CutPrefix(sort, "-")
+
 	i := slices.IndexFunc(s, func(by Sort) bool { return by.Name == name })
 	if i < 0 {
 		return Sort{}, false, false
 	}
+
 	return s[i], descending, true
 }
 
@@ -178,25 +186,31 @@ func (q *Query) Order(sort string) string {
 	if !known {
 		by, descending, _ = q.Sorts.of(q.Default)
 	}
+
 	direction := ""
 	if descending {
 		direction = " desc"
 	}
+
 	order := by.Expr
 	if by.Text {
 		order = TextSQL(order)
 	}
+
 	order += direction
 	if by.Nullable {
 		order += " nulls last"
 	}
+
 	if q.Tie != "" {
 		order += ", " + q.Tie + direction
 	}
+
 	order += ", " + q.ID + direction
 	if q.Then != "" {
 		order += ", " + q.Then
 	}
+
 	return order
 }
 
@@ -209,6 +223,7 @@ func (q *Query) where() string {
 	if len(q.Where) == 0 {
 		return ""
 	}
+
 	return " where " + strings.Join(q.Where, " and ")
 }
 
@@ -220,12 +235,14 @@ func (q *Query) find(named string) string {
 	if q.Rows == "" {
 		return q.From
 	}
+
 	text := strings.Join(q.Where, " ") + " " + named
 	for alias := range strings.FieldsSeq(q.Joined) {
 		if names(text, alias) {
 			return q.From
 		}
 	}
+
 	return q.Rows
 }
 
@@ -236,6 +253,7 @@ func names(text, alias string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -246,19 +264,23 @@ const mostLines = 1000
 // starts at the same row can be told.
 func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
 	sql := q.part(q.Lines+" as lines", p, sort)
+
 	counts, err := db.Select[int64](ctx, tx, sql, used(sql, q.Args))
 	if err != nil {
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
+
 	fits, sum := 0, int64(0)
 	for i, n := range counts {
 		if sum += n; sum <= MaxLines {
 			fits = i + 1
 		}
 	}
+
 	if sum <= MaxLines {
 		return nil
 	}
+
 	return apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
@@ -274,10 +296,12 @@ func (q *Query) page(p Params, sort string, bounded bool) string {
 	if q.Rows == "" {
 		return p.Cut(q.SQL(sort), q.Args)
 	}
+
 	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {
 		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", p, sort), MaxLines)
 	}
+
 	return sql + " order by " + q.Order(sort)
 }
 
@@ -286,6 +310,7 @@ func (q *Query) count() string {
 	if q.Rows == "" {
 		return "select count(*) from (select " + q.Columns + " from " + q.From + q.where() + ") as listed"
 	}
+
 	return "select count(*) from " + q.find("") + q.where()
 }
 
@@ -294,44 +319,56 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 	args := db.Args{} // those of the page are none of the caller's
 	maps.Copy(args, q.Args)
 	q.Args = args
-	var rows []T
-	var works []db.Work
+
+	var (
+		rows  []T
+		works []db.Work
+	)
+
 	bounded := q.Lines != "" && p.Limit > MaxLines/mostLines
 	if bounded {
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
 	}
+
 	works = append(works, func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[T](ctx, tx, q.page(p, string(sort), bounded), q.Args)
 		return err
 	})
+
 	total := int64(-1)
 	if q.kept != "" && len(q.Where) == q.unnarrowed {
 		works = append(works, db.LoadOf(&total, keptCount, q.kept))
 	}
+
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
+
 	if total < 0 {
 		total = p.Rows() + int64(len(rows))
 		if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
 			var err error
+
 			sql := q.count()
 			if total, err = db.Get[int64](ctx, tx, sql, used(sql, q.Args)); err != nil {
 				return nil, fmt.Errorf("count: %w", err)
 			}
 		}
 	}
+
 	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
 }
 
 // used are the arguments that SQL uses: what only the columns need is none of them where the columns are left out.
 func used(sql string, args db.Args) db.Args {
 	kept := db.Args{}
+
 	for _, name := range argument.FindAllString(sql, -1) {
 		if value, given := args[name[1:]]; given {
 			kept[name[1:]] = value
 		}
 	}
+
 	return kept
 }
 

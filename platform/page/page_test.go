@@ -51,6 +51,7 @@ func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], erro
 	}
 	q.And("team_id = @team", db.Args{"team": tx.Team})
 	q.Search(in.Search, "name", "email")
+
 	return page.List[Person](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -59,6 +60,7 @@ func newTeam(t *testing.T, names ...string) *apitest.Team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{Endpoints: []api.Endpoint{api.Read(api.Endpoint{Method: http.MethodGet, Path: "/people", ID: "listPeople"}, people)}})
 	addPeople(x, names...)
+
 	return x
 }
 
@@ -66,16 +68,19 @@ func addPeople(x *apitest.Team, names ...string) {
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for i, n := range names {
 			name, email, has := strings.Cut(n, ":")
+
 			address := &email
 			if !has {
 				address = nil
 			}
+
 			made := id.New(tx.Now.Add(time.Duration(i) * time.Millisecond)) // in this order, which breaks ties
 			if _, err := tx.Exec(ctx, `insert into contact (team_id, id, short_ref, type, name, email, created_at, updated_at) values (@team, @id, @ref, 'owner', @name, @email, @now, @now)`,
 				db.Args{"team": tx.Team, "id": made, "ref": made.String(), "name": name, "email": address, "now": tx.Now}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -85,18 +90,22 @@ func names(r *apitest.Response) string {
 	for i := range out {
 		out[i] = r.String(fmt.Sprintf("data.%d.name", i))
 	}
+
 	return strings.Join(out, " ")
 }
 
 // Proves: PAG-08, PAG-10, PAG-15, PAG-16, PAG-17, PAG-18, LIM-05, OPEN-71.
 func TestPagesAndOffsets(t *testing.T) {
 	t.Parallel()
+
 	var all []string
 	for n := range 17 {
 		all = append(all, fmt.Sprintf("%02d", n+1))
 	}
+
 	x := newTeam(t, all...)
 	newTeam(t, "of another team")
+
 	rows := func(from, to int) string { return strings.Join(all[from-1:to], " ") }
 	for query, c := range map[string]struct {
 		names, foot string
@@ -124,6 +133,7 @@ func TestPagesAndOffsets(t *testing.T) {
 		"?search=%25":                             {"", "100 1 0 0 null"},
 	} {
 		r := x.Get("/people" + query).Want(200)
+
 		foot := strings.Join([]string{r.String("pagination.limit"), r.String("pagination.page"), r.String("pagination.total"), r.String("pagination.totalPage"), r.String("pagination.nextPage")}, " ")
 		if names(r) != c.names || foot != c.foot {
 			t.Errorf("%s: %q, %s; want %q, %s", query, names(r), foot, c.names, c.foot)
@@ -134,6 +144,7 @@ func TestPagesAndOffsets(t *testing.T) {
 // Proves: PAG-08, PAG-09, PAG-11, PAG-12, PAG-13, PAG-14, PAG-19, PAG-27, LIM-05, LIM-06.
 func TestBadPagesAreRefused(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for query, path := range map[string]string{
 		"limit=0": "limit", "limit=251": "limit", "limit=-1": "limit", "limit=1.5": "limit", "page=0": "page", "page=-1": "page", "page=1.5": "page", "page=9007199254740993": "page",
@@ -145,6 +156,7 @@ func TestBadPagesAreRefused(t *testing.T) {
 			t.Errorf("%s: %s", query, r.Body)
 		}
 	}
+
 	x.Get("/people?limit=250").Want(200)
 	x.Get("/people?limit=1").Want(200)
 }
@@ -152,6 +164,7 @@ func TestBadPagesAreRefused(t *testing.T) {
 // Proves: LIM-04.
 func TestAHundredRowsByDefault(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t, slices.Repeat([]string{"same"}, 101)...)
 	if r := x.Get("/people").Want(200); r.Len("data") != 100 || r.Int("pagination.total") != 101 || r.Int("pagination.nextPage") != 2 {
 		t.Errorf("%d rows, %v", r.Len("data"), r.Value("pagination"))
@@ -161,6 +174,7 @@ func TestAHundredRowsByDefault(t *testing.T) {
 // Proves: PAG-20, PAG-21, PAG-22, PAG-23.
 func TestSorting(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t, "b:zoe@x", "A:Yan@x", "C", "a2:abe@x", "B2")
 	for sort, want := range map[string]string{"name": "A a2 b B2 C", "-name": "C B2 b a2 A", "email": "a2 A b C B2", "-email": "b A a2 B2 C"} {
 		if got := names(x.Get("/people?sort=" + sort).Want(200)); got != want {
@@ -173,19 +187,24 @@ func TestSorting(t *testing.T) {
 func TestEqualRowsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t, slices.Repeat([]string{"same", "SAME"}, 15)...)
+
 	for _, sort := range []string{"name", "-name", "email", "-email", "createdAt", "-createdAt"} {
 		var seen []string
+
 		for n := 1; n <= 10; n++ {
 			r := x.Get(fmt.Sprintf("/people?limit=3&page=%d&sort=%s", n, sort)).Want(200)
 			for i := range r.Len("data") {
 				seen = append(seen, r.String(fmt.Sprintf("data.%d.id", i)))
 			}
 		}
+
 		ordered := slices.Clone(seen)
 		slices.Sort(ordered)
+
 		if strings.HasPrefix(sort, "-") {
 			slices.Reverse(ordered)
 		}
+
 		if len(slices.Compact(slices.Sorted(slices.Values(seen)))) != 30 || !slices.Equal(seen, ordered) {
 			t.Errorf("%s: rows are lost, repeated or not in the order of their ids: %v", sort, seen)
 		}
@@ -194,6 +213,7 @@ func TestEqualRowsKeepTheirOrder(t *testing.T) {
 
 func TestOrderTakesNothingFromTheRequest(t *testing.T) {
 	t.Parallel()
+
 	q := page.Query{Default: "-at", ID: "x.id", Sorts: page.Sorts{{Name: "at", Expr: "x.at"}, {Name: "name", Expr: "x.name", Text: true, Nullable: true}}}
 	for sort, want := range map[string]string{
 		"": "x.at desc, x.id desc", "at": "x.at, x.id", "-name": `x.name collate "case_insensitive" desc nulls last, x.id desc`, "name": `x.name collate "case_insensitive" nulls last, x.id`,
@@ -208,6 +228,7 @@ func TestOrderTakesNothingFromTheRequest(t *testing.T) {
 // Search compares texts after NFKC, case folding and removal of combining marks. Decided on 2026-11-25.
 func TestSearchFoldsTexts(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, test := range []struct {
 		name           string
@@ -235,6 +256,7 @@ func TestSearchFoldsTexts(t *testing.T) {
 	} {
 		x.Exec(`delete from contact where team_id = @team`, nil)
 		addPeople(x, test.name)
+
 		for isFound, want := range map[bool][]string{true: test.finds, false: test.ignores} {
 			for _, search := range want {
 				r := x.Get("/people?search=" + url.QueryEscape(search)).Want(200)
@@ -249,22 +271,28 @@ func TestSearchFoldsTexts(t *testing.T) {
 // Go and the database order texts alike, so that reports that sort in Go have the order of lists. Decided on 2026-11-25.
 func TestGoOrdersTextsAsTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
+
 	texts := strings.Fields("Zebra ozan Özan ÖZAN o\u0308zil özil Ozil a-b ab a_b a.b A-B 1000 1000-1 10001 #1 é E e e\u0301 Éa ea straße strasse STRASSE " +
 		"strassf ø o p æ ae af İz ız iz Iz ь я А б Ά α ω 각 가 나 漢 あ ア ｱ ① 1 2 ½ € $ (a) [a] 'a \"a ’a – — - ﬁ fi fj Å å ä z ž Ž 😀 😁 ñ n nz ŋ đ d ｚ " +
 		"ł l m ث א ก ij ĳ Ｚa zb")
 	texts = append(texts, "a b", "A B", "1000 1", "")
 
 	x := newTeam(t)
+
 	var want []string
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		want, err = db.Select[string](ctx, tx, `select t from unnest(@texts::text[]) t order by `+page.TextSQL("t")+`, t collate "C"`, db.Args{"texts": texts})
 		return err
 	})
+
 	got := slices.Clone(texts)
 	slices.SortFunc(got, func(a, b string) int { return cmp.Or(plain.Compare(a, b), strings.Compare(a, b)) })
+
 	if !slices.Equal(got, want) {
 		t.Errorf("Go orders\n%q, the database\n%q", got, want)
 	}
+
 	if z, o := slices.Index(got, "Zebra"), slices.Index(got, "Özan"); z < o {
 		t.Error("Zebra is before Özan")
 	}

@@ -29,10 +29,12 @@ func Copying[T any](read func(context.Context, *db.Tx, id.ID) (T, error), add fu
 ) func(context.Context, *db.Tx, id.ID) (Paste, error) {
 	return func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error) {
 		found, err := read(ctx, tx, from)
+
 		return func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error {
 			if !asked {
 				return nil
 			}
+
 			return add(ctx, tx, found, here)
 		}, err
 	}
@@ -45,5 +47,6 @@ func Copies(nouns ...Part) (all []Copy) {
 			all = append(all, *p.Copy)
 		}
 	}
+
 	return all
 }

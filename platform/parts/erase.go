@@ -24,6 +24,7 @@ func Owns(names ...string) []Table {
 	for i, name := range names {
 		out[i].Name = name
 	}
+
 	return out
 }
 
@@ -43,39 +44,50 @@ var (
 // deletion, which the database asks as well before it lets go of books and of the trail of changes. The operation is the one that deletes it.
 func (p Part) Erase(ctx context.Context, d *db.DB, team, operation id.ID) error {
 	scope := db.Scope{Team: team, Operation: operation}
+
 	var order []erasable
+
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		frozen, err := db.Get[bool](ctx, tx, `select exists (select from team where team_id = @team and freeze_reason = 'deletion')`, db.Args{"team": team})
 		if err != nil {
 			return fmt.Errorf("read the team: %w", err)
 		}
+
 		if !frozen {
 			return errNotDeleted
 		}
+
 		order, err = childrenFirst(ctx, tx, p.Tables)
+
 		return err
 	})
 	if err != nil {
 		return err
 	}
+
 	if p.Outside != nil {
 		if err := p.Outside(ctx, d, team); err != nil {
 			return err
 		}
 	}
+
 	for range erasePasses {
 		var deleted int64
+
 		for i := range order {
 			n, err := order[i].erase(ctx, d, scope)
 			if err != nil {
 				return fmt.Errorf("erase %s: %w", order[i].Name, err)
 			}
+
 			deleted += n
 		}
+
 		if deleted == 0 {
 			return nil
 		}
 	}
+
 	return errNotErased
 }
 
@@ -91,23 +103,31 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 	if e.Keep != "" {
 		conditions = append(conditions, "("+e.Keep+") is not true")
 	}
+
 	for _, parent := range e.parents {
 		conditions = append(conditions, fmt.Sprintf("not exists (select from %s c where c.team_id = @team and c.%s = r.id and c.id <> r.id)", e.Name, parent))
 	}
+
 	where := strings.Join(conditions, " and ")
 	sql := fmt.Sprintf("delete from %[1]s where ctid = any(array(select r.ctid from %[1]s r where %[2]s limit @batch))", e.Name, where)
+
 	args := db.Args{"team": scope.Team, "batch": eraseBatch}
 	if strings.Contains(where, "@operation") {
 		args["operation"] = scope.Operation
 	}
+
 	var sum int64
+
 	for {
 		var deleted int64
+
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			if _, err = tx.Exec(ctx, `select set_config('stayledger.erasing', @team::text, true)`, db.Args{"team": scope.Team.String()}); err != nil {
 				return err
 			}
+
 			deleted, err = tx.Exec(ctx, sql, args)
+
 			return err
 		})
 		if sum += deleted; err != nil || deleted == 0 {
@@ -119,6 +139,7 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 // childrenFirst puts tables in an order in which the foreign keys of the database let their rows go.
 func childrenFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]erasable, error) {
 	type key struct{ Child, Parent, Columns string }
+
 	keys, err := db.Select[key](ctx, tx, `
 		select c.conrelid::regclass::text as child, c.confrelid::regclass::text as parent, coalesce(string_agg(a.attname::text, ','), '') as columns
 		from pg_constraint c left join pg_attribute a on a.attrelid = c.conrelid and a.attnum = any(c.conkey) and a.attname <> 'team_id'
@@ -127,8 +148,11 @@ func childrenFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]erasable, 
 	if err != nil {
 		return nil, fmt.Errorf("read the foreign keys: %w", err)
 	}
+
 	left := slices.Clone(tables)
+
 	var order []erasable
+
 	for len(left) > 0 {
 		// A table that no other one among those left points to.
 		at := slices.IndexFunc(left, func(t Table) bool {
@@ -139,13 +163,16 @@ func childrenFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]erasable, 
 		if at < 0 {
 			return nil, fmt.Errorf("%w: foreign keys go in a circle among %v", errNotErased, left)
 		}
+
 		e := erasable{Table: left[at]}
 		for _, k := range keys {
 			if k.Child == e.Name && k.Parent == e.Name {
 				e.parents = append(e.parents, k.Columns)
 			}
 		}
+
 		order, left = append(order, e), slices.Delete(left, at, at+1)
 	}
+
 	return order, nil
 }

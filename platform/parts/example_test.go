@@ -10,6 +10,7 @@ import (
 // Example joins two nouns to a service.
 func Example() {
 	listings := parts.Part{Endpoints: []api.Endpoint{{Method: "GET", Path: "/listings", ID: "listListings"}}}
+
 	contacts := parts.Part{Endpoints: []api.Endpoint{{Method: "GET", Path: "/contacts", ID: "listContacts"}}}
 	for _, e := range parts.Join(listings, contacts).Endpoints {
 		fmt.Println(e.Method, e.Path)

@@ -37,28 +37,35 @@ func Join(parts ...Part) Part {
 		if seen[what+name] {
 			panic(fmt.Sprintf("parts: %s %s is there twice", what, name))
 		}
+
 		seen[what+name] = true
 	}
+
 	for _, p := range parts {
 		for i := range p.Endpoints {
 			e := &p.Endpoints[i]
 			once("route", e.Method+" "+e.Path)
 			once("endpoint", e.ID)
 		}
+
 		for kind, h := range p.Handlers {
 			once("work of kind", kind.String())
 			sum.Handlers[kind] = h
 		}
+
 		for _, e := range p.Every {
 			once("periodic work", e.Name)
 		}
+
 		for _, t := range p.Tables {
 			once("table", t.Name)
 		}
+
 		sum.Tables = append(sum.Tables, p.Tables...)
 		sum.Outside = both(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
 	}
+
 	return sum
 }
 
@@ -72,6 +79,7 @@ func both(one, other outside) outside {
 	case other == nil:
 		return one
 	}
+
 	return func(ctx context.Context, d *db.DB, team id.ID) error {
 		return errors.Join(one(ctx, d, team), other(ctx, d, team))
 	}

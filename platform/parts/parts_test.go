@@ -22,6 +22,7 @@ func whole() parts.Part {
 
 func TestTwoOfOneNamePanic(t *testing.T) {
 	t.Parallel()
+
 	for told, p := range map[string]parts.Part{
 		"route GET /toys":            {Endpoints: []api.Endpoint{{Method: "GET", Path: "/toys", ID: "other"}}},
 		"endpoint listToys":          {Endpoints: []api.Endpoint{{Method: "GET", Path: "/others", ID: "listToys"}}},
@@ -34,6 +35,7 @@ func TestTwoOfOneNamePanic(t *testing.T) {
 					t.Errorf("%s: %s", told, got)
 				}
 			}()
+
 			parts.Join(whole(), p)
 		}()
 	}
@@ -41,6 +43,7 @@ func TestTwoOfOneNamePanic(t *testing.T) {
 
 func TestJoinKeepsAll(t *testing.T) {
 	t.Parallel()
+
 	sum := parts.Join(whole(), parts.Part{Endpoints: []api.Endpoint{{Method: "POST", Path: "/toys", ID: "makeToy"}}}, parts.Part{})
 	if len(sum.Endpoints) != 2 || sum.Endpoints[0].ID != "listToys" || sum.Endpoints[1].ID != "makeToy" || len(sum.Every) != 1 ||
 		sum.Handlers[apitest.Kind("toy.wind")].Timeout != time.Second {

@@ -60,6 +60,7 @@ func New(w io.Writer, info Info, fonts *Fonts) *Doc {
 	d := &Doc{out: newObjects(w), info: info, fonts: fonts}
 	d.resources, d.pages, d.treeRoot = d.out.reserve(), d.out.reserve(), d.out.reserve()
 	d.root = &Element{tag: "Document", ref: d.out.reserve(), parent: d.treeRoot}
+
 	return d
 }
 
@@ -70,6 +71,7 @@ func (d *Doc) Page(width, height float64) {
 		d.footers = append(d.footers, footer)
 		d.flushPage(footer)
 	}
+
 	d.page = d.out.reserve()
 	d.width, d.height = width, height
 	d.begun++
@@ -80,14 +82,17 @@ func (d *Doc) EndSection(footer func(n, pages int)) {
 	if d.page == 0 {
 		return
 	}
+
 	footer(d.begun, d.begun)
 	d.flushPage(0)
+
 	for i, stream := range d.footers {
 		footer(i+1, d.begun)
 		d.leave()
 		d.out.putStream(stream, "", d.content)
 		d.content, d.state = d.content[:0], graphics{}
 	}
+
 	d.page, d.begun, d.footers = 0, 0, d.footers[:0]
 }
 
@@ -96,11 +101,13 @@ func (d *Doc) flushPage(footer ref) {
 	d.leave()
 	content := d.out.reserve()
 	d.out.putStream(content, "", d.content)
+
 	d.content, d.state = d.content[:0], graphics{}
 	if d.inNode == treeWidth || len(d.nodes) == 0 {
 		d.endNode()
 		d.nodes = append(d.nodes, d.out.reserve())
 	}
+
 	b := d.scratch[:0]
 	b = append(b, "<</Type/Page/Parent "...)
 	b = appendRef(b, d.nodes[len(d.nodes)-1])
@@ -108,10 +115,12 @@ func (d *Doc) flushPage(footer ref) {
 	b = append(appendNumber(b, d.width), ' ')
 	b = append(appendNumber(b, d.height), "]/Resources "...)
 	b = append(appendRef(b, d.resources), "/Contents["...)
+
 	b = appendRef(b, content)
 	if footer != 0 {
 		b = appendRef(append(b, ' '), footer)
 	}
+
 	b = append(b, "]/Tabs/S/StructParents "...)
 	b = append(strconv.AppendInt(b, int64(d.count), 10), ">>"...)
 	d.out.put(d.page, b)
@@ -120,10 +129,12 @@ func (d *Doc) flushPage(footer ref) {
 	d.count++
 
 	parents := d.out.reserve()
+
 	b = append(b[:0], '[')
 	for _, e := range d.marks {
 		b = append(appendRef(b, e), ' ')
 	}
+
 	d.out.put(parents, append(b, ']'))
 	d.scratch = b
 	d.parents, d.marks = append(d.parents, parents), d.marks[:0]
@@ -134,6 +145,7 @@ func (d *Doc) endNode() {
 	if d.inNode == 0 {
 		return
 	}
+
 	b := appendRef([]byte("<</Type/Pages/Parent "), d.pages)
 	b = append(strconv.AppendInt(append(b, "/Count "...), int64(d.inNode), 10), "/Kids["...)
 	b = append(append(b, d.kids...), "]>>"...)
@@ -149,12 +161,16 @@ func (d *Doc) Close() error {
 	if d.count == 0 {
 		return errEmpty
 	}
+
 	d.endNode()
+
 	b := []byte("<</Type/Pages/Count ")
+
 	b = append(strconv.AppendInt(b, int64(d.count), 10), "/Kids["...)
 	for _, node := range d.nodes {
 		b = append(appendRef(b, node), ' ')
 	}
+
 	d.out.put(d.pages, append(b, "]>>"...))
 	d.writeResources()
 	d.End(d.root)
@@ -178,5 +194,6 @@ func (d *Doc) Close() error {
 	trailer = appendRef(append(trailer, "/Info "...), info)
 	sum := sha256.Sum256(append(d.info.xmp(), strconv.FormatInt(d.out.at, 10)...))
 	name := hex.EncodeToString(sum[:16])
+
 	return d.out.finish(string(trailer) + "/ID[<" + name + "><" + name + ">]")
 }

@@ -25,6 +25,7 @@ func (d *Doc) fill(c Colour) {
 	if d.state.filled && d.state.colour == c {
 		return
 	}
+
 	d.state.filled, d.state.colour = true, c
 	for _, part := range []uint8{c.R, c.G, c.B} {
 		thousandths := (int(part)*1000 + 127) / 255
@@ -32,8 +33,10 @@ func (d *Doc) fill(c Colour) {
 			d.content = append(d.content, "1 "...)
 			continue
 		}
+
 		d.content = append(d.content, '.', byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10), ' ') //nolint:gosec // digits
 	}
+
 	d.content = append(d.content, "rg\n"...)
 }
 
@@ -41,9 +44,11 @@ func (d *Doc) fill(c Colour) {
 func (d *Doc) Rect(x, y, width, height float64, c Colour) {
 	d.enter(nil)
 	d.fill(c)
+
 	for _, v := range []float64{x, d.height - y - height, width, height} {
 		d.content = append(appendNumber(d.content, v), ' ')
 	}
+
 	d.content = append(d.content, "re f\n"...)
 }
 
@@ -53,21 +58,27 @@ func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	if s == "" {
 		return
 	}
+
 	d.enter(e)
 	d.fill(st.Colour)
+
 	if !needsShaping(s) {
 		d.begin(x, y)
 		d.glyphs(s, st)
 		d.content = append(d.content, "ET\n"...)
+
 		return
 	}
+
 	line := d.fonts.shape(s, st.Bold)
 	if line.isExact {
 		d.begin(x, y)
 		d.shaped(line.glyphs, st)
 		d.content = append(d.content, "ET\n"...)
+
 		return
 	}
+
 	d.content = appendText(append(d.content, "/Span<</ActualText"...), s)
 	d.content = append(d.content, ">>BDC\n"...)
 	d.begin(x, y)
@@ -85,25 +96,31 @@ func (d *Doc) begin(x, y float64) {
 // glyphs shows text whose characters are drawn one after the other, a piece for each font.
 func (d *Doc) glyphs(s string, st Style) {
 	current := -1
+
 	var last uint16
+
 	for _, r := range s {
 		font, glyph := d.fonts.find(r, st.Bold)
 		if glyph == 0 {
 			continue
 		}
+
 		if font != current {
 			if current >= 0 {
 				d.content = append(d.content, ")]TJ\n"...)
 			}
+
 			d.face(font, st)
 			d.content = append(d.content, "[("...)
 			current = font
 		} else {
 			d.move(d.fonts.at(font).kern(last, glyph))
 		}
+
 		d.glyph(font, glyph)
 		last = glyph
 	}
+
 	if current >= 0 {
 		d.content = append(d.content, ")]TJ\n"...)
 	}
@@ -119,9 +136,11 @@ func (d *Doc) shaped(glyphs []placedGlyph, st Style) {
 				d.content = append(d.content, ")]TJ\n"...)
 				gap = 0
 			}
+
 			if g.y != height {
 				d.content = append(appendNumber(d.content, float64(g.y)*st.Size/1000), " Ts\n"...)
 			}
+
 			d.face(g.font, st)
 			d.content = append(d.content, "[("...)
 			current, height = g.font, g.y
@@ -132,9 +151,11 @@ func (d *Doc) shaped(glyphs []placedGlyph, st Style) {
 		d.glyph(g.font, g.id)
 		gap = g.advance - g.x - int(d.fonts.at(g.font).advances[g.id])
 	}
+
 	if current >= 0 {
 		d.content = append(d.content, ")]TJ\n"...)
 	}
+
 	if height != 0 {
 		d.content = append(d.content, "0 Ts\n"...)
 	}
@@ -153,9 +174,11 @@ func (d *Doc) glyph(font int, glyph uint16) {
 	for font >= len(d.used) {
 		d.used = append(d.used, nil)
 	}
+
 	if d.used[font] == nil {
 		d.used[font] = d.fonts.at(font).newSet()
 	}
+
 	d.used[font].add(glyph)
 	d.content = appendEscaped(appendEscaped(d.content, byte(glyph>>8)), byte(glyph)) //nolint:gosec // both halves
 }
@@ -167,16 +190,19 @@ func (d *Doc) face(font int, st Style) {
 		d.content = append(strconv.AppendInt(append(d.content, "/F"...), int64(font+1), 10), ' ')
 		d.content = append(appendNumber(d.content, st.Size), " Tf\n"...)
 	}
+
 	outline := font >= firstFallback && st.Bold
 	if outline {
 		for _, part := range []uint8{st.Colour.R, st.Colour.G, st.Colour.B} {
 			d.content = append(appendNumber(d.content, float64(part)/255), ' ')
 		}
+
 		d.content = append(d.content, "RG "...)
 		d.content = append(appendNumber(d.content, st.Size*0.035), " w 2 Tr\n"...)
 	} else if d.state.stroked {
 		d.content = append(d.content, "0 Tr\n"...)
 	}
+
 	d.state.stroked = outline
 }
 
@@ -186,39 +212,47 @@ type Box struct{ X, Y, Width, Height float64 }
 // Image draws an image, which is the Figure e.
 func (d *Doc) Image(e *Element, image *Image, at Box) {
 	n := -1
+
 	for i := range d.images {
 		if d.images[i] == image {
 			n = i
 		}
 	}
+
 	if n < 0 {
 		n = len(d.images)
 		d.images, d.imageRefs = append(d.images, image), append(d.imageRefs, d.putImage(image))
 	}
+
 	low := d.height - at.Y - at.Height
 	e.box = [4]float64{at.X, low, at.X + at.Width, low + at.Height}
 	d.enter(e)
+
 	d.content = append(d.content, "q "...)
 	for _, v := range []float64{at.Width, 0, 0, at.Height, at.X, low} {
 		d.content = append(appendNumber(d.content, v), ' ')
 	}
+
 	d.content = append(strconv.AppendInt(append(d.content, "cm /I"...), int64(n+1), 10), " Do Q\n"...)
 }
 
 // writeResources writes the fonts that were used, cut down to the glyphs that were, and the list of images.
 func (d *Doc) writeResources() {
 	b := []byte("<</Font<<")
+
 	for font, used := range d.used {
 		if used != nil {
 			b = append(strconv.AppendInt(append(b, "/F"...), int64(font+1), 10), ' ')
 			b = appendRef(b, d.putFont(d.fonts.at(font), used))
 		}
 	}
+
 	b = append(b, ">>/XObject<<"...)
 	for i, image := range d.imageRefs {
 		b = append(strconv.AppendInt(append(b, "/I"...), int64(i+1), 10), ' ')
 		b = appendRef(b, image)
 	}
+
 	d.out.put(d.resources, append(b, ">>>>"...))
 }
 
@@ -241,20 +275,26 @@ func (d *Doc) putFont(f *Font, used glyphSet) ref {
 	d.out.put(descendant, append(b, ">>"...))
 
 	head, hhea := f.tables["head"], f.tables["hhea"]
+
 	b = append([]byte("<</Type/FontDescriptor/Flags 4/ItalicAngle 0/StemV 80/FontName/"), name...)
+
 	b = append(b, "/FontBBox["...)
 	for i := range 4 {
 		b = append(strconv.AppendInt(b, int64(f.scaled(head.i16(36+2*i))), 10), ' ')
 	}
+
 	capitals := f.scaled(hhea.i16(4))
 	if os2 := f.tables["OS/2"]; os2.u16(0) >= 2 && os2.i16(88) > 0 {
 		capitals = f.scaled(os2.i16(88))
 	}
+
 	for key, v := range [...]int{f.scaled(hhea.i16(4)), f.scaled(hhea.i16(6)), capitals} {
 		b = append(b, [...]string{"]/Ascent ", "/Descent ", "/CapHeight "}[key]...)
 		b = strconv.AppendInt(b, int64(v), 10)
 	}
+
 	b = appendRef(append(b, "/FontFile2 "...), file)
 	d.out.put(descriptor, append(b, ">>"...))
+
 	return font
 }

@@ -45,6 +45,7 @@ func (t table) u16(at int) int {
 	if at < 0 || at+2 > len(t) {
 		return 0
 	}
+
 	return int(binary.BigEndian.Uint16(t[at:]))
 }
 
@@ -57,51 +58,65 @@ func (t table) from(at int) table {
 	if at < 0 || at > len(t) {
 		return nil
 	}
+
 	return t[at:]
 }
 
 // ParseFont reads a TrueType font. Name is the PostScript name that documents give it; ttf is kept and must not be changed.
 func ParseFont(name string, ttf []byte) (*Font, error) {
 	f := &Font{name: name, tables: map[string]table{}, pages: map[rune]*[256]uint16{}, runes: map[uint16]rune{}, cache: map[string]*subset{}}
+
 	file := table(ttf)
 	for i := range file.u16(4) {
 		record := file.from(12 + 16*i)
 		if len(record) < 16 {
 			break
 		}
+
 		if offset, length := record.u32(8), record.u32(12); offset <= len(file) && length <= len(file)-offset {
 			f.tables[string(record[:4])] = file[offset : offset+length]
 		}
 	}
+
 	for _, needed := range []string{"head", "hhea", "hmtx", "maxp", "cmap", "loca", "glyf"} {
 		if f.tables[needed] == nil {
 			return nil, fmt.Errorf("%w: no table %s", ErrFont, needed)
 		}
 	}
+
 	if len(f.tables["head"]) < 54 || len(f.tables["hhea"]) < 36 || len(f.tables["maxp"]) < 6 {
 		return nil, fmt.Errorf("%w: tables are cut off", ErrFont)
 	}
+
 	f.perEm, f.glyphs = f.tables["head"].u16(18), f.tables["maxp"].u16(4)
 	f.longLoca = f.tables["head"].u16(50) != 0
+
 	metrics := f.tables["hhea"].u16(34)
 	if f.perEm == 0 || f.glyphs == 0 || metrics == 0 {
 		return nil, fmt.Errorf("%w: no glyphs", ErrFont)
 	}
+
 	f.advances = make([]uint16, f.glyphs)
 	for g := range f.glyphs {
 		f.advances[g] = uint16(f.scaled(f.tables["hmtx"].u16(4 * min(g, metrics-1)))) //nolint:gosec // at most 65535 thousandths by any sane font
 	}
+
 	f.readCmap()
+
 	if len(f.runes) == 0 {
 		return nil, fmt.Errorf("%w: no characters", ErrFont)
 	}
+
 	f.readKerns()
 	f.findBlocks()
+
 	shapes, err := parseShapes(ttf)
 	if err != nil {
 		return nil, err
 	}
+
 	f.shapes = shapes
+
 	return f, nil
 }
 
@@ -110,13 +125,16 @@ func (f *Font) scaled(units int) int {
 	if units < 0 {
 		return -f.scaled(-units)
 	}
+
 	return (units*1000 + f.perEm/2) / f.perEm
 }
 
 // readCmap reads the character map of Unicode: format 12 where the font has one, else format 4.
 func (f *Font) readCmap() {
 	cmap := f.tables["cmap"]
+
 	var narrow, wide table
+
 	for i := range cmap.u16(2) {
 		sub := cmap.from(cmap.u32(8 + 8*i))
 		switch platform := cmap.u16(4 + 8*i); {
@@ -127,11 +145,14 @@ func (f *Font) readCmap() {
 			wide = sub
 		}
 	}
+
 	if narrow != nil {
 		f.readSegments(narrow)
 	}
+
 	for i := range min(wide.u32(12), len(wide)/12) {
 		group := wide.from(16 + 12*i)
+
 		first, last, glyph := group.u32(0), group.u32(4), group.u32(8)
 		for c := first; c <= last && c <= unicode.MaxRune; c++ {
 			f.put(rune(c), glyph+c-first) //nolint:gosec // at most the last character
@@ -145,6 +166,7 @@ func (f *Font) readSegments(t table) {
 	for at := 14; at < 14+double; at += 2 {
 		last, first := t.u16(at), t.u16(at+double+2)
 		delta, offsetAt := t.u16(at+2*double+2), at+3*double+2
+
 		for c := first; c <= last && c < 0xFFFF; c++ {
 			glyph := c
 			if offset := t.u16(offsetAt); offset != 0 {
@@ -152,6 +174,7 @@ func (f *Font) readSegments(t table) {
 					continue
 				}
 			}
+
 			f.put(rune(c), (glyph+delta)&0xFFFF) //nolint:gosec // at most 65535
 		}
 	}
@@ -161,16 +184,21 @@ func (f *Font) put(r rune, glyph int) {
 	if glyph <= 0 || glyph >= f.glyphs {
 		return
 	}
+
 	high := r >> 8
+
 	page := f.pages[high]
 	if page == nil {
 		page = new([256]uint16)
+
 		f.pages[high] = page
 		if high < 256 {
 			f.basic[high] = page
 		}
 	}
+
 	g := uint16(glyph) //nolint:gosec // below the number of glyphs, which is a 16-bit number
+
 	page[r&255] = g
 	if other, taken := f.runes[g]; !taken || plainer(r, other) {
 		f.runes[g] = r
@@ -184,12 +212,15 @@ func plainer(a, b rune) bool {
 		if norm.NFKC.String(string(r)) != string(r) {
 			rank += 2
 		}
+
 		if !unicode.IsLetter(r) {
 			rank++
 		}
+
 		return rank
 	}
 	x, y := rank(a), rank(b)
+
 	return x < y || x == y && a < b
 }
 
@@ -199,11 +230,14 @@ func (f *Font) glyph(r rune) uint16 {
 		if page := f.basic[r>>8]; page != nil {
 			return page[r&255]
 		}
+
 		return 0
 	}
+
 	if page := f.pages[r>>8]; page != nil {
 		return page[r&255]
 	}
+
 	return 0
 }
 
@@ -217,10 +251,13 @@ func (f *Font) readKerns() {
 	if t.u16(0) != 0 || t.u16(2) == 0 || t.u16(8)>>8 != 0 {
 		return
 	}
+
 	f.kerns, f.kerned = map[uint32]int16{}, f.newSet()
+
 	for i := range t.u16(10) {
 		pair := t.from(18 + 6*i)
 		left, right := uint16(pair.u16(0)), uint16(pair.u16(2)) //nolint:gosec // 16-bit numbers
+
 		a, b := f.runes[left], f.runes[right]
 		if value := f.scaled(pair.i16(4)); value != 0 && unicode.IsLetter(a) && (unicode.IsLetter(b) || unicode.IsPunct(b)) {
 			f.kerns[uint32(left)<<16|uint32(right)] = int16(value) //nolint:gosec // a fraction of the font size
@@ -233,6 +270,7 @@ func (f *Font) kern(left, right uint16) int {
 	if f.kerned == nil || !f.kerned.has(int(left)) {
 		return 0
 	}
+
 	return int(f.kerns[uint32(left)<<16|uint32(right)])
 }
 
@@ -256,14 +294,17 @@ func (f *Fonts) find(r rune, bold bool) (font int, glyph uint16) {
 	if bold {
 		font, face = boldFont, f.Bold
 	}
+
 	if glyph = face.glyph(r); glyph != 0 {
 		return font, glyph
 	}
+
 	for i, other := range f.Fallbacks {
 		if g := other.glyph(r); g != 0 {
 			return firstFallback + i, g
 		}
 	}
+
 	return font, 0
 }
 
@@ -274,6 +315,7 @@ func (f *Fonts) at(index int) *Font {
 	case boldFont:
 		return f.Bold
 	}
+
 	return f.Fallbacks[index-firstFallback]
 }
 
@@ -284,17 +326,23 @@ func (f *Fonts) Width(s string, bold bool, size float64) float64 {
 		for _, g := range f.shape(s, bold).glyphs {
 			total += g.advance
 		}
+
 		return float64(total) * size / 1000
 	}
+
 	total, lastFont, lastGlyph := 0, -1, uint16(0)
+
 	for _, r := range s {
 		font, glyph := f.find(r, bold)
 		face := f.at(font)
+
 		total += int(face.advances[glyph])
 		if font == lastFont {
 			total += face.kern(lastGlyph, glyph)
 		}
+
 		lastFont, lastGlyph = font, glyph
 	}
+
 	return float64(total) * size / 1000
 }

@@ -16,10 +16,12 @@ var EmbeddedFonts = sync.OnceValues(func() (*Fonts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pdf: embedded font: %w", err)
 	}
+
 	bold, err := ParseFont("LiberationSans-Bold", liberationsansbold.TTF)
 	if err != nil {
 		return nil, fmt.Errorf("pdf: embedded font: %w", err)
 	}
+
 	return &Fonts{Regular: regular, Bold: bold}, nil
 })
 
@@ -53,9 +55,12 @@ func UseFallbackFont(path string) error {
 			return fmt.Errorf("pdf: fallback font: %w", err)
 		}
 	}
+
 	fallback.Lock()
 	defer fallback.Unlock()
+
 	fallback.path, fallback.tried, fallback.fonts = path, false, nil
+
 	return nil
 }
 
@@ -63,10 +68,13 @@ func UseFallbackFont(path string) error {
 func FallbackFonts() []*Font {
 	fallback.Lock()
 	defer fallback.Unlock()
+
 	if fallback.tried {
 		return fallback.fonts
 	}
+
 	fallback.tried = true
+
 	candidates := usualFallbacks
 	if fallback.path != "" {
 		candidates = nil
@@ -74,17 +82,20 @@ func FallbackFonts() []*Font {
 			candidates = append(candidates, []string{path})
 		}
 	}
+
 	for _, paths := range candidates {
 		for _, path := range paths {
 			ttf, err := os.ReadFile(path) //nolint:gosec // the operator's setting
 			if err != nil {
 				continue
 			}
+
 			if font, err := ParseFont(fmt.Sprintf("Fallback%d", len(fallback.fonts)+1), ttf); err == nil {
 				fallback.fonts = append(fallback.fonts, font)
 				break
 			}
 		}
 	}
+
 	return fallback.fonts
 }

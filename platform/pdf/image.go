@@ -35,14 +35,17 @@ func ReadImage(data []byte) (*Image, error) {
 	if kind == "" {
 		return nil, fmt.Errorf("%w: neither PNG nor JPEG", ErrImage)
 	}
+
 	if width <= 0 || height <= 0 || width > MaxPixels/height {
 		return nil, fmt.Errorf("%w: %d by %d pixels", ErrImage, width, height)
 	}
+
 	if kind == "png" {
 		decoded, err := png.Decode(bytes.NewReader(data))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrImage, err)
 		}
+
 		return PackImage(decoded), nil
 	}
 	// Decoding proves the file sound: a reader that meets a broken image may refuse the page.
@@ -50,10 +53,13 @@ func ReadImage(data []byte) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrImage, err)
 	}
+
 	if decoded.Bounds().Dx() != width || decoded.Bounds().Dy() != height {
 		return nil, fmt.Errorf("%w: the header tells another size", ErrImage)
 	}
+
 	out := &Image{Width: width, Height: height, filter: "/DCTDecode", space: "/DeviceRGB", data: data}
+
 	switch decoded.(type) {
 	case *image.Gray:
 		out.space = "/DeviceGray"
@@ -64,6 +70,7 @@ func ReadImage(data []byte) (*Image, error) {
 			out.decode = "/Decode[1 0 1 0 1 0 1 0]"
 		}
 	}
+
 	return out, nil
 }
 
@@ -72,13 +79,16 @@ func imageSize(data []byte) (width, height int, kind string) {
 	if len(data) >= 24 && string(data[:8]) == "\x89PNG\r\n\x1a\n" && string(data[12:16]) == "IHDR" {
 		return int(int32(binary.BigEndian.Uint32(data[16:]))), int(int32(binary.BigEndian.Uint32(data[20:]))), "png" //nolint:gosec // negative is refused
 	}
+
 	if len(data) < 4 || data[0] != 0xFF || data[1] != 0xD8 {
 		return 0, 0, ""
 	}
+
 	for at := 2; at+9 <= len(data); {
 		if data[at] != 0xFF {
 			return 0, 0, ""
 		}
+
 		marker := data[at+1]
 		switch {
 		case marker == 0xFF: // a fill byte
@@ -90,8 +100,10 @@ func imageSize(data []byte) (width, height int, kind string) {
 			at += 2
 			continue
 		}
+
 		at += 2 + int(binary.BigEndian.Uint16(data[at+2:]))
 	}
+
 	return 0, 0, ""
 }
 
@@ -101,6 +113,7 @@ func PackImage(from image.Image) *Image {
 	width, height := bounds.Dx(), bounds.Dy()
 	colours, mask := make([]byte, 0, 3*width*height), make([]byte, 0, width*height)
 	opaque, grey := true, true
+
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			c, _ := color.NRGBAModel.Convert(from.At(x, y)).(color.NRGBA)
@@ -108,31 +121,39 @@ func PackImage(from image.Image) *Image {
 			opaque, grey = opaque && c.A == 0xFF, grey && c.R == c.G && c.G == c.B
 		}
 	}
+
 	out := &Image{Width: width, Height: height, filter: "/FlateDecode", space: "/DeviceRGB"}
 	if grey {
 		out.space = "/DeviceGray"
+
 		for i := range mask {
 			colours[i] = colours[3*i]
 		}
+
 		colours = colours[:len(mask)]
 	}
+
 	out.data = deflated(colours)
 	if !opaque {
 		out.mask = deflated(mask)
 	}
+
 	return out
 }
 
 // putImage embeds an image.
 func (d *Doc) putImage(i *Image) ref {
 	size := "/Type/XObject/Subtype/Image/BitsPerComponent 8/Width " + strconv.Itoa(i.Width) + "/Height " + strconv.Itoa(i.Height)
+
 	dict := size + "/ColorSpace" + i.space + "/Filter" + i.filter + i.decode
 	if i.mask != nil {
 		mask := d.out.reserve()
 		d.out.putRaw(mask, size+"/ColorSpace/DeviceGray/Filter/FlateDecode", i.mask)
 		dict += "/SMask " + strconv.Itoa(int(mask)) + " 0 R"
 	}
+
 	image := d.out.reserve()
 	d.out.putRaw(image, dict, i.data)
+
 	return image
 }

@@ -14,19 +14,23 @@ import (
 
 func pngOf(t testing.TB, width, height int) []byte {
 	t.Helper()
+
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, width, height))); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
 func jpegOf(t testing.TB, width, height int) []byte {
 	t.Helper()
+
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, width, height)), nil); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 
@@ -35,16 +39,20 @@ func TestReadImage(t *testing.T) {
 	bomb := pngOf(t, 1, 1)
 	binary.BigEndian.PutUint32(bomb[16:], 1_000_000)
 	binary.BigEndian.PutUint32(bomb[20:], 1_000_000)
+
 	negative := pngOf(t, 1, 1)
 	binary.BigEndian.PutUint32(negative[16:], 0xFFFFFFFF)
+
 	var large bytes.Buffer
 	if err := png.Encode(&large, image.NewGray(image.Rect(0, 0, 4000, 2001))); err != nil {
 		t.Fatal(err)
 	}
+
 	wide := jpegOf(t, 8, 8)
 	at := bytes.Index(wide, []byte{0xFF, 0xC0})
 	binary.BigEndian.PutUint16(wide[at+5:], 60_000)
 	binary.BigEndian.PutUint16(wide[at+7:], 60_000)
+
 	for name, c := range map[string]struct {
 		data  []byte
 		sound bool

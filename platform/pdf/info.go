@@ -12,6 +12,7 @@ const producer = "stayledger"
 // dictionary is what old readers show as the document's properties.
 func (i *Info) dictionary() []byte {
 	b := []byte("<<")
+
 	for _, entry := range [][2]string{
 		{"Title", i.Title}, {"Author", i.Author}, {"Subject", i.Subject}, {"Creator", producer}, {"Producer", producer},
 	} {
@@ -19,25 +20,32 @@ func (i *Info) dictionary() []byte {
 			b = appendText(append(append(b, '/'), entry[0]...), entry[1])
 		}
 	}
+
 	at := i.Created.UTC().Format("D:20060102150405Z")
 	b = appendText(append(b, "/CreationDate"...), at)
 	b = appendText(append(b, "/ModDate"...), at)
+
 	return append(b, ">>"...)
 }
 
 // xmp is the same for new readers. It claims PDF/UA-1: everything drawn is tagged or decoration.
 func (i *Info) xmp() []byte {
 	var b bytes.Buffer
+
 	text := func(before, s, after string) {
 		if s == "" {
 			return
 		}
+
 		b.WriteString(before)
+
 		if err := xml.EscapeText(&b, []byte(s)); err != nil {
 			panic(err) // a bytes.Buffer takes everything
 		}
+
 		b.WriteString(after)
 	}
+
 	b.WriteString("<?xpacket begin=\"\uFEFF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n" +
 		`<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about=""` +
 		` xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmlns:pdf="http://ns.adobe.com/pdf/1.3/"` +
@@ -52,5 +60,6 @@ func (i *Info) xmp() []byte {
 	text(`<xmp:CreatorTool>`, producer, `</xmp:CreatorTool>`)
 	text(`<pdf:Producer>`, producer, `</pdf:Producer>`)
 	b.WriteString("</rdf:Description></rdf:RDF></x:xmpmeta>\n<?xpacket end=\"r\"?>")
+
 	return b.Bytes()
 }

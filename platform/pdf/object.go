@@ -48,6 +48,7 @@ var compressors = sync.Pool{New: func() any {
 	if err != nil {
 		panic(err) // the level is a constant
 	}
+
 	return w
 }}
 
@@ -58,6 +59,7 @@ func newObjects(w io.Writer) *objects {
 	zip, _ := compressors.Get().(*zlib.Writer)
 	o := &objects{w: bufio.NewWriterSize(w, 1<<14), places: make([]place, 1, 64), zip: zip}
 	o.write("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n")
+
 	return o
 }
 
@@ -79,12 +81,14 @@ func (o *objects) put(n ref, body []byte) {
 	if o.stream == 0 {
 		o.stream = o.reserve()
 	}
+
 	o.places[n] = place{int64(o.stream), int16(o.count)} //nolint:gosec // at most packObjects
 	o.heads = strconv.AppendInt(o.heads, int64(n), 10)
 	o.heads = append(o.heads, ' ')
 	o.heads = strconv.AppendInt(o.heads, int64(len(o.packed)), 10)
 	o.heads = append(o.heads, ' ')
 	o.packed = append(append(o.packed, body...), '\n')
+
 	o.count++
 	if o.count == packObjects || len(o.packed) >= packBytes {
 		o.flush()
@@ -96,6 +100,7 @@ func (o *objects) flush() {
 	if o.count == 0 {
 		return
 	}
+
 	first := len(o.heads)
 	o.heads = append(o.heads, o.packed...)
 	n := o.stream
@@ -111,6 +116,7 @@ func (o *objects) putStream(n ref, dict string, data []byte) {
 		o.putRaw(n, dict, data)
 		return
 	}
+
 	o.buffer.Reset()
 	o.putRaw(n, dict+"/Filter/FlateDecode", compress(o.zip, &o.buffer, data))
 }
@@ -119,26 +125,32 @@ func (o *objects) putStream(n ref, dict string, data []byte) {
 func (o *objects) putRaw(n ref, dict string, data []byte) {
 	o.places[n] = place{o.at, -1}
 	o.write(strconv.Itoa(int(n)) + " 0 obj\n<<" + dict + "/Length " + strconv.Itoa(len(data)) + ">>\nstream\n")
+
 	if o.err == nil {
 		_, o.err = o.w.Write(data)
 		o.at += int64(len(data))
 	}
+
 	o.write("\nendstream\nendobj\n")
 }
 
 func compress(zip *zlib.Writer, into *bytes.Buffer, data []byte) []byte {
 	zip.Reset(into)
+
 	_, err := zip.Write(data)
 	if closing := zip.Close(); err != nil || closing != nil {
 		panic("pdf: memory does not fail") // a bytes.Buffer takes everything
 	}
+
 	return into.Bytes()
 }
 
 // deflated is what is compressed once and used by many documents.
 func deflated(data []byte) []byte {
 	zip, _ := zlib.NewWriterLevel(io.Discard, zlib.BestCompression)
+
 	var b bytes.Buffer
+
 	return compress(zip, &b, data)
 }
 
@@ -150,6 +162,7 @@ func (o *objects) finish(trailer string) error {
 	width := (bits.Len64(uint64(max(o.at, int64(n)))) + 7) / 8 //nolint:gosec // not negative
 	// Each row is stored as its difference to the row above, which compresses to nearly nothing.
 	above, row := make([]byte, width+2), make([]byte, width+2)
+
 	rows := make([]byte, 0, (width+3)*len(o.places))
 	for i, p := range o.places {
 		kind, at, index := byte(1), p.at, 0
@@ -159,25 +172,32 @@ func (o *objects) finish(trailer string) error {
 		case p.index >= 0:
 			kind, index = 2, int(p.index)
 		}
+
 		row[0], row[width+1] = kind, byte(index)
 		for b := width; b > 0; b-- {
 			row[b] = byte(at) //nolint:gosec // the lowest eight bits
 			at >>= 8
 		}
+
 		rows = append(rows, 2)
 		for b := range row {
 			rows = append(rows, row[b]-above[b])
 		}
+
 		above, row = row, above
 	}
+
 	start := o.at
 	o.putStream(n, "/Type/XRef/Size "+strconv.Itoa(len(o.places))+"/W[1 "+strconv.Itoa(width)+" 1]"+
 		"/DecodeParms<</Predictor 12/Columns "+strconv.Itoa(width+2)+">>"+trailer, rows)
 	o.write("startxref\n" + strconv.FormatInt(start, 10) + "\n%%EOF\n")
+
 	if o.err == nil {
 		o.err = o.w.Flush()
 	}
+
 	compressors.Put(o.zip)
+
 	return o.err
 }
 
@@ -192,9 +212,11 @@ func appendNumber(b []byte, v float64) []byte {
 	if v < 0 {
 		hundredths = -int64(-v*100 + 0.5)
 	}
+
 	if hundredths < 0 {
 		b, hundredths = append(b, '-'), -hundredths
 	}
+
 	b = strconv.AppendInt(b, hundredths/100, 10)
 	if rest := hundredths % 100; rest != 0 {
 		b = append(b, '.', byte('0'+rest/10))
@@ -202,6 +224,7 @@ func appendNumber(b []byte, v float64) []byte {
 			b = append(b, byte('0'+rest%10))
 		}
 	}
+
 	return b
 }
 
@@ -211,18 +234,23 @@ func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		plain = plain && s[i] >= ' ' && s[i] <= '~'
 	}
+
 	if plain {
 		b = append(b, '(')
 		for i := range len(s) {
 			b = appendEscaped(b, s[i])
 		}
+
 		return append(b, ')')
 	}
+
 	const digits = "0123456789ABCDEF"
+
 	b = append(b, "<FEFF"...)
 	for _, unit := range utf16.Encode([]rune(s)) {
 		b = append(b, digits[unit>>12], digits[unit>>8&15], digits[unit>>4&15], digits[unit&15])
 	}
+
 	return append(b, '>')
 }
 
@@ -234,5 +262,6 @@ func appendEscaped(b []byte, c byte) []byte {
 	case '\r': // would be read as a line feed
 		return append(b, '\\', 'r')
 	}
+
 	return append(b, c)
 }

@@ -46,13 +46,16 @@ func needsShaping(line string) bool {
 		if line[i] < 0xCC { // the first byte of the first shaped character
 			continue
 		}
+
 		for _, r := range line[i:] {
 			if IsShaped(r) {
 				return true
 			}
 		}
+
 		return false
 	}
+
 	return false
 }
 
@@ -72,13 +75,16 @@ func parseShapes(ttf []byte) (parsed *font.Font, err error) {
 			err = fmt.Errorf("%w: %v", ErrFont, r)
 		}
 	}()
+
 	loader, err := opentype.NewLoader(bytes.NewReader(ttf))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFont, err)
 	}
+
 	if parsed, err = font.NewFont(loader); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFont, err)
 	}
+
 	return parsed, nil
 }
 
@@ -111,10 +117,12 @@ var shapers = sync.Pool{New: func() any { return &shaper{faces: map[*Font]*font.
 func (f *Fonts) shape(line string, bold bool) shapedLine {
 	s, _ := shapers.Get().(*shaper)
 	defer shapers.Put(s)
+
 	s.fonts, s.bold, s.last = f, bold, nil
 	text := []rune(line)
 
 	var glyphs []placedGlyph
+
 	for _, run := range s.visualRuns(text) {
 		input := shaping.Input{Text: text, RunStart: run.Start, RunEnd: run.End, Direction: di.DirectionLTR, Size: fixed.I(1000)}
 		if !run.IsLeftToRight() {
@@ -127,10 +135,12 @@ func (f *Fonts) shape(line string, bold bool) shapedLine {
 			parts = slices.Clone(parts)
 			slices.Reverse(parts)
 		}
+
 		for _, part := range parts {
 			glyphs = s.appendGlyphs(glyphs, part)
 		}
 	}
+
 	return shapedLine{glyphs: glyphs, isExact: f.isExact(line, glyphs)}
 }
 
@@ -142,8 +152,10 @@ func (f *Fonts) isExact(line string, glyphs []placedGlyph) bool {
 		if letters == "" {
 			return false
 		}
+
 		text.WriteString(letters)
 	}
+
 	return strings.ContainsFunc(line, isRightToLeft) || norm.NFC.String(text.String()) == norm.NFC.String(line)
 }
 
@@ -153,14 +165,18 @@ func (s *shaper) visualRuns(text []rune) []bidi.Run {
 	if slices.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !isRightToLeft(r) }) {
 		direction = bidi.LeftToRight
 	}
+
 	segmented := s.paragraph.Segment(text, direction)
+
 	var runs []bidi.Run
+
 	for i := range segmented.NumRuns() {
 		run := segmented.Run(i)
 		if direction == bidi.LeftToRight && run.IsLeftToRight() {
 			runs = appendNumbers(runs, run, text)
 			continue
 		}
+
 		runs = append(runs, run)
 	}
 
@@ -171,9 +187,11 @@ func (s *shaper) visualRuns(text []rune) []bidi.Run {
 			for i < len(runs) && runs[i].Level >= level {
 				i++
 			}
+
 			slices.Reverse(runs[start:i])
 		}
 	}
+
 	return runs
 }
 
@@ -186,29 +204,36 @@ func appendNumbers(runs []bidi.Run, run bidi.Run, text []rune) []bidi.Run {
 		if !isArabicDigit(text[start]) && !followsRightToLeft(text[:start]) {
 			continue
 		}
+
 		if at < start {
 			runs = append(runs, bidi.Run{Start: at, End: start})
 		}
+
 		runs = append(runs, bidi.Run{Start: start, End: end, Level: 2})
 		at = end
 	}
+
 	if at < run.End {
 		runs = append(runs, bidi.Run{Start: at, End: run.End})
 	}
+
 	return runs
 }
 
 // numbers returns where the numbers of text[start:end] begin and end, with the signs of currencies and percentages beside them.
 func numbers(text []rune, start, end int) [][2]int {
 	var found [][2]int
+
 	sign := func(i int) bool {
 		return i >= start && i < end && (unicode.Is(unicode.Sc, text[i]) || text[i] == '%' || text[i] == '‰' || text[i] == '#' || text[i] == '°')
 	}
+
 	digit := func(i int) bool { return i < end && unicode.IsDigit(text[i]) }
 	for i := start; i < end; i++ {
 		if !digit(i) {
 			continue
 		}
+
 		first := i
 		for sign(first - 1) {
 			first--
@@ -218,11 +243,14 @@ func numbers(text []rune, start, end int) [][2]int {
 		for digit(i) || digit(i+1) && (text[i] == '.' || text[i] == ',' || text[i] == ':' || text[i] == '/') {
 			i++
 		}
+
 		for sign(i) {
 			i++
 		}
+
 		found = append(found, [2]int{first, i})
 	}
+
 	return found
 }
 
@@ -233,6 +261,7 @@ func followsRightToLeft(text []rune) bool {
 			return isRightToLeft(r)
 		}
 	}
+
 	return false
 }
 
@@ -250,18 +279,22 @@ func (s *shaper) appendGlyphs(glyphs []placedGlyph, part shaping.Input) []placed
 	for s.fonts.at(index).shapes != part.Face.Font {
 		index++
 	}
+
 	face := s.fonts.at(index)
+
 	space := font.GID(face.glyph(' '))
 	for _, g := range s.harfbuzz.ShapeNoExtents(part).Glyphs {
 		// Joiners come out as spaces without a width.
 		if g.GlyphID == 0 || int(g.GlyphID) >= face.glyphs || g.GlyphID == space && g.Advance == 0 {
 			continue
 		}
+
 		glyphs = append(glyphs, placedGlyph{
 			font: index, id: uint16(g.GlyphID), //nolint:gosec // below the number of glyphs
 			advance: g.Advance.Round(), x: g.XOffset.Round(), y: g.YOffset.Round(),
 		})
 	}
+
 	return glyphs
 }
 
@@ -271,10 +304,12 @@ func (s *shaper) ResolveFace(r rune) *font.Face {
 		index, _ := s.fonts.find(r, s.bold)
 		s.last = s.fonts.at(index)
 	}
+
 	face := s.faces[s.last]
 	if face == nil {
 		face = font.NewFace(s.last.shapes)
 		s.faces[s.last] = face
 	}
+
 	return face
 }

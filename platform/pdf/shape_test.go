@@ -15,7 +15,9 @@ import (
 // withArabic returns fonts of which a fallback has Arabic.
 func withArabic(t testing.TB) *pdf.Fonts {
 	t.Helper()
+
 	var err error
+
 	for _, path := range []string{
 		"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
 		"/Library/Fonts/Arial Unicode.ttf", "/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
@@ -24,40 +26,53 @@ func withArabic(t testing.TB) *pdf.Fonts {
 		if ttf, err = os.ReadFile(path); err != nil {
 			continue
 		}
+
 		fallback, err := pdf.ParseFont("Fallback", ttf)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return &pdf.Fonts{Regular: fonts().Regular, Bold: fonts().Bold, Fallbacks: []*pdf.Font{fallback}}
 	}
+
 	t.Fatalf("no font with Arabic letters; run: scripts/ensure font (%v)", err)
+
 	return nil
 }
 
 // drawnLines draws lines and reads them back.
 func drawnLines(t *testing.T, fonts *pdf.Fonts, lines []string) []pdftest.Text {
 	t.Helper()
+
 	var file bytes.Buffer
+
 	d := pdf.New(&file, info, fonts)
 	d.Page(600, 800)
+
 	for i, line := range lines {
 		d.Text(nil, 20, 40+20*float64(i), line, pdf.Style{Size: 12, Bold: i%2 == 1})
 	}
+
 	d.EndSection(func(int, int) {})
+
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
+
 	read, err := pdftest.Read(file.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pages, err := read.Pages()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if len(pages[0].Texts) != len(lines) {
 		t.Fatalf("%d lines, want %d", len(pages[0].Texts), len(lines))
 	}
+
 	return pages[0].Texts
 }
 
@@ -85,14 +100,17 @@ var shapedLines = []struct{ read, drawn string }{
 
 func TestLinesFromRightToLeft(t *testing.T) {
 	t.Parallel()
+
 	lines := make([]string, 0, len(shapedLines))
 	for _, line := range shapedLines {
 		lines = append(lines, line.read)
 	}
+
 	for i, text := range drawnLines(t, withArabic(t), lines) {
 		if text.Text != shapedLines[i].drawn {
 			t.Errorf("%q is drawn as %q, want %q", shapedLines[i].read, text.Text, shapedLines[i].drawn)
 		}
+
 		if measured := withArabic(t).Width(shapedLines[i].read, i%2 == 1, text.Size); measured-text.Width > 0.01 || text.Width-measured > 0.01 {
 			t.Errorf("%q is measured %f and drawn %f", text.Text, measured, text.Width)
 		}
@@ -102,13 +120,16 @@ func TestLinesFromRightToLeft(t *testing.T) {
 // Letters of Arabic have up to four forms: the same letter is drawn by another glyph at the begin, in the middle, at the end and alone.
 func TestArabicLettersJoin(t *testing.T) {
 	t.Parallel()
+
 	texts := drawnLines(t, withArabic(t), []string{"ههه", "ه", "ه", "لا", "ل", "مُ", "م"})
 	if glyphs := texts[0].Glyphs; len(glyphs) != 3 || glyphs[0] == glyphs[1] || glyphs[1] == glyphs[2] || glyphs[0] == glyphs[2] || slices.Contains(glyphs, texts[2].Glyphs[0]) {
 		t.Errorf("three letters are drawn by the glyphs %v, and one alone by %v", glyphs, texts[2].Glyphs)
 	}
+
 	if len(texts[3].Glyphs) != 1 || norm.NFKC.String(texts[3].Text) != "لا" {
 		t.Errorf("lam and alef are drawn by %v as %q, want one glyph that is copied as their ligature", texts[3].Glyphs, texts[3].Text)
 	}
+
 	if texts[5].Width != texts[6].Width {
 		t.Errorf("a letter with a mark takes %f, without it %f", texts[5].Width, texts[6].Width)
 	}
@@ -117,6 +138,7 @@ func TestArabicLettersJoin(t *testing.T) {
 // A mark that its letter has no composed form with stands over it and takes no room.
 func TestCombiningMarks(t *testing.T) {
 	t.Parallel()
+
 	texts := drawnLines(t, withArabic(t), []string{"x\u0304yz", "b", "xyz"})
 	if texts[0].Width != texts[2].Width || len(texts[0].Glyphs) != 4 {
 		t.Errorf("three letters and a mark are drawn by %v and take %f, the letters %f", texts[0].Glyphs, texts[0].Width, texts[2].Width)
@@ -128,6 +150,7 @@ func FuzzShape(f *testing.F) {
 	for _, line := range shapedLines {
 		f.Add(line.read)
 	}
+
 	f.Add("क्षत्रिय กำลัง ᠮᠣᠩᠭᠣᠯ \u202eabc\u202c \u2067x\u2069")
 	fonts := withArabic(f)
 	f.Fuzz(func(t *testing.T, line string) {

@@ -52,8 +52,10 @@ func (d *Doc) Open(parent *Element, tag Tag) *Element {
 	if parent == nil {
 		parent = d.root
 	}
+
 	e := &Element{tag: tag, ref: d.out.reserve(), parent: parent.ref}
 	parent.kids = append(parent.kids, kid{n: int(e.ref)})
+
 	return e
 }
 
@@ -62,14 +64,17 @@ func (d *Doc) End(e *Element) {
 	if d.inside == e {
 		d.leave()
 	}
+
 	e.closed = true
 	b := d.scratch[:0]
 	b = append(b, "<</S/"...)
 	b = append(append(b, e.tag...), "/P "...)
+
 	b = appendRef(b, e.parent)
 	if e.Alt != "" {
 		b = appendText(append(b, "/Alt"...), e.Alt)
 	}
+
 	switch {
 	case e.tag == TH:
 		b = append(append(b, "/A<</O/Table/Scope/"...), e.Scope...)
@@ -81,8 +86,10 @@ func (d *Doc) End(e *Element) {
 		for _, v := range e.box {
 			b = append(appendNumber(b, v), ' ')
 		}
+
 		b = append(b, "]>>"...)
 	}
+
 	b = append(appendKids(b, e.kids), ">>"...)
 	d.out.put(e.ref, b)
 	d.scratch = b
@@ -93,6 +100,7 @@ func appendSpan(b []byte, span int) []byte {
 	if span > 1 {
 		b = strconv.AppendInt(append(b, "/ColSpan "...), int64(span), 10)
 	}
+
 	return b
 }
 
@@ -103,17 +111,22 @@ func appendKids(b []byte, kids []kid) []byte {
 		if k.page != 0 {
 			page = k.page
 			b = appendRef(append(b, "/Pg "...), page)
+
 			break
 		}
 	}
+
 	if len(kids) == 0 {
 		return b
 	}
+
 	b = append(b, "/K["...)
+
 	for i, k := range kids {
 		if i > 0 {
 			b = append(b, ' ')
 		}
+
 		switch k.page {
 		case 0:
 			b = appendRef(b, ref(k.n))
@@ -125,6 +138,7 @@ func appendKids(b []byte, kids []kid) []byte {
 			b = append(b, ">>"...)
 		}
 	}
+
 	return append(b, ']')
 }
 
@@ -133,12 +147,15 @@ func (d *Doc) enter(e *Element) {
 	if d.marked && d.inside == e {
 		return
 	}
+
 	d.leave()
+
 	d.marked, d.inside = true, e
 	if e == nil {
 		d.content = append(d.content, "/Artifact BMC\n"...)
 		return
 	}
+
 	n := len(d.marks)
 	d.marks = append(d.marks, e.ref)
 	e.kids = append(e.kids, kid{d.page, n})
@@ -150,6 +167,7 @@ func (d *Doc) leave() {
 	if d.marked {
 		d.content = append(d.content, "EMC\n"...)
 	}
+
 	d.marked, d.inside = false, nil
 }
 
@@ -159,21 +177,28 @@ const treeWidth = 64
 // parentTree writes which elements the marked content of the pages belongs to.
 func (d *Doc) parentTree() ref {
 	tree := d.out.reserve()
+
 	b := append([]byte(nil), "<</Kids["...)
+
 	for from := 0; from < len(d.parents); from += treeWidth {
 		to := min(from+treeWidth, len(d.parents))
+
 		node := append([]byte(nil), "<</Limits["...)
 		node = strconv.AppendInt(node, int64(from), 10)
 		node = strconv.AppendInt(append(node, ' '), int64(to-1), 10)
+
 		node = append(node, "]/Nums["...)
 		for i := from; i < to; i++ {
 			node = strconv.AppendInt(node, int64(i), 10)
 			node = append(appendRef(append(node, ' '), d.parents[i]), ' ')
 		}
+
 		leaf := d.out.reserve()
 		d.out.put(leaf, append(node, "]>>"...))
 		b = append(appendRef(b, leaf), ' ')
 	}
+
 	d.out.put(tree, append(b, "]>>"...))
+
 	return tree
 }

@@ -25,6 +25,7 @@ func (s glyphSet) has(g int) bool { return s[g>>6]&(1<<(g&63)) != 0 }
 // all are the glyphs of the set in order.
 func (s glyphSet) all() []int {
 	var out []int
+
 	for i, word := range s {
 		for bit := 0; word != 0; bit, word = bit+1, word>>1 {
 			if word&1 != 0 {
@@ -32,6 +33,7 @@ func (s glyphSet) all() []int {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -45,6 +47,7 @@ func (f *Font) findBlocks() {
 	if f.glyphs >= manyGlyphs {
 		return
 	}
+
 	for _, ranges := range [][][2]rune{
 		{{' ', '~'}, {0xA0, 0xA0}, {0xB7, 0xB7}, {0x2013, 0x2014}, {0x2018, 0x2019}, {0x201C, 0x201D}, {0x2026, 0x2026}, {0x20AC, 0x20AC}, {0x2212, 0x2212}},
 		{{0xA1, 0xB6}, {0xB8, 0xFF}},
@@ -53,6 +56,7 @@ func (f *Font) findBlocks() {
 		{{0x400, 0x45F}, {0x490, 0x491}},
 	} {
 		block := f.newSet()
+
 		for _, r := range ranges {
 			for c := r[0]; c <= r[1]; c++ {
 				if g := f.glyph(c); g != 0 {
@@ -60,6 +64,7 @@ func (f *Font) findBlocks() {
 				}
 			}
 		}
+
 		f.blocks = append(f.blocks, block)
 	}
 }
@@ -79,39 +84,50 @@ const cacheSize = 48
 // subset gives the font with at least the glyphs in use. Equal glyphs give equal bytes.
 func (f *Font) subset(used glyphSet) *subset {
 	wanted := slices.Clone(used)
+
 	for _, block := range f.blocks {
 		for i, word := range block {
 			if used[i]&word != 0 {
 				for j := range block {
 					wanted[j] |= block[j]
 				}
+
 				break
 			}
 		}
 	}
+
 	name := make([]byte, 0, 8*len(wanted))
 	for _, word := range wanted {
 		name = binary.LittleEndian.AppendUint64(name, word)
 	}
+
 	key := string(name)
+
 	f.mu.Lock()
+
 	cached := f.cache[key]
 	if cached != nil {
 		f.touch(key)
 	}
 	f.mu.Unlock()
+
 	if cached != nil {
 		return cached
 	}
+
 	made := f.cut(wanted)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	if f.cache[key] == nil && len(f.order) >= cacheSize {
 		delete(f.cache, f.order[0])
 		f.order = f.order[1:]
 	}
+
 	f.cache[key] = made
 	f.touch(key)
+
 	return made
 }
 
@@ -119,6 +135,7 @@ func (f *Font) touch(key string) {
 	if i := slices.Index(f.order, key); i >= 0 {
 		f.order = slices.Delete(f.order, i, i+1)
 	}
+
 	f.order = append(f.order, key)
 }
 
@@ -128,32 +145,39 @@ func (f *Font) cut(wanted glyphSet) *subset {
 	unicodes := f.unicodes(glyphs)
 	ttf := f.cutFile(wanted)
 	sum := sha256.Sum256(ttf)
+
 	tag := make([]byte, 6)
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}
+
 	return &subset{tag: string(tag), file: deflated(ttf), length: len(ttf), widths: widths, unicode: deflated(unicodes)}
 }
 
 // widths writes the advances of glyphs, those that follow each other together.
 func (f *Font) widths(glyphs []int) string {
 	out := []byte{'['}
+
 	for i, g := range glyphs {
 		switch {
 		case i == 0 || g != glyphs[i-1]+1:
 			if i > 0 {
 				out = append(out, ']')
 			}
+
 			out = strconv.AppendInt(out, int64(g), 10)
 			out = append(out, '[')
 		default:
 			out = append(out, ' ')
 		}
+
 		out = strconv.AppendInt(out, int64(f.advances[g]), 10)
 	}
+
 	if len(glyphs) > 0 {
 		out = append(out, ']')
 	}
+
 	return string(append(out, ']'))
 }
 
@@ -164,9 +188,11 @@ func (f *Font) text(glyph uint16) string {
 	if !has {
 		return ""
 	}
+
 	if letter := norm.NFKC.String(string(r)); IsShaped(r) && utf8.RuneCountInString(letter) == 1 {
 		return letter
 	}
+
 	return string(r)
 }
 
@@ -175,32 +201,42 @@ func (f *Font) unicodes(glyphs []int) []byte {
 	var b bytes.Buffer
 	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def\n" +
 		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
+
 	for chunk := range slices.Chunk(glyphs, 100) {
 		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
+
 		for _, g := range chunk {
 			text := cmp.Or(f.text(uint16(g)), "\uFFFD") //nolint:gosec // a glyph of the font
 			fmt.Fprintf(&b, "<%04X> <", g)
+
 			for _, unit := range utf16.Encode([]rune(text)) {
 				fmt.Fprintf(&b, "%04X", unit)
 			}
+
 			b.WriteString(">\n")
 		}
+
 		b.WriteString("endbfchar\n")
 	}
+
 	b.WriteString("endcmap\nCMapName currentdict /CMap defineresource pop\n" + strings.Repeat("end\n", 2))
+
 	return b.Bytes()
 }
 
 // outline is the data of a glyph.
 func (f *Font) outline(g int) table {
 	loca, glyf := f.tables["loca"], f.tables["glyf"]
+
 	start, end := 2*loca.u16(2*g), 2*loca.u16(2*g+2)
 	if f.longLoca {
 		start, end = loca.u32(4*g), loca.u32(4*g+4)
 	}
+
 	if start >= end || end > len(glyf) {
 		return nil
 	}
+
 	return glyf[start:end]
 }
 
@@ -215,10 +251,12 @@ func parts(outline table, found func(at int)) int {
 	for flags := partMore; flags&partMore != 0 && at+4 <= len(outline); {
 		flags = outline.u16(at)
 		found(at)
+
 		at += 6
 		if flags&partWords != 0 {
 			at += 2
 		}
+
 		switch {
 		case flags&partScale != 0:
 			at += 2
@@ -228,6 +266,7 @@ func parts(outline table, found func(at int)) int {
 			at += 8
 		}
 	}
+
 	return min(at, len(outline))
 }
 
@@ -238,14 +277,17 @@ func (f *Font) cutFile(wanted glyphSet) []byte {
 	kept.add(0)
 	stack := kept.all()
 	count := 0
+
 	for len(stack) > 0 {
 		g := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		count = max(count, g+1)
+
 		outline := f.outline(g)
 		if outline.i16(0) >= 0 {
 			continue
 		}
+
 		parts(outline, func(at int) {
 			if part := outline.u16(at + 2); part < f.glyphs && !kept.has(part) {
 				kept.add(uint16(part)) //nolint:gosec // below the number of glyphs
@@ -253,31 +295,40 @@ func (f *Font) cutFile(wanted glyphSet) []byte {
 			}
 		})
 	}
+
 	loca := make([]byte, 4*(count+1))
 	hmtx := make([]byte, 4*count)
 	metrics := f.tables["hhea"].u16(34)
+
 	var glyf []byte
 	for g := range count {
 		binary.BigEndian.PutUint32(loca[4*g:], uint32(len(glyf))) //nolint:gosec // shorter than the font
+
 		if !kept.has(g) {
 			continue
 		}
+
 		advance, bearing := f.tables["hmtx"].u16(4*min(g, metrics-1)), f.tables["hmtx"].u16(4*g+2)
 		if g >= metrics {
 			bearing = f.tables["hmtx"].u16(4*metrics + 2*(g-metrics))
 		}
+
 		binary.BigEndian.PutUint16(hmtx[4*g:], uint16(advance))   //nolint:gosec // a 16-bit number
 		binary.BigEndian.PutUint16(hmtx[4*g+2:], uint16(bearing)) //nolint:gosec // a 16-bit number
+
 		glyf = append(glyf, bare(f.outline(g))...)
 		for len(glyf)%4 != 0 {
 			glyf = append(glyf, 0)
 		}
 	}
+
 	binary.BigEndian.PutUint32(loca[4*count:], uint32(len(glyf))) //nolint:gosec // shorter than the font
+
 	head, hhea, maxp := slices.Clone(f.tables["head"]), slices.Clone(f.tables["hhea"]), slices.Clone(f.tables["maxp"])
 	binary.BigEndian.PutUint16(head[50:], 1)
 	binary.BigEndian.PutUint16(hhea[34:], uint16(count))
 	binary.BigEndian.PutUint16(maxp[4:], uint16(count))
+
 	return assemble([]namedTable{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}})
 }
 
@@ -286,20 +337,26 @@ func bare(outline table) []byte {
 	if len(outline) < 12 {
 		return outline
 	}
+
 	contours := outline.i16(0)
 	if contours < 0 {
 		out := slices.Clone(outline)
 		end := parts(outline, func(at int) {
 			binary.BigEndian.PutUint16(out[at:], uint16(outline.u16(at)&^partInstructions)) //nolint:gosec // a 16-bit number
 		})
+
 		return out[:end]
 	}
+
 	at := 10 + 2*contours
+
 	length := outline.u16(at)
 	if at+2+length > len(outline) {
 		return outline
 	}
+
 	out := append(slices.Clone(outline[:at]), 0, 0)
+
 	return append(out, outline[at+2+length:]...)
 }
 
@@ -311,28 +368,35 @@ type namedTable struct {
 // assemble writes tables, which are in the order of their names, as a font file.
 func assemble(tables []namedTable) []byte {
 	n := len(tables)
+
 	power, log := 1, 0
 	for power*2 <= n {
 		power, log = power*2, log+1
 	}
+
 	out := binary.BigEndian.AppendUint32(nil, 0x00010000)
 	for _, v := range []int{n, 16 * power, log, 16 * (n - power)} {
 		out = binary.BigEndian.AppendUint16(out, uint16(v)) //nolint:gosec // a few tables
 	}
+
 	at := 12 + 16*n
+
 	for _, t := range tables {
 		out = append(out, t.name...)
 		for _, v := range []int{int(sumOf(t.data)), at, len(t.data)} {
 			out = binary.BigEndian.AppendUint32(out, uint32(v)) //nolint:gosec // shorter than the font
 		}
+
 		at += (len(t.data) + 3) &^ 3
 	}
+
 	for _, t := range tables {
 		out = append(out, t.data...)
 		for len(out)%4 != 0 {
 			out = append(out, 0)
 		}
 	}
+
 	return out
 }
 
@@ -343,5 +407,6 @@ func sumOf(data []byte) (sum uint32) {
 		copy(word[:], data[i:])
 		sum += binary.BigEndian.Uint32(word[:])
 	}
+
 	return sum
 }

@@ -41,16 +41,20 @@ func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
+
 	a, err := ownerOf(c.path("data"))
 	if err != nil {
 		return err
 	}
+
 	if a == nil {
 		if a, err = lookupAccount("postgres", "nobody"); err != nil {
 			return err
 		}
 	}
+
 	c.account = a
+
 	return c.checkAccount(ctx, bin)
 }
 
@@ -59,13 +63,16 @@ func ownerOf(data string) (*account, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // New data has no owner yet, which is no failure.
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("inspect the data folder: %w", err)
 	}
+
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || stat.Uid == 0 {
 		return nil, fmt.Errorf("the data in %s belongs to root, for whom PostgreSQL refuses to run: give it to another account with chown -R", data)
 	}
+
 	return &account{name: "uid " + strconv.Itoa(int(stat.Uid)), uid: stat.Uid, gid: stat.Gid}, nil
 }
 
@@ -75,7 +82,9 @@ func lookupAccount(names ...string) (*account, error) {
 		if err != nil {
 			continue
 		}
+
 		uid, uidErr := strconv.ParseInt(u.Uid, 10, 64)
+
 		gid, gidErr := strconv.ParseInt(u.Gid, 10, 64)
 		if uidErr != nil || gidErr != nil || uid == 0 {
 			continue
@@ -83,6 +92,7 @@ func lookupAccount(names ...string) (*account, error) {
 		//nolint:gosec // macOS writes nobody's id as -2; the kernel's ids are 32 bits, so the wrap is what it means.
 		return &account{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
+
 	return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no account named %s: create one with useradd --system postgres",
 		strings.Join(names, " or "))
 }
@@ -92,26 +102,32 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 	enters := func(folder string) error {
 		cmd := c.command(ctx, filepath.Join(bin, "postgres"), "--version")
 		cmd.Dir = folder
+
 		return cmd.Run()
 	}
 	if err := enters("/"); err != nil {
 		return fmt.Errorf("the account %s that PostgreSQL runs as for root cannot run %s: %w", c.account.name, bin, err)
 	}
+
 	if enters(c.dir) == nil {
 		return nil
 	}
+
 	folder := "/"
 	for part := range strings.SplitSeq(strings.TrimPrefix(c.dir, "/"), "/") {
 		folder = filepath.Join(folder, part)
 		if enters(folder) == nil {
 			continue
 		}
+
 		refusal := &AccountError{Account: c.account.name, Folder: folder, Dir: c.dir}
 		if info, err := os.Stat(folder); err == nil {
 			refusal.Mode = info.Mode()
 		}
+
 		return refusal
 	}
+
 	return nil
 }
 
@@ -120,16 +136,20 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
 	cmd.Dir = c.dir
+
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "LC_") && !strings.HasPrefix(variable, "LANG") {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}
+
 	cmd.Env = append(cmd.Env, "LC_ALL=C")
+
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if c.account != nil {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: c.account.uid, Gid: c.account.gid}
 	}
+
 	return cmd
 }
 
@@ -138,8 +158,10 @@ func (c *cluster) give(name string) error {
 	if c.account == nil {
 		return nil
 	}
+
 	if err := os.Chown(name, int(c.account.uid), int(c.account.gid)); err != nil {
 		return fmt.Errorf("give %s to %s: %w", name, c.account.name, err)
 	}
+
 	return nil
 }

@@ -31,10 +31,12 @@ func (e *MissingError) Error() string {
 	if e.Pinned != "" {
 		return fmt.Sprintf("PG_BIN names %s, which holds no initdb and postgres of %s: correct or unset it", e.Pinned, e.version())
 	}
+
 	found := ""
 	if e.TooOld != 0 {
 		found = fmt.Sprintf(" (found %d)", e.TooOld)
 	}
+
 	return fmt.Sprintf("%s was not found%s: install it with %q, or set PG_BIN to the folder of initdb and postgres", e.version(), found, e.Install)
 }
 
@@ -42,6 +44,7 @@ func (e *MissingError) version() string {
 	if e.Wanted != 0 {
 		return fmt.Sprintf("PostgreSQL %d", e.Wanted)
 	}
+
 	return fmt.Sprintf("PostgreSQL %d or newer", oldest)
 }
 
@@ -52,9 +55,11 @@ func FindBinaries(ctx context.Context) (dir string, version int, err error) {
 	if err != nil {
 		return "", 0, err
 	}
+
 	if len(found) == 0 || found[0].version < oldest {
 		return "", 0, missing(found, 0)
 	}
+
 	return found[0].dir, found[0].version, nil
 }
 
@@ -64,11 +69,13 @@ func findVersion(ctx context.Context, version int) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	for _, b := range found {
 		if b.version == version {
 			return b.dir, nil
 		}
 	}
+
 	return "", fmt.Errorf("the cluster was made by PostgreSQL %d, which alone can read it: %w", version, missing(found, version))
 }
 
@@ -83,17 +90,22 @@ func findAll(ctx context.Context) ([]binaries, error) {
 	if places[0] == "" {
 		places = usualPlaces(ctx)
 	}
+
 	var found []binaries
+
 	for _, dir := range places {
 		version, err := versionOf(ctx, dir)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find PostgreSQL: %w", ctx.Err())
 		}
+
 		if err == nil {
 			found = append(found, binaries{dir: dir, version: version})
 		}
 	}
+
 	slices.SortStableFunc(found, func(a, b binaries) int { return b.version - a.version })
+
 	return found, nil
 }
 
@@ -102,6 +114,7 @@ func usualPlaces(ctx context.Context) []string {
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
 		places = append(places, strings.TrimSpace(string(out)))
 	}
+
 	for _, pattern := range []string{
 		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin",
 		"/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin", "/home/linuxbrew/.linuxbrew/opt/postgresql*/bin",
@@ -111,6 +124,7 @@ func usualPlaces(ctx context.Context) []string {
 			places = append(places, matches...)
 		}
 	}
+
 	return places
 }
 
@@ -122,6 +136,7 @@ func versionOf(ctx context.Context, dir string) (int, error) {
 	if !filepath.IsAbs(dir) {
 		return 0, errNoPrograms
 	}
+
 	for _, name := range []string{"initdb", "postgres"} {
 		info, err := os.Stat(filepath.Join(dir, name)) //nolint:gosec // PG_BIN and PATH are the operator's to choose.
 		if err != nil || info.IsDir() || info.Mode().Perm()&0o111 == 0 {
@@ -133,10 +148,12 @@ func versionOf(ctx context.Context, dir string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("ask postgres for its version: %w", err)
 	}
+
 	match := majorVersion.FindSubmatch(out)
 	if match == nil {
 		return 0, errNoPrograms
 	}
+
 	return strconv.Atoi(string(match[1]))
 }
 
@@ -145,6 +162,7 @@ func missing(found []binaries, version int) *MissingError {
 	if len(found) > 0 {
 		e.TooOld = found[0].version
 	}
+
 	switch {
 	case version != 0 && runtime.GOOS == "darwin":
 		e.Install = "brew install postgresql@" + strconv.Itoa(version)
@@ -155,5 +173,6 @@ func missing(found []binaries, version int) *MissingError {
 	default:
 		e.Install = "apt-get install postgresql-15"
 	}
+
 	return e
 }

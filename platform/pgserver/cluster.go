@@ -40,17 +40,21 @@ func (c *cluster) path(elem ...string) string {
 
 func openCluster(dir string) (*cluster, error) {
 	c := &cluster{dir: dir}
+
 	content, err := os.ReadFile(c.path("cluster.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		c.state = state{SuperuserPassword: rand.Text(), RolePassword: rand.Text()}
 		return c, c.save()
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read cluster.json: %w", err)
 	}
+
 	if err := json.Unmarshal(content, &c.state); err != nil {
 		return nil, fmt.Errorf("read %s: %w", c.path("cluster.json"), err)
 	}
+
 	return c, nil
 }
 
@@ -60,13 +64,16 @@ func (c *cluster) save() error {
 	if err != nil {
 		return fmt.Errorf("encode cluster.json: %w", err)
 	}
+
 	next := c.path("cluster.json.new")
 	if err := os.WriteFile(next, append(content, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write cluster.json: %w", err)
 	}
+
 	if err := os.Rename(next, c.path("cluster.json")); err != nil {
 		return fmt.Errorf("write cluster.json: %w", err)
 	}
+
 	return nil
 }
 
@@ -82,13 +89,16 @@ func (c *cluster) binaries(ctx context.Context) (string, error) {
 		dir, _, err := FindBinaries(ctx)
 		return dir, err
 	}
+
 	if err != nil {
 		return "", fmt.Errorf("read version of the cluster: %w", err)
 	}
+
 	version, err := strconv.Atoi(strings.TrimSpace(string(content)))
 	if err != nil {
 		return "", fmt.Errorf("read version of the cluster: %w", err)
 	}
+
 	return findVersion(ctx, version)
 }
 
@@ -98,9 +108,11 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 	if err := os.RemoveAll(next); err != nil {
 		return fmt.Errorf("remove unfinished cluster: %w", err)
 	}
+
 	if err := os.Mkdir(next, 0o700); err != nil {
 		return fmt.Errorf("create data folder: %w", err)
 	}
+
 	if err := c.give(next); err != nil {
 		return err
 	}
@@ -110,6 +122,7 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 		return fmt.Errorf("hand over password: %w", err)
 	}
 	defer func() { _ = os.Remove(password) }()
+
 	if err := c.give(password); err != nil {
 		return err
 	}
@@ -123,35 +136,43 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 	} else {
 		args = append(args, "--no-sync")
 	}
+
 	if out, err := c.command(ctx, filepath.Join(bin, "initdb"), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(out)))
 	}
+
 	if err := os.Rename(next, c.path("data")); err != nil {
 		return fmt.Errorf("put the new cluster in place: %w", err)
 	}
+
 	return nil
 }
 
 // choosePort keeps the port of the last run unless somebody else has taken it.
 func (c *cluster) choosePort(ctx context.Context) error {
 	var config net.ListenConfig
+
 	listener, err := config.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.state.Port)))
 	if err != nil {
 		listener, err = config.Listen(ctx, "tcp4", "127.0.0.1:0")
 	}
+
 	if err != nil {
 		return fmt.Errorf("choose a port for the database: %w", err)
 	}
+
 	address, ok := listener.Addr().(*net.TCPAddr)
 	if err := listener.Close(); err != nil || !ok {
 		return fmt.Errorf("choose a port for the database: %w", err)
 	}
+
 	if address.Port != c.state.Port {
 		c.state.Port = address.Port
 		if err := c.save(); err != nil {
 			return err
 		}
 	}
+
 	return c.writePort()
 }
 
@@ -162,10 +183,12 @@ func (c *cluster) await(ctx context.Context, p *process) error {
 		if last = c.ask(ctx); last == nil {
 			return nil
 		}
+
 		if refused, ok := errors.AsType[*pgconn.PgError](last); ok && refused.Code != "57P03" && refused.Code != "53300" {
 			// Anything but "is starting up" and "too many clients" does not pass with time.
 			return fmt.Errorf("connect to the database: %w", last)
 		}
+
 		select {
 		case <-p.exited:
 			return fmt.Errorf("postgres ended while starting: %s", c.logTail())
@@ -179,18 +202,23 @@ func (c *cluster) await(ctx context.Context, p *process) error {
 func (c *cluster) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
+
 	conn, err := pgx.Connect(ctx, c.url(superuser, "postgres"))
 	if err != nil {
 		return err
 	}
+
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
 	var data string
 	if err := conn.QueryRow(ctx, "show data_directory").Scan(&data); err != nil {
 		return err
 	}
+
 	if data != c.path("data") {
 		return fmt.Errorf("the server on port %d works in %s", c.state.Port, data)
 	}
+
 	return nil
 }
 
@@ -201,17 +229,22 @@ func (c *cluster) prepare(ctx context.Context) error {
 		return fmt.Errorf("connect to the new database: %w", err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+
 	var hasRole, hasDatabase, hasICU bool
+
 	err = conn.QueryRow(ctx, `select exists (select from pg_roles where rolname = $1),
 		exists (select from pg_database where datname = $1),
 		exists (select from pg_collation where collprovider = 'i')`, Role).Scan(&hasRole, &hasDatabase, &hasICU)
 	if err != nil {
 		return fmt.Errorf("look up role and database: %w", err)
 	}
+
 	if !hasICU {
 		return errors.New("this PostgreSQL was built without ICU, which sorting needs: install the distribution's or Homebrew's package")
 	}
+
 	role := pgx.Identifier{Role}.Sanitize()
+
 	verb := "alter"
 	if !hasRole {
 		verb = "create"
@@ -221,11 +254,14 @@ func (c *cluster) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare role %s: %w", Role, err)
 	}
+
 	if hasDatabase {
 		return nil
 	}
+
 	if _, err := conn.Exec(ctx, "create database "+role+" owner "+role); err != nil {
 		return fmt.Errorf("create database %s: %w", Role, err)
 	}
+
 	return nil
 }

@@ -40,35 +40,47 @@ func (c *cluster) configure(o Options) (changed bool, err error) {
 	if len(c.path("data", ".s.PGSQL.65535.lock")) <= socketPathLimit {
 		settings["unix_socket_directories"] = c.path("data")
 	}
+
 	if !o.Durable {
 		settings["fsync"], settings["synchronous_commit"], settings["full_page_writes"] = "off", "off", "off"
 	}
+
 	maps.Copy(settings, o.Settings)
+
 	var text bytes.Buffer
 	text.WriteString("# Written by stayledger at each start.\n")
+
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s = '%s'\n", name, strings.ReplaceAll(settings[name], "'", "''"))
 	}
+
 	text.WriteString("include_if_exists = 'stayledger-port.conf'\n")
+
 	changed, err = c.write(text.Bytes(), "data", "stayledger.conf")
 	if err != nil {
 		return false, err
 	}
+
 	return changed, c.include()
 }
 
 // include makes the cluster's own configuration end with ours.
 func (c *cluster) include() error {
 	const line = "include_if_exists = 'stayledger.conf'\n"
+
 	name := c.path("data", "postgresql.conf")
+
 	content, err := os.ReadFile(name) //nolint:gosec // A file of our own folder.
 	if err != nil {
 		return fmt.Errorf("read postgresql.conf: %w", err)
 	}
+
 	if bytes.HasSuffix(content, []byte(line)) {
 		return nil
 	}
+
 	_, err = c.write(append(content, []byte("\n"+line)...), "data", "postgresql.conf")
+
 	return err
 }
 
@@ -80,23 +92,29 @@ func (c *cluster) writePort() error {
 // write replaces a file of the account and reports whether its content was another.
 func (c *cluster) write(content []byte, elem ...string) (bool, error) {
 	name := c.path(elem...)
+
 	old, err := os.ReadFile(name) //nolint:gosec // A file of our own folder.
 	if err == nil && bytes.Equal(old, content) {
 		return false, nil
 	}
+
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("read %s: %w", filepath.Base(name), err)
 	}
+
 	next := name + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("write %s: %w", filepath.Base(name), err)
 	}
+
 	if err := c.writeNew(next, content); err != nil {
 		return false, fmt.Errorf("write %s: %w", filepath.Base(name), err)
 	}
+
 	if err := os.Rename(next, name); err != nil {
 		return false, fmt.Errorf("write %s: %w", filepath.Base(name), err)
 	}
+
 	return true, nil
 }
 
@@ -106,10 +124,12 @@ func (c *cluster) writeNew(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = file.Write(content)
 	if c.account != nil && err == nil {
 		err = file.Chown(int(c.account.uid), int(c.account.gid))
 	}
+
 	return errors.Join(err, file.Close())
 }
 
@@ -121,10 +141,12 @@ func (c *cluster) openLog() (*os.File, error) {
 			return nil, fmt.Errorf("set server.log aside: %w", err)
 		}
 	}
+
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // A file of our own folder.
 	if err != nil {
 		return nil, fmt.Errorf("open server.log: %w", err)
 	}
+
 	return file, nil
 }
 
@@ -134,6 +156,8 @@ func (c *cluster) logTail() string {
 	if err != nil {
 		return "there is no server.log"
 	}
+
 	const size = 1000
+
 	return strings.TrimSpace(string(content[max(0, len(content)-size):]))
 }

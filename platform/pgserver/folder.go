@@ -23,6 +23,7 @@ func (e *LockedError) Error() string {
 	if e.Holder != "" {
 		who += " (pid " + e.Holder + ")"
 	}
+
 	return fmt.Sprintf("%s already uses the database folder %s: stop it, or choose another folder", who, e.Dir)
 }
 
@@ -31,13 +32,16 @@ func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/stayledger/postgres", nil
 	}
+
 	if data := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(data) {
 		return filepath.Join(data, "stayledger", "postgres"), nil
 	}
+
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "", fmt.Errorf("find a folder for the database: %w", err)
 	}
+
 	return filepath.Join(home, ".local", "share", "stayledger", "postgres"), nil
 }
 
@@ -48,20 +52,25 @@ func claimFolder(dir string) error {
 	if os.Geteuid() == 0 {
 		mode = 0o711 // The account that PostgreSQL runs as must pass through to data/.
 	}
+
 	if err := os.MkdirAll(dir, mode); err != nil {
 		return fmt.Errorf("create database folder: %w", err)
 	}
+
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("inspect database folder: %w", err)
 	}
+
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
 		return fmt.Errorf("the database folder %s belongs to another user (uid %d): choose another folder, or run as that user", dir, owner.Uid)
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("read database folder: %w", err)
 	}
+
 	for _, entry := range entries {
 		switch entry.Name() {
 		case "lock", "cluster.json":
@@ -77,6 +86,7 @@ func claimFolder(dir string) error {
 			return fmt.Errorf("open database folder: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -86,18 +96,22 @@ func lockFile(name string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock of the database folder: %w", err)
 	}
+
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		holder, _ := os.ReadFile(name) //nolint:gosec // A file of our own folder.
 		_ = file.Close()
+
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, &LockedError{Dir: filepath.Dir(name), Holder: strings.TrimSpace(string(holder))}
 		}
+
 		return nil, fmt.Errorf("lock the database folder: %w", err)
 	}
 	// Only for the message above; the lock is the kernel's.
 	if err := file.Truncate(0); err == nil {
 		_, _ = fmt.Fprintln(file, os.Getpid())
 	}
+
 	return file, nil
 }
 

@@ -67,33 +67,43 @@ type Server struct {
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
+
 		ctx, cancel = context.WithTimeout(ctx, startLimit)
 		defer cancel()
 	}
+
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("resolve database folder: %w", err)
 	}
+
 	if o.Dir == "" {
 		return nil, errors.New("the database needs a folder")
 	}
+
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+
 	if err := claimFolder(dir); err != nil {
 		return nil, err
 	}
+
 	lock, err := lockFile(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Server{log: o.Logger, lock: lock, supervised: make(chan struct{})}
 	if err := s.start(ctx, dir, o); err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
+
 	supervision, release := context.WithCancel(context.WithoutCancel(ctx))
+
 	s.release = release
 	go s.supervise(supervision)
+
 	return s, nil
 }
 
@@ -102,29 +112,37 @@ func (s *Server) start(ctx context.Context, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
+
 	s.cluster = c
 	if s.bin, err = c.binaries(ctx); err != nil {
 		return err
 	}
+
 	if err := c.chooseAccount(ctx, s.bin); err != nil {
 		return err
 	}
+
 	if !c.exists() {
 		o.Logger.InfoContext(ctx, "creating the database cluster", slog.String("dir", dir))
+
 		if err := c.create(ctx, s.bin, o.Durable); err != nil {
 			return err
 		}
 	}
+
 	changed, err := c.configure(o)
 	if err != nil {
 		return err
 	}
+
 	if err := s.launch(ctx, changed); err != nil {
 		return err
 	}
+
 	if err := c.prepare(ctx); err != nil {
 		return errors.Join(err, s.current().stop(context.WithoutCancel(ctx)))
 	}
+
 	return nil
 }
 
@@ -135,24 +153,31 @@ func (s *Server) launch(ctx context.Context, changed bool) error {
 		if !changed && c.await(ctx, left) == nil {
 			s.log.InfoContext(ctx, "took over the running database", slog.Int("pid", left.pid), slog.Int("port", c.state.Port))
 			s.replace(left)
+
 			return nil
 		}
+
 		if err := left.stop(ctx); err != nil {
 			return fmt.Errorf("stop the database left by an earlier process: %w", err)
 		}
 	}
+
 	if err := c.choosePort(ctx); err != nil {
 		return err
 	}
+
 	p, err := c.spawn(ctx, s.bin)
 	if err != nil {
 		return err
 	}
+
 	if err := c.await(ctx, p); err != nil {
 		return errors.Join(err, p.stop(context.WithoutCancel(ctx)))
 	}
+
 	s.log.InfoContext(ctx, "database is up", slog.Int("pid", p.pid), slog.Int("port", c.state.Port))
 	s.replace(p)
+
 	return nil
 }
 
@@ -172,35 +197,41 @@ func (s *Server) AdminURL() string { return s.URL(superuser, "postgres") }
 // is safe but costs a recovery at the next start. A second call does nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	var err error
+
 	s.once.Do(func() {
 		s.release()
 		<-s.supervised
 		err = errors.Join(s.current().stop(ctx), s.unlock())
 	})
+
 	return err
 }
 
 // Detach frees the folder and leaves the server running without supervision: the next Start, of any process of this user, takes it over.
 func (s *Server) Detach() error {
 	var err error
+
 	s.once.Do(func() {
 		s.release()
 		<-s.supervised
 		s.current().forget()
 		err = s.unlock()
 	})
+
 	return err
 }
 
 func (s *Server) current() *process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return s.process
 }
 
 func (s *Server) replace(p *process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.process = p
 }
 
@@ -209,6 +240,7 @@ func (s *Server) unlock() error {
 	if err := errors.Join(unlockFile(s.lock), s.lock.Close()); err != nil {
 		return fmt.Errorf("free the database folder: %w", err)
 	}
+
 	return nil
 }
 
@@ -219,6 +251,7 @@ func (c *cluster) url(user, database string) string {
 		Path:     "/" + database,
 		RawQuery: "sslmode=disable",
 	}
+
 	switch user {
 	case superuser:
 		u.User = url.UserPassword(user, c.state.SuperuserPassword)
@@ -227,5 +260,6 @@ func (c *cluster) url(user, database string) string {
 	default:
 		u.User = url.User(user)
 	}
+
 	return u.String()
 }

@@ -32,23 +32,28 @@ func (c *cluster) spawn(ctx context.Context, bin string) (*process, error) {
 	if err := c.disownPidFile(); err != nil {
 		return nil, err
 	}
+
 	log, err := c.openLog()
 	if err != nil {
 		return nil, err
 	}
+
 	defer func() { _ = log.Close() }() // The child has its own descriptor.
 	// Not CommandContext: the server outlives the context of its start.
 	cmd := c.command(context.WithoutCancel(ctx), filepath.Join(bin, "postgres"), "-D", c.path("data"))
+
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start postgres: %w", err)
 	}
+
 	p := &process{pid: cmd.Process.Pid, exited: make(chan struct{}), forget: func() {}}
 	go func() {
 		defer close(p.exited)
 		// How it ended is in its own log; an exit status tells nothing more.
 		_ = cmd.Wait()
 	}()
+
 	return p, nil
 }
 
@@ -58,11 +63,14 @@ func (c *cluster) running() *process {
 	if pid == 0 || !c.isPostmaster(pid) {
 		return nil
 	}
+
 	stop := make(chan struct{})
 	p := &process{pid: pid, exited: make(chan struct{}), forget: sync.OnceFunc(func() { close(stop) })}
+
 	go func() {
 		ticker := time.NewTicker(pollInterval)
 		defer ticker.Stop()
+
 		for c.isPostmaster(pid) {
 			select {
 			case <-stop:
@@ -70,8 +78,10 @@ func (c *cluster) running() *process {
 			case <-ticker.C:
 			}
 		}
+
 		close(p.exited)
 	}()
+
 	return p
 }
 
@@ -81,12 +91,15 @@ func (p *process) stop(ctx context.Context) error {
 	if ended || err != nil {
 		return err
 	}
+
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
+
 	ended, err = p.signal(last, syscall.SIGQUIT)
 	if !ended && err == nil {
 		return fmt.Errorf("postgres (pid %d) does not stop", p.pid)
 	}
+
 	return err
 }
 
@@ -97,9 +110,11 @@ func (p *process) signal(ctx context.Context, s syscall.Signal) (bool, error) {
 		return true, nil
 	default:
 	}
+
 	if err := syscall.Kill(p.pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return false, fmt.Errorf("signal postgres (pid %d): %w", p.pid, err)
 	}
+
 	select {
 	case <-p.exited:
 		return true, nil
@@ -114,11 +129,14 @@ func (c *cluster) pidFile() int {
 	if err != nil {
 		return 0
 	}
+
 	line, _, _ := bytes.Cut(content, []byte("\n"))
+
 	pid, err := strconv.Atoi(strings.TrimSpace(string(line)))
 	if err != nil || pid <= 1 {
 		return 0
 	}
+
 	return pid
 }
 
@@ -128,10 +146,12 @@ func (c *cluster) isPostmaster(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
 		return false
 	}
+
 	data, err := filepath.EvalSymlinks(c.path("data"))
 	if err != nil {
 		return false
 	}
+
 	proc := filepath.Join("/proc", strconv.Itoa(pid))
 	if _, err := os.Stat("/proc/self"); err == nil {
 		cwd, err := os.Readlink(filepath.Join(proc, "cwd"))
@@ -140,6 +160,7 @@ func (c *cluster) isPostmaster(pid int) bool {
 	// No /proc, as on macOS: the command line names the folder.
 	//nolint:gosec // pid is a number.
 	out, err := exec.CommandContext(context.Background(), "ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+
 	return err == nil && strings.Contains(string(out), "-D "+c.path("data"))
 }
 
@@ -154,23 +175,29 @@ func (c *cluster) disownPidFile() error {
 	if pid == 0 || c.isPostmaster(pid) {
 		return nil
 	}
+
 	sockets, err := filepath.Glob(c.path("data", ".s.PGSQL.*.lock"))
 	if err != nil {
 		return fmt.Errorf("find socket locks: %w", err)
 	}
+
 	for _, lock := range sockets {
 		if err := os.Remove(lock); err != nil {
 			return fmt.Errorf("remove lock of a dead server's socket: %w", err)
 		}
 	}
+
 	name := c.path("data", "postmaster.pid")
+
 	content, err := os.ReadFile(name) //nolint:gosec // A file of our own folder.
 	if err != nil {
 		return fmt.Errorf("read postmaster.pid: %w", err)
 	}
+
 	_, rest, _ := bytes.Cut(content, []byte("\n"))
 	if _, err := c.write(fmt.Appendf(nil, "%d\n%s", noProcess, rest), "data", "postmaster.pid"); err != nil {
 		return fmt.Errorf("correct postmaster.pid: %w", err)
 	}
+
 	return nil
 }

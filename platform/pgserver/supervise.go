@@ -19,27 +19,36 @@ const (
 // supervise restarts the server when it ends on its own, until ctx ends.
 func (s *Server) supervise(ctx context.Context) {
 	defer close(s.supervised)
+
 	pause := firstPause
+
 	for {
 		up := time.Now()
+
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.current().exited:
 		}
+
 		if ctx.Err() != nil {
 			return
 		}
+
 		if time.Since(up) > healthyAfter {
 			pause = firstPause
 		}
+
 		s.log.ErrorContext(ctx, "the database ended unexpectedly", slog.String("log", s.cluster.path("server.log")))
+
 		for sleep(ctx, pause) {
 			pause = min(2*pause, longestPause)
+
 			err := s.restart(ctx)
 			if err == nil {
 				break
 			}
+
 			s.log.ErrorContext(ctx, "the database does not restart", slog.Any("error", err))
 		}
 	}
@@ -49,22 +58,28 @@ func (s *Server) supervise(ctx context.Context) {
 func (s *Server) restart(supervision context.Context) error {
 	ctx, cancel := context.WithTimeout(supervision, startLimit)
 	defer cancel()
+
 	p, err := s.cluster.spawn(ctx, s.bin)
 	if err != nil {
 		return err
 	}
 	// Stop and Detach must find the new process even when they interrupt the waiting.
 	s.replace(p)
+
 	if err := s.cluster.await(ctx, p); err != nil {
 		if supervision.Err() != nil {
 			return err
 		}
+
 		if stopErr := p.stop(context.WithoutCancel(ctx)); stopErr != nil {
 			s.log.ErrorContext(ctx, "the database does not stop", slog.Any("error", stopErr))
 		}
+
 		return err
 	}
+
 	s.log.InfoContext(ctx, "database is up again", slog.Int("pid", p.pid), slog.Int("port", s.cluster.state.Port))
+
 	return nil
 }
 
@@ -72,6 +87,7 @@ func (s *Server) restart(supervision context.Context) error {
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
+
 	select {
 	case <-ctx.Done():
 		return false

@@ -20,18 +20,22 @@ func Text(s string) string {
 	if ascii(s) {
 		return asciiText(s)
 	}
+
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	// Folding can undo the normal form, and the normal form can bring capitals back, so both come twice.
 	fold := cases.Fold()
 	s = norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(s)))))
+
 	return strings.Join(strings.Fields(s), " ")
 }
 
 // asciiText is Text for what nearly all texts of banks are made of.
 func asciiText(s string) string {
 	var usual [256]byte // Spares an allocation.
+
 	out := usual[:0]
 	spaced := false
+
 	for i := range len(s) {
 		c := s[i]
 		switch {
@@ -41,12 +45,15 @@ func asciiText(s string) string {
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
 		}
+
 		if spaced {
 			out = append(out, ' ')
 			spaced = false
 		}
+
 		out = append(out, c)
 	}
+
 	return string(out)
 }
 
@@ -56,6 +63,7 @@ func ascii(s string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -67,6 +75,7 @@ var collators = sync.Pool{New: func() any { return collate.New(language.Und, col
 func Compare(a, b string) int {
 	c := collators.Get().(*collate.Collator) //nolint:errcheck,forcetypeassert // The pool has nothing else.
 	defer collators.Put(c)
+
 	return c.CompareString(a, b)
 }
 

@@ -21,6 +21,7 @@ func Example() {
 
 func TestText(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string]string{
 		"":                     "",
 		" \t\n":                "",
@@ -40,6 +41,7 @@ func TestText(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string][]string{
 		"":                    nil,
 		" -/.":                nil,
@@ -57,13 +59,16 @@ func TestPropertyFoldingIsStable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune(" \taZé\u0301ß\u0345ǅΐﬃ\u212a\u00a0ΣςıİÅ")), 0, 12, -1)).Draw(t, "text")
+
 		folded := plain.Text(s)
 		if again := plain.Text(folded); again != folded {
 			t.Fatalf("%q folds to %q, and that to %q", s, folded, again)
 		}
+
 		if folded != strings.Join(strings.Fields(folded), " ") {
 			t.Fatalf("%q has loose white space", folded)
 		}
+
 		if len(s) == len([]rune(s)) && folded != strings.Join(strings.Fields(strings.ToLower(s)), " ") {
 			t.Fatalf("%q folds to %q", s, folded)
 		}

@@ -12,10 +12,12 @@ import (
 func Example() {
 	test := func(t *testing.T) {
 		t.Helper()
+
 		s := s3test.Start(t)
 		if _, err := s.Client.FPutObject(t.Context(), s3test.Bucket, "books/january", "january.csv", minio.PutObjectOptions{}); err != nil {
 			t.Fatal(err)
 		}
+
 		if names := s.Names(t, "books"); len(names) != 1 || names[0] != "january" {
 			t.Errorf("names %v", names)
 		}

@@ -52,12 +52,15 @@ var shared struct {
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared.Do(func() { shared.err = shared.server.start() })
+
 	if errors.Is(shared.err, exec.ErrNotFound) && os.Getenv("CI") != "true" {
 		t.Skip("no S3 server here; run: scripts/ensure versitygw")
 	}
+
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
+
 	return &shared.server
 }
 
@@ -67,6 +70,7 @@ func Stop() {
 		_ = p.Process.Kill()
 		_ = p.Wait()
 	}
+
 	_ = os.RemoveAll(shared.server.folder)
 }
 
@@ -76,14 +80,17 @@ func program() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the repository: %w", err)
 	}
+
 	for {
 		path := filepath.Join(dir, ".bin", "versitygw")
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}
+
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil || dir == filepath.Dir(dir) {
 			return "", fmt.Errorf("%w: %s", exec.ErrNotFound, path)
 		}
+
 		dir = filepath.Dir(dir)
 	}
 }
@@ -93,9 +100,11 @@ func (s *Server) start() error {
 	if err != nil {
 		return err
 	}
+
 	if s.folder, err = os.MkdirTemp("", "stayledger-s3test"); err != nil {
 		return err
 	}
+
 	objects, metadata := filepath.Join(s.folder, "objects"), filepath.Join(s.folder, "metadata")
 	if err := errors.Join(os.Mkdir(objects, 0o700), os.Mkdir(metadata, 0o700)); err != nil {
 		return err
@@ -106,6 +115,7 @@ func (s *Server) start() error {
 			return nil
 		}
 	}
+
 	return err
 }
 
@@ -114,25 +124,35 @@ func (s *Server) serve(path, objects, metadata string) error {
 	if err != nil {
 		return err
 	}
+
 	s.Address = address
+
 	var said strings.Builder
+
 	p := exec.CommandContext(context.Background(), path, "--port", address, "--quiet", "--keep-alive", "posix", "--sidecar", metadata, objects) //nolint:gosec // the program of scripts/ensure
+
 	p.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
+
 	p.Stdout, p.Stderr = &said, &said
 	if err := p.Start(); err != nil {
 		return err
 	}
+
 	s.process = p
+
 	s.Client, err = minio.NewCore(address, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, ""), Region: Region, MaxRetries: 1})
 	if err != nil {
 		return err
 	}
+
 	if err := s.makeBucket(); err != nil {
 		_ = p.Process.Kill()
 		_ = p.Wait()
 		s.process = nil
+
 		return fmt.Errorf("the S3 server does not answer, it said %q: %w", said.String(), err)
 	}
+
 	return nil
 }
 
@@ -140,40 +160,50 @@ func (s *Server) serve(path, objects, metadata string) error {
 func (s *Server) makeBucket() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
+
 	for {
 		err := s.Client.MakeBucket(ctx, Bucket, minio.MakeBucketOptions{})
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
+
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
 func freeAddress() (string, error) {
 	var config net.ListenConfig
+
 	free, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
+
 	return free.Addr().String(), free.Close()
 }
 
 // Names lists the objects below a prefix, and, marked so, the unfinished uploads.
 func (s *Server) Names(t testing.TB, prefix string) []string {
 	t.Helper()
+
 	var found []string
+
 	ctx := context.WithoutCancel(t.Context())
 	for object := range s.Client.Client.ListObjects(ctx, Bucket, minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true}) {
 		if object.Err != nil {
 			t.Fatal(object.Err)
 		}
+
 		found = append(found, strings.TrimPrefix(object.Key, prefix+"/"))
 	}
+
 	for upload := range s.Client.ListIncompleteUploads(ctx, Bucket, prefix+"/", true) {
 		if upload.Err != nil {
 			t.Fatal(upload.Err)
 		}
+
 		found = append(found, "unfinished:"+strings.TrimPrefix(upload.Key, prefix+"/"))
 	}
+
 	return found
 }

@@ -24,25 +24,32 @@ func New(keys ...[]byte) (*Box, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("seal: no key")
 	}
+
 	b := &Box{}
+
 	for _, key := range keys {
 		if len(key) < 32 {
 			return nil, errors.New("seal: a key has at least 32 bytes")
 		}
+
 		derived, err := hkdf.Key(sha256.New, key, nil, "stayledger seal v1", 32)
 		if err != nil {
 			return nil, fmt.Errorf("seal: %w", err)
 		}
+
 		block, err := aes.NewCipher(derived)
 		if err != nil {
 			return nil, fmt.Errorf("seal: %w", err)
 		}
+
 		aead, err := cipher.NewGCMWithRandomNonce(block)
 		if err != nil {
 			return nil, fmt.Errorf("seal: %w", err)
 		}
+
 		b.ciphers = append(b.ciphers, aead)
 	}
+
 	return b, nil
 }
 
@@ -58,6 +65,7 @@ func (b *Box) Open(sealed []byte, label string) ([]byte, error) {
 			return plain, nil
 		}
 	}
+
 	return nil, ErrSealed
 }
 
@@ -67,10 +75,12 @@ func (b *Box) Reseal(sealed []byte, label string) (fresh []byte, isNew bool, err
 	if _, err := b.ciphers[0].Open(nil, nil, sealed, []byte(label)); err == nil {
 		return sealed, false, nil
 	}
+
 	plain, err := b.Open(sealed, label)
 	if err != nil {
 		return nil, false, err
 	}
+
 	return b.Seal(plain, label), true, nil
 }
 

@@ -22,9 +22,11 @@ func NewFolder(dir, from string) (*Folder, error) {
 	if _, err := address(from); err != nil {
 		return nil, fmt.Errorf("mail folder: %w", err)
 	}
+
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mail folder: %w", err)
 	}
+
 	return &Folder{dir: dir, from: from}, nil
 }
 
@@ -34,31 +36,39 @@ func (f *Folder) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
+
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+
 	var content bytes.Buffer
 	if _, err := msg.WriteTo(&content); err != nil {
 		return fmt.Errorf("write mail: %w", err)
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	name := filepath.Join(f.dir, m.Date.UTC().Format("20060102T150405.000Z")+"_"+m.Key+".eml")
 	if earlier, err := filepath.Glob(filepath.Join(escape(f.dir), "*_"+m.Key+".eml")); err == nil && len(earlier) > 0 {
 		name = earlier[0]
 	}
+
 	return replace(name, content.Bytes())
 }
 
 // escape keeps the folder's own name from being read as a pattern.
 func escape(path string) string {
 	var b bytes.Buffer
+
 	for _, r := range path {
 		if r == '*' || r == '?' || r == '[' || r == '\\' {
 			b.WriteByte('\\')
 		}
+
 		b.WriteRune(r)
 	}
+
 	return b.String()
 }
 
@@ -69,17 +79,22 @@ func replace(name string, content []byte) error {
 		return fmt.Errorf("write mail: %w", err)
 	}
 	defer func() { _ = os.Remove(half.Name()) }()
+
 	if _, err = half.Write(content); err == nil {
 		err = half.Sync()
 	}
+
 	if closed := half.Close(); err == nil {
 		err = closed
 	}
+
 	if err == nil {
 		err = os.Rename(half.Name(), name)
 	}
+
 	if err != nil {
 		return fmt.Errorf("write mail: %w", err)
 	}
+
 	return nil
 }

@@ -51,23 +51,29 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 	if !keyForm.MatchString(m.Key) {
 		return nil, fmt.Errorf("%w: key %q", ErrRefused, m.Key)
 	}
+
 	if m.Date.IsZero() {
 		return nil, fmt.Errorf("%w: no date", ErrRefused)
 	}
+
 	to, err := address(m.To)
 	if err != nil {
 		return nil, err
 	}
+
 	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	out.FromMailAddress(&mail.Address{Name: display(m.From), Address: from})
 	out.ToMailAddress(&mail.Address{Name: display(m.ToName), Address: to})
+
 	if m.ReplyTo != "" {
 		reply, err := address(m.ReplyTo)
 		if err != nil {
 			return nil, err
 		}
+
 		out.ReplyToMailAddress(&mail.Address{Address: reply})
 	}
+
 	out.SetDateWithValue(m.Date.UTC())
 	out.SetMessageIDWithValue(m.Key + "@" + from[strings.LastIndexByte(from, '@')+1:])
 	out.Subject(cut(display(m.Subject), subjectLimit))
@@ -75,9 +81,11 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 	out.SetGenHeader("Auto-Submitted", "auto-generated")
 	out.SetGenHeader("X-Auto-Response-Suppress", "All")
 	out.SetBodyString(gomail.TypeTextPlain, m.Text)
+
 	if m.HTML != "" {
 		out.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
 	}
+
 	return out, nil
 }
 
@@ -87,6 +95,7 @@ func address(text string) (string, error) {
 	if err != nil || a.Name != "" || a.Address != text || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
 		return "", fmt.Errorf("%w: not an address", ErrRefused)
 	}
+
 	return a.Address, nil
 }
 
@@ -100,5 +109,6 @@ func cut(text string, limit int) string {
 	if len(runes) <= limit {
 		return text
 	}
+
 	return string(runes[:limit-1]) + "…"
 }

@@ -41,10 +41,12 @@ var errAddress = errors.New("not an address such as smtp://user:password@mail.ex
 // (port 465), smtp://…?tls=none does without and is refused for any host but this one. No error quotes the address: it holds a password.
 func ParseSMTP(server, from string) (SMTPConfig, error) {
 	c := SMTPConfig{From: from}
+
 	u, err := url.Parse(server)
 	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "" {
 		return c, errAddress
 	}
+
 	c.Host = u.Hostname()
 	switch u.Scheme {
 	case "smtp":
@@ -54,21 +56,26 @@ func ParseSMTP(server, from string) (SMTPConfig, error) {
 	default:
 		return c, errAddress
 	}
+
 	if text := u.Port(); text != "" {
 		if c.Port, err = strconv.Atoi(text); err != nil {
 			return c, errAddress
 		}
 	}
+
 	query := u.Query()
 	c.Plain = query.Get("tls") == "none"
 	query.Del("tls")
+
 	if len(query) > 0 || u.RawQuery != "" && !c.Plain {
 		return c, errAddress
 	}
+
 	if u.User != nil {
 		c.Username = u.User.Username()
 		c.Password, _ = u.User.Password()
 	}
+
 	return c, c.check()
 }
 
@@ -76,9 +83,11 @@ func (c *SMTPConfig) check() error {
 	if c.Host == "" || c.Port < 1 || c.Port > 65535 || c.Plain && (c.Implicit || !loopback(c.Host)) {
 		return errAddress
 	}
+
 	if _, err := address(c.From); err != nil {
 		return errors.New("the sender is not an address such as statements@example.com")
 	}
+
 	return nil
 }
 
@@ -94,9 +103,11 @@ func NewSMTP(c SMTPConfig) (*SMTP, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}
+
 	if c.Timeout <= 0 || c.Timeout > Timeout {
 		c.Timeout = Timeout
 	}
+
 	return &SMTP{c}, nil
 }
 
@@ -106,20 +117,25 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
+
 	var opened net.Conn
+
 	client, err := s.client(func(dialing context.Context, network, target string) (net.Conn, error) {
 		var err error
 		if opened, err = s.dial(dialing, network, target); err == nil {
 			// The client knows no context once it is connected, and gives every step a deadline of its own.
 			context.AfterFunc(ctx, func() { _ = opened.Close() })
 		}
+
 		return opened, err
 	})
 	if err != nil {
 		return fmt.Errorf("mail server: %w", err)
 	}
+
 	err = client.DialAndSendWithContext(ctx, msg)
 	switch {
 	case err == nil || msg.IsDelivered():
@@ -127,11 +143,13 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	case final(err):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+
 	return fmt.Errorf("send mail: %w", err)
 }
 
 func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
+
 	options := []gomail.Option{
 		gomail.WithPort(c.Port), gomail.WithTimeout(c.Timeout), gomail.WithTLSConfig(s.tls()), gomail.WithDialContextFunc(dial), gomail.WithoutNoop(),
 	}
@@ -143,10 +161,12 @@ func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	default:
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
+
 	if c.Username != "" {
 		options = append(options, gomail.WithUsername(c.Username), gomail.WithPassword(c.Password), gomail.WithOpportunisticSMTPAuth(
 			gomail.SMTPAuthSCRAMSHA256PLUS, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
 	}
+
 	return gomail.NewClient(c.Host, options...)
 }
 
@@ -158,6 +178,7 @@ func (s *SMTP) dial(ctx context.Context, network, target string) (net.Conn, erro
 	if s.config.Implicit {
 		return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, target)
 	}
+
 	return new(net.Dialer).DialContext(ctx, network, target)
 }
 
@@ -168,6 +189,7 @@ func final(err error) bool {
 	if !ok || sent.ErrorCode() < 500 {
 		return false
 	}
+
 	switch sent.Reason { //nolint:exhaustive // the steps at which a server judges the message
 	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		return true

@@ -27,38 +27,47 @@ func message() mail.Message {
 // sender talks to the test's server with STARTTLS unless the change says otherwise.
 func sender(t *testing.T, s *server, change func(*mail.SMTPConfig)) *mail.SMTP {
 	t.Helper()
+
 	c := mail.SMTPConfig{Host: "127.0.0.1", Port: s.port(), From: "statements@stay.example", Roots: s.roots, Timeout: 5 * time.Second}
 	if change != nil {
 		change(&c)
 	}
+
 	out, err := mail.NewSMTP(c)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return out
 }
 
 func TestAMessageArrivesWhole(t *testing.T) {
 	t.Parallel()
+
 	for name, implicit := range map[string]bool{"STARTTLS": false, "TLS from the start": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(s *server) { s.implicit = implicit })
+
 			to := sender(t, s, func(c *mail.SMTPConfig) { c.Implicit, c.Username, c.Password = implicit, "desk", "secret word" })
 			if err := to.Send(t.Context(), message()); err != nil {
 				t.Fatal(err)
 			}
+
 			if !s.said("AUTH PLAIN") || !s.said("MAIL FROM:<statements@stay.example>") || !s.said("RCPT TO:<ada@example.com>") {
 				t.Errorf("the conversation was %q", s.lines)
 			}
+
 			got := s.received()
 			if len(got) != 1 {
 				t.Fatalf("%d messages arrived", len(got))
 			}
+
 			m, err := netmail.ReadMessage(strings.NewReader(got[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			for header, want := range map[string]string{
 				"Message-Id": "<statement.owner.1@stay.example>", "From": `"Seaside Stays" <statements@stay.example>`, "Reply-To": "<desk@example.com>",
 				"Subject": "Your statement", "Date": "Tue, 03 Feb 2026 04:05:06 +0000", "Auto-Submitted": "auto-generated", "User-Agent": "", "X-Mailer": "",
@@ -67,9 +76,11 @@ func TestAMessageArrivesWhole(t *testing.T) {
 					t.Errorf("%s is %q, want %q", header, have, want)
 				}
 			}
+
 			if to, err := m.Header.AddressList("To"); err != nil || len(to) != 1 || to[0].Name != "Ada Åkesson" || to[0].Address != "ada@example.com" {
 				t.Errorf("To is %v, %v", to, err)
 			}
+
 			if texts := parts(t, m); texts["text/plain"] != "Hello Ada,\r\n.\r\nread it: https://books.example.com/owner#x\r\n" || texts["text/html"] != "<p>Hello Ada,</p>" {
 				t.Errorf("it reads %q", texts)
 			}
@@ -80,23 +91,29 @@ func TestAMessageArrivesWhole(t *testing.T) {
 // parts are the texts of a message by content type.
 func parts(t *testing.T, m *netmail.Message) map[string]string {
 	t.Helper()
+
 	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string]string{}
+
 	for r := multipart.NewReader(m.Body, params["boundary"]); ; {
 		p, err := r.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			return out
 		}
+
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		text, err := io.ReadAll(quotedprintable.NewReader(p))
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		kind, _, _ := strings.Cut(p.Header.Get("Content-Type"), ";")
 		out[kind] = string(text)
 	}
@@ -108,20 +125,25 @@ func TestNothingCanBeSmuggledIntoAHeader(t *testing.T) {
 	s := serve(t, nil)
 	to := sender(t, s, nil)
 	m := message()
+
 	m.ToName, m.From, m.Subject = "Ada\r\nBcc: eve@example.com", "Stays\nX-Evil: 1\x00", "Hi\r\n\r\n<script>\u2028X-Evil: 1"
 	if err := to.Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
+
 	got, err := netmail.ReadMessage(strings.NewReader(s.received()[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if got.Header.Get("Bcc") != "" || got.Header.Get("X-Evil") != "" || got.Header.Get("Subject") == "Hi" {
 		t.Errorf("headers %v", got.Header)
 	}
+
 	if people, err := got.Header.AddressList("To"); err != nil || len(people) != 1 || people[0].Address != "ada@example.com" {
 		t.Errorf("To is %v, %v", people, err)
 	}
+
 	for name, change := range map[string]func(*mail.Message){
 		"two recipients":     func(m *mail.Message) { m.To = "ada@example.com, eve@example.com" },
 		"a name":             func(m *mail.Message) { m.To = "Ada <ada@example.com>" },
@@ -137,10 +159,12 @@ func TestNothingCanBeSmuggledIntoAHeader(t *testing.T) {
 	} {
 		m := message()
 		change(&m)
+
 		if err := to.Send(t.Context(), m); !errors.Is(err, mail.ErrRefused) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if len(s.received()) != 1 || s.said("RCPT TO:<eve") {
 		t.Errorf("the server was told %q", s.lines)
 	}
@@ -148,6 +172,7 @@ func TestNothingCanBeSmuggledIntoAHeader(t *testing.T) {
 
 func TestRefusalsAreFinalOnlyWhenTheMessageIsRefused(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		script func(*server)
 		final  bool
@@ -168,10 +193,12 @@ func TestRefusalsAreFinalOnlyWhenTheMessageIsRefused(t *testing.T) {
 			t.Parallel()
 			s := serve(t, test.script)
 			to := sender(t, s, func(c *mail.SMTPConfig) { c.Username, c.Password = "desk", "secret word" })
+
 			err := to.Send(t.Context(), message())
 			if err == nil || errors.Is(err, mail.ErrRefused) != test.final || strings.Contains(err.Error(), "secret word") {
 				t.Errorf("got %v", err)
 			}
+
 			if s.noTLS && s.said("AUTH") {
 				t.Error("the password went over an open line")
 			}
@@ -182,6 +209,7 @@ func TestRefusalsAreFinalOnlyWhenTheMessageIsRefused(t *testing.T) {
 // A server that took the message and then falls over has it.
 func TestAMessageThatWasTakenIsSent(t *testing.T) {
 	t.Parallel()
+
 	for _, drop := range []string{"RSET", "QUIT"} {
 		s := serve(t, func(s *server) { s.drop = drop })
 		if err := sender(t, s, nil).Send(t.Context(), message()); err != nil || len(s.received()) != 1 {
@@ -192,18 +220,23 @@ func TestAMessageThatWasTakenIsSent(t *testing.T) {
 
 func TestASilentServerIsGivenUp(t *testing.T) {
 	t.Parallel()
+
 	for _, hang := range []string{"greeting", "EHLO", "STARTTLS", "RCPT", "DATA", "."} {
 		t.Run(hang, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, func(s *server) { s.hang = hang })
 			began := time.Now()
+
 			err := sender(t, s, func(c *mail.SMTPConfig) { c.Timeout = 300 * time.Millisecond }).Send(t.Context(), message())
 			if took := time.Since(began); err == nil || errors.Is(err, mail.ErrRefused) || took > 3*time.Second {
 				t.Errorf("after %s: %v", took, err)
 			}
+
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(200*time.Millisecond, cancel)
+
 			began = time.Now()
+
 			err = sender(t, s, nil).Send(ctx, message())
 			if took := time.Since(began); err == nil || took > 3*time.Second {
 				t.Errorf("a worker that stops waited %s: %v", took, err)
@@ -217,6 +250,7 @@ func TestNobodyListens(t *testing.T) {
 	s := serve(t, nil)
 	to := sender(t, s, nil)
 	_ = s.listener.Close()
+
 	if err := to.Send(t.Context(), message()); err == nil || errors.Is(err, mail.ErrRefused) {
 		t.Errorf("got %v", err)
 	}
@@ -224,8 +258,10 @@ func TestNobodyListens(t *testing.T) {
 
 func TestACertificateThatNobodyVouchesForIsRefused(t *testing.T) {
 	t.Parallel()
+
 	for _, implicit := range []bool{false, true} {
 		s := serve(t, func(s *server) { s.implicit = implicit })
+
 		to := sender(t, s, func(c *mail.SMTPConfig) { c.Roots, c.Implicit = nil, implicit })
 		if err := to.Send(t.Context(), message()); err == nil || len(s.received()) != 0 || s.said("MAIL") {
 			t.Errorf("implicit %v: %v", implicit, err)
@@ -236,6 +272,7 @@ func TestACertificateThatNobodyVouchesForIsRefused(t *testing.T) {
 func TestAServerOnTheSameMachineMayDoWithoutTLS(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(s *server) { s.noTLS = true })
+
 	to := sender(t, s, func(c *mail.SMTPConfig) { c.Plain, c.Username, c.Password = true, "desk", "secret" })
 	if err := to.Send(t.Context(), message()); err != nil || len(s.received()) != 1 {
 		t.Errorf("got %v", err)
@@ -244,6 +281,7 @@ func TestAServerOnTheSameMachineMayDoWithoutTLS(t *testing.T) {
 
 func TestAddressesOfMailServers(t *testing.T) {
 	t.Parallel()
+
 	for text, want := range map[string]mail.SMTPConfig{
 		"smtp://mail.example.com":                {Host: "mail.example.com", Port: 587},
 		"smtp://desk:p%40ss@mail.example.com:25": {Host: "mail.example.com", Port: 25, Username: "desk", Password: "p@ss"},
@@ -257,6 +295,7 @@ func TestAddressesOfMailServers(t *testing.T) {
 			t.Errorf("%s is %+v, %v", text, got, err)
 		}
 	}
+
 	for _, text := range []string{
 		"", "mail.example.com:25", "http://mail.example.com", "smtp://", "smtp://mail.example.com?tls=none", "smtp://10.0.0.1?tls=none",
 		"smtps://127.0.0.1?tls=none", "smtp://mail.example.com?tls=off", "smtp://127.0.0.1?tls=none&x=1", "smtp://h:0", "smtp://h:70000", "smtp://h/inbox", "smtp://u:hunter2@h:%zz",
@@ -265,6 +304,7 @@ func TestAddressesOfMailServers(t *testing.T) {
 			t.Errorf("%s is %+v, %v", text, got, err)
 		}
 	}
+
 	for _, from := range []string{"", "Desk <desk@example.com>", "desk", "a@b\r\nc"} {
 		if _, err := mail.ParseSMTP("smtp://mail.example.com", from); err == nil {
 			t.Errorf("from %q passes", from)

@@ -52,14 +52,17 @@ func SignCallback(secret string, c Callback, at time.Time) (Signature, []byte, e
 	if err != nil {
 		return Signature{}, nil, err
 	}
+
 	body, err := json.Marshal(callbackMessage{ID: c.ID, Type: CallbackType, Data: wireCallback{
 		Key: c.Outcome.Key, ID: c.Outcome.Ref, State: c.Outcome.State, Code: c.Outcome.Code,
 	}})
 	if err != nil {
 		return Signature{}, nil, err //nolint:wrapcheck // strings always marshal
 	}
+
 	s := Signature{ID: c.ID, Timestamp: strconv.FormatInt(at.Unix(), 10)}
 	s.Value = "v1," + base64.StdEncoding.EncodeToString(s.mac(key, body))
+
 	return s, body, nil
 }
 
@@ -70,21 +73,26 @@ func VerifyCallback(secret string, s Signature, body []byte, now time.Time) (Cal
 	if err != nil {
 		return Callback{}, err
 	}
+
 	if !s.signed(key, body) {
 		return Callback{}, ErrCallback
 	}
+
 	seconds, err := strconv.ParseInt(s.Timestamp, 10, 64)
 	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > CallbackTolerance {
 		return Callback{}, ErrCallback
 	}
+
 	var m callbackMessage
 	if err := json.Unmarshal(body, &m); err != nil || m.ID != s.ID || m.Type != CallbackType {
 		return Callback{}, ErrCallback
 	}
+
 	o, err := wirePayment{ID: m.Data.ID, Key: m.Data.Key, State: m.Data.State, Code: m.Data.Code}.outcome()
 	if err != nil {
 		return Callback{}, ErrCallback
 	}
+
 	return Callback{ID: m.ID, Outcome: o}, nil
 }
 
@@ -92,16 +100,19 @@ func (s Signature) signed(key, body []byte) bool {
 	if s.ID == "" || len(s.ID) > maxRef || len(s.Value) > 2000 {
 		return false
 	}
+
 	want := s.mac(key, body)
 	for value := range strings.FieldsSeq(s.Value) {
 		encoded, isV1 := strings.CutPrefix(value, "v1,")
 		if !isV1 {
 			continue
 		}
+
 		if got, err := base64.StdEncoding.DecodeString(encoded); err == nil && hmac.Equal(got, want) {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -109,6 +120,7 @@ func (s Signature) mac(key, body []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	_, _ = h.Write([]byte(s.ID + "." + s.Timestamp + ".")) // never fails
 	_, _ = h.Write(body)
+
 	return h.Sum(nil)
 }
 
@@ -120,10 +132,13 @@ func callbackKey(secret string) ([]byte, error) {
 		if err != nil {
 			return nil, &SettingsError{Field: "callbackSecret", Problem: "has no base64 behind whsec_"}
 		}
+
 		key = decoded
 	}
+
 	if len(key) < 16 {
 		return nil, &SettingsError{Field: "callbackSecret", Problem: "has fewer than 16 bytes"}
 	}
+
 	return key, nil
 }

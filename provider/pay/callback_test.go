@@ -18,25 +18,31 @@ var callbackAt = time.Unix(1_700_000_000, 0)
 
 func callback(t testing.TB) (pay.Callback, pay.Signature, []byte) {
 	t.Helper()
+
 	c := pay.Callback{ID: "msg_1", Outcome: pay.Outcome{Key: "k1", Ref: "p1", State: pay.Returned, Code: "R03"}}
+
 	s, body, err := pay.SignCallback(callbackSecret, c, callbackAt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c, s, body
 }
 
 func TestSignedCallbacksAreBelieved(t *testing.T) {
 	t.Parallel()
+
 	c, s, body := callback(t)
 	if want := `{"id":"msg_1","type":"payment.updated","data":{"key":"k1","id":"p1","state":"returned","code":"R03"}}`; string(body) != want {
 		t.Errorf("body %s, want %s", body, want)
 	}
+
 	for _, now := range []time.Time{callbackAt, callbackAt.Add(pay.CallbackTolerance), callbackAt.Add(-pay.CallbackTolerance)} {
 		if got, err := pay.VerifyCallback(callbackSecret, s, body, now); err != nil || got != c {
 			t.Errorf("at %s: %+v, %v", now, got, err)
 		}
 	}
+
 	s.Value = "v1a,xxx v1,bm90aGluZw== " + s.Value
 	if _, err := pay.VerifyCallback(callbackSecret, s, body, callbackAt); err != nil {
 		t.Errorf("one of several signatures: %v", err)
@@ -47,12 +53,15 @@ func TestSignedCallbacksAreBelieved(t *testing.T) {
 func TestSignatureIsThatOfStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	_, s, body := callback(t)
+
 	key, err := base64.StdEncoding.DecodeString(callbackSecret[len("whsec_"):])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("msg_1.1700000000." + string(body)))
+
 	if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); s.Value != want || s.ID != "msg_1" || s.Timestamp != "1700000000" {
 		t.Errorf("signature %+v, want %s", s, want)
 	}
@@ -61,9 +70,11 @@ func TestSignatureIsThatOfStandardWebhooks(t *testing.T) {
 func TestOtherCallbacksAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	_, good, body := callback(t)
+
 	change := func(f func(*pay.Signature)) pay.Signature {
 		s := good
 		f(&s)
+
 		return s
 	}
 	for name, c := range map[string]struct {
@@ -86,19 +97,23 @@ func TestOtherCallbacksAreNotBelieved(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+
 	for _, secret := range []string{"", "short", "whsec_!!", "whsec_c2hvcnQ="} {
 		var wrong *pay.SettingsError
 		if _, err := pay.VerifyCallback(secret, good, body, callbackAt); !errors.As(err, &wrong) {
 			t.Errorf("secret %q: %v", secret, err)
 		}
+
 		if _, _, err := pay.SignCallback(secret, pay.Callback{}, callbackAt); !errors.As(err, &wrong) {
 			t.Errorf("secret %q signs: %v", secret, err)
 		}
 	}
+
 	s, strange, err := pay.SignCallback(callbackSecret, pay.Callback{ID: "m", Outcome: pay.Outcome{Key: "k", Ref: "p", State: "flying"}}, callbackAt)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := pay.VerifyCallback(callbackSecret, s, strange, callbackAt); !errors.Is(err, pay.ErrCallback) {
 		t.Errorf("an unknown state, well signed: %v", err)
 	}
@@ -119,6 +134,7 @@ func FuzzVerifyCallback(f *testing.F) {
 		key.Write([]byte(id + ".1700000000."))
 		key.Write(content)
 		signed := pay.Signature{ID: id, Timestamp: "1700000000", Value: "v1," + base64.StdEncoding.EncodeToString(key.Sum(nil))}
+
 		got, err = pay.VerifyCallback(callbackSecret, signed, content, callbackAt)
 		if err == nil && (got.Outcome.Key == "" || got.Outcome.Ref == "" || got.ID != id || len(got.Outcome.Code) > 40) {
 			t.Errorf("believed %+v", got)
@@ -131,5 +147,6 @@ func mustDecode(s string) []byte {
 	if err != nil {
 		panic(err)
 	}
+
 	return b
 }

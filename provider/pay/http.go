@@ -68,31 +68,39 @@ func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Prov
 	if err := decodeSettings(settings, &s, "settings"); err != nil {
 		return nil, err
 	}
+
 	var c HTTPCredentials
 	if err := decodeSettings(credentials, &c, "credentials"); err != nil {
 		return nil, err
 	}
+
 	p := &httpProvider{key: c.APIKey, timeout: Timeout}
 	for _, option := range options {
 		option(p)
 	}
+
 	if err := p.address(s.BaseURL); err != nil {
 		return nil, err
 	}
+
 	if !printable(c.APIKey, 500) {
 		return nil, &SettingsError{Field: "apiKey", Problem: "is missing or holds characters that no key has"}
 	}
+
 	if c.CallbackSecret != "" {
 		if _, err := callbackKey(c.CallbackSecret); err != nil {
 			return nil, err
 		}
 	}
+
 	p.client = outbound.Client(p.private)
+
 	return p, nil
 }
 
 func (p *httpProvider) address(base string) error {
 	refuse := func(problem string) error { return &SettingsError{Field: "baseUrl", Problem: problem} }
+
 	u, err := url.Parse(base)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
@@ -102,7 +110,9 @@ func (p *httpProvider) address(base string) error {
 	case u.Scheme != "https" && (u.Scheme != "http" || !p.private):
 		return refuse("does not start with https://")
 	}
+
 	p.base = strings.TrimSuffix(u.String(), "/")
+
 	return nil
 }
 
@@ -112,6 +122,7 @@ func (p *httpProvider) Check(ctx context.Context) error {
 	if err := p.call(ctx, request{method: http.MethodGet, path: "/v1/status"}, &s); err != nil {
 		return fmt.Errorf("check: %w", unlessRefused(err))
 	}
+
 	switch s.Status {
 	case "ready":
 		return nil
@@ -127,25 +138,30 @@ func unlessRefused(err error) error {
 	if errors.Is(err, ErrRefused) {
 		return ErrUnavailable
 	}
+
 	return err
 }
 
 // VerifyAccount asks the provider about an account.
 func (p *httpProvider) VerifyAccount(ctx context.Context, key string, a Account) (Verification, error) {
 	var v wireVerified
+
 	r := request{method: http.MethodPost, path: "/v1/account-verifications", key: key, body: wireVerification{Account: a}}
 	if err := p.call(ctx, r, &v); err != nil {
 		return "", fmt.Errorf("verify account: %w", err)
 	}
+
 	if v.Result != Verified && v.Result != Rejected {
 		return "", fmt.Errorf("verify account: %w", ErrUnavailable)
 	}
+
 	return v.Result, nil
 }
 
 // Submit sends every payment by itself, at most four at a time.
 func (p *httpProvider) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	s := &submission{payments: b.Payments, outcomes: make([]*Outcome, len(b.Payments))}
+
 	var group sync.WaitGroup
 	for range min(parallel, len(b.Payments)) {
 		group.Go(func() {
@@ -154,7 +170,9 @@ func (p *httpProvider) Submit(ctx context.Context, b Batch) (Receipt, error) {
 			}
 		})
 	}
+
 	group.Wait()
+
 	return s.receipt()
 }
 
@@ -176,20 +194,25 @@ type submitted struct {
 func (s *submission) take(ctx context.Context) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.err != nil || s.next == len(s.payments) {
 		return 0, false
 	}
+
 	if err := ctx.Err(); err != nil {
 		s.err = cut(err)
 		return 0, false
 	}
+
 	s.next++
+
 	return s.next - 1, true
 }
 
 func (s *submission) settle(i int, r submitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if r.err == nil {
 		s.outcomes[i] = &r.outcome
 	} else if s.err == nil {
@@ -204,14 +227,17 @@ func (s *submission) receipt() (Receipt, error) {
 			r.Outcomes = append(r.Outcomes, *o)
 		}
 	}
+
 	if s.err != nil {
 		return r, fmt.Errorf("submit payments: %w", s.err)
 	}
+
 	return r, nil
 }
 
 func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 	var w wirePayment
+
 	r := request{method: http.MethodPost, path: "/v1/payments", key: y.Key, body: wireOrder{
 		Amount: y.Amount, Currency: y.Currency, Date: y.Date, Memo: y.Memo, Recipient: y.Recipient,
 	}}
@@ -219,15 +245,19 @@ func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 		if refused, is := errors.AsType[*RefusedError](err); is {
 			return submitted{outcome: Outcome{Key: y.Key, State: Failed, Code: refused.Code}}
 		}
+
 		if errors.Is(err, ErrUnknown) {
 			err = ErrUnavailable // no answer to an order
 		}
+
 		return submitted{err: err}
 	}
+
 	o, err := w.outcome()
 	if err != nil || o.Key != y.Key {
 		return submitted{err: ErrUnavailable}
 	}
+
 	return submitted{outcome: o}
 }
 
@@ -237,16 +267,20 @@ func (p *httpProvider) Find(ctx context.Context, key string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("find payment: %w", err)
 	}
+
 	o, err := w.outcome(key)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("find payment: %w", err)
 	}
+
 	return o, nil
 }
 
 func (p *httpProvider) find(ctx context.Context, key string) (wirePayments, error) {
 	var w wirePayments
+
 	err := p.call(ctx, request{method: http.MethodGet, path: "/v1/payments?key=" + url.QueryEscape(key)}, &w)
+
 	return w, unlessRefused(err)
 }
 
@@ -254,28 +288,35 @@ func (p *httpProvider) find(ctx context.Context, key string) (wirePayments, erro
 func (p *httpProvider) Cancel(ctx context.Context, key string) (Outcome, error) {
 	ctx, stop := context.WithTimeout(ctx, p.timeout)
 	defer stop()
+
 	held, err := p.find(ctx, key)
 	if err == nil {
 		_, err = held.outcome(key)
 	}
+
 	if err != nil {
 		return Outcome{}, fmt.Errorf("find payment to cancel: %w", err)
 	}
+
 	for i := range held.Payments {
 		w := &held.Payments[i]
 		if w.State != Submitted {
 			continue
 		}
+
 		id := w.ID
+
 		path := "/v1/payments/" + url.PathEscape(id) + "/cancel"
 		if err := p.call(ctx, request{method: http.MethodPost, path: path, key: "cancel-" + id}, w); err != nil {
 			return Outcome{}, fmt.Errorf("cancel payment: %w", err)
 		}
 	}
+
 	o, err := held.outcome(key)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("cancel payment: %w", err)
 	}
+
 	return o, nil
 }
 
@@ -290,28 +331,36 @@ type request struct {
 func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 	ctx, stop := context.WithTimeout(ctx, p.timeout)
 	defer stop()
+
 	req, err := p.request(ctx, r)
 	if err != nil {
 		return err
 	}
+
 	resp, err := p.client.Do(req)
 	if err != nil {
 		return cut(err)
 	}
+
 	defer func() { _ = resp.Body.Close() }()
+
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return cut(err)
 	}
+
 	if len(content) > maxAnswer {
 		return fmt.Errorf("%w: its answer is too large", ErrUnavailable)
 	}
+
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		return failure(resp.StatusCode, content)
 	}
+
 	if err := json.Unmarshal(content, into); err != nil {
 		return fmt.Errorf("%w: its answer is not of the protocol", ErrUnavailable)
 	}
+
 	return nil
 }
 
@@ -322,8 +371,10 @@ func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, e
 		if err != nil {
 			return nil, &RefusedError{Code: "invalidPayment"} // such as a date outside the calendar; it was not sent
 		}
+
 		body = bytes.NewReader(content)
 	}
+
 	req, err := http.NewRequestWithContext(ctx, r.method, p.base+r.path, body)
 	if err != nil {
 		return nil, &SettingsError{Field: "baseUrl", Problem: "is not an address such as https://pay.example.com"}
@@ -333,12 +384,15 @@ func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, e
 	req.Header.Set("Authorization", "Bearer "+p.key)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "stayledger")
+
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+
 	if r.key != "" {
 		req.Header.Set("Idempotency-Key", r.key)
 	}
+
 	return req, nil
 }
 
@@ -349,6 +403,7 @@ func failure(status int, content []byte) error {
 	if err := json.Unmarshal(content, &e); err != nil {
 		e.Error.Code = ""
 	}
+
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return ErrCredentials

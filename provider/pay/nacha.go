@@ -74,23 +74,30 @@ func NewNACHA(settings, credentials json.RawMessage) (Provider, error) {
 	if err := decodeSettings(settings, &n.s, "settings"); err != nil {
 		return nil, err
 	}
+
 	if n.s.EntryDescription == "" {
 		n.s.EntryDescription = "OWNER PAY"
 	}
+
 	if err := n.s.check(); err != nil {
 		return nil, err
 	}
+
 	if n.s.BalancedFile != "true" {
 		return &n, nil
 	}
+
 	var c nachaCredentials
 	if len(credentials) > 0 {
 		if err := decodeSettings(credentials, &c, "credentials"); err != nil {
 			return nil, err
 		}
 	}
+
 	var err error
+
 	n.offset, err = n.s.offset(c.OffsetAccountNumber)
+
 	return &n, err
 }
 
@@ -100,9 +107,11 @@ func (s *NACHASettings) offset(number string) (*Account, error) {
 	if a.Routing == "" {
 		a.Routing = s.ODFIRouting
 	}
+
 	if a.Type == "" {
 		a.Type = Checking
 	}
+
 	switch {
 	case !ValidRouting(a.Routing):
 		return nil, &SettingsError{Field: "offsetRouting", Problem: "is not a routing number of 9 digits"}
@@ -111,6 +120,7 @@ func (s *NACHASettings) offset(number string) (*Account, error) {
 	case accountFault(*a) != "":
 		return nil, &SettingsError{Field: "offsetAccountNumber", Problem: "is not an account number of up to 17 digits or letters"}
 	}
+
 	return a, nil
 }
 
@@ -132,17 +142,22 @@ func (s *NACHASettings) check() error {
 		if text == "" || len(*f.value) > f.most {
 			return &SettingsError{Field: f.name, Problem: fmt.Sprintf("is not 1 to %d letters, digits or signs of ASCII", f.most)}
 		}
+
 		*f.value = text
 	}
+
 	if !ValidRouting(s.ImmediateDestination) {
 		return &SettingsError{Field: "immediateDestination", Problem: "is not a routing number of 9 digits"}
 	}
+
 	if !ValidRouting(s.ODFIRouting) && (len(s.ODFIRouting) != 8 || !digits(s.ODFIRouting)) {
 		return &SettingsError{Field: "odfiRouting", Problem: "is not a routing number of 8 or 9 digits"}
 	}
+
 	if slices.Contains([]string{"REVERSAL", "RECLAIM", "NONSETTLED"}, s.EntryDescription) {
 		return &SettingsError{Field: "entryDescription", Problem: "is a word that means something else to banks"}
 	}
+
 	return nil
 }
 
@@ -170,6 +185,7 @@ func (n *nacha) VerifyAccount(_ context.Context, _ string, a Account) (Verificat
 	if accountFault(a) != "" {
 		return Rejected, nil
 	}
+
 	return Verified, nil
 }
 
@@ -189,22 +205,28 @@ func (n *nacha) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, fmt.Errorf("make payment file: %w", cut(err)) // says nothing of the payments: the attempt is made again
 	}
+
 	if b.Sequence < 0 || b.Sequence >= len(modifiers) {
 		return Receipt{}, fmt.Errorf("make payment file: %w: no more files on this day", ErrNotReady)
 	}
+
 	if len(b.Payments) > maxEntries {
 		return Receipt{}, fmt.Errorf("make payment file: %w", &RefusedError{Code: "tooManyPayments"})
 	}
+
 	f := &fileMaker{s: n.s, offset: n.offset, batch: b, made: day.Of(b.At.UTC()), receipt: Receipt{Outcomes: make([]Outcome, len(b.Payments))}}
+
 	content, err := f.file()
 	if err != nil {
 		return Receipt{}, err
 	}
+
 	if content != nil {
 		f.receipt.File = &File{
 			Name: "ach-" + f.made.String() + "-" + f.modifier() + ".txt", ContentType: "text/plain; charset=us-ascii", Content: content,
 		}
 	}
+
 	return f.receipt, nil
 }
 
@@ -225,48 +247,62 @@ func (f *fileMaker) file() ([]byte, error) {
 	if len(groups) == 0 {
 		return nil, nil
 	}
+
 	file := ach.NewFile()
 	file.SetHeader(f.header())
+
 	if len(f.s.ImmediateOrigin) == 10 {
 		// Ten characters are a number that the bank has given and no routing number.
 		file.SetValidation(&ach.ValidateOpts{BypassOriginValidation: true})
 	}
+
 	entries := 0
+
 	for i, g := range slices.SortedFunc(maps.Keys(groups), group.compare) {
 		batch, err := f.credits(g, i+1)
 		if err != nil {
 			return nil, unfit(err)
 		}
+
 		var total money.Cents
+
 		for _, at := range groups[g] {
 			entries++
 			batch.AddEntry(f.entry(at, entries))
 			total += f.batch.Payments[at].Amount
 		}
+
 		for f.offset != nil && total > 0 {
 			entries++
 			amount := min(total, ach.NachaEntryAmountLimit)
 			batch.AddEntry(f.debit(amount, entries))
 			total -= amount
 		}
+
 		if entries > maxEntries {
 			return nil, fmt.Errorf("make payment file: %w", &RefusedError{Code: "tooManyPayments"})
 		}
+
 		if err := batch.Create(); err != nil {
 			return nil, unfit(err)
 		}
+
 		file.AddBatch(batch)
 	}
+
 	if err := file.Create(); err != nil {
 		return nil, unfit(err)
 	}
+
 	if err := file.Validate(); err != nil {
 		return nil, unfit(err)
 	}
+
 	var out bytes.Buffer
 	if err := ach.NewWriter(&out).Write(file); err != nil {
 		return nil, unfit(err)
 	}
+
 	return out.Bytes(), nil
 }
 
@@ -288,23 +324,29 @@ func (g group) compare(o group) int {
 // sort gives the payments that fit by batch and notes the outcome of the others.
 func (f *fileMaker) sort() map[group][]int {
 	groups, seen := map[group][]int{}, map[string]bool{}
+
 	for i := range f.batch.Payments {
 		p := &f.batch.Payments[i]
+
 		code := paymentFault(p)
 		if seen[p.Key] {
 			code = codeDuplicate
 		}
+
 		seen[p.Key] = true
 		if code != "" {
 			f.receipt.Outcomes[i] = Outcome{Key: p.Key, State: Failed, Code: code}
 			continue
 		}
+
 		g := group{effective: bankingDay(day.Max(p.Date, f.made.AddDays(1))), code: ach.PPD}
 		if p.Company {
 			g.code = ach.CCD
 		}
+
 		groups[g] = append(groups[g], i)
 	}
+
 	return groups
 }
 
@@ -315,21 +357,25 @@ func (f *fileMaker) header() ach.FileHeader {
 	at := f.batch.At.UTC()
 	h.FileCreationDate, h.FileCreationTime = at.Format("060102"), at.Format("1504")
 	h.FileIDModifier = f.modifier()
+
 	return h
 }
 
 // credits is an empty batch of credits, with the debit of the sender's own account when the file is balanced.
 func (f *fileMaker) credits(g group, number int) (ach.Batcher, error) {
 	h := ach.NewBatchHeader()
+
 	h.ServiceClassCode, h.StandardEntryClassCode = ach.CreditsOnly, g.code
 	if f.offset != nil {
 		h.ServiceClassCode = ach.MixedDebitsAndCredits
 	}
+
 	h.CompanyName, h.CompanyIdentification = f.s.CompanyName, f.s.CompanyIdentification
 	h.CompanyEntryDescription = f.s.EntryDescription
 	h.EffectiveEntryDate = g.effective.In(time.UTC).Format("060102")
 	h.ODFIIdentification = f.s.ODFIRouting[:8]
 	h.BatchNumber = number
+
 	return ach.NewBatch(h) //nolint:wrapcheck // replaced by the caller
 }
 
@@ -337,10 +383,12 @@ func (f *fileMaker) credits(g group, number int) (ach.Batcher, error) {
 func (f *fileMaker) entry(at, n int) *ach.EntryDetail {
 	p := &f.batch.Payments[at]
 	e := ach.NewEntryDetail()
+
 	e.TransactionCode = ach.CheckingCredit
 	if p.Recipient.Type == Savings {
 		e.TransactionCode = ach.SavingsCredit
 	}
+
 	e.SetRDFI(p.Recipient.Routing)
 	e.DFIAccountNumber = p.Recipient.Number
 	e.Amount = int(p.Amount)
@@ -348,22 +396,26 @@ func (f *fileMaker) entry(at, n int) *ach.EntryDetail {
 	e.IndividualName = bankText(p.Recipient.Holder, 22)
 	e.SetTraceNumber(f.s.ODFIRouting[:8], f.batch.Sequence*(maxEntries+1)+n)
 	f.receipt.Outcomes[at] = Outcome{Key: p.Key, Ref: f.made.In(time.UTC).Format("20060102") + "-" + e.TraceNumber, State: Submitted}
+
 	return e
 }
 
 // debit is the entry, the file's n-th, that takes credits from the sender's own account.
 func (f *fileMaker) debit(amount money.Cents, n int) *ach.EntryDetail {
 	e := ach.NewEntryDetail()
+
 	e.TransactionCode = ach.CheckingDebit
 	if f.offset.Type == Savings {
 		e.TransactionCode = ach.SavingsDebit
 	}
+
 	e.SetRDFI(f.offset.Routing)
 	e.DFIAccountNumber = f.offset.Number
 	e.Amount = int(amount)
 	e.IdentificationNumber = "OFFSET"
 	e.IndividualName = bankText(f.offset.Holder, 22)
 	e.SetTraceNumber(f.s.ODFIRouting[:8], f.batch.Sequence*(maxEntries+1)+n)
+
 	return e
 }
 
@@ -372,6 +424,7 @@ func bankingDay(d day.Day) day.Day {
 	for !base.NewTime(d.In(time.UTC)).IsBankingDay() {
 		d = d.AddDays(1)
 	}
+
 	return d
 }
 
@@ -380,6 +433,7 @@ func paymentFault(p *Payment) string {
 	if code := FileFault(p); code != "" {
 		return code
 	}
+
 	return accountFault(p.Recipient)
 }
 
@@ -402,6 +456,7 @@ func FileFault(p *Payment) string {
 
 func accountFault(a Account) string {
 	number := a.Number
+
 	inNumber := func(r rune) bool {
 		return r == '-' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') || ('a' <= r && r <= 'z')
 	}
@@ -423,7 +478,9 @@ var spelled = strings.NewReplacer("ß", "SS", "æ", "AE", "Æ", "AE", "œ", "OE"
 // bankText is a text as files can hold it: capital letters, digits and signs of ASCII, cut to a length. Letters of other scripts are left out.
 func bankText(s string, most int) string {
 	var out strings.Builder
+
 	blank := false
+
 	for _, r := range norm.NFKD.String(spelled.Replace(s)) {
 		switch {
 		case unicode.IsSpace(r):
@@ -433,12 +490,15 @@ func bankText(s string, most int) string {
 				_ = out.WriteByte(' ')
 				blank = false
 			}
+
 			_, _ = out.WriteRune(unicode.ToUpper(r))
 		}
 	}
+
 	text := out.String()
 	if len(text) > most {
 		text = strings.TrimSpace(text[:most])
 	}
+
 	return text
 }

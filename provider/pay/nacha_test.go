@@ -25,10 +25,12 @@ const nachaSettings = `{
 
 func nacha(t *testing.T) pay.Provider {
 	t.Helper()
+
 	p, err := pay.NewNACHA(json.RawMessage(nachaSettings), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return p
 }
 
@@ -37,6 +39,7 @@ func date(s string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }
 
@@ -54,15 +57,18 @@ func batch() pay.Batch {
 		payment("018f2f60-0000-7000-8000-000000000003", 9_999_999_999, "2026-01-20"),
 	}}
 	b.Payments[1].Recipient = pay.Account{Holder: "Bartholomew Featherstonehaugh III", Routing: "121042882", Number: "0012-34", Type: pay.Savings}
+
 	return b
 }
 
 func submit(t *testing.T, p pay.Provider, b pay.Batch) pay.Receipt {
 	t.Helper()
+
 	r, err := p.Submit(t.Context(), b)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return r
 }
 
@@ -70,14 +76,17 @@ func TestFileOfPaymentsIsTheGoldenOne(t *testing.T) {
 	t.Parallel()
 	r := submit(t, nacha(t), batch())
 	golden.File(t, "testdata/payments.ach", r.File.Content)
+
 	if r.File.Name != "ach-2026-01-15-B.txt" {
 		t.Errorf("name %q", r.File.Name)
 	}
+
 	for i, ref := range []string{"20260115-091000010100002", "20260115-091000010100001", "20260115-091000010100003"} {
 		if o := r.Outcomes[i]; o.Key != batch().Payments[i].Key || o.State != pay.Submitted || o.Ref != ref {
 			t.Errorf("outcome %d: %+v, want %s", i, o, ref)
 		}
 	}
+
 	if again := submit(t, nacha(t), batch()); string(again.File.Content) != string(r.File.Content) {
 		t.Error("the same batch gives other bytes")
 	}
@@ -87,20 +96,25 @@ func TestFileOfPaymentsIsTheGoldenOne(t *testing.T) {
 func TestFileHasTheColumnsOfTheLayout(t *testing.T) {
 	t.Parallel()
 	content := string(submit(t, nacha(t), batch()).File.Content)
+
 	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
 	if len(lines)%10 != 0 {
 		t.Errorf("%d lines are no whole blocks", len(lines))
 	}
+
 	for i, line := range lines {
 		if len(line) != 94 {
 			t.Errorf("line %d has %d characters", i+1, len(line))
 		}
 	}
+
 	first := "01" + " 091000019" + "1234567890" + "260115" + "1430" + "B" + "094" + "10" + "1" + "WELLS FARGO BANK       " + "SEASIDE STAYS          " + "        "
 	if lines[0] != "1"+first {
 		t.Errorf("file header\n%s\nwant\n%s", lines[0], "1"+first)
 	}
+
 	var batches, entries []string
+
 	for _, line := range lines {
 		switch line[0] {
 		case '5':
@@ -109,9 +123,11 @@ func TestFileHasTheColumnsOfTheLayout(t *testing.T) {
 			entries = append(entries, strings.Join([]string{line[1:3], line[3:12], line[12:29], line[29:39], line[39:54], line[54:76], line[78:79], line[79:]}, "|"))
 		}
 	}
+
 	if fmt.Sprint(batches) != "[220PPD260116 220PPD260120]" {
 		t.Errorf("batches %v", batches)
 	}
+
 	want := []string{
 		"32|121042882|0012-34          |0000000001|" + pay.KeyRef("018f2f60-0000-7000-8000-000000000002") + "|BARTHOLOMEW FEATHERSTO|0|091000010100001",
 		"22|021000021|123456789        |0000123456|" + pay.KeyRef("018f2f60-0000-7000-8000-000000000001") + "|ANNA MULLER-ABERG     |0|091000010100002",
@@ -127,6 +143,7 @@ func TestFileHasTheColumnsOfTheLayout(t *testing.T) {
 
 func TestPaymentsTakeEffectOnBankingDaysAfterTheFile(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct{ made, date, effective string }{
 		{"2026-01-14", "2026-01-16", "260116"}, // a Friday
 		{"2026-01-14", "2026-01-17", "260120"}, // a Saturday before a holiday
@@ -140,6 +157,7 @@ func TestPaymentsTakeEffectOnBankingDaysAfterTheFile(t *testing.T) {
 		b := batch()
 		b.At = date(c.made).In(time.UTC).Add(12 * time.Hour)
 		b.Payments = []pay.Payment{payment("a", 100, c.date)}
+
 		line := strings.Split(string(submit(t, nacha(t), b).File.Content), "\n")[1]
 		if got := line[69:75]; got != c.effective {
 			t.Errorf("made %s for %s: takes effect on %s, want %s", c.made, c.date, got, c.effective)
@@ -149,6 +167,7 @@ func TestPaymentsTakeEffectOnBankingDaysAfterTheFile(t *testing.T) {
 
 func TestPaymentsThatDoNotFitAreLeftOut(t *testing.T) {
 	t.Parallel()
+
 	for code, change := range map[string]func(*pay.Payment){
 		"amountNotSupported":   func(p *pay.Payment) { p.Amount = 10_000_000_000 },
 		"currencyNotSupported": func(p *pay.Payment) { p.Currency = "eur" },
@@ -159,21 +178,26 @@ func TestPaymentsThatDoNotFitAreLeftOut(t *testing.T) {
 	} {
 		b := batch()
 		change(&b.Payments[2])
+
 		r := submit(t, nacha(t), b)
 		if o := r.Outcomes[2]; o.State != pay.Failed || o.Code != code || o.Key != b.Payments[2].Key || o.Ref != "" {
 			t.Errorf("%s: %+v", code, o)
 		}
+
 		if r.Outcomes[0].State != pay.Submitted || strings.Count(string(r.File.Content), "\n622")+strings.Count(string(r.File.Content), "\n632") != 2 {
 			t.Errorf("%s: the other payments are not in the file", code)
 		}
 	}
+
 	b := batch()
 	for i := range b.Payments {
 		b.Payments[i].Amount = 0
 	}
+
 	if r := submit(t, nacha(t), b); r.File != nil || len(r.Outcomes) != 3 {
 		t.Errorf("a file without payments: %+v", r)
 	}
+
 	for _, a := range []pay.Account{
 		{Holder: "A", Routing: "021000021", Number: "123456789012345678", Type: pay.Checking},
 		{Holder: "A", Routing: "021000021", Number: "12 34", Type: pay.Checking},
@@ -187,6 +211,7 @@ func TestPaymentsThatDoNotFitAreLeftOut(t *testing.T) {
 			t.Errorf("account %+v is %s, %v", a, v, err)
 		}
 	}
+
 	if v, err := nacha(t).VerifyAccount(t.Context(), "q", batch().Payments[0].Recipient); v != pay.Verified || err != nil {
 		t.Errorf("a good account is %s, %v", v, err)
 	}
@@ -194,20 +219,25 @@ func TestPaymentsThatDoNotFitAreLeftOut(t *testing.T) {
 
 func TestDayHasThirtySixFiles(t *testing.T) {
 	t.Parallel()
+
 	b := batch()
 	refs := map[string]bool{}
+
 	for b.Sequence = range 36 {
 		r := submit(t, nacha(t), b)
 		if got, want := string(r.File.Content[33]), string("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[b.Sequence]); got != want {
 			t.Errorf("file %d is %s, want %s", b.Sequence, got, want)
 		}
+
 		for _, o := range r.Outcomes {
 			if refs[o.Ref] {
 				t.Errorf("reference %s twice", o.Ref)
 			}
+
 			refs[o.Ref] = true
 		}
 	}
+
 	b.Sequence = 36
 	if _, err := nacha(t).Submit(t.Context(), b); !errors.Is(err, pay.ErrNotReady) {
 		t.Errorf("file 37 of a day: %v", err)
@@ -219,6 +249,7 @@ func TestFileOfAnAttemptThatWasStopped(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
+
 	r, err := nacha(t).Submit(ctx, batch())
 	if !errors.Is(err, context.Canceled) || errors.Is(err, pay.ErrNotReady) || errors.Is(err, pay.ErrRefused) || r.File != nil || len(r.Outcomes) != 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -227,13 +258,16 @@ func TestFileOfAnAttemptThatWasStopped(t *testing.T) {
 
 func TestFileThatHasGoneStaysGone(t *testing.T) {
 	t.Parallel()
+
 	p := nacha(t)
 	if err := p.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
+
 	if _, err := p.Find(t.Context(), "a"); !errors.Is(err, pay.ErrUnknown) {
 		t.Errorf("find: %v", err)
 	}
+
 	if _, err := p.Cancel(t.Context(), "a"); !errors.Is(err, pay.ErrRefused) {
 		t.Errorf("cancel: %v", err)
 	}
@@ -241,6 +275,7 @@ func TestFileThatHasGoneStaysGone(t *testing.T) {
 
 func TestFileSettingsAreChecked(t *testing.T) {
 	t.Parallel()
+
 	for field, value := range map[string]string{
 		"immediateDestination": "091000010", "immediateDestinationName": "", "immediateOrigin": "12345678901", "immediateOriginName": strings.Repeat("x", 24),
 		"companyName": "Seventeen letters", "companyIdentification": "张", "odfiRouting": "0910000", "entryDescription": "Reversal",
@@ -249,17 +284,22 @@ func TestFileSettingsAreChecked(t *testing.T) {
 		if err := json.Unmarshal([]byte(nachaSettings), &settings); err != nil {
 			t.Fatal(err)
 		}
+
 		settings[field] = value
+
 		raw, err := json.Marshal(settings)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, err = pay.NewNACHA(raw, nil)
+
 		var wrong *pay.SettingsError
 		if !errors.As(err, &wrong) || wrong.Field != field {
 			t.Errorf("%s = %q: %v", field, value, err)
 		}
 	}
+
 	for _, raw := range []string{"", "null", "[]", `{"odfiRouting": 91000019}`} {
 		if _, err := pay.NewNACHA(json.RawMessage(raw), nil); err == nil {
 			t.Errorf("settings %q were taken", raw)
@@ -269,12 +309,15 @@ func TestFileSettingsAreChecked(t *testing.T) {
 
 func TestNamesOfPaymentsInFiles(t *testing.T) {
 	t.Parallel()
+
 	seen := map[string]bool{}
+
 	for i := range 20000 {
 		ref := pay.KeyRef(fmt.Sprintf("018f2f60-0000-7000-8000-%012d", i))
 		if len(ref) != 15 || seen[ref] {
 			t.Fatalf("name %q", ref)
 		}
+
 		seen[ref] = true
 	}
 	// Names are in files at banks: they must never change.
@@ -299,31 +342,40 @@ func TestAnyFileAddsUp(t *testing.T) {
 				},
 			})
 		}
+
 		r, err := p.Submit(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		read, err := ach.NewReader(strings.NewReader(string(r.File.Content))).Read()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var total money.Cents
+
 		refs := map[string]bool{}
+
 		for i := range b.Payments {
 			total += b.Payments[i].Amount
 			refs[pay.KeyRef(b.Payments[i].Key)] = true
 		}
+
 		if money.Cents(read.Control.TotalCreditEntryDollarAmountInFile) != total || read.Control.TotalDebitEntryDollarAmountInFile != 0 {
 			t.Fatalf("total %d, want %d", read.Control.TotalCreditEntryDollarAmountInFile, total)
 		}
+
 		for _, each := range read.Batches {
 			for _, e := range each.GetEntries() {
 				if !refs[e.IdentificationNumber] {
 					t.Fatalf("entry %q is there twice or of nobody", e.IdentificationNumber)
 				}
+
 				delete(refs, e.IdentificationNumber)
 			}
 		}
+
 		if len(refs) > 0 {
 			t.Fatalf("%d payments are missing", len(refs))
 		}

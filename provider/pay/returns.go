@@ -24,28 +24,34 @@ func ParseReturns(file []byte) (outcomes []Outcome, err error) {
 	if len(file) > maxReturns {
 		return nil, fmt.Errorf("%w: it is too large", ErrReturns)
 	}
+
 	defer func() {
 		// The file comes from outside and the parser is not ours.
 		if r := recover(); r != nil {
 			outcomes, err = nil, ErrReturns
 		}
 	}()
+
 	parsed, err := readReturns(file)
 	if err != nil {
 		return nil, err
 	}
+
 	outcomes = []Outcome{}
+
 	for _, batch := range parsed.Batches {
 		for _, entry := range batch.GetEntries() {
 			if entry.Category != ach.CategoryReturn || entry.Addenda99 == nil {
 				continue
 			}
+
 			outcomes = append(outcomes, Outcome{
 				Key: strings.TrimSpace(entry.IdentificationNumber), Ref: entry.Addenda99.OriginalTraceField(),
 				State: Returned, Code: tidyCode(entry.Addenda99.ReturnCode),
 			})
 		}
 	}
+
 	return outcomes, nil
 }
 
@@ -57,12 +63,15 @@ func readReturns(file []byte) (*ach.File, error) {
 		CustomReturnCodes: true, UnequalServiceClassCode: true, AllowUnorderedBatchNumbers: true, AllowZeroBatches: true, AllowSpecialCharacters: true,
 	}
 	reader.SetValidation(lenient)
+
 	parsed, err := reader.Read()
 	if err != nil {
 		return nil, ErrReturns
 	}
+
 	if err := parsed.ValidateWith(lenient); err != nil {
 		return nil, ErrReturns
 	}
+
 	return &parsed, nil
 }

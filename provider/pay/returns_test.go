@@ -14,10 +14,12 @@ import (
 // returns is what a bank sends back for the golden file: its first entry returned with R03, its second corrected, its third returned with R01.
 func returns(t testing.TB) []byte {
 	t.Helper()
+
 	file := ach.NewFile()
 	h := ach.NewFileHeader()
 	h.ImmediateDestination, h.ImmediateOrigin, h.FileCreationDate, h.FileCreationTime = "091000019", "091000019", "260122", "0600"
 	file.SetHeader(h)
+
 	for i, e := range []struct {
 		sec, trace, code string
 		transaction      int
@@ -31,14 +33,17 @@ func returns(t testing.TB) []byte {
 		head := ach.NewBatchHeader()
 		head.ServiceClassCode, head.StandardEntryClassCode, head.ODFIIdentification = ach.CreditsOnly, e.sec, "02100002"
 		head.CompanyName, head.CompanyIdentification, head.CompanyEntryDescription, head.BatchNumber = "SEASIDE STAYS", "1234567890", "OWNER PAY", i+1
+
 		b, err := ach.NewBatch(head)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		entry := ach.NewEntryDetail()
 		entry.TransactionCode, entry.Amount, entry.DFIAccountNumber, entry.IndividualName = e.transaction, e.cents, "123456789", "ANNA MULLER-ABERG"
 		entry.IdentificationNumber = pay.KeyRef(e.key)
 		entry.SetRDFI("091000019").SetTraceNumber("02100002", i+1)
+
 		entry.AddendaRecordIndicator = 1
 		if e.sec == ach.COR {
 			entry.Category, entry.Addenda98 = ach.CategoryNOC, ach.NewAddenda98()
@@ -49,29 +54,37 @@ func returns(t testing.TB) []byte {
 			entry.Addenda99.ReturnCode, entry.Addenda99.OriginalTrace, entry.Addenda99.OriginalDFI = e.code, e.trace, "02100002"
 			entry.Addenda99.TraceNumber = entry.TraceNumber
 		}
+
 		b.AddEntry(entry)
+
 		if err := b.Create(); err != nil {
 			t.Fatal(err)
 		}
+
 		file.AddBatch(b)
 	}
+
 	if err := file.Create(); err != nil {
 		t.Fatal(err)
 	}
+
 	var out bytes.Buffer
 	if err := ach.NewWriter(&out).Write(file); err != nil {
 		t.Fatal(err)
 	}
+
 	return out.Bytes()
 }
 
 func TestReturnsNameTheirPayments(t *testing.T) {
 	t.Parallel()
 	sent := submit(t, nacha(t), batch())
+
 	back, err := pay.ParseReturns(returns(t))
 	if err != nil || len(back) != 2 {
 		t.Fatalf("%+v, %v", back, err)
 	}
+
 	for i, want := range []struct {
 		payment int
 		code    string
@@ -86,6 +99,7 @@ func TestReturnsNameTheirPayments(t *testing.T) {
 func TestReturnsThatDoNotAddUpAreRefused(t *testing.T) {
 	t.Parallel()
 	good := string(returns(t))
+
 	lines := strings.SplitAfter(good, "\n")
 	for name, file := range map[string]string{
 		"nothing":               "",
@@ -99,9 +113,11 @@ func TestReturnsThatDoNotAddUpAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, back, err)
 		}
 	}
+
 	if back, err := pay.ParseReturns([]byte(strings.ReplaceAll(good, "\n", "\r\n"))); err != nil || len(back) != 2 {
 		t.Errorf("with Windows line ends: %+v, %v", back, err)
 	}
+
 	if back, err := pay.ParseReturns(submit(t, nacha(t), batch()).File.Content); err != nil || len(back) != 0 {
 		t.Errorf("a file of payments has returns: %+v, %v", back, err)
 	}
@@ -118,6 +134,7 @@ func FuzzParseReturns(f *testing.F) {
 		if err != nil && !errors.Is(err, pay.ErrReturns) {
 			t.Errorf("error %v", err)
 		}
+
 		for _, o := range back {
 			if o.State != pay.Returned || len(o.Code) > 40 {
 				t.Errorf("outcome %+v", o)

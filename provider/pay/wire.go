@@ -58,11 +58,13 @@ func (w wirePayment) outcome() (Outcome, error) {
 	if !printable(w.ID, maxRef) || !printable(w.Key, maxRef) {
 		return Outcome{}, ErrUnavailable
 	}
+
 	switch w.State {
 	case Submitted, Paid, Failed, Canceled, Returned:
 	default:
 		return Outcome{}, ErrUnavailable
 	}
+
 	return Outcome{Key: w.Key, Ref: w.ID, State: w.State, Code: tidyCode(w.Code)}, nil
 }
 
@@ -71,17 +73,22 @@ func (w wirePayments) outcome(key string) (Outcome, error) {
 	if len(w.Payments) == 0 {
 		return Outcome{}, ErrUnavailable // a payment that is unknown is said to be, and never left out
 	}
+
 	var best Outcome
+
 	for i, p := range w.Payments {
 		o, err := p.outcome()
 		if err != nil || o.Key != key {
 			return Outcome{}, ErrUnavailable
 		}
+
 		if i == 0 || (ended(best.State) && !ended(o.State)) {
 			best = o
 		}
 	}
+
 	best.Duplicate = len(w.Payments) > 1
+
 	return best, nil
 }
 
@@ -100,6 +107,7 @@ func tidyCode(code string) string {
 	if len(code) > maxCode || strings.ContainsFunc(code, func(r rune) bool { return !plain(r) }) {
 		return "unspecified"
 	}
+
 	return code
 }
 
@@ -108,8 +116,10 @@ func decodeSettings(raw json.RawMessage, into any, what string) error {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
 	}
+
 	if err := json.Unmarshal(raw, into); err != nil {
 		return &SettingsError{Field: what, Problem: "are not an object of the known fields"}
 	}
+
 	return nil
 }

@@ -22,27 +22,35 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 	if err != nil {
 		return 0, false, err
 	}
+
 	places := currency.MinorDigits()
+
 	rest := ""
 	if len(fraction) > places {
 		fraction, rest = fraction[:places], fraction[places:]
 	}
+
 	digits := strings.TrimLeft(whole+fraction+strings.Repeat("0", places-len(fraction)), "0")
+
 	n := int64(0)
 	if digits != "" {
 		if n, err = strconv.ParseInt(digits, 10, 64); err != nil {
 			return 0, false, errAmount
 		}
 	}
+
 	if rest != "" && rest[0] >= '5' && n <= money.MaxCents {
 		n++
 	}
+
 	if negative {
 		n = -n
 	}
+
 	if !money.Cents(n).Valid() {
 		return 0, false, errAmount
 	}
+
 	return money.Cents(n), strings.Trim(rest, "0") != "", nil
 }
 
@@ -51,29 +59,37 @@ func spell(number string) (whole, fraction string, negative bool, err error) { /
 	if !json.Valid([]byte(number)) {
 		return "", "", false, errAmount
 	}
+
 	digits, negative := strings.CutPrefix(number, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' {
 		return "", "", false, errAmount // JSON of another kind
 	}
+
 	exponent := 0
 	if at := strings.IndexAny(digits, "eE"); at >= 0 {
 		if exponent, err = strconv.Atoi(digits[at+1:]); err != nil || exponent > maxExponent || exponent < -maxExponent {
 			return "", "", false, errAmount
 		}
+
 		digits = digits[:at]
 	}
+
 	whole, fraction, _ = strings.Cut(digits, ".")
 	for ; exponent > 0; exponent-- {
 		if fraction == "" {
 			fraction = "0"
 		}
+
 		whole, fraction = whole+fraction[:1], fraction[1:]
 	}
+
 	for ; exponent < 0; exponent++ {
 		if whole == "" {
 			whole = "0"
 		}
+
 		whole, fraction = whole[:len(whole)-1], whole[len(whole)-1:]+fraction
 	}
+
 	return whole, fraction, negative, nil
 }

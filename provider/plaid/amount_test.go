@@ -22,6 +22,7 @@ func TestAmounts(t *testing.T) {
 	w := newWorld(t)
 	l := w.link(harbor)
 	eur, jpy, kwd, btc, xau := "EUR", "JPY", "KWD", "BTC", "XAU"
+
 	cases := []struct {
 		amount     json.Number
 		iso, other *string
@@ -52,6 +53,7 @@ func TestAmounts(t *testing.T) {
 	for _, c := range cases {
 		w.mustAdd(l, bankfeed.Transaction{Amount: c.amount, Currency: c.iso, Unofficial: c.other})
 	}
+
 	got := w.mustSync(l, "")
 	for i, c := range cases {
 		if r := got.added[i]; r.Amount != c.want || r.Currency != c.currency || r.Unofficial != c.unofficial || r.Rounded != c.rounded {
@@ -68,22 +70,28 @@ func TestPropertyAmounts(t *testing.T) {
 		if fraction := rapid.StringMatching(`[0-9]{0,6}`).Draw(t, "fraction"); fraction != "" {
 			text += "." + fraction
 		}
+
 		if exponent := rapid.IntRange(-8, 3).Draw(t, "exponent"); exponent != 0 {
 			text += "e" + strconv.Itoa(exponent)
 		}
+
 		exact, ok := new(big.Rat).SetString(text)
 		if !ok {
 			t.Fatalf("%s is no number", text)
 		}
+
 		cents := new(big.Rat).Mul(exact, big.NewRat(-100, 1))
 		want, err := strconv.ParseInt(cents.FloatString(0), 10, 64) // which rounds half away from zero
+
 		p := plaid.ReadPage(`{"added":[` + wireRow("t", `"amount":`+text) + `]}`)
 		if err != nil || !money.Cents(want).Valid() {
 			if len(p.Unreadable) != 1 {
 				t.Fatalf("%s passes for %+v", text, p)
 			}
+
 			return
 		}
+
 		if len(p.Added) != 1 || int64(p.Added[0].Amount) != want || p.Added[0].Rounded == cents.IsInt() {
 			t.Fatalf("%s is %+v, want %d, rounded %t", text, p, want, !cents.IsInt())
 		}
@@ -92,16 +100,20 @@ func TestPropertyAmounts(t *testing.T) {
 
 func TestRowsOfAPageAreReadAtOnceOrOneByOne(t *testing.T) {
 	t.Parallel()
+
 	rows := make([]string, 500)
 	for i := range rows {
 		rows[i] = wireRow("t"+strconv.Itoa(i), `"amount":1`)
 	}
+
 	for bad, want := range map[string]int{"": 500, wireRow("bad", `"amount":1,"pending":"no"`): 500} {
 		list := strings.Join(rows, ",")
 		if bad != "" {
 			list += "," + bad
 		}
+
 		client := scripted(t, http.StatusOK, `{"added":[`+list+`],"next_cursor":"c","has_more":false,"request_id":"r"}`)
+
 		p, err := client.TransactionsPage(t.Context(), "a", "", 0)
 		if err != nil || len(p.Added) != want || (len(p.Unreadable) == 0) != (bad == "") {
 			t.Errorf("%d rows, %+v, %v", len(p.Added), p.Unreadable, err)

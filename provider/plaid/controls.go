@@ -20,17 +20,21 @@ func (c *Client) SandboxPublicToken(ctx context.Context, r SandboxItem) (string,
 	var w struct {
 		PublicToken string `json:"public_token"`
 	}
+
 	options := map[string]any{}
 	if r.Webhook != "" {
 		options["webhook"] = r.Webhook
 	}
+
 	if r.Days > 0 {
 		options["transactions"] = map[string]int{"days_requested": r.Days}
 	}
+
 	body := map[string]any{"institution_id": r.InstitutionID, "initial_products": []string{"transactions"}, "options": options}
 	if err := c.call(ctx, "/sandbox/public_token/create", body, &w); err != nil {
 		return "", fmt.Errorf("sandbox item: %w", err)
 	}
+
 	return w.PublicToken, nil
 }
 
@@ -65,10 +69,12 @@ func (c *Client) SandboxAddTransactions(ctx context.Context, accessToken string,
 		Description string  `json:"description"`
 		Currency    string  `json:"iso_currency_code,omitempty"`
 	}
+
 	list := make([]row, len(rows))
 	for i, r := range rows {
 		list[i] = row{Occurred: r.Date, Posted: r.Date, Amount: number(r.Amount), Description: r.Description, Currency: r.Currency}
 	}
+
 	return c.sandbox(ctx, "/sandbox/transactions/create", struct {
 		wireAccess
 
@@ -87,5 +93,6 @@ func (c *Client) sandbox(ctx context.Context, path string, body any) error {
 	if err := c.call(ctx, path, body, &w); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
+
 	return nil
 }

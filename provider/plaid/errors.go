@@ -61,9 +61,11 @@ func (e *Error) Error() string {
 	if e.Code != "" {
 		text += ": " + e.Code
 	}
+
 	if e.RequestID != "" {
 		text += " (request " + e.RequestID + ")"
 	}
+
 	return text
 }
 
@@ -87,10 +89,12 @@ func failure(r *http.Response, content []byte) error {
 	if err := json.Unmarshal(content, &w); err != nil || w.Type == "" || w.Code == "" {
 		return unworded(r)
 	}
+
 	e := w.error()
 	if errors.Is(e, ErrLimited) {
 		e.Until = limitedUntil(r.Header)
 	}
+
 	return e
 }
 
@@ -111,6 +115,7 @@ func (w wireError) error() *Error {
 		Type: tidyCode(w.Type), Code: tidyCode(w.Code), Message: text(w.Message, maxText), Display: text(w.Display, maxText), RequestID: tidyID(w.RequestID),
 	}
 	e.Kind = kindOf(e.Type, e.Code)
+
 	return e
 }
 
@@ -119,6 +124,7 @@ func limitedUntil(h http.Header) time.Time {
 	if err != nil || seconds < 0 || seconds > 3600 {
 		return time.Now().Add(limitPause)
 	}
+
 	return time.Now().Add(time.Duration(seconds) * time.Second)
 }
 
@@ -141,6 +147,7 @@ func kindByCode(code string) error {
 		"ADDITIONAL_CONSENT_REQUIRED", "MANUAL_VERIFICATION_REQUIRED", "PENDING_EXPIRATION", "PENDING_DISCONNECT":
 		return ErrLoginRequired
 	}
+
 	return nil
 }
 
@@ -201,6 +208,7 @@ func tidyCode(code string) string {
 	if code == "" || len(code) > maxCode || strings.ContainsFunc(code, func(r rune) bool { return !plain(r) }) {
 		return "UNSPECIFIED"
 	}
+
 	return code
 }
 
@@ -208,6 +216,7 @@ func tidyID(id string) string {
 	if !printable(id, maxCode) {
 		return ""
 	}
+
 	return id
 }
 
@@ -217,14 +226,18 @@ func text(s string, most int) string {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == 0x2028 || r == 0x2029 {
 			return ' '
 		}
+
 		return r
 	}, s))
+
 	count := 0
 	for at := range clean {
 		if count == most {
 			return clean[:at]
 		}
+
 		count++
 	}
+
 	return clean
 }

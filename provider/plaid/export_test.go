@@ -6,5 +6,6 @@ func ReadPage(content string) Page {
 	if err != nil {
 		panic(err)
 	}
+
 	return p
 }

@@ -38,6 +38,7 @@ func (w *wireItem) item(requestID string) (Item, error) {
 	if !printable(w.ID, maxToken) {
 		return Item{}, nonsense("has no item")
 	}
+
 	i := Item{
 		ID: w.ID, InstitutionID: tidyID(w.InstitutionID), InstitutionName: text(w.InstitutionName, maxText), Webhook: text(w.Webhook, 2000),
 		ConsentExpiresAt: instant(w.ConsentExpires), RequestID: tidyID(requestID),
@@ -45,6 +46,7 @@ func (w *wireItem) item(requestID string) (Item, error) {
 	if w.Error != nil && w.Error.Code != "" {
 		i.Problem = w.Error.error()
 	}
+
 	return i, nil
 }
 
@@ -54,6 +56,7 @@ func instant(s string) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
+
 	return t
 }
 
@@ -84,19 +87,23 @@ func unlessEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}
+
 	return &s
 }
 
 func (c *Client) item(ctx context.Context, path string, body any) (Item, error) {
 	var w wireItemAnswer
+
 	err := c.call(ctx, path, body, &w)
 	if err != nil {
 		return Item{}, fmt.Errorf("bank feed item: %w", err)
 	}
+
 	item, err := w.Item.item(w.RequestID)
 	if err != nil {
 		return Item{}, fmt.Errorf("bank feed item: %w", err)
 	}
+
 	return item, nil
 }
 
@@ -104,13 +111,16 @@ func (c *Client) item(ctx context.Context, path string, body any) (Item, error) 
 // removed, so it can be asked again until it succeeds.
 func (c *Client) RemoveItem(ctx context.Context, accessToken string) error {
 	var w struct{}
+
 	err := c.call(ctx, "/item/remove", wireAccess{AccessToken: accessToken}, &w)
 	if e, is := errors.AsType[*Error](err); is && e.Code == "ITEM_NOT_FOUND" {
 		return nil
 	}
+
 	if err != nil {
 		return fmt.Errorf("remove item: %w", err)
 	}
+
 	return nil
 }
 
@@ -174,6 +184,7 @@ func (w *wireAccount) id() string {
 	if w.AccountID == "" {
 		return w.LinkID
 	}
+
 	return w.AccountID
 }
 
@@ -185,6 +196,7 @@ func (w *wireAccount) account() (Account, error) {
 	if !printable(a.ID, maxToken) {
 		return Account{}, nonsense("has an account without a name")
 	}
+
 	a.Balance.Currency, a.Balance.Unofficial = currencyOf(w.Balances.Currency, w.Balances.Unofficial)
 	for _, part := range []struct {
 		raw  json.RawMessage
@@ -193,16 +205,20 @@ func (w *wireAccount) account() (Account, error) {
 		if absent(part.raw) {
 			continue
 		}
+
 		cents, rounded, err := amount(part.raw, a.Balance.Currency)
 		if err != nil {
 			return Account{}, nonsense("has a balance that is no amount")
 		}
+
 		*part.into = &cents
 		a.Balance.Rounded = a.Balance.Rounded || rounded
 	}
+
 	if current := a.Balance.Current; current != nil && (a.Type == Credit || a.Type == Loan) {
 		*current = -*current
 	}
+
 	return a, nil
 }
 
@@ -213,10 +229,12 @@ func currencyOf(iso, unofficial string) (money.Currency, string) {
 	if iso == "" {
 		return "", text(unofficial, maxCode)
 	}
+
 	currency, err := money.ParseCurrency(iso)
 	if err != nil {
 		return "", text(iso, maxCode)
 	}
+
 	return currency, ""
 }
 
@@ -228,10 +246,12 @@ func accountsOf(list []wireAccount) ([]Account, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if !slices.ContainsFunc(out, func(known Account) bool { return known.ID == a.ID }) {
 			out = append(out, a)
 		}
 	}
+
 	return out, nil
 }
 
@@ -245,14 +265,17 @@ func (c *Client) Accounts(ctx context.Context, accessToken string) ([]Account, I
 	if err := c.call(ctx, "/accounts/get", wireAccess{AccessToken: accessToken}, &w); err != nil {
 		return nil, Item{}, fmt.Errorf("accounts of item: %w", err)
 	}
+
 	item, err := w.Item.item(w.RequestID)
 	if err != nil {
 		return nil, Item{}, fmt.Errorf("accounts of item: %w", err)
 	}
+
 	accounts, err := accountsOf(w.Accounts)
 	if err != nil {
 		return nil, Item{}, fmt.Errorf("accounts of item: %w", err)
 	}
+
 	return accounts, item, nil
 }
 
@@ -297,11 +320,13 @@ type Institution struct {
 // Impaired are the products among ItemLogins and TransactionsUpdates that work badly.
 func (i *Institution) Impaired() []string {
 	var out []string
+
 	for _, p := range i.Products {
 		if (p.Product == ItemLogins || p.Product == TransactionsUpdates) && p.Impaired() {
 			out = append(out, p.Product)
 		}
 	}
+
 	return out
 }
 
@@ -323,25 +348,31 @@ func (c *Client) Institution(ctx context.Context, id string, inCountries ...stri
 		} `json:"institution"`
 		RequestID string `json:"request_id"`
 	}
+
 	body := map[string]any{
 		"institution_id": id, "country_codes": countries(inCountries), "options": map[string]bool{"include_status": true},
 	}
 	if err := c.call(ctx, "/institutions/get_by_id", body, &w); err != nil {
 		return Institution{}, fmt.Errorf("institution: %w", err)
 	}
+
 	if w.Institution.ID != id {
 		return Institution{}, fmt.Errorf("institution: %w", nonsense("is of another bank"))
 	}
+
 	out := Institution{ID: id, Name: text(w.Institution.Name, maxText), RequestID: tidyID(w.RequestID)}
 	for product, raw := range w.Institution.Status {
 		var p wireProduct
 		if err := json.Unmarshal(raw, &p); err != nil || p.Status == "" {
 			continue // null, or a list of incidents
 		}
+
 		out.Products = append(out.Products, ProductHealth{
 			Product: text(product, maxCode), Health: p.Status, Refresh: p.Breakdown.Refresh, Since: instant(p.Changed),
 		})
 	}
+
 	slices.SortFunc(out.Products, func(a, b ProductHealth) int { return strings.Compare(a.Product, b.Product) })
+
 	return out, nil
 }

@@ -43,15 +43,19 @@ func (c *Client) key(ctx context.Context, id string, now time.Time) (*ecdsa.Publ
 				return nil, &Error{Kind: ErrLimited, Until: until}
 			}
 		}
+
 		var err error
 		if k, err = c.askForKey(ctx, id, now); err != nil {
 			return nil, err
 		}
+
 		c.keys.put(id, k, !has)
 	}
+
 	if !k.expires.IsZero() && !now.Before(k.expires) {
 		return nil, ErrWebhook
 	}
+
 	return k.public, nil
 }
 
@@ -69,42 +73,53 @@ func (c *Client) askForKey(ctx context.Context, id string, now time.Time) (webho
 	var w struct {
 		Key wireKey `json:"key"`
 	}
+
 	err := c.call(ctx, "/webhook_verification_key/get", map[string]string{"key_id": id}, &w)
 	if errors.Is(err, ErrRefused) {
 		return webhookKey{}, ErrWebhook // The vendor knows no such key.
 	}
+
 	if err != nil {
 		return webhookKey{}, fmt.Errorf("ask for key: %w", err)
 	}
+
 	public, err := w.Key.public()
 	if err != nil || w.Key.ID != id {
 		return webhookKey{}, fmt.Errorf("ask for key: %w", nonsense("is no key for ES256"))
 	}
+
 	k := webhookKey{public: public, asked: now}
 	if w.Key.ExpiredAt != nil {
 		k.expires = time.Unix(*w.Key.ExpiredAt, 0)
 	}
+
 	return k, nil
 }
 
 func (w wireKey) public() (*ecdsa.PublicKey, error) {
 	x, errX := base64.RawURLEncoding.DecodeString(w.X)
+
 	y, errY := base64.RawURLEncoding.DecodeString(w.Y)
 	if w.Type != "EC" || w.Curve != "P-256" || w.Algorithm != "ES256" || errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
 		return nil, ErrWebhook
 	}
+
 	point := append(append([]byte{4}, x...), y...)
+
 	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	if err != nil {
 		return nil, ErrWebhook
 	}
+
 	return public, nil
 }
 
 func (k *keyring) get(id string) (webhookKey, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+
 	key, has := k.known[id]
+
 	return key, has
 }
 
@@ -112,14 +127,17 @@ func (k *keyring) get(id string) (webhookKey, bool) {
 func (k *keyring) put(id string, key webhookKey, isNew bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+
 	if isNew {
 		for other, known := range k.known {
 			known.asked = time.Time{}
 			k.known[other] = known
 		}
+
 		if len(k.known) >= maxKeys {
 			clear(k.known)
 		}
 	}
+
 	k.known[id] = key
 }

@@ -80,18 +80,23 @@ func (r LinkRequest) wire() wireLinkRequest {
 	if w.Language == "" {
 		w.Language = "en"
 	}
+
 	if r.AccessToken != "" {
 		w.AccessToken = r.AccessToken
 		if r.ChooseAccounts {
 			w.Update = &wireUpdate{AccountSelection: true}
 		}
+
 		return w
 	}
+
 	w.Products = []string{"transactions"}
+
 	w.Transactions = &wireHistory{Days: r.Days}
 	if r.Days <= 0 || r.Days > MaxDays {
 		w.Transactions.Days = MaxDays
 	}
+
 	return w
 }
 
@@ -99,6 +104,7 @@ func countries(codes []string) []string {
 	if len(codes) == 0 {
 		return []string{"US"}
 	}
+
 	return codes
 }
 
@@ -109,13 +115,17 @@ func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 		URL       string `json:"hosted_link_url"`
 		RequestID string `json:"request_id"`
 	}
+
 	expires := time.Now().Add(LinkLifetime)
+
 	if err := c.call(ctx, "/link/token/create", r.wire(), &w); err != nil {
 		return Link{}, fmt.Errorf("create link: %w", err)
 	}
+
 	if !printable(w.LinkToken, maxToken) || !printable(w.URL, 2000) {
 		return Link{}, fmt.Errorf("create link: %w", nonsense("has no page"))
 	}
+
 	return Link{Token: w.LinkToken, URL: w.URL, ExpiresAt: expires, RequestID: tidyID(w.RequestID)}, nil
 }
 
@@ -179,19 +189,23 @@ func (w wireAdded) item() (AddedItem, error) {
 	if !printable(w.PublicToken, maxToken) {
 		return AddedItem{}, nonsense("has no public token")
 	}
+
 	item := AddedItem{PublicToken: w.PublicToken}
 	if w.Institution != nil {
 		item.InstitutionID, item.InstitutionName = tidyID(w.Institution.ID), text(w.Institution.Name, maxText)
 	}
+
 	for i := range w.Accounts {
 		a := &w.Accounts[i]
 		if !printable(a.id(), maxToken) {
 			return AddedItem{}, nonsense("has an account without a name")
 		}
+
 		item.Accounts = append(item.Accounts, LinkedAccount{
 			ID: a.id(), Name: text(a.Name, maxText), Mask: text(a.Mask, 4), Type: text(a.Type, maxCode), Subtype: text(a.Subtype, maxCode),
 		})
 	}
+
 	return item, nil
 }
 
@@ -204,12 +218,14 @@ func (c *Client) LinkOutcome(ctx context.Context, linkToken string) (LinkOutcome
 	if err := c.call(ctx, "/link/token/get", map[string]string{"link_token": linkToken}, &w); err != nil {
 		return LinkOutcome{}, fmt.Errorf("ask for link: %w", err)
 	}
+
 	out := LinkOutcome{State: LinkOpen, RequestID: tidyID(w.RequestID)}
 	for i := range w.Sessions {
 		if err := out.add(&w.Sessions[i]); err != nil {
 			return LinkOutcome{}, fmt.Errorf("ask for link: %w", err)
 		}
 	}
+
 	return out, nil
 }
 
@@ -224,16 +240,20 @@ func (o *LinkOutcome) add(s *wireSession) error {
 			o.Problem = s.Exit.Error.error()
 		}
 	}
+
 	if s.Results == nil {
 		return nil
 	}
+
 	for i := range s.Results.Items {
 		item, err := s.Results.Items[i].item()
 		if err != nil {
 			return err
 		}
+
 		o.Items = append(o.Items, item)
 	}
+
 	return nil
 }
 
@@ -255,8 +275,10 @@ func (c *Client) Exchange(ctx context.Context, publicToken string) (Access, erro
 	if err := c.call(ctx, "/item/public_token/exchange", map[string]string{"public_token": publicToken}, &w); err != nil {
 		return Access{}, fmt.Errorf("exchange public token: %w", err)
 	}
+
 	if !printable(w.AccessToken, maxToken) || !printable(w.ItemID, maxToken) {
 		return Access{}, fmt.Errorf("exchange public token: %w", nonsense("has no access token"))
 	}
+
 	return Access{Token: w.AccessToken, ItemID: w.ItemID, RequestID: tidyID(w.RequestID)}, nil
 }

@@ -77,12 +77,15 @@ func New(c Config) (*Client, error) {
 	case !printable(c.Secret, maxToken):
 		return nil, &ConfigError{Field: "secret", Problem: "is missing or holds characters that none has"}
 	}
+
 	if c.Within <= 0 || c.Within > Timeout {
 		c.Within = Timeout
 	}
+
 	if c.CallsPerMinute <= 0 {
 		c.CallsPerMinute = callsPerMinute
 	}
+
 	return &Client{
 		base: strings.TrimSuffix(u.String(), "/"), config: c, http: outbound.Client(c.AllowPrivate),
 		budget: newBucket(c.CallsPerMinute), lookups: newBucket(lookupsPerMinute), keys: keyring{known: map[string]webhookKey{}},

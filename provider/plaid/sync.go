@@ -76,6 +76,7 @@ func (c *Client) SyncTransactions(ctx context.Context, r SyncRequest, each func(
 		if err == nil {
 			return out, nil
 		}
+
 		if !errors.Is(err, ErrMoved) || out.Restarts == maxRestarts {
 			return Synced{}, err
 		}
@@ -89,19 +90,24 @@ func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each 
 		if err != nil {
 			return err
 		}
+
 		if page.More && (page.Next == "" || page.Next == out.Cursor) {
 			return fmt.Errorf("sync transactions: %w", nonsense("never ends"))
 		}
+
 		page.First = out.Pages == 0
 		if err := each(page); err != nil {
 			return err
 		}
+
 		if page.Next != "" {
 			out.Cursor = page.Next
 		}
+
 		out.Pages++
 		out.Status, more = page.Status, page.More
 	}
+
 	return nil
 }
 
@@ -109,14 +115,17 @@ func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each 
 func (c *Client) restingPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
 	for rests := 0; ; rests++ {
 		page, err := c.TransactionsPage(ctx, accessToken, cursor, count)
+
 		limited, is := errors.AsType[*Error](err)
 		if !is || !errors.Is(err, ErrLimited) || rests == maxRests {
 			return page, err
 		}
+
 		rest := min(time.Until(limited.Until), maxRest)
 		if deadline, has := ctx.Deadline(); has && time.Until(deadline) < rest {
 			return Page{}, err
 		}
+
 		select {
 		case <-time.After(rest):
 		case <-ctx.Done():
@@ -147,6 +156,7 @@ func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor strin
 	if count <= 0 || count > maxCount {
 		count = maxCount
 	}
+
 	content, err := c.ask(ctx, "/transactions/sync", struct {
 		wireAccess
 
@@ -157,10 +167,12 @@ func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor strin
 	if err != nil {
 		return Page{}, fmt.Errorf("page of transactions: %w", err)
 	}
+
 	page, err := readPage(content)
 	if err != nil {
 		return Page{}, fmt.Errorf("page of transactions: %w", err)
 	}
+
 	return page, nil
 }
 
@@ -170,15 +182,18 @@ func readPage(content []byte) (Page, error) {
 	if err := json.Unmarshal(content, &whole); err == nil {
 		return assemble(&whole, func(w *wireTransaction) (Transaction, string) { return w.transaction() })
 	}
+
 	var rows wirePage[json.RawMessage]
 	if err := json.Unmarshal(content, &rows); err != nil {
 		return Page{}, nonsense("is not of the protocol")
 	}
+
 	return assemble(&rows, func(raw *json.RawMessage) (Transaction, string) {
 		var w wireTransaction
 		if err := json.Unmarshal(*raw, &w); err != nil {
 			return Transaction{ID: tidyID(w.ID), AccountID: tidyID(w.AccountID)}, "row"
 		}
+
 		return w.transaction()
 	})
 }
@@ -187,15 +202,18 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 	if len(w.Next) > 256 || (w.Next != "" && !printable(w.Next, 256)) {
 		return Page{}, nonsense("has a cursor that is none")
 	}
+
 	switch w.Status {
 	case NotReady, InitialComplete, HistoricalComplete, "":
 	default:
 		w.Status = "" // unknown, as TRANSACTIONS_UPDATE_STATUS_UNKNOWN says
 	}
+
 	accounts, err := accountsOf(w.Accounts)
 	if err != nil {
 		return Page{}, err
 	}
+
 	page := Page{Accounts: accounts, Next: w.Next, More: w.More, Status: w.Status, RequestID: tidyID(w.RequestID)}
 	// The newest word on a row is the one that is met first from behind: removals, then changes, then additions.
 	told := make(map[string]bool, len(w.Added)+len(w.Modified)+len(w.Removed))
@@ -204,6 +222,7 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 		if r.ID == "" {
 			page.Unreadable = append(page.Unreadable, Unreadable{AccountID: r.AccountID, Field: "id"})
 		}
+
 		return r, r.ID
 	})
 	row := func(w *Row) (Transaction, string) {
@@ -212,25 +231,30 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 			page.Unreadable = append(page.Unreadable, Unreadable{ID: t.ID, AccountID: t.AccountID, Field: fault})
 			return t, ""
 		}
+
 		return t, t.ID
 	}
 	page.Modified = newest(w.Modified, told, row)
 	page.Added = newest(w.Added, told, row)
+
 	return page, nil
 }
 
 // newest reads the rows of which nothing was told yet, and keeps them in their order. A row without an identifier is left out.
 func newest[Wire, Row any](list []Wire, told map[string]bool, read func(*Wire) (Row, string)) []Row {
 	out := make([]Row, len(list))
+
 	first := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		row, id := read(&list[i])
 		if id == "" || told[id] {
 			continue
 		}
+
 		told[id] = true
 		first--
 		out[first] = row
 	}
+
 	return out[first:]
 }

@@ -83,8 +83,11 @@ func (w *wireTransaction) transaction() (t Transaction, fault string) {
 	t.Currency, t.Unofficial = currencyOf(w.Currency, w.Unofficial)
 	cents, rounded, amountErr := amount(w.Amount, t.Currency)
 	t.Amount, t.Rounded = -cents, rounded
+
 	var dateErr error
+
 	t.Date, dateErr = day.Parse(w.Date)
+
 	t.AuthorizedOn, _ = day.Parse(w.AuthorizedOn) // Null where the bank does not tell.
 	switch {
 	case t.ID == "":
@@ -98,5 +101,6 @@ func (w *wireTransaction) transaction() (t Transaction, fault string) {
 	case dateErr != nil:
 		return t, "date"
 	}
+
 	return t, ""
 }

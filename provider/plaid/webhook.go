@@ -86,21 +86,26 @@ func (c *Client) Webhook(ctx context.Context, verification string, body []byte, 
 	if len(body) > MaxWebhook || !utf8.Valid(body) {
 		return Webhook{}, ErrWebhook
 	}
+
 	signed, err := readJWS(verification)
 	if err != nil || !signed.covers(body) || now.Sub(time.Unix(signed.claims.IssuedAt, 0)).Abs() > WebhookTolerance {
 		return Webhook{}, ErrWebhook
 	}
+
 	key, err := c.key(ctx, signed.header.KeyID, now)
 	if err != nil {
 		return Webhook{}, fmt.Errorf("webhook: %w", err)
 	}
+
 	if !signed.by(key) {
 		return Webhook{}, ErrWebhook
 	}
+
 	var w wireWebhook
 	if err := json.Unmarshal(body, &w); err != nil || w.Type == "" || w.Code == "" {
 		return Webhook{}, ErrWebhook
 	}
+
 	out := Webhook{
 		Topic: WebhookTopic(tidyCode(w.Type) + "/" + tidyCode(w.Code)), ItemID: tidyID(w.ItemID), LinkToken: tidyID(w.LinkToken),
 		Completed: strings.EqualFold(w.Status, "success"), HistoryComplete: w.HistoryComplete,
@@ -108,6 +113,7 @@ func (c *Client) Webhook(ctx context.Context, verification string, body []byte, 
 	if w.Error != nil && w.Error.Code != "" {
 		out.Problem = w.Error.error()
 	}
+
 	return out, nil
 }
 
@@ -125,20 +131,25 @@ func readJWS(s string) (jws, error) {
 	if len(s) > 4000 || len(parts) != 3 {
 		return jws{}, ErrWebhook
 	}
+
 	var out jws
 	if err := decodePart(parts[0], &out.header); err != nil || out.header.Algorithm != "ES256" || len(out.header.Critical) > 0 ||
 		!printable(out.header.KeyID, maxCode) {
 		return jws{}, ErrWebhook
 	}
+
 	if err := decodePart(parts[1], &out.claims); err != nil {
 		return jws{}, ErrWebhook
 	}
+
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil || len(signature) != 64 {
 		return jws{}, ErrWebhook
 	}
+
 	out.signature = signature
 	out.hash = sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+
 	return out, nil
 }
 
@@ -147,9 +158,11 @@ func decodePart(encoded string, into any) error {
 	if err != nil {
 		return ErrWebhook
 	}
+
 	if err := json.Unmarshal(content, into); err != nil {
 		return ErrWebhook
 	}
+
 	return nil
 }
 

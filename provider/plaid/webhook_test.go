@@ -18,14 +18,17 @@ const keyCall = "/webhook_verification_key/get"
 func TestWebhooksThatAreNotToBeBelieved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	l := w.link(harbor)
 	for _, mode := range []bankfeed.Mode{
 		bankfeed.WrongAlgorithm, bankfeed.Mislabeled, bankfeed.Extended, bankfeed.Unsigned, bankfeed.Tampered, bankfeed.Forged, bankfeed.UnknownKey, bankfeed.Old,
 	} {
 		w.Break(bankfeed.Fault{Mode: mode, On: bankfeed.Webhooks, Times: 1})
+
 		if !w.Fire(l.ItemID, "SYNC_UPDATES_AVAILABLE") {
 			t.Fatal("nothing was sent")
 		}
+
 		if h := w.hook(); !errors.Is(h.err, plaid.ErrWebhook) || h.webhook != (plaid.Webhook{}) {
 			t.Errorf("%s: %+v", mode, h)
 		}
@@ -33,11 +36,14 @@ func TestWebhooksThatAreNotToBeBelieved(t *testing.T) {
 	// A webhook of another item is a true one, and so is one that comes twice: both are hints, and asking tells.
 	w.Break(bankfeed.Fault{Mode: bankfeed.Foreign, On: bankfeed.Webhooks, Times: 1})
 	w.Fire(l.ItemID, "SYNC_UPDATES_AVAILABLE")
+
 	if h := w.hook(); h.err != nil || h.webhook.ItemID == l.ItemID || h.webhook.ItemID == "" {
 		t.Errorf("of another item: %+v", h)
 	}
+
 	w.Break(bankfeed.Fault{Mode: bankfeed.Replayed, On: bankfeed.Webhooks, Times: 1})
 	w.Fire(l.ItemID, "SYNC_UPDATES_AVAILABLE")
+
 	one, two := w.hook(), w.hook()
 	if one.err != nil || two.err != nil || one.verification != two.verification || one.webhook != two.webhook {
 		t.Errorf("twice: %+v, %+v", one, two)
@@ -59,16 +65,20 @@ func TestWebhooksThatWereChanged(t *testing.T) {
 	w := newWorld(t)
 	l := w.link(harbor)
 	w.Fire(l.ItemID, "NEW_ACCOUNTS_AVAILABLE")
+
 	h := w.hook()
 	if h.err != nil || h.webhook.Topic != plaid.NewAccounts {
 		t.Fatalf("%+v", h)
 	}
+
 	parts := strings.Split(h.verification, ".")
 	encode := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+
 	header, err := base64.RawURLEncoding.DecodeString(parts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for name, v := range map[string]string{
 		"none at all":             "",
 		"two parts":               parts[0] + "." + parts[1],
@@ -85,16 +95,20 @@ func TestWebhooksThatWereChanged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	for i := range h.body {
 		other := append([]byte{}, h.body...)
+
 		other[i] ^= 1
 		if _, err := w.client.Webhook(t.Context(), h.verification, other, time.Now()); !errors.Is(err, plaid.ErrWebhook) {
 			t.Fatalf("byte %d was changed: %v", i, err)
 		}
 	}
+
 	if _, err := w.client.Webhook(t.Context(), h.verification, append(h.body, ' '), time.Now()); !errors.Is(err, plaid.ErrWebhook) {
 		t.Errorf("with a blank behind it: %v", err)
 	}
+
 	if n := w.Counts().Calls[keyCall]; n != 1 {
 		t.Errorf("the vendor was asked for keys %d times, want once", n)
 	}
@@ -106,6 +120,7 @@ func TestKeysOfWebhooksRotate(t *testing.T) {
 	l := w.link(harbor)
 	asked := func(want int) {
 		t.Helper()
+
 		if n := w.Counts().Calls[keyCall]; n != want {
 			t.Errorf("the vendor was asked for keys %d times, want %d", n, want)
 		}
@@ -113,10 +128,12 @@ func TestKeysOfWebhooksRotate(t *testing.T) {
 	fire := func() hook {
 		t.Helper()
 		w.Fire(l.ItemID, "LOGIN_REPAIRED")
+
 		h := w.hook()
 		if h.err != nil || h.webhook.Topic != plaid.LoginRepaired {
 			t.Errorf("%+v", h)
 		}
+
 		return h
 	}
 	old := fire()
@@ -125,20 +142,26 @@ func TestKeysOfWebhooksRotate(t *testing.T) {
 	w.mustControl("POST", "/control/keys", `{}`)
 	fire() // Signed with the new key; the one before is good as well.
 	asked(2)
+
 	if _, err := w.client.Webhook(t.Context(), old.verification, old.body, time.Now()); err != nil {
 		t.Errorf("the key before: %v", err)
 	}
+
 	asked(3) // A new key makes the ones before doubtful, once.
+
 	between := fire()
+
 	asked(3)
 	w.mustControl("POST", "/control/keys", `{"expireOld":true}`)
 	fire()
 	asked(4)
+
 	for range 2 {
 		if _, err := w.client.Webhook(t.Context(), between.verification, between.body, time.Now()); !errors.Is(err, plaid.ErrWebhook) {
 			t.Errorf("a key that has expired: %v", err)
 		}
 	}
+
 	asked(5)
 }
 
@@ -148,16 +171,19 @@ func TestKeysOfWebhooksAreAskedForAgain(t *testing.T) {
 	l := w.link(harbor)
 	w.mustControl("POST", "/control/settings", `{"clockSeconds":3720}`)
 	w.Fire(l.ItemID, "LOGIN_REPAIRED")
+
 	h := w.hook()
 	if !errors.Is(h.err, plaid.ErrWebhook) {
 		t.Errorf("an hour early: %v", h.err)
 	}
+
 	later := time.Now().Add(time.Hour + 2*time.Minute)
 	for range 2 { // The key is known from the link, an hour ago; it is asked for again, once.
 		if _, err := w.client.Webhook(t.Context(), h.verification, h.body, later); err != nil {
 			t.Error(err)
 		}
 	}
+
 	if n := w.Counts().Calls[keyCall]; n != 2 {
 		t.Errorf("the vendor was asked for keys %d times, want 2", n)
 	}
@@ -171,12 +197,14 @@ func TestKeysThatNobodyHas(t *testing.T) {
 	w.Break(bankfeed.Fault{Mode: bankfeed.UnknownKey, On: bankfeed.Webhooks, Times: 1})
 	w.Fire(l.ItemID, "LOGIN_REPAIRED")
 	h := w.hook()
+
 	limited, now := 0, time.Now()
 	for range 100 {
 		_, err := w.client.Webhook(t.Context(), h.verification, h.body, now)
 		switch {
 		case errors.Is(err, plaid.ErrLimited):
 			limited++
+
 			if until := failed(t, err).Until; !until.After(now) {
 				t.Errorf("limited until %s", until)
 			}
@@ -184,10 +212,13 @@ func TestKeysThatNobodyHas(t *testing.T) {
 			t.Errorf("a key that nobody has: %v", err)
 		}
 	}
+
 	if n := w.Counts().Calls[keyCall]; limited < 90 || n > 8 {
 		t.Errorf("the vendor was asked %d times; %d of 100 were put off", n, limited)
 	}
+
 	w.Fire(l.ItemID, "LOGIN_REPAIRED")
+
 	if h := w.hook(); h.err != nil {
 		t.Errorf("a true one: %v", h.err)
 	}
@@ -201,10 +232,12 @@ func TestKeysThatCannotBeHad(t *testing.T) {
 	w.mustControl("POST", "/control/keys", `{"expireOld":true}`)
 	w.Break(bankfeed.Fault{Mode: bankfeed.Internal, On: keyCall, Times: 1})
 	w.Fire(l.ItemID, "LOGIN_REPAIRED")
+
 	h := w.hook()
 	if !errors.Is(h.err, plaid.ErrUnavailable) || errors.Is(h.err, plaid.ErrWebhook) {
 		t.Errorf("%+v", h)
 	}
+
 	if _, err := w.client.Webhook(t.Context(), h.verification, h.body, time.Now()); err != nil {
 		t.Errorf("the second time: %v", err)
 	}
@@ -213,18 +246,22 @@ func TestKeysThatCannotBeHad(t *testing.T) {
 // A clock that is ten minutes off, theirs or ours: webhooks are not believed, everything else goes on, and links end by our clock.
 func TestClocksThatDisagree(t *testing.T) {
 	t.Parallel()
+
 	for _, seconds := range []string{"600", "-600"} {
 		w := newWorld(t)
 		l := w.link(harbor)
 		w.mustAdd(l, many(2)...)
 		w.mustControl("POST", "/control/settings", `{"clockSeconds":`+seconds+`}`)
 		w.Fire(l.ItemID, "SYNC_UPDATES_AVAILABLE")
+
 		if h := w.hook(); !errors.Is(h.err, plaid.ErrWebhook) {
 			t.Errorf("%s: %+v", seconds, h)
 		}
+
 		if got := w.mustSync(l, ""); len(got.added) != 2 {
 			t.Errorf("%s: %+v", seconds, got)
 		}
+
 		link, err := w.client.CreateLink(t.Context(), plaid.LinkRequest{Name: "stayledger", User: "team-1"})
 		if left := time.Until(link.ExpiresAt); err != nil || left > plaid.LinkLifetime || left < plaid.LinkLifetime-time.Minute {
 			t.Errorf("%s: the link ends in %s, %v", seconds, left, err)
@@ -235,6 +272,7 @@ func TestClocksThatDisagree(t *testing.T) {
 func TestWebhooksOfEveryTopic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	l := w.link(harbor)
 	for code, c := range map[string]struct {
 		topic   plaid.WebhookTopic
@@ -251,6 +289,7 @@ func TestWebhooksOfEveryTopic(t *testing.T) {
 		"DEFAULT_UPDATE":          {"TRANSACTIONS/DEFAULT_UPDATE", nil},
 	} {
 		w.mustControl("POST", "/control/items/"+l.ItemID+"/webhooks", `{"code":"`+code+`"}`)
+
 		h := w.hook()
 		if h.err != nil || h.webhook.Topic != c.topic || h.webhook.ItemID != l.ItemID || (h.webhook.Problem == nil) != (c.problem == nil) {
 			t.Errorf("%s: %+v", code, h)
@@ -267,16 +306,19 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 	l := w.link(harbor)
 	w.Fire(l.ItemID, "LOGIN_REPAIRED")
 	h := w.hook()
+
 	header, err := base64.RawURLEncoding.DecodeString(strings.Split(h.verification, ".")[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var named struct {
 		ID string `json:"kid"`
 	}
 	if err := json.Unmarshal(header, &named); err != nil {
 		t.Fatal(err)
 	}
+
 	_, known := w.control(http.MethodPost, keyCall, `{"client_id":"`+clientID+`","secret":"`+secret+`","key_id":"`+named.ID+`"}`)
 	for _, c := range []struct {
 		from, to string
@@ -293,6 +335,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 		{`"expired_at":null`, `"expired_at":9999999999`, true},
 	} {
 		changed := strings.Replace(known, c.from, c.to, 1)
+
 		_, err := scripted(t, http.StatusOK, changed).Webhook(t.Context(), h.verification, h.body, time.Now())
 		if (err == nil) != c.good || (changed == known) != (c.from == "") {
 			t.Errorf("%s for %s: %v", c.to, c.from, err)

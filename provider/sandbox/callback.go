@@ -17,10 +17,12 @@ const attempts = 8
 func (s *Server) announce(p *Payment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	to := s.settle
 	if to.CallbackURL == "" || s.ctx.Err() != nil {
 		return
 	}
+
 	s.messages++
 	c := pay.Callback{
 		ID:      fmt.Sprintf("msg_%06d", s.messages),
@@ -33,9 +35,11 @@ func (s *Server) announce(p *Payment) {
 				s.log.Reach(CalledBack, "", c.Outcome.Key)
 				return
 			}
+
 			if !s.log.Pause(wait) {
 				return
 			}
+
 			wait *= 2
 		}
 	})
@@ -47,20 +51,26 @@ func (s *Server) callBack(to settlement, c pay.Callback) bool {
 	if err != nil {
 		return false
 	}
+
 	ctx, stop := context.WithTimeout(s.ctx, 10*time.Second)
 	defer stop()
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.CallbackURL, bytes.NewReader(body))
 	if err != nil {
 		return false
 	}
+
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("webhook-id", signature.ID)
 	req.Header.Set("webhook-timestamp", signature.Timestamp)
 	req.Header.Set("webhook-signature", signature.Value)
+
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return false
 	}
+
 	_ = resp.Body.Close()
+
 	return resp.StatusCode >= 200 && resp.StatusCode < 300
 }

@@ -19,7 +19,9 @@ func (x *exchange) keep() error {
 	if err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
+
 	x.r.Body = io.NopCloser(bytes.NewReader(content))
+
 	return nil
 }
 
@@ -27,6 +29,7 @@ func (x *exchange) read(into any) error {
 	if err := json.NewDecoder(x.r.Body).Decode(into); err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
+
 	return nil
 }
 
@@ -45,10 +48,12 @@ func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &f) {
 		return
 	}
+
 	if !slices.Contains(f.Mode.Enum(), string(f.Mode)) || (f.On != "" && !slices.Contains(f.On.Enum(), string(f.On))) {
 		stage.Refuse(w, http.StatusBadRequest, "unknownMode")
 		return
 	}
+
 	s.Break(f)
 	stage.Done(w)
 }
@@ -63,14 +68,17 @@ func (s *Server) controlSettle(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	if !validState(in.State) {
 		stage.Refuse(w, http.StatusBadRequest, "unknownState")
 		return
 	}
+
 	if s.Settle(in.Key, in.State, in.Code) == 0 {
 		stage.Refuse(w, http.StatusNotFound, "paymentUnknown")
 		return
 	}
+
 	stage.Done(w)
 }
 
@@ -91,18 +99,23 @@ type Settings struct {
 func (s *Server) Set(c Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if c.SettleAfterMS != nil {
 		s.settle.After = time.Duration(*c.SettleAfterMS) * time.Millisecond
 	}
+
 	if c.State != nil {
 		s.settle.State = *c.State
 	}
+
 	if c.Code != nil {
 		s.settle.Code = *c.Code
 	}
+
 	if c.CallbackURL != nil {
 		s.settle.CallbackURL = *c.CallbackURL
 	}
+
 	if c.CallbackSecret != nil {
 		s.settle.CallbackSecret = *c.CallbackSecret
 	}
@@ -113,10 +126,12 @@ func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	if in.State != nil && !validState(*in.State) {
 		stage.Refuse(w, http.StatusBadRequest, "unknownState")
 		return
 	}
+
 	s.Set(in)
 	stage.Done(w)
 }
@@ -124,9 +139,11 @@ func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 // controlPayments lists what was recorded, with how often under each key.
 func (s *Server) controlPayments(w http.ResponseWriter, _ *http.Request) {
 	payments := s.Payments()
+
 	counts := map[string]int{}
 	for i := range payments {
 		counts[payments[i].Key]++
 	}
+
 	stage.Write(w, http.StatusOK, map[string]any{"payments": payments, "counts": counts})
 }

@@ -92,6 +92,7 @@ func (s *Server) Break(f Fault) {
 	if f.On == "" {
 		f.On = Submit
 	}
+
 	s.faults.Add(f.On, f.Times, f)
 }
 

@@ -27,6 +27,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		stage.Refuse(w, http.StatusUnauthorized, "credentials")
 		return
 	}
+
 	s.mux.ServeHTTP(w, r)
 }
 
@@ -57,28 +58,34 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 			stage.Refuse(w, http.StatusBadRequest, "malformed")
 			return
 		}
+
 		s.log.Reach(Received, on, x.key)
+
 		switch x.fault.Mode {
 		case DropBefore:
 			s.drop(on, x.key)
 		case Unavailable:
 			stage.Refuse(w, http.StatusServiceUnavailable, "unavailable")
 			s.log.Reach(Answered, on, x.key)
+
 			return
 		case Credentials:
 			stage.Refuse(w, http.StatusUnauthorized, "credentials")
 			s.log.Reach(Answered, on, x.key)
+
 			return
 		case DelayBefore:
 			s.hold(x.fault, HeldBefore, x.key)
 		case DelayAfter, DropAfter, Fail, PayTwice, IgnoreKeys, Garbage, "":
 		}
+
 		s.answer(x, on, effect(x))
 	})
 }
 
 func (s *Server) answer(x *exchange, on On, out reply) {
 	s.log.Reach(Recorded, on, x.key)
+
 	switch x.fault.Mode {
 	case DropAfter:
 		s.drop(on, x.key)
@@ -88,12 +95,15 @@ func (s *Server) answer(x *exchange, on On, out reply) {
 		out = reply{status: http.StatusOK, body: []string{"<html>"}}
 	case DelayBefore, DropBefore, Fail, Unavailable, PayTwice, IgnoreKeys, Credentials, "":
 	}
+
 	s.log.Reach(Answering, on, x.key)
+
 	if out.code != "" {
 		stage.Refuse(x.w, out.status, out.code)
 	} else {
 		stage.Write(x.w, out.status, out.body)
 	}
+
 	s.log.Reach(Answered, on, x.key)
 }
 
@@ -114,9 +124,11 @@ func (s *Server) verify(x *exchange) reply {
 	if err := x.read(&in); err != nil {
 		return malformed
 	}
+
 	if x.fault.Mode == Fail || !pay.ValidRouting(in.Account.Routing) || in.Account.Number == "" {
 		return reply{status: http.StatusOK, body: map[string]string{"result": string(pay.Rejected)}}
 	}
+
 	return reply{status: http.StatusOK, body: map[string]string{"result": string(pay.Verified)}}
 }
 
@@ -133,16 +145,20 @@ func (s *Server) submit(x *exchange) reply {
 	if err := x.read(&in); err != nil || x.key == "" {
 		return malformed
 	}
+
 	code := x.fault.refusal()
 	if in.Amount <= 0 || in.Currency == "" || in.Recipient.Number == "" || !pay.ValidRouting(in.Recipient.Routing) {
 		code = "invalidPayment"
 	}
+
 	if code != "" {
 		if code = s.refuse(x.key, code); code != "" {
 			return reply{status: http.StatusUnprocessableEntity, code: code}
 		}
 	}
+
 	number := in.Recipient.Number
+
 	p, code := s.record(Payment{
 		Key: x.key, Amount: in.Amount, Currency: in.Currency, Date: in.Date, Memo: in.Memo, Holder: in.Recipient.Holder, Last4: number[max(0, len(number)-4):],
 		print: fmt.Sprint(in.Amount, in.Currency, in.Recipient),
@@ -162,9 +178,11 @@ func (f Fault) refusal() string {
 	if f.Mode != Fail {
 		return ""
 	}
+
 	if f.Code == "" {
 		return "refused"
 	}
+
 	return f.Code
 }
 
@@ -173,6 +191,7 @@ func (s *Server) find(x *exchange) reply {
 	if len(found) == 0 {
 		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
 	}
+
 	return reply{status: http.StatusOK, body: map[string]any{"payments": found}}
 }
 
@@ -181,8 +200,11 @@ func (s *Server) cancel(x *exchange) reply {
 	if code := x.fault.refusal(); code != "" {
 		return reply{status: http.StatusConflict, code: code}
 	}
+
 	s.mu.Lock()
+
 	var canceled *Payment
+
 	for _, p := range s.payments {
 		if p.ID == id && p.State == pay.Submitted {
 			p.State = pay.Canceled
@@ -190,12 +212,15 @@ func (s *Server) cancel(x *exchange) reply {
 		}
 	}
 	s.mu.Unlock()
+
 	if canceled != nil {
 		s.announce(canceled)
 	}
+
 	found := s.view(func(p *Payment) bool { return p.ID == id })
 	if len(found) == 0 {
 		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
 	}
+
 	return reply{status: http.StatusOK, body: found[0]}
 }

@@ -79,14 +79,17 @@ func New(c Config) (*Server, error) {
 	if c.APIKey == "" {
 		return nil, errors.New("sandbox: an API key is needed")
 	}
+
 	if c.CallbackURL != "" {
 		if _, _, err := pay.SignCallback(c.CallbackSecret, pay.Callback{}, time.Now()); err != nil {
 			return nil, fmt.Errorf("sandbox: %w", err)
 		}
 	}
+
 	if c.CallbackEvery <= 0 {
 		c.CallbackEvery = time.Second
 	}
+
 	s := &Server{
 		config: c, mux: http.NewServeMux(), client: &http.Client{Timeout: 10 * time.Second}, refused: map[string]string{},
 		settle: settlement{After: c.SettleAfter, State: pay.Paid, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret},
@@ -94,6 +97,7 @@ func New(c Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.log = stage.NewLog(s.ctx, c.Seen)
 	s.routes()
+
 	return s, nil
 }
 
@@ -109,35 +113,42 @@ func (s *Server) Close() {
 func (s *Server) Payments() []Payment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	out := make([]Payment, len(s.payments))
 	for i, p := range s.payments {
 		out[i] = *p
 	}
+
 	return out
 }
 
 // Settle gives the payments of a key another state, as the banks would, and tells of it. It reports how many there were.
 func (s *Server) Settle(key string, state pay.State, code string) int {
 	s.mu.Lock()
+
 	changed := s.held(key)
 	for _, p := range changed {
 		p.State, p.Code = state, code
 	}
 	s.mu.Unlock()
+
 	for _, p := range changed {
 		s.announce(p)
 	}
+
 	return len(changed)
 }
 
 // held are the payments of a key; the caller has the lock.
 func (s *Server) held(key string) []*Payment {
 	var out []*Payment
+
 	for _, p := range s.payments {
 		if p.Key == key {
 			out = append(out, p)
 		}
 	}
+
 	return out
 }
 
@@ -146,19 +157,24 @@ func (s *Server) held(key string) []*Payment {
 func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if known := s.held(p.Key); len(known) > 0 && !regardless {
 		if known[0].print != p.print {
 			return nil, "keyConflict"
 		}
+
 		return known[0], ""
 	}
+
 	if code, refused := s.refused[p.Key]; refused && !regardless {
 		return nil, code
 	}
+
 	first := s.add(p)
 	if twice {
 		s.add(p)
 	}
+
 	return first, ""
 }
 
@@ -168,10 +184,12 @@ func (s *Server) add(p Payment) *Payment {
 	p.State = pay.Submitted
 	kept := &p
 	s.payments = append(s.payments, kept)
+
 	becomes := s.settle
 	if becomes.After >= 0 && s.ctx.Err() == nil {
 		s.background.Go(func() { s.settleLater(kept, becomes) })
 	}
+
 	return kept
 }
 
@@ -179,12 +197,15 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 	if !s.log.Pause(becomes.After) {
 		return
 	}
+
 	s.mu.Lock()
+
 	open := p.State == pay.Submitted
 	if open {
 		p.State, p.Code = becomes.State, becomes.Code
 	}
 	s.mu.Unlock()
+
 	if open {
 		s.announce(p)
 	}
@@ -194,13 +215,17 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 func (s *Server) refuse(key, code string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if len(s.held(key)) > 0 {
 		return ""
 	}
+
 	if before, known := s.refused[key]; known {
 		return before
 	}
+
 	s.refused[key] = code
+
 	return code
 }
 

@@ -27,6 +27,7 @@ func TestAMonthAtTheBank(t *testing.T) {
 	}).Want(201)
 
 	payout := int64(0)
+
 	for n := range 11 {
 		stay := w.Post("/reservations", object{
 			"listingId": house.ID, "checkIn": fmt.Sprintf("2026-02-%02d", 2*n+1), "checkOut": fmt.Sprintf("2026-02-%02d", 2*n+2), "bookingPlatform": "airbnb",
@@ -37,6 +38,7 @@ func TestAMonthAtTheBank(t *testing.T) {
 		}).Want(201)
 		payout += int64(20000 + 1370*n)
 	}
+
 	transfer := w.Post("/transactions", object{"type": "transfer", "date": "2026-02-25", "accountId": trust, "lines": []any{object{"accountId": operating, "amount": 5000}}}).Want(201).ID("id")
 
 	row := func(account id.ID, date, text string, cents int64) object {
@@ -49,33 +51,42 @@ func TestAMonthAtTheBank(t *testing.T) {
 	record := func(n int) string { return file.String("data." + strconv.Itoa(n) + ".id") }
 	again := row(trust, "2026-02-26", "Airbnb", payout)
 	again["source"] = "manual"
+
 	twice := w.Post("/bank-records/batch", object{"data": []any{again}}).Want(201)
 	if twice.String("data.0.duplicates.0.id") != record(0) {
 		t.Fatalf("what came twice: %s", twice.Body)
 	}
+
 	w.Put("/bank-records/"+twice.String("data.0.id"), object{"status": "inactive"}).Want(200)
 	w.Work()
 
 	open := w.Get("/bank-records/suggestions?accountIds=" + trust.String()).Want(200)
 	found := false
+
 	for i := range open.Len("data") {
 		at := "data." + strconv.Itoa(i) + "."
 		if open.String(at+"bankRecord.id") != record(0) {
 			continue
 		}
+
 		found = true
+
 		if open.String(at+"result") != "unique" || open.Len(at+"sets.0.transactions") != 11 {
 			t.Fatalf("the payout: %s", open.Body)
 		}
+
 		parts := []any{}
 		for k := range 11 {
 			parts = append(parts, object{"id": open.String(at + "sets.0.transactions." + strconv.Itoa(k) + ".id")})
 		}
+
 		w.Post("/bank-records/"+record(0)+"/reconcile", object{"transactions": parts}).Want(200)
 	}
+
 	if !found || open.Int("pagination.total") != 3 {
 		t.Fatalf("open records: %s", open.Body)
 	}
+
 	w.Post("/bank-records/"+record(2)+"/reconcile", object{"create": []any{object{
 		"type": "expense", "date": "2026-02-26", "accountId": trust, "lines": []any{object{"accountId": repairs, "amount": 1250, "listingId": house.ID}},
 	}}}).Want(200)
@@ -86,18 +97,23 @@ func TestAMonthAtTheBank(t *testing.T) {
 
 	legs := func(difference int64) {
 		t.Helper()
+
 		summary := w.Get("/accounts/" + trust.String() + "/summary?dateRange=2026-02").Want(200)
 		report := w.Get("/reports/trust-reconciliation?date=2026-02-28").Want(200)
+
 		if got := summary.Int("totals.difference"); got != difference || summary.Int("totals.unmatchedBankRecordsBalance") != difference || summary.Len("unmatched.transactions") != 0 {
 			t.Errorf("the account differs by %d, want %d: %s", got, difference, summary.Body)
 		}
+
 		if report.Int("difference.bankToBook") != difference || report.Int("difference.bookToLiabilities") != 0 || report.Int("bank.outstandingPayments") != 0 ||
 			report.Int("book.centTotal") != payout-8800-1250-5000 {
 			t.Errorf("the three legs, apart by %d: %s", difference, report.Body)
 		}
 	}
 	legs(0)
+
 	stray := w.Post("/bank-records/batch", object{"data": []any{row(trust, "2026-02-28", "Correction", 37)}}).Want(201)
+
 	legs(37)
 	w.Delete("/bank-records/" + stray.String("data.0.id")).Want(204)
 	legs(0)
@@ -140,6 +156,7 @@ func TestAMonthAtTheBankByHledger(t *testing.T) {
 	}
 
 	books := x.writeJournal(x.entries(""))
+
 	for _, date := range []string{"2026-02-01", "2026-02-11", "2026-02-21", "2026-02-28", "2026-03-01"} {
 		after := dayOf(t, date).AddDays(1).String()
 		book := only(hledger(t, books, "balance", "--end", after, "acct:1000")[x.accounts["1000"].name()])
@@ -147,27 +164,33 @@ func TestAMonthAtTheBankByHledger(t *testing.T) {
 		// The bank's side as a journal of its own: opening, records, and the items that the service lists.
 		var side strings.Builder
 		side.WriteString("commodity USD 1000.00\n\n2026-02-01 opening\n  bank:statement  USD 1000.00\n  rest\n")
+
 		for _, m := range movements {
 			fmt.Fprintf(&side, "\n%s record\n  bank:statement  USD %s\n  rest\n", m.date, money.Cents(m.cents).Decimal("usd"))
 		}
+
 		items := x.Get(path + "/reconciling-items?limit=250&date=" + date).Want(200)
 		for i := range items.Len("data") {
 			cents := items.Int("data." + strconv.Itoa(i) + ".open")
 			if kind := items.String("data." + strconv.Itoa(i) + ".kind"); kind == "atBankNotInBooks" || kind == "inTransitAtOpening" {
 				cents = -cents
 			}
+
 			fmt.Fprintf(&side, "\n%s item\n  bank:items  USD %s\n  rest\n", date, money.Cents(cents).Decimal("usd"))
 		}
+
 		file := filepath.Join(t.TempDir(), "bank.journal")
 		if err := os.WriteFile(file, []byte(side.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		bank := hledger(t, file, "balance", "--end", after, "bank")
 		statement, adjusted := only(bank["bank:statement"]), only(bank["bank:statement"])+only(bank["bank:items"])
 
 		if adjusted != book {
 			t.Errorf("%s: by hledger the bank is at %d with its items, and the books at %d", date, adjusted, book)
 		}
+
 		x.Get(path+"/summary?dateRange=2026-01-01..."+date).Want(200).WantFields("totals", object{
 			"bankAccountBalance": statement, "bookBalance": book, "adjustedBankAccountBalance": adjusted, "difference": 0,
 		})

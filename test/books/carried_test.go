@@ -11,6 +11,7 @@ import (
 // any more, whether the days before it have a saved statement of their own, a draft, or none because they are before the first month.
 func TestStatementsKeepWhatTheyCarry(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		save []string
 		late func(v *villa) (method, path string, body object)
@@ -31,13 +32,16 @@ func TestStatementsKeepWhatTheyCarry(t *testing.T) {
 			t.Parallel()
 			v := newVilla(t)
 			v.stay("2026-02-20", "2026-02-22", object{"rent": 10000})
+
 			for _, month := range c.save {
 				v.must("POST", "/statements", object{"month": month, "status": "inReview"})
 			}
+
 			method, path, body := c.late(v)
 			status, answer := v.send(method, path, body)
 			chain := v.statements("")
 			slices.SortFunc(chain, func(a, b statement) int { return strings.Compare(a.StartAt, b.StartAt) })
+
 			for i := 1; i < len(chain); i++ {
 				if was, now := chain[i-1].Financials.BalanceEnd, chain[i].Financials.BalanceStart; was != now {
 					t.Fatalf("%s after %d %s", fmt.Sprintf("%s (%s) starts with %d, the month before (%s) ended with %d", chain[i].StartAt, chain[i].Status, now, chain[i-1].Status, was), status, answer)

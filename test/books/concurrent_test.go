@@ -41,27 +41,34 @@ func (h *history) atOnce() {
 	for range 5 {
 		h.book()
 	}
+
 	h.deposit()
+
 	for range rounds {
 		h.lateChange()
 		h.letLoose()
 		h.work()
 		h.heldByLocks("after everybody was done")
 	}
+
 	h.check()
 }
 
 // lateChange publishes what there is, month by month, and changes what journals are derived from, which the statements keep them from following.
 func (h *history) lateChange() {
 	h.work()
+
 	for _, month := range []string{"2026-01", "2026-02", "2026-03", "2026-04"} {
 		h.do("save month", "POST", "/statements", object{"month": month, "status": one(h, "month saved as", "published", "inReview")})
 	}
+
 	if h.often(4, "closed as well") {
 		h.closeBooks()
 	}
+
 	h.changeFee()
 	h.changeMapping()
+
 	if h.often(2, "followed") {
 		h.work()
 	}
@@ -70,18 +77,25 @@ func (h *history) lateChange() {
 // letLoose has several people change the books at the same time while workers derive, the first of them returning statements to draft.
 func (h *history) letLoose() {
 	seed := rapid.Uint64().Draw(h.r, "seed")
-	var hands, workers sync.WaitGroup
-	var log sync.Mutex
-	var told, failures []string
+
+	var (
+		hands, workers sync.WaitGroup
+		log            sync.Mutex
+		told, failures []string
+	)
+
 	h.fail = func(format string, args ...any) { // the case may only fail once all have ended
 		log.Lock()
 		defer log.Unlock()
+
 		failures = append(failures, fmt.Sprintf(format, args...))
 	}
 	done := make(chan struct{})
+
 	workers.Go(func() {
 		for {
 			h.work()
+
 			select {
 			case <-done:
 				return
@@ -89,31 +103,39 @@ func (h *history) letLoose() {
 			}
 		}
 	})
+
 	for person := range people {
 		p := *h
 		p.rnd = rand.New(rand.NewPCG(seed, uint64(person)))
 		p.log = func(format string, args ...any) {
 			log.Lock()
 			defer log.Unlock()
+
 			told = append(told, fmt.Sprintf("%d: ", person)+fmt.Sprintf(format, args...))
 		}
+
 		p.stays, p.transactions = append([]string{}, h.stays...), append([]string{}, h.transactions...)
 		p.periods, p.fees = append([]string{}, h.periods...), append([]string{}, h.fees...)
+
 		hands.Go(func() {
 			if person == 0 {
 				p.returnInARow()
 			}
+
 			for number := range p.draw(0, mostSteps, "steps") {
 				p.stepAtOnce(number)
 			}
 		})
 	}
+
 	hands.Wait()
 	close(done)
 	workers.Wait()
+
 	for _, line := range told {
 		h.r.Logf("%s", line)
 	}
+
 	if h.fail = h.r.Fatalf; len(failures) > 0 {
 		h.r.Fatalf("%s", strings.Join(failures, "\n"))
 	}

@@ -29,12 +29,14 @@ const (
 func TestManyWritersDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	url := apitest.Database(t)
+
 	d, err := db.Open(t.Context(), db.Config{
 		URL: url, MaxConnections: contenders + 8, AcquireTimeout: time.Minute, GateWait: time.Minute, RowWait: time.Minute, // what bounds waits is the statement's own time
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	parts := app.Parts(app.External{}, app.Config{})
 	x := &team{Team: apitest.New(t, apitest.Config{Endpoints: parts.Endpoints, Handlers: parts.Handlers, Scopes: access.Scopes(), DB: d, Silent: true}), t: t}
 	x.open()
@@ -42,8 +44,10 @@ func TestManyWritersDoNotDeadlock(t *testing.T) {
 
 	working, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	w := job.NewWorker(job.Config{DB: d, Log: slog.New(slog.DiscardHandler), Workers: 4, Handlers: parts.Handlers, Every: ledger.Part().Every, Poll: 20 * time.Millisecond})
+
 	var worker, writers sync.WaitGroup
 	worker.Go(func() { w.Run(working, time.Second) })
+
 	for i := range contenders {
 		writers.Go(func() {
 			dice := rand.New(rand.NewPCG(1, uint64(i)))
@@ -52,16 +56,20 @@ func TestManyWritersDoNotDeadlock(t *testing.T) {
 			}
 		})
 	}
+
 	writers.Go(c.exclusive)
 	writers.Wait()
 	stop()
 	worker.Wait()
 	x.Work()
 	c.wantSums()
+
 	for _, change := range x.Untold() { // here, since the pool is closed before the test ends
 		t.Errorf("changed without an audit event: %s", change)
 	}
+
 	d.Close() // a connection tells what it counted at its end at the latest
+
 	if n := deadlocks(t, url); n != 0 {
 		t.Errorf("the database has broken %d deadlocks", n)
 	}
@@ -82,16 +90,20 @@ type contention struct {
 
 func newContention(t *testing.T, x *team) *contention {
 	t.Helper()
+
 	c := &contention{team: x}
+
 	c.owner = x.must(http.MethodPost, "/contacts", object{"type": "owner", "name": "Ada"})
 	for i := range c.listings {
 		c.listings[i] = x.must(http.MethodPost, "/listings", object{
 			"name": fmt.Sprint("Listing ", i), "initialOwnership": object{"members": list{object{"contactId": c.owner, "split": 100000}}},
 		})
+
 		var periods struct{ Data []struct{ ID string } }
 		x.read("/listings/ownership-periods?listingIds="+c.listings[i], &periods)
 		c.periods[i] = periods.Data[0].ID
 	}
+
 	c.fee = x.must(http.MethodPost, "/recurring-fees", object{
 		"name": "Management", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": 20000, "debitParty": "owners", "creditParty": "manager",
 		"debitAccountId": x.account("5100"), "creditAccountId": x.account("4100"),
@@ -103,16 +115,21 @@ func newContention(t *testing.T, x *team) *contention {
 			"lines": list{object{"type": "rent", "amount": 10_000 + n}},
 		}))
 	}
+
 	for n := range 4 {
 		c.expenses = append(c.expenses, x.must(http.MethodPost, "/transactions", c.expense(c.listings[n%2], "2026-02-10", 700+n)))
 	}
+
 	c.journal = x.must(http.MethodPost, "/general-ledger/journals", c.manual("2026-02-11", 100))
+
 	var mappings struct{ Data []struct{ ID string } }
 	x.read("/reservations/line-mappings?lineType=rent", &mappings)
 	c.mapping = mappings.Data[0].ID
+
 	var statements struct{ Data []struct{ ID string } }
 	x.read("/statements?month=2026-01&listingIds="+c.listings[2], &statements)
 	c.statement = statements.Data[0].ID
+
 	return c
 }
 
@@ -124,6 +141,7 @@ func (c *contention) manual(date string, cents int) object {
 	line := func(account string, cents int) object {
 		return object{"accountId": c.account(account), "centTotal": cents, "party": "owners", "listingId": c.listings[0]}
 	}
+
 	return object{"date": date, "description": "by hand", "lines": list{line("5200", cents), line("4000", -cents)}}
 }
 
@@ -141,6 +159,7 @@ func (c *contention) change(dice *rand.Rand, who, n int) {
 	listing := c.listings[dice.IntN(2)]
 	stay := c.stays[dice.IntN(len(c.stays))]
 	cents := 1000 + dice.IntN(1000)
+
 	switch (who + n) % 8 {
 	case 0, 1, 2:
 		c.want(http.MethodPut, "/reservations/"+stay, object{"checkIn": date, "checkOut": date[:8] + "28", "lines": list{object{"type": "rent", "amount": cents}}})
@@ -162,6 +181,7 @@ func (c *contention) change(dice *rand.Rand, who, n int) {
 		for _, k := range dice.Perm(len(c.stays))[:6] {
 			items = append(items, object{"uniqueRef": fmt.Sprint("stay ", k), "lines": list{object{"type": "rent", "amount": cents}}})
 		}
+
 		c.want(http.MethodPost, "/reservations/batch", object{"data": items})
 	}
 }
@@ -181,8 +201,10 @@ func (c *contention) exclusive() {
 
 func (c *contention) wantSums() {
 	c.t.Helper()
+
 	for _, sums := range []string{"ledger_balance", "ledger_month", "ledger_day"} {
 		var off int64
+
 		err := c.DB.ReadOne(c.t.Context(), c.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 			off, err = db.Get[int64](ctx, tx, `
 				select count(*) from (
@@ -191,6 +213,7 @@ func (c *contention) wantSums() {
 						union all
 						select account_id, credit - debit from `+sums+` where team_id = @team) s
 					group by 1 having sum(cents) <> 0) x`, db.Args{"team": tx.Team})
+
 			return err
 		})
 		if err != nil || off != 0 {
@@ -202,11 +225,13 @@ func (c *contention) wantSums() {
 // deadlocks is how many the database has broken, once all who counted have left it.
 func deadlocks(t *testing.T, url string) (n int64) {
 	t.Helper()
+
 	d, err := db.Open(t.Context(), db.Config{URL: url, MaxConnections: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
+
 	for others := int64(1); others > 0; time.Sleep(5 * time.Millisecond) {
 		err := d.ReadOne(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 			others, err = db.Get[int64](ctx, tx, `select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`, nil)
@@ -216,6 +241,7 @@ func deadlocks(t *testing.T, url string) (n int64) {
 			t.Fatal(err)
 		}
 	}
+
 	err = d.ReadOne(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		n, err = db.Get[int64](ctx, tx, `select deadlocks from pg_stat_database where datname = current_database()`, nil)
 		return err
@@ -223,5 +249,6 @@ func deadlocks(t *testing.T, url string) (n int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return n
 }

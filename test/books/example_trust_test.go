@@ -33,6 +33,7 @@ func TestTrustReconciliation(t *testing.T) {
 	v.billF()
 	v.Exec(`insert into bank_record (team_id, id, account_id, date, type, amount, balance, created_at, updated_at)
 		values (@team, @id, @account, '2026-01-31', 'balance', 0, 145004, now(), now())`, db.Args{"id": id.New(v.DB.Now()), "account": v.account("1000")})
+
 	var booked struct {
 		Data []struct {
 			ID, Type, Date string
@@ -40,12 +41,15 @@ func TestTrustReconciliation(t *testing.T) {
 		}
 	}
 	v.read("/transactions?type=deposit,payout&isOpeningBalance=false", &booked)
+
 	for _, b := range booked.Data {
 		if b.Type == "payout" {
 			b.Total = -b.Total
 		}
+
 		v.bankRecord(b.Date, b.Total, b.ID)
 	}
+
 	r := v.Get("/reports/trust-reconciliation?date=2026-01-31").Want(200)
 	for path, want := range map[string]int64{
 		"bank.statementBalance": 145004, "bank.depositsInTransit": 0, "bank.outstandingPayments": -10000, "bank.adjustedBalance": 135004,
@@ -58,6 +62,7 @@ func TestTrustReconciliation(t *testing.T) {
 			t.Errorf("%s = %d, want %d", path, got, want)
 		}
 	}
+
 	for claim, want := range map[string]map[string]int64{"taxes": {"2100": 8280, "2110": 1650}, "accountsPayable": {}} {
 		if got := claimOf(r, claim); len(got) != len(want) || got["2100"] != want["2100"] || got["2110"] != want["2110"] {
 			t.Errorf("%s: %v, want %v", claim, got, want)
@@ -79,7 +84,9 @@ func claimOf(r *apitest.Response, claim string) map[string]int64 {
 		}
 	}
 	r.Into(&answer)
+
 	out := map[string]int64{}
+
 	for _, row := range answer.Liabilities.Rows {
 		for _, a := range row.Accounts {
 			if row.Claim == claim {
@@ -87,5 +94,6 @@ func claimOf(r *apitest.Response, claim string) map[string]int64 {
 			}
 		}
 	}
+
 	return out
 }

@@ -59,9 +59,11 @@ func TestExampleA(t *testing.T) {
 	v.payA(v.stayA())
 	v.wantBooks("", depositsA+on(wholeA, "2026-01-29"))
 	v.want("2026-01-28", map[string]int64{"1000": 125004, "2000": -128800, "5010 manager": 3796})
+
 	if got := v.ownerOf(v.ownership); got != 76204 {
 		t.Errorf("the owners have %d, want 762.04", got)
 	}
+
 	v.want("2026-12-31", map[string]int64{
 		"1000": 125004, "2100": -13800, "4000 owners": -100000, "4010 owners": -15000, "5100 owners": 20000, "5110 owners": 15000, "5120 owners": 3796,
 		"4100 manager": -20000, "4110 manager": -15000, "4120 manager": -3796, "5010 manager": 3796,
@@ -71,6 +73,7 @@ func TestExampleA(t *testing.T) {
 // TestExampleB: the same stay pro rata, and its variants.
 func TestExampleB(t *testing.T) {
 	t.Parallel()
+
 	for policy, want := range map[string]string{
 		"proRata": proRataA, "checkOut": on(wholeA, "2026-02-03"), "bookedAt": on(wholeA, "2026-01-02"), "checkIn": on(wholeA, "2026-01-29"),
 	} {
@@ -105,6 +108,7 @@ func TestExampleBSettingsFollow(t *testing.T) {
 // TestExampleC: the listing changes hands in the middle of the stay.
 func TestExampleC(t *testing.T) {
 	t.Parallel()
+
 	for policy, want := range map[string][2]int64{"proRata": {45722, 30482}, "checkIn": {76204, 0}, "checkOut": {0, 76204}} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
@@ -118,15 +122,18 @@ func TestExampleC(t *testing.T) {
 				"listingId": v.listing, "startAt": "2026-02-01", "members": list{object{"contactId": second, "split": 100000}},
 			})
 			v.Work()
+
 			var periods struct {
 				Data []struct{ ID, StartAt string }
 			}
 			v.read("/listings/ownership-periods?listingIds="+v.listing, &periods)
+
 			for _, p := range periods.Data {
 				cents := want[0]
 				if p.StartAt == "2026-02-01" {
 					cents = want[1]
 				}
+
 				if got := v.ownerOf(p.ID); got != cents {
 					t.Errorf("the period from %q has %d, want %d", p.StartAt, got, cents)
 				}
@@ -149,10 +156,12 @@ func TestExampleD(t *testing.T) {
 		2026-02-03 2010 15000
 		2026-02-03 4010 owners -15000
 	`)
+
 	triggers := map[string]string{}
 	for _, e := range v.entries("&accountIds=" + v.account("2010").String()) {
 		triggers[e.TxnAt] = e.TriggerType
 	}
+
 	if triggers["2026-01-29"] != "deferredRevenue" || triggers["2026-02-03"] != "revenueRecognition" {
 		t.Errorf("the entries on deferred revenue say %v", triggers)
 	}
@@ -161,17 +170,21 @@ func TestExampleD(t *testing.T) {
 // mapping gives a line type a recognition of its own.
 func (v *villa) mapping(lineType, recognition string) {
 	v.t.Helper()
+
 	var mappings struct {
 		Data []struct{ ID, LineType string }
 	}
 	v.read("/reservations/line-mappings?limit=250", &mappings)
+
 	for _, m := range mappings.Data {
 		if m.LineType == lineType {
 			v.must("PUT", "/reservations/line-mappings/"+m.ID, object{"revenueRecognition": recognition})
 			v.Work()
+
 			return
 		}
 	}
+
 	v.t.Fatalf("no mapping of %s", lineType)
 }
 
@@ -202,15 +215,19 @@ func TestExampleEManyStays(t *testing.T) {
 	t.Parallel()
 	v := newVilla(t)
 	v.fee("Channel fee", "bookingChannelFee", "channelFee", 100000, "5120", "4120")
+
 	lines := list{}
+
 	for _, at := range [][2]string{{"2026-03-01", "2026-03-04"}, {"2026-03-10", "2026-03-12"}} {
 		stay := v.stay(at[0], at[1], object{"rent": 50000})
 		lines = append(lines, object{"assignment": "accountsReceivable", "amount": 50000, "reservationId": stay},
 			object{"assignment": "deposit_channelFee", "amount": -7750, "reservationId": stay})
 	}
+
 	if got := v.Post("/transactions", object{"type": "deposit", "date": "2026-03-02", "lines": lines}).Want(201).Int("total"); got != 84500 {
 		t.Errorf("the bank gets %d, want 845.00", got)
 	}
+
 	v.wantBooks("", `
 		2026-03-01 2000 50000
 		2026-03-01 4000 owners -50000
@@ -263,6 +280,7 @@ func TestExampleFFromTheOperatingAccount(t *testing.T) {
 		2026-01-25 1010 10000
 		2026-01-25 2500 -10000
 	`)
+
 	for _, e := range v.entries("&accountIds=" + v.account("2500").String()) {
 		if e.TriggerType != "intercompany" {
 			t.Errorf("the debt between the ledgers says %s", e.TriggerType)
@@ -279,6 +297,7 @@ func TestExampleG(t *testing.T) {
 	v.deposit("2026-01-10", stay, 50000, 0, "")
 	v.deposit("2026-01-19", stay, -25000, 0, "")
 	v.must("PUT", "/reservations/"+stay, object{"status": "canceled", "cancelledAt": "2026-01-20"})
+
 	money := `
 		2026-01-10 1000 50000
 		2026-01-10 2000 -50000
@@ -303,10 +322,12 @@ func TestExampleH(t *testing.T) {
 	stay := v.stay("2026-02-10", "2026-02-15", object{})
 	hold := func(date string, pairs ...object) {
 		lines := list{}
+
 		for _, l := range pairs {
 			l["reservationId"] = stay
 			lines = append(lines, l)
 		}
+
 		v.Post("/transactions", object{"type": "deposit", "date": date, "lines": lines}).Want(201)
 	}
 	hold("2026-02-09", object{"accountId": v.account("2300"), "amount": 30000})

@@ -49,6 +49,7 @@ var steps = tally{done: map[string]int{}, not: map[string]int{}}
 func (c *tally) count(kind string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if ok {
 		c.done[kind]++
 	} else {
@@ -61,11 +62,13 @@ func (c *tally) report(t *testing.T) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	for kind := range maps.Keys(c.not) {
 		if c.done[kind] == 0 && c.not[kind] > 20 {
 			t.Errorf("%q was refused %d times and never done: it tries nothing", kind, c.not[kind])
 		}
 	}
+
 	for _, kind := range slices.Sorted(maps.Keys(c.done)) {
 		t.Logf("%-20s done %5d, refused %5d", kind, c.done[kind], c.not[kind])
 	}
@@ -75,13 +78,17 @@ func (c *tally) report(t *testing.T) {
 func (h *history) do(kind, method, path string, body any) string {
 	status, answer := h.send(method, path, body)
 	h.log("%s %s %v: %d %.300s", method, path, body, status, answer)
+
 	if status >= http.StatusInternalServerError {
 		h.fail("%s %s %v: %d %s", method, path, body, status, answer)
 	}
+
 	steps.count(kind, status < http.StatusBadRequest)
+
 	if status >= http.StatusBadRequest {
 		return ""
 	}
+
 	return idOf(answer)
 }
 
@@ -89,6 +96,7 @@ func (h *history) draw(low, high int, what string) int {
 	if h.rnd != nil {
 		return low + h.rnd.IntN(high-low+1)
 	}
+
 	return rapid.IntRange(low, high).Draw(h.r, what)
 }
 
@@ -98,6 +106,7 @@ func one[T any](h *history, what string, from ...T) T {
 	if h.rnd != nil {
 		return from[h.rnd.IntN(len(from))]
 	}
+
 	return rapid.SampledFrom(from).Draw(h.r, what)
 }
 
@@ -117,6 +126,7 @@ func (h *history) cents(what string) int64 {
 	if h.often(3, what+" round") {
 		return int64(h.draw(1, 900, what)) * 1000
 	}
+
 	return int64(h.draw(1, 200_001, what))
 }
 
@@ -131,34 +141,45 @@ func begin(x *team, r *rapid.T) *history {
 	x.renew()
 	h := &history{team: x, r: r, log: r.Logf, fail: r.Fatalf, hands: &sync.Mutex{}}
 	h.changeTeam()
+
 	for i := range h.draw(1, 3, "owners") {
 		keep(&h.owners, h.do("setup", "POST", "/contacts", object{"type": "owner", "name": "Owner " + strconv.Itoa(i)}))
 	}
+
 	keep(&h.rates, h.do("setup", "POST", "/tax-rates", object{"name": "Tax", "basisPoints": h.draw(0, 30_000, "tax rate")}))
+
 	for i := range h.draw(1, 2, "listings") {
 		model := "managed"
 		if h.often(6, "co-host") {
 			model = "co_host"
 		}
+
 		keep(&h.listings, h.do("setup", "POST", "/listings", object{"name": "Listing " + strconv.Itoa(i), "initialOwnership": object{
 			"members": h.members(), "reserve": h.draw(0, 3, "reserve") * 10_000, "businessModel": model,
 		}}))
 	}
+
 	var periods, mappings struct{ Data []struct{ ID string } }
 	h.read("/listings/ownership-periods?limit=250", &periods)
+
 	for _, p := range periods.Data {
 		h.periods = append(h.periods, p.ID)
 	}
+
 	h.read("/reservations/line-mappings?limit=250", &mappings)
+
 	for _, m := range mappings.Data {
 		h.mappings = append(h.mappings, m.ID)
 	}
+
 	for range h.draw(0, 3, "fees") {
 		h.addFee()
 	}
+
 	if h.often(2, "own recognition") {
 		h.changeMapping()
 	}
+
 	return h
 }
 
@@ -170,9 +191,11 @@ func (h *history) members() list {
 		if i < len(h.owners)-1 {
 			share = h.draw(1, left-(len(h.owners)-1-i), "share")
 		}
+
 		out = append(out, object{"contactId": owner, "split": share})
 		left -= share
 	}
+
 	return out
 }
 
@@ -186,6 +209,7 @@ func (h *history) changeTeam() {
 
 func (h *history) addFee() {
 	kind := one(h, "kind of fee", "managementFee", "cleaningFee", "merchantFee", "bookingChannelFee", "additionalFee")
+
 	body := object{
 		"name": "Fee " + strconv.Itoa(len(h.fees)), "type": kind, "rateType": "percentage", "defaultRate": h.draw(1, 100_000, "rate"), "debitParty": "owners",
 		"creditParty": "manager", "debitAccountId": h.account(one(h, "debit", "5100", "5110", "5120")), "creditAccountId": h.account(one(h, "credit", "4100", "4110", "4120")),
@@ -197,20 +221,26 @@ func (h *history) addFee() {
 		delete(body, "formula")
 		body["rateType"], body["defaultRate"], body["chargeBasis"] = "flat", h.draw(1, 9_999, "flat rate"), one(h, "basis", "perReservation", "perNight")
 	}
+
 	if h.often(3, "fee's own recognition") {
 		body["revenueRecognition"] = h.recognition()
 	}
+
 	if h.often(4, "fee's tax") {
 		body["taxRateId"], body["taxBehavior"] = h.rates[0], one(h, "fee's tax is", "included", "excluded")
 	}
+
 	subscriptions := list{}
+
 	for _, l := range h.listings {
 		s := object{"listingId": l}
 		if h.often(4, "fee starts") {
 			s["startAt"] = h.date("fee start")
 		}
+
 		subscriptions = append(subscriptions, s)
 	}
+
 	body["listingSubscriptions"] = subscriptions
 	keep(&h.fees, h.do("fee", "POST", "/recurring-fees", body))
 }
@@ -220,6 +250,7 @@ func (h *history) changeFee() {
 		h.addFee()
 		return
 	}
+
 	change := one(h, "change of a fee",
 		object{"defaultRate": h.draw(1, 100_000, "new rate")}, object{"status": one(h, "fee's status", "active", "inactive")},
 		object{"revenueRecognition": one[any](h, "fee's new recognition", nil, "proRata", "checkOut")}, object{"statusFilter": "all"})
@@ -231,6 +262,7 @@ func (h *history) changeMapping() {
 	if h.often(4, "remap") {
 		change = object{"accountId": h.account(one(h, "mapped to", "4000", "4010", "4020")), "party": "owners"}
 	}
+
 	h.do("mapping", "PUT", "/reservations/line-mappings/"+one(h, "mapping", h.mappings...), change)
 }
 
@@ -243,23 +275,30 @@ func (h *history) changeOwnership() {
 	// The listing changes hands: what the period loses at its end a new one takes over, so that every day has an owner.
 	h.hands.Lock()
 	defer h.hands.Unlock()
+
 	var p struct{ ListingID, StartAt, EndAt string }
 	h.read("/listings/ownership-periods/"+period, &p)
+
 	at := h.date("change of hands").String()
 	if at <= p.StartAt || p.EndAt != "" && at >= p.EndAt {
 		return
 	}
+
 	next := object{"listingId": p.ListingID, "startAt": at, "members": h.members()}
 	if p.EndAt != "" {
 		next["endAt"] = p.EndAt
 	}
+
 	if status, _ := h.send("PUT", "/listings/ownership-periods/"+period, object{"endAt": at}); status >= http.StatusBadRequest {
 		steps.count("hands", false)
 		return
 	}
+
 	steps.count("hands", true)
+
 	before := h.periodIDs(p.ListingID)
 	h.must("POST", "/listings/ownership-periods", next)
+
 	for id := range h.periodIDs(p.ListingID) {
 		if !before[id] {
 			h.periods = append(h.periods, id)
@@ -270,10 +309,12 @@ func (h *history) changeOwnership() {
 func (h *history) periodIDs(listing string) map[string]bool {
 	var all struct{ Data []struct{ ID string } }
 	h.read("/listings/ownership-periods?limit=250&listingIds="+listing, &all)
+
 	out := map[string]bool{}
 	for _, p := range all.Data {
 		out[p.ID] = true
 	}
+
 	return out
 }
 

@@ -24,10 +24,12 @@ func (h *history) hold(when string) {
 // none fails when a query of contradictions finds one.
 func (h *history) none(when, what, sql string) {
 	var found []string
+
 	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[string](ctx, tx, sql+" limit 5", db.Args{"team": tx.Team})
 		return err
 	})
+
 	if len(found) > 0 {
 		h.r.Fatalf("%s: %s: %s", when, what, strings.Join(found, "; "))
 	}
@@ -40,6 +42,7 @@ func (h *history) balancedPostings(when string) {
 		group by e.txn_code, e.ledger, e.currency having sum(e.cent_total) <> 0`)
 	h.none(when, "a posting has several dates or sources", `select e.txn_code from ledger_entry e where e.team_id = @team
 		group by e.txn_code having count(distinct (e.txn_at, e.source_id, e.ledger)) > 1`)
+
 	const entries = `select e.ledger, e.currency, e.account_id, coalesce(e.party, '') as party, date_trunc('month', e.txn_at)::date as month,
 			coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0) as debit, coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0) as credit, count(*) as entries
 		from ledger_entry e where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' group by 1, 2, 3, 4, 5`
@@ -50,6 +53,7 @@ func (h *history) balancedPostings(when string) {
 				group by 1, 2, 3, 4, 5 having sum(debit) <> 0 or sum(credit) <> 0 or sum(entries) <> 0) k using (ledger, currency, account_id, party, month)
 			where (x.debit, x.credit, x.entries) is distinct from (k.debit, k.credit, k.entries)`)
 	}
+
 	h.none(when, "ledger_owner is not the sum of the entries", `select concat_ws(' ', ownership_period_id, month, account_id, expense, x.cents, x.entries, k.cents, k.entries)
 		from (select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at)::date as month, e.account_id, coalesce(t.type = 'expense', false) as expense,
 				sum(e.cent_total) as cents, count(*) as entries
@@ -64,11 +68,13 @@ func (h *history) balancedPostings(when string) {
 func (h *history) balancedTrials(when string) {
 	start := h.date("trial from")
 	end := start.AddDays(h.draw(0, 60, "trial days"))
+
 	for _, in := range []string{"", "&ledger=trust", "&ledger=operating"} {
 		var trial struct {
 			Totals struct{ Beginning, Debit, Credit, Ending int64 }
 		}
 		h.read("/reports/trial-balance?startDate="+start.String()+"&endDate="+end.String()+in, &trial)
+
 		if t := trial.Totals; t.Beginning != 0 || t.Ending != 0 || t.Debit != t.Credit {
 			h.r.Fatalf("%s: the trial balance %s...%s%s is off: %+v", when, start, end, in, t)
 		}
@@ -90,21 +96,25 @@ func (h *history) trustIsOwed(when string) {
 				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> night::date
 				order by abs(night::date - e.txn_at), night limit 1))
 			and not exists (select from `+ledger.Outstanding()+` s where s.team_id = e.team_id and s.source_id = e.source_id and s.status = 'locked')`)
+
 	var sheet struct {
 		Assets, Liabilities struct{ Total int64 }
 		Balances            struct{ Total int64 }
 		Check               struct{ Total int64 }
 	}
 	h.read("/reports/balance-sheet?ledger=trust&date="+h.date("sheet").String(), &sheet)
+
 	if sheet.Check.Total != 0 || sheet.Assets.Total != sheet.Liabilities.Total+sheet.Balances.Total {
 		h.r.Fatalf("%s: the trust's balance sheet is off: %+v", when, sheet)
 	}
+
 	var trust struct {
 		Difference  struct{ BookToLiabilities int64 }
 		Liabilities struct{ CentTotal int64 }
 		Book        struct{ CentTotal int64 }
 	}
 	h.read("/reports/trust-reconciliation?date="+h.date("reconciled").String(), &trust)
+
 	if trust.Difference.BookToLiabilities != 0 || trust.Book.CentTotal != trust.Liabilities.CentTotal {
 		h.r.Fatalf("%s: the trust does not hold what it owes: %+v", when, trust)
 	}
@@ -122,23 +132,29 @@ func (h *history) ledgersEliminate(when string) {
 // available.
 func (h *history) statementsChain(when string) {
 	chains := map[string][]statement{}
+
 	for _, s := range h.statements("") {
 		key := s.Ownership.ID + " " + s.Currency
 		chains[key] = append(chains[key], s)
+
 		f := s.Financials
 		if f.BalanceEnd != f.BalanceStart+f.NetIncome+f.Payouts || f.NetIncome != f.NetRevenue+f.Expenses || f.Available != f.BalanceEnd-f.Reserve {
 			h.r.Fatalf("%s: the statement of %s does not add up: %+v", when, s.StartAt, f)
 		}
+
 		var shared int64
 		for _, share := range s.Shares {
 			shared += share.Amount
 		}
+
 		if len(s.Shares) > 0 && shared != f.Available {
 			h.r.Fatalf("%s: the shares of %s are %d in all, available is %d", when, s.StartAt, shared, f.Available)
 		}
 	}
+
 	for key, chain := range chains {
 		slices.SortFunc(chain, func(a, b statement) int { return strings.Compare(a.StartAt, b.StartAt) })
+
 		for i := 1; i < len(chain); i++ {
 			if was, now := chain[i-1].Financials.BalanceEnd, chain[i].Financials.BalanceStart; was != now {
 				h.r.Fatalf("%s: %s: %s starts with %d, the month before ended with %d", when, key, chain[i].StartAt, now, was)
@@ -158,7 +174,9 @@ func (h *history) staysAreBooked(when string) {
 		}
 	}
 	h.read("/reservations?limit=250", &stays)
+
 	owes, paid := map[string]int64{}, map[string]int64{}
+
 	for _, code := range []string{"2000", "1110"} {
 		for _, e := range h.entries("&accountIds=" + h.account(code).String()) {
 			if e.TransactionID == "" {
@@ -168,14 +186,17 @@ func (h *history) staysAreBooked(when string) {
 			}
 		}
 	}
+
 	for _, s := range stays.Data {
 		want := s.Financials.Total
 		if s.GeneralLedgerStatus == "inactive" {
 			want = 0
 		}
+
 		if s.JournalStatus.Status != "current" {
 			continue // a lock keeps it as it was
 		}
+
 		if owes[s.ID] != want || paid[s.ID] != s.Financials.Paid {
 			h.r.Fatalf("%s: %s", when, fmt.Sprintf("stay %s (%s): posted %d and %d, owed %d and paid %d", s.ID, s.Status, owes[s.ID], paid[s.ID], want, s.Financials.Paid))
 		}
@@ -193,13 +214,16 @@ type journalStatus struct{ Status, Reason, Action string }
 // journalStatuses reads those of all reservations, transactions and manual journals, by the path of each.
 func (h *history) journalStatuses() map[string]journalStatus {
 	out := map[string]journalStatus{}
+
 	for _, path := range []string{"/reservations", "/transactions", "/general-ledger/journals"} {
 		var page struct{ Data []journal }
 		h.read(path+"?limit=250", &page)
+
 		for _, j := range page.Data {
 			out[path+"/"+j.ID] = j.JournalStatus
 		}
 	}
+
 	return out
 }
 
@@ -210,6 +234,7 @@ func (h *history) heldByLocks(when string) map[string]journalStatus {
 		if s.Status != "current" && s != (journalStatus{"stale", "journalLocked", "unlock"}) {
 			h.r.Fatalf("%s: all work is done and %s says %+v", when, path, s)
 		}
+
 		collection, one := path[:strings.LastIndex(path, "/")], path[strings.LastIndex(path, "/")+1:]
 		if s.Status == "current" || collection == "/general-ledger/journals" {
 			continue
@@ -219,6 +244,7 @@ func (h *history) heldByLocks(when string) map[string]journalStatus {
 			h.r.Fatalf("%s: no lock holds %s, which says that one does: %d %s", when, path, status, answer)
 		}
 	}
+
 	return said
 }
 
@@ -228,11 +254,13 @@ func (h *history) settled(when string) {
 	said, stored := h.heldByLocks(when), h.rows("e.id || ' ' || ")
 	h.refreshAll()
 	h.same(when+": a refresh of all journals", stored, h.rows("e.id || ' ' || "))
+
 	for path, s := range h.journalStatuses() {
 		if s != said[path] {
 			h.r.Fatalf("%s: %s said %+v, and %+v after it was derived again", when, path, said[path], s)
 		}
 	}
+
 	h.none(when, "a saved statement is not what its entries come to", `select concat_ws(' ', s.id, s.status, s.start_at, s.balance_start, s.balance_end, x.*)
 		from statement s cross join lateral (
 			select coalesce(-sum(e.cent_total) filter (where e.statement_id = s.id), 0) as attached, count(*) filter (where e.statement_id is distinct from s.id) as loose

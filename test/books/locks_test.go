@@ -29,6 +29,7 @@ func newJanuary(t *testing.T) *january {
 	cost := func(date string, more object) string {
 		body := object{"type": "expense", "date": date, "lines": list{object{"accountId": j.account("5200"), "amount": 5000, "listingId": j.listing}}}
 		maps.Copy(body, more)
+
 		return j.must("POST", "/transactions", body)
 	}
 	j.expense = cost("2026-01-15", object{"accountId": j.account("1000")})
@@ -39,14 +40,18 @@ func newJanuary(t *testing.T) *january {
 	j.payout = j.must("POST", "/transactions", object{
 		"type": "payout", "date": "2026-01-18", "lines": list{object{"assignment": "payout_distribution", "amount": 900, "listingId": j.listing, "contactId": j.ada, "party": "owners"}},
 	})
+
 	var stay struct{ Adjustments []struct{ ID string } }
+
 	status, answer := j.send("POST", "/reservations/"+j.stay+"/adjustments", object{"type": "financial", "amount": 2500, "accountId": j.account("4030"), "party": "owners"})
 	if status >= 300 || json.Unmarshal(answer, &stay) != nil || len(stay.Adjustments) != 1 {
 		t.Fatalf("adjustment: %d %s", status, answer)
 	}
+
 	j.adjustment = stay.Adjustments[0].ID
 	j.journal = j.must("POST", "/general-ledger/journals", j.manual("2026-01-19", 300))
 	j.spare = j.must("POST", "/listings", object{"name": "Spare", "initialOwnership": object{"members": list{object{"contactId": j.ada, "split": 100000}}}})
+
 	return j
 }
 
@@ -65,6 +70,7 @@ func (j *january) reconcile() {
 		if err != nil {
 			j.t.Fatal(err)
 		}
+
 		j.Exec(`with record as (
 				insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
 				values (@team, @record, @account, '2026-01-20', 1, now(), now()) returning id)
@@ -154,8 +160,10 @@ func (j *january) mutations() []mutation {
 	line := func(account string, cents int64, more object) object {
 		l := object{"accountId": j.account(account), "amount": cents}
 		maps.Copy(l, more)
+
 		return object{"lines": list{l}}
 	}
+
 	return []mutation{
 		{"a deposit", "POST", "/transactions", object{"type": "deposit", "date": "2026-01-06", "lines": list{object{"assignment": "accountsReceivable", "amount": 100, "reservationId": j.stay}}}, datedOnly},
 		{"an owners' cost", "POST", "/transactions", ownersCost("2026-01-16"), newOwners},
@@ -193,22 +201,30 @@ func (j *january) mutations() []mutation {
 // try sends a mutation as a dry run, which asks the locks and changes nothing, and gives the reason it was refused with.
 func (j *january) try(m *mutation, override bool) (status int, reason string, answer []byte) {
 	j.t.Helper()
+
 	body, err := json.Marshal(m.body)
 	if err != nil {
 		j.t.Fatal(err)
 	}
+
 	r := httptest.NewRequestWithContext(j.t.Context(), m.method, m.path+"?dryRun=true", strings.NewReader(string(body)))
 	if m.body == nil {
 		r = httptest.NewRequestWithContext(j.t.Context(), m.method, m.path+"?dryRun=true", nil)
 	}
+
 	r.Header.Set("Content-Type", "application/json")
+
 	if override {
 		r.Header.Set("X-Ignore-Books-Closed-At", "true")
 	}
+
 	w := httptest.NewRecorder()
 	j.Server().ServeHTTP(w, r)
+
 	var refusal struct{ Reason string }
+
 	_ = json.Unmarshal(w.Body.Bytes(), &refusal)
+
 	return w.Code, refusal.Reason, w.Body.Bytes()
 }
 
@@ -218,22 +234,27 @@ func (j *january) try(m *mutation, override bool) (status int, reason string, an
 // Proves: BKC-01, BKC-02, BKC-03, BKC-04, BKC-05, BKC-07, BKC-08, BKC-09, RSN-16, RSN-53, RSN-61, RSN-63, RSN-66, DRY-09, DRY-10, DRY-11, DRY-12.
 func TestLockMatrix(t *testing.T) {
 	t.Parallel()
+
 	for which, name := range lockNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			j := newJanuary(t)
 			for _, m := range j.mutations() {
 				if status, _, answer := j.try(&m, false); status >= 300 {
 					t.Errorf("%s, before the lock: %d %s", m.name, status, answer)
 				}
 			}
+
 			j.lock(which)
+
 			for _, m := range j.mutations() {
 				for _, override := range []bool{false, true} {
 					want := m.want[which]
 					if override && strings.HasPrefix(m.path, "/transactions") && (which == closed || which == softClosed) {
 						want = ""
 					}
+
 					status, reason, answer := j.try(&m, override)
 					switch {
 					case want == "" && status >= 300, want != "" && (status != http.StatusForbidden || reason != want):
@@ -241,6 +262,7 @@ func TestLockMatrix(t *testing.T) {
 					}
 				}
 			}
+
 			j.agree(which)
 			j.releases(which)
 		})
@@ -253,15 +275,19 @@ func (j *january) releases(which int) {
 	mapping := j.shown("/reservations/line-mappings?lineType=rent", "data.0.id")
 	j.must("PUT", "/reservations/line-mappings/"+mapping, object{"accountId": j.account("4010")})
 	j.Work()
+
 	want := "stale"
 	if which == reconciled {
 		want = "current"
 	}
+
 	if got := j.shown("/reservations/"+j.stay, "journalStatus.status"); got != want {
 		j.t.Errorf("under the lock the stay's journal is %s, want %s", got, want)
 	}
+
 	j.lift(which)
 	j.Work()
+
 	if got := j.shown("/reservations/"+j.stay, "journalStatus.status"); got != "current" {
 		j.t.Errorf("after the lock the stay's journal is %s", got)
 	}
@@ -277,7 +303,9 @@ func (j *january) shown(path, field string) string {
 // which a soft close does not.
 func (j *january) agree(which int) {
 	j.t.Helper()
+
 	type place struct{ path, listed, entries string }
+
 	places := []place{
 		{"/reservations/" + j.stay, "", "reservationIds=" + j.stay + "&triggerTypes=reservation"},
 		{"/general-ledger/journals/" + j.journal, "", ""},
@@ -285,29 +313,36 @@ func (j *january) agree(which int) {
 	for _, transaction := range []string{j.deposit, j.expense, j.bill, j.transfer, j.payout} {
 		places = append(places, place{"/transactions/" + transaction, "/transactions?ids=" + transaction, "transactionIds=" + transaction})
 	}
+
 	for _, p := range places {
 		change := mutation{name: p.path, method: "DELETE", path: p.path}
 		if strings.HasPrefix(p.path, "/reservations") {
 			change = mutation{name: p.path, method: "PUT", path: p.path, body: object{"status": "canceled"}}
 		}
+
 		status, _, answer := j.try(&change, false)
+
 		held := status == http.StatusForbidden
 		if got := j.shown(p.path, "lock.status"); (got == "locked") != held {
 			j.t.Errorf("%s: lock %s, and a write is answered %d %s", p.path, got, status, answer)
 		}
+
 		if got := p.listed != "" && j.shown(p.listed+"&isLocked=true", "pagination.total") == "1"; p.listed != "" && got != held {
 			j.t.Errorf("%s: isLocked %v, and a write is answered %d %s", p.path, got, status, answer)
 		}
+
 		if got := p.entries != "" && j.shown("/reports/journal-entries?locked=true&"+p.entries, "pagination.total") != "0"; p.entries != "" && got != (held && which != softClosed) {
 			j.t.Errorf("%s: entries locked %v, and a write is answered %d %s", p.path, got, status, answer)
 		}
 	}
+
 	over := which < reconciled
 	for _, path := range []string{"/recurring-fees/" + j.fee, "/listings/ownership-periods/" + j.firstPeriod()} {
 		if got := j.shown(path, "lock.status"); (got == "locked") != over {
 			j.t.Errorf("%s: lock %s", path, got)
 		}
 	}
+
 	repairs := mutation{method: "PUT", path: "/accounts/" + j.account("5200").String(), body: object{"status": "inactive"}}
 	if status, reason, answer := j.try(&repairs, false); (status == http.StatusBadRequest && reason == "accountInUse") != (which != softClosed) {
 		j.t.Errorf("archiving an account: %d %s", status, answer)
@@ -318,19 +353,23 @@ func (j *january) agree(which int) {
 func TestImportedStatementsLockNothing(t *testing.T) {
 	t.Parallel()
 	j := newJanuary(t)
+
 	period, err := id.Parse(j.firstPeriod())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	j.Exec(`insert into statement (team_id, id, short_ref, unique_ref, imported, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
 			net_revenue, expenses, payouts, balance_end, reserve, created_at, updated_at)
 		select @team, @id, 'S1', 'before the books', true, id, listing_id, 'published', 'usd', '2026-01-01', '2026-01-31', 0, 0, 0, 0, 0, 0, now(), now()
 		from listing_ownership_period where team_id = @team and id = @period`, db.Args{"id": id.New(j.DB.Now()), "period": period})
+
 	for _, m := range j.mutations() {
 		if status, _, answer := j.try(&m, false); status >= 300 {
 			t.Errorf("%s: %d %s", m.name, status, answer)
 		}
 	}
+
 	for path, want := range map[string]string{
 		"/transactions?isLocked=true": "0", "/transactions?isLocked=false": "5", "/reports/journal-entries?locked=true": "0",
 	} {
@@ -338,11 +377,13 @@ func TestImportedStatementsLockNothing(t *testing.T) {
 			t.Errorf("%s finds %s, want %s", path, got, want)
 		}
 	}
+
 	for _, path := range []string{"/transactions/" + j.expense, "/reservations/" + j.stay, "/general-ledger/journals/" + j.journal, "/recurring-fees/" + j.fee} {
 		if got := j.shown(path, "lock.status"); got != "open" {
 			t.Errorf("%s: lock %s", path, got)
 		}
 	}
+
 	if got := j.shown("/teams/opening-trial-balance", "lockReasons"); got != "[]" {
 		t.Errorf("the opening trial balance is locked for %s", got)
 	}

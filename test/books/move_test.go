@@ -14,6 +14,7 @@ func moving(t *testing.T) (v *villa, home string) {
 	t.Helper()
 	v = newVilla(t)
 	home = v.must("POST", "/listings", object{"name": "Home", "initialOwnership": object{"members": list{object{"contactId": v.ben, "split": 100000}}}})
+
 	return v, home
 }
 
@@ -33,13 +34,16 @@ func TestAMovedStayTakesItsMoneyAlong(t *testing.T) {
 	}}).Want(201)
 	here := v.books("&listingIds=" + v.listing)
 	v.must("PUT", "/reservations/"+stay, object{"listingId": home})
+
 	if got := v.Get("/transactions/" + deposit).Want(200); got.String("journalStatus.status") != "recalculating" {
 		t.Errorf("the deposit is %s before it has followed", got.String("journalStatus"))
 	}
+
 	v.Post("/statements", object{"month": "2026-01", "listingPeriodIds": list{v.periodOf(home)}}).Want(409)
 	v.Work()
 	v.wantBooks("&listingIds="+v.listing, "")
 	v.wantBooks("&listingIds="+home, strings.Join(here, "\n"))
+
 	got := v.Get("/transactions/" + deposit).Want(200)
 	if got.String("lines.0.listingId") != home || got.Value("lines.0.followsReservation") != true || got.String("journalStatus.status") != "current" {
 		t.Errorf("the deposit after the move: %s", got.Body)
@@ -57,8 +61,10 @@ func TestAMovedStayTakesItsMoneyAlong(t *testing.T) {
 
 func (v *villa) periodOf(listing string) string {
 	v.t.Helper()
+
 	var periods struct{ Data []struct{ ID string } }
 	v.read("/listings/ownership-periods?listingIds="+listing, &periods)
+
 	return periods.Data[0].ID
 }
 
@@ -73,10 +79,12 @@ func TestANamedListingStaysWhenTheStayMoves(t *testing.T) {
 	}}).Want(201).String("id")
 	v.must("PUT", "/reservations/"+stay, object{"listingId": home})
 	v.Work()
+
 	got := v.Put("/transactions/"+deposit, object{"description": "Card"}).Want(200)
 	if got.String("lines.0.listingId") != v.listing || got.Value("lines.0.followsReservation") != false || got.String("lines.1.listingId") != home {
 		t.Errorf("the deposit after the move: %s", got.Body)
 	}
+
 	v.Put("/transactions/"+deposit, object{"lines_update": list{object{"id": got.String("lines.0.id"), "listingId": nil}}}).Want(200)
 	v.wantBooks("&accountIds="+v.account("2000").String()+"&listingIds="+v.listing, "")
 }
@@ -84,6 +92,7 @@ func TestANamedListingStaysWhenTheStayMoves(t *testing.T) {
 // A stay that moves while money of it is being booked takes that along as well: whoever books has read where the stay was, and finds it moved.
 func TestMoneyThatIsBookedDuringAMoveFollows(t *testing.T) {
 	t.Parallel()
+
 	for name, o := range map[string]object{
 		"deposit": {"type": "deposit", "date": "2026-01-05", "lines": list{object{"assignment": "accountsReceivable", "amount": 64400}}},
 		"bill":    {"type": "expense", "date": "2026-01-30", "lines": list{object{"amount": 700}}},
@@ -93,22 +102,28 @@ func TestMoneyThatIsBookedDuringAMoveFollows(t *testing.T) {
 			v, home := moving(t)
 			stay := v.stayA()
 			line, _ := o["lines"].(list)[0].(object)
+
 			line["reservationId"] = stay
 			if name == "bill" {
 				line["accountId"] = v.account("5200")
 			}
+
 			booked := make(chan string, 1)
+
 			v.Tx(func(ctx context.Context, tx *db.Tx) error {
 				args := db.Args{"team": tx.Team, "stay": stay, "home": home}
 				if _, err := tx.Exec(ctx, `update reservation set listing_id = @home where team_id = @team and id = @stay`, args); err != nil {
 					return err
 				}
+
 				go func() { // as one request: its dry run would find rows changed by the move
 					_, answer := v.send("POST", "/transactions", o)
 					booked <- idOf(answer)
 				}()
+
 				return apitest.UntilWaiting(ctx, tx, 1)
 			})
+
 			if at := v.Get("/transactions/" + <-booked).Want(200).String("lines.0.listingId"); at != home {
 				t.Errorf("the money is at %s, the stay at %s", at, home)
 			}
@@ -128,12 +143,14 @@ func TestAJournalOfAMovedStayCanBeChangedAndReversed(t *testing.T) {
 	shed := v.must("POST", "/listings", object{"name": "Shed", "initialOwnership": object{"members": list{object{"contactId": v.ben, "split": 100000}}}})
 	v.must("PUT", "/reservations/"+stay, object{"listingId": home})
 	v.Work()
+
 	path := "/general-ledger/journals/" + journal
 	v.Put(path, object{"description": "Linen"}).Want(200)
 	v.Put(path, object{"lines": list{
 		object{"accountId": v.account("5200"), "centTotal": 500, "listingId": shed, "reservationId": stay, "party": "owners"},
 		object{"accountId": v.account("1000"), "centTotal": -500},
 	}}).WantIssue("listingMismatch", "lines.0.listingId")
+
 	if r := v.Post(path+"/reverse", object{"date": "2026-01-21"}).Want(201); r.String("lines.0.listingId") != v.listing {
 		t.Errorf("the reversal is %s", r.Body)
 	}
@@ -149,9 +166,11 @@ func TestALockedDepositFollowsWhenItsBooksAreReopened(t *testing.T) {
 	v.must("PUT", "/reservations/"+stay, object{"listingId": home})
 	v.Work()
 	v.wantBooks("&transactionIds="+deposit+"&listingIds="+v.listing, "2026-01-05 2000 -40000")
+
 	if got := v.Get("/transactions/" + deposit).Want(200); got.String("journalStatus.reason") != "journalLocked" {
 		t.Errorf("held back: %s", got.String("journalStatus"))
 	}
+
 	v.must("POST", "/team/books-closing", object{"booksClosedAt": "2026-01-01", "reason": "Mend January"})
 	v.Work()
 	v.wantBooks("&transactionIds="+deposit+"&listingIds="+v.listing, "")

@@ -26,16 +26,19 @@ func (s chainState) decide(month int, to string) verdict {
 	if s[month] == to {
 		return verdict{}
 	}
+
 	for later := len(s) - 1; later > month; later-- {
 		if s[later] != "draft" {
 			return verdict{Reason: "statementFutureExists", Blocking: later, Next: "returnStatementsToDraft"}
 		}
 	}
+
 	for earlier := range month {
 		if to == "published" && s[earlier] != "published" {
 			return verdict{Reason: "previousStatementsOpen", Blocking: earlier, Next: "publishPreviousStatements"}
 		}
 	}
+
 	return verdict{}
 }
 
@@ -44,15 +47,19 @@ func (s chainState) decide(month int, to string) verdict {
 // Proves: STM-02, STM-03, STM-04, STM-05, STM-06, STM-07, STM-08, STM-09, STM-10, RSN-43, RSN-58.
 func TestTheOrderRuleInEveryOrder(t *testing.T) {
 	t.Parallel()
+
 	v := newVilla(t)
 	for _, month := range chainMonths {
 		v.stay(month+"-10", month+"-12", object{"rent": 50000})
 	}
+
 	c := &chainWalk{villa: v, t: t, ids: map[int]string{}, seen: map[chainState]bool{}}
 	for i, month := range chainMonths {
 		c.ids[i] = v.month(month).ID
 	}
+
 	c.from(chainState{"draft", "draft", "draft", "draft"})
+
 	if len(c.seen) != 31 || c.refused < 100 {
 		t.Errorf("%d states with %d refusals were seen", len(c.seen), c.refused)
 	}
@@ -74,19 +81,24 @@ func (c *chainWalk) from(s chainState) {
 		for _, to := range []string{"draft", "inReview", "published"} {
 			want := s.decide(month, to)
 			path := "/statements/" + c.ids[month]
+
 			dry := c.Call("PUT", path+"?dryRun=true", object{"status": to})
 			if got := c.verdictOf(dry); got != want {
 				c.t.Errorf("%v: %s to %s: %+v, want %+v", s, chainMonths[month], to, got, want)
 			}
+
 			if want.Reason != "" {
 				c.refused++
 				continue
 			}
+
 			next := s
+
 			next[month] = to
 			if c.seen[next] {
 				continue
 			}
+
 			c.must("PUT", path, object{"status": to})
 			c.chains(next)
 			c.from(next)
@@ -109,23 +121,27 @@ func (c *chainWalk) verdictOf(r *apitest.Response) verdict {
 	if r.Status == 200 {
 		return verdict{}
 	}
+
 	v := verdict{Reason: r.Want(409).String("reason"), Next: r.String("context.nextAction"), Blocking: -1}
 	for month, statement := range c.ids {
 		if statement == r.String("context.blockingStatementId") && r.String("context.blockingStatementStartAt") == chainMonths[month]+"-01" {
 			v.Blocking = month
 		}
 	}
+
 	return v
 }
 
 // chains checks that the balances lead from month to month whatever their states are.
 func (c *chainWalk) chains(s chainState) {
 	var end int64
+
 	for i, month := range chainMonths {
 		st := c.month(month)
 		if st.Status != s[i] || st.Financials.BalanceStart != end || st.Financials.BalanceEnd != end+50000 {
 			c.t.Errorf("%v: %s is %s", s, month, fmt.Sprint(st.Status, st.Financials))
 		}
+
 		end = st.Financials.BalanceEnd
 	}
 }

@@ -35,6 +35,7 @@ func live(x *team, r *rapid.T) {
 	for number := range h.draw(4, 16, "steps") {
 		h.step(number)
 	}
+
 	h.work()
 	h.check()
 }
@@ -64,8 +65,10 @@ func (h *history) rows(more string) (rows []string) {
 				'transaction', e.transaction_id, 'fee', e.recurring_fee_id, e.description)
 			from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id
 			where e.team_id = @team order by e.source_id, e.txn_code, e.ref`, db.Args{"team": tx.Team})
+
 		return err
 	})
+
 	return rows
 }
 
@@ -73,11 +76,13 @@ func (h *history) same(what string, before, after []string) {
 	if slices.Equal(before, after) {
 		return
 	}
+
 	only := func(of, without []string) string {
 		in := map[string]bool{}
 		for _, row := range without {
 			in[row] = true
 		}
+
 		return strings.Join(slices.DeleteFunc(slices.Clone(of), func(row string) bool { return in[row] }), "\n")
 	}
 	h.r.Fatalf("%s: the books differ (%s)\nonly before:\n%s\nonly after:\n%s", what, h.describe(), only(before, after), only(after, before))
@@ -91,7 +96,9 @@ func (h *history) forget() {
 		if err != nil {
 			return err
 		}
+
 		_, err = ledger.Replace(ctx, tx, sources, nil, ledger.Lenience{})
+
 		return err
 	})
 }

@@ -58,14 +58,17 @@ func (h *history) lines() list {
 			out = append(out, object{"type": kind, "amount": h.cents(kind)})
 		}
 	}
+
 	if h.often(4, "discount") {
 		out = append(out, object{"type": "discount", "amount": -h.cents("off")})
 	}
+
 	return out
 }
 
 func (h *history) book() {
 	checkIn := h.date("check-in")
+
 	body := object{
 		"listingId": one(h, "listing", h.listings...), "checkIn": checkIn, "checkOut": checkIn.AddDays(h.draw(1, 12, "nights")), "lines": h.lines(),
 		"type": one(h, "stay of", "guest", "guest", "guest", "ownerStay"),
@@ -73,9 +76,11 @@ func (h *history) book() {
 	if h.often(2, "booked before") {
 		body["bookedAt"] = day.Max(checkIn.AddDays(-h.draw(0, 40, "days before")), first) // what is earlier, TestStatementsKeepWhatTheyCarry books
 	}
+
 	if h.often(8, "posted apart") {
 		body["generalLedgerPostingAt"] = h.date("posting date")
 	}
+
 	keep(&h.stays, h.do("book", "POST", "/reservations", body))
 }
 
@@ -84,6 +89,7 @@ func (h *history) changeStay() {
 		h.book()
 		return
 	}
+
 	checkIn := h.date("new check-in")
 	change := one(h, "change of a stay",
 		object{"checkIn": checkIn, "checkOut": checkIn.AddDays(h.draw(1, 40, "new nights"))}, object{"lines": h.lines()},
@@ -98,11 +104,14 @@ func (h *history) adjust() {
 		h.book()
 		return
 	}
+
 	path := "/reservations/" + one(h, "adjusted stay", h.stays...)
+
 	var stay struct{ Adjustments []struct{ ID string } }
 	if !h.look(path, &stay) {
 		return
 	}
+
 	if n := len(stay.Adjustments); n > 0 && h.often(2, "existing adjustment") {
 		path += "/adjustments/" + stay.Adjustments[h.draw(0, n-1, "adjustment")].ID
 		if h.often(2, "take it away") {
@@ -110,8 +119,10 @@ func (h *history) adjust() {
 		} else {
 			h.do("change adjustment", "PUT", path, object{"amount": h.cents("new amount")})
 		}
+
 		return
 	}
+
 	body := object{"amount": h.cents("adjustment") * int64(one(h, "sign", 1, -1)), "accountId": h.account(one(h, "adjusted account", "4020", "4030", "2100"))}
 	switch {
 	case len(h.fees) > 0 && h.often(3, "adjust a fee"):
@@ -120,9 +131,11 @@ func (h *history) adjust() {
 	case h.often(3, "kept of it"):
 		delete(body, "accountId")
 	}
+
 	if h.often(3, "adjustment posted apart") {
 		body["generalLedgerPostingAt"] = h.date("adjusted on")
 	}
+
 	h.do("adjust", "POST", path+"/adjustments", body)
 }
 
@@ -130,17 +143,22 @@ func (h *history) deposit() {
 	if len(h.stays) == 0 {
 		h.book()
 	}
+
 	lines := list{}
+
 	for range h.draw(1, 2, "paid stays") {
 		if len(h.stays) == 0 {
 			return
 		}
+
 		stay := one(h, "paid stay", h.stays...)
+
 		lines = append(lines, object{"assignment": "accountsReceivable", "amount": h.cents("paid") * int64(one(h, "paid or refunded", 1, 1, 1, -1)), "reservationId": stay})
 		if h.often(2, "kept by the processor") {
 			lines = append(lines, object{"assignment": one(h, "kept as", "deposit_merchantFee", "deposit_channelFee"), "amount": -int64(h.draw(1, 3000, "kept")), "reservationId": stay})
 		}
 	}
+
 	keep(&h.transactions, h.do("deposit", "POST", "/transactions", object{"type": "deposit", "date": h.date("paid on"), "lines": lines}))
 }
 
@@ -148,21 +166,26 @@ func (h *history) spend() {
 	line := object{"accountId": h.account(one(h, "spent on", "5200", "5290", "2100")), "amount": h.cents("spent")}
 	if h.often(2, "for an owner") {
 		line["listingId"] = one(h, "for listing", h.listings...)
+
 		line["accountId"] = h.account("5200")
 		if h.often(2, "markup") {
 			line["markup"] = object{"amount": h.draw(1, 5000, "added"), "taxRateId": h.rates[0], "taxBehavior": one(h, "markup's tax is", "included", "excluded")}
 		}
+
 		if h.often(2, "taxed") {
 			line["appliedAmount"] = object{"taxRateId": h.rates[0], "taxBehavior": one(h, "tax is", "included", "excluded")}
 		}
 	}
+
 	body := object{"type": "expense", "date": h.date("billed on"), "lines": list{line}}
 	if account := one(h, "billed to", "", "1000", "1010"); account != "" {
 		body["accountId"] = h.account(account)
 	}
+
 	if h.often(2, "paid later") {
 		body["payment"] = object{"date": h.date("bill paid on"), "accountId": h.account(one(h, "bill paid from", "1000", "1010"))}
 	}
+
 	keep(&h.transactions, h.do("expense", "POST", "/transactions", body))
 }
 
@@ -176,7 +199,9 @@ func (h *history) payOut() {
 		if h.often(3, "from the office") {
 			draw["bankAccountId"], draw["lineAccountId"] = h.account("1010"), h.account("1000")
 		}
+
 		keep(&h.transactions, h.do("draw", "POST", "/statements/manager/pay", draw))
+
 		return
 	case 4:
 		body["type"], body["lines"] = "transfer", list{object{"amount": h.cents("lent"), "accountId": h.account("1000")}}
@@ -187,6 +212,7 @@ func (h *history) payOut() {
 		body["type"], body["lines"] = "transfer", list{object{"amount": h.cents("moved"), "accountId": h.account("1010")}}
 		body["accountId"] = h.account("1000")
 	}
+
 	keep(&h.transactions, h.do("payout", "POST", "/transactions", body))
 }
 
@@ -195,6 +221,7 @@ func (h *history) changeTransaction() {
 		h.spend()
 		return
 	}
+
 	path := "/transactions/" + one(h, "transaction", h.transactions...)
 	switch h.draw(0, 4, "change of a transaction") {
 	case 0:
@@ -210,6 +237,7 @@ func (h *history) changeTransaction() {
 		if !h.look(path, &t) {
 			return
 		}
+
 		h.do("change lines", "PUT", path, object{"lines_update": list{object{"id": t.Lines[0].ID, "amount": h.cents("new line amount")}}})
 	}
 }
@@ -227,8 +255,10 @@ func (h *history) writeJournal() {
 		case 2:
 			keep(&h.journals, h.do("reverse journal", "POST", journal+"/reverse", object{"date": h.date("reversed on")}))
 		}
+
 		return
 	}
+
 	cents := h.cents("corrected")
 	keep(&h.journals, h.do("journal", "POST", path, object{"date": h.date("written on"), "lines": list{
 		object{"accountId": h.account("5200"), "centTotal": cents, "party": "manager"},
@@ -239,17 +269,21 @@ func (h *history) writeJournal() {
 // changeStatement saves, publishes and reopens owner statements, in any order that is not refused.
 func (h *history) changeStatement() {
 	h.work() // nothing is saved over journals that wait to be derived
+
 	next := slices.DeleteFunc(h.inOrder(), func(s statement) bool { return s.StartAt >= "2026-05" })
 	if len(next) == 0 {
 		return
 	}
+
 	s := one(h, "statement", next...)
 	if s.Status == "draft" && h.often(2, "by month") {
 		h.do("save statements", "POST", "/statements", object{
 			"month": s.StartAt[:len("2026-01")], "status": one(h, "saved as", "inReview", "published"), "listingPeriodIds": list{s.Ownership.ID},
 		})
+
 		return
 	}
+
 	h.do("statement", "PUT", "/statements/"+s.ID, object{"status": one(h, "statement's status", "draft", "inReview", "published")})
 }
 
@@ -257,12 +291,14 @@ func (h *history) changeStatement() {
 func (h *history) inOrder() []statement {
 	all := h.statements("")
 	slices.SortFunc(all, func(a, b statement) int { return cmp.Or(cmp.Compare(a.StartAt, b.StartAt), cmp.Compare(a.ID, b.ID)) })
+
 	return all
 }
 
 // closeBooks closes and softly closes the books, or opens them again.
 func (h *history) closeBooks() {
 	body := object{"reason": "month end"}
+
 	for _, field := range []string{"booksClosedAt", "softClosedAt"} {
 		switch h.draw(0, 3, field) {
 		case 0, 1:
@@ -271,9 +307,11 @@ func (h *history) closeBooks() {
 			body[field] = nil
 		}
 	}
+
 	if h.often(3, "posters") {
 		body["softClosePosters"] = one(h, "who may post", list{}, list{h.User})
 	}
+
 	if len(body) > 1 {
 		h.do("close books", "POST", "/team/books-closing", body)
 	}
@@ -282,32 +320,39 @@ func (h *history) closeBooks() {
 // saveMonth saves or publishes the next month of every owner, or months in a batch, whether journals wait to be derived or not.
 func (h *history) saveMonth() {
 	status := one(h, "saved as", "inReview", "published", "published")
+
 	month := one(h, "month", "2026-01", "2026-02", "2026-03", "2026-04")
 	if h.often(2, "in a batch") {
 		h.do("save in a batch", "POST", "/statements/batch", object{"status": status, "month": month})
 		return
 	}
+
 	h.do("save month", "POST", "/statements", object{"month": month, "status": status})
 }
 
 // returnInARow returns the latest saved statements to draft, one right after the other or in a batch.
 func (h *history) returnInARow() {
 	var saved []string
+
 	for _, s := range slices.Backward(h.inOrder()) {
 		if s.Status != "draft" {
 			saved = append(saved, s.ID)
 		}
 	}
+
 	if len(saved) == 0 {
 		return
 	}
+
 	if h.often(2, "some of them") {
 		saved = saved[:h.draw(1, len(saved), "statements in a row")]
 	}
+
 	if h.often(3, "returned in a batch") {
 		h.do("return in a batch", "POST", "/statements/batch", object{"status": "draft", "statementIds": saved})
 		return
 	}
+
 	for _, id := range saved {
 		h.do("return in a row", "PUT", "/statements/"+id, object{"status": "draft"})
 	}
@@ -316,10 +361,12 @@ func (h *history) returnInARow() {
 // reopen opens the books and returns every saved statement to draft, the latest first, without waiting for what that sets free.
 func (h *history) reopen() {
 	h.must("POST", "/team/books-closing", object{"booksClosedAt": nil, "softClosedAt": nil, "reason": "late changes"})
+
 	for _, s := range slices.Backward(h.inOrder()) {
 		if s.Status != "draft" {
 			h.must("PUT", "/statements/"+s.ID, object{"status": "draft"})
 		}
 	}
+
 	h.work()
 }

@@ -21,11 +21,14 @@ func TestTheFirstStatementGoesOnWhereTheImportedOnesEnd(t *testing.T) {
 	}).Want(201)
 	v.stay("2026-01-10", "2026-01-12", object{"rent": 10000})
 	january := "/statements/" + v.month("2026-01").ID
+
 	refused := v.Put(january, object{"status": "published"}).WantError(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues)
 	if code := refused.String("context.issues.0.code"); code != "balanceMismatch_start" {
 		t.Errorf("the gap is told as %s", refused.Body)
 	}
+
 	v.Put("/listings/"+v.listing+"/opening-balance", object{"amount": 40000}).Want(200)
+
 	s := v.Put(january, object{"status": "published"}).Want(200)
 	if s.Int("financials.balanceStart") != 40000 || s.Int("financials.balanceEnd") != 50000 || s.Len("issues") != 0 {
 		t.Errorf("January is %s", s.Body)

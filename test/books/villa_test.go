@@ -20,19 +20,23 @@ func newVilla(t testing.TB) *villa {
 		"members": list{object{"contactId": v.ada, "split": 60000}, object{"contactId": v.ben, "split": 40000}}, "reserve": 20000,
 	}})
 	v.ownership = v.firstPeriod()
+
 	return v
 }
 
 func (v *villa) firstPeriod() string {
 	v.t.Helper()
+
 	var periods struct{ Data []struct{ ID string } }
 	v.read("/listings/ownership-periods?listingIds="+v.listing, &periods)
+
 	return periods.Data[0].ID
 }
 
 // fee charges the villa a percentage of a formula.
 func (v *villa) fee(name, kind, formula string, rate int64, debit, credit string, pairs ...any) string { //nolint:revive // one fee is one line of an example
 	v.t.Helper()
+
 	body := object{
 		"name": name, "type": kind, "formula": formula, "rateType": "percentage", "defaultRate": rate, "debitParty": "owners", "creditParty": "manager",
 		"debitAccountId": v.account(debit), "creditAccountId": v.account(credit), "listingSubscriptions": list{object{"listingId": v.listing}},
@@ -40,6 +44,7 @@ func (v *villa) fee(name, kind, formula string, rate int64, debit, credit string
 	for i := 0; i+1 < len(pairs); i += 2 {
 		body[pairs[i].(string)] = pairs[i+1] //nolint:forcetypeassert // a test's own pairs
 	}
+
 	return v.must("POST", "/recurring-fees", body)
 }
 
@@ -62,12 +67,15 @@ var lineTypes = []string{"rent", "cleaningFee", "guestFee", "damage", "discount"
 
 func (v *villa) stay(checkIn, checkOut string, amounts object) string {
 	v.t.Helper()
+
 	lines := list{}
+
 	for _, kind := range lineTypes {
 		if amount, ok := amounts[kind]; ok {
 			lines = append(lines, object{"type": kind, "amount": amount})
 		}
 	}
+
 	return v.Post("/reservations", object{"listingId": v.listing, "checkIn": checkIn, "checkOut": checkOut, "bookedAt": "2026-01-02", "lines": lines}).
 		Want(201).String("id")
 }
@@ -75,16 +83,19 @@ func (v *villa) stay(checkIn, checkOut string, amounts object) string {
 // deposit books money of a guest with what was kept of it on the way.
 func (v *villa) deposit(date, stay string, gross, kept int64, keptAs string) string {
 	v.t.Helper()
+
 	lines := list{object{"assignment": "accountsReceivable", "amount": gross, "reservationId": stay}}
 	if kept != 0 {
 		lines = append(lines, object{"assignment": keptAs, "amount": -kept, "reservationId": stay})
 	}
+
 	return v.Post("/transactions", object{"type": "deposit", "date": date, "lines": lines}).Want(201).String("id")
 }
 
 // payA pays the stay of example A by card, twice 644.00 less 18.98.
 func (v *villa) payA(stay string) {
 	v.t.Helper()
+
 	for _, date := range []string{"2026-01-05", "2026-01-22"} {
 		v.deposit(date, stay, 64400, 1898, "deposit_merchantFee")
 	}
@@ -112,21 +123,25 @@ func (v *villa) settings(body object) {
 // ownerOf sums the owners' entries of an ownership period; positive is owed to them.
 func (v *villa) ownerOf(period string) (cents int64) {
 	v.t.Helper()
+
 	for _, e := range v.entries("&party=owners&ownershipPeriodIds=" + period) {
 		cents -= e.CentTotal
 	}
+
 	return cents
 }
 
 // want compares the balances of a day with what is given.
 func (v *villa) want(until string, want map[string]int64) {
 	v.t.Helper()
+
 	got := v.balances(until)
 	for key := range got {
 		if _, expected := want[key]; !expected {
 			want[key] = 0
 		}
 	}
+
 	for key, cents := range want {
 		if got[key] != cents {
 			v.t.Errorf("%s on %s: %d, want %d", key, until, got[key], cents)

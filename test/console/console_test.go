@@ -13,6 +13,7 @@ import (
 // TestConsole goes through the console. All parts share one browser and one service, and each has an office of its own.
 func TestConsole(t *testing.T) {
 	t.Parallel()
+
 	chrome, s := chromium(t), serve(t)
 	for _, d := range []device{desk, phone} {
 		t.Run("operations/"+d.name, func(t *testing.T) {
@@ -29,6 +30,7 @@ func TestConsole(t *testing.T) {
 			testStatements(open(t, chrome, s, d), s.office(t, "Team "+hostile))
 		})
 	}
+
 	t.Run("keyboard", func(t *testing.T) {
 		t.Parallel()
 		testKeyboard(open(t, chrome, s, desk), s.office(t, "Seaside Stays"))
@@ -63,6 +65,7 @@ func testOperations(p *tab, o *office) {
 	p.sees("csvPreviewFailed")
 	p.sees("Queued")
 	p.sees("1 queued, 30 completed, 1 failed")
+
 	row := `document.querySelector("#operations-list tbody tr")`
 	evaluate[bool](p, `window.row = `+row+`; true`)
 	o.advance(30, 120)
@@ -72,9 +75,11 @@ func testOperations(p *tab, o *office) {
 	o.advance(90, 120)
 	p.comeBack()
 	p.sees("90 of 120")
+
 	if moved := evaluate[float64](p, `window.shift`); moved > 0 {
 		p.t.Errorf("an update moves what is shown by %g", moved)
 	}
+
 	p.click("Load more")
 	p.until(`document.querySelectorAll("#operations-list tbody tr").length === 32`)
 	p.until(`document.activeElement.matches("#operations-list tr")`)
@@ -86,9 +91,11 @@ func testOperations(p *tab, o *office) {
 	})
 	p.until(`window.row === ` + row) // it was changed in place
 	p.click("transactions-")
+
 	if file := p.downloaded(".csv"); !bytes.HasPrefix(file, []byte("\xef\xbb\xbfid,")) && !bytes.HasPrefix(file, []byte("id,")) {
 		p.t.Errorf("the file begins with %q", file[:min(40, len(file))])
 	}
+
 	evaluate[bool](p, button("transactions-")+`.focus(); window.focused = document.activeElement; true`)
 	looks := p.requests("GET /operations?")
 	p.comeBack()
@@ -129,9 +136,11 @@ func testExports(p *tab, o *office) {
 	p.until(`!document.getElementById("field-dateRange").hasAttribute("aria-invalid")`)
 	p.click("Download now")
 	p.sees("The download has started.")
+
 	if file := p.downloaded(".csv"); !bytes.Contains(file, []byte("1234.56")) {
 		p.t.Errorf("the file is %s", file)
 	}
+
 	p.click("Run in background")
 	p.sees("Started in the background.")
 	p.click("Follow it under Operations")
@@ -154,6 +163,7 @@ func testExports(p *tab, o *office) {
 	p.fill("field-month", "2031-01")
 	p.click("Run in background")
 	p.sees("selectionEmpty")
+
 	if n := p.requests("POST /statements/pdf/batch"); n != 2 {
 		p.t.Errorf("%d requests for the batch", n)
 	}
@@ -191,16 +201,20 @@ func testStatements(p *tab, o *office) {
 	}); true`)
 	p.until(`window.told && /Stays.*OutAccount/.test(told[0]) && !/InAccount|PaidAccount/.test(told[0]) && /InAccount.*OutAccount.*PaidAccount/.test(told[1])`)
 	p.click("PDF")
+
 	if file := p.downloaded(".pdf"); !bytes.HasPrefix(file, []byte("%PDF-")) {
 		p.t.Errorf("the file begins with %q", file[:min(8, len(file))])
 	}
+
 	if evaluate[bool](p, `"hit" in window`) || evaluate[int](p, `document.querySelectorAll("main img, main script").length`) != 0 {
 		p.t.Error("a name became markup")
 	}
+
 	p.click("‹ Statements")
 	p.until(`location.hash === "#statements/2026-01"`)
 	p.click("Sign out")
 	p.sees("API key")
+
 	if left := evaluate[string](p, `JSON.stringify(sessionStorage) + document.body.textContent + location.href`); strings.Contains(left, o.key) || strings.Contains(left, "Beach House") {
 		p.t.Errorf("signing out leaves %s", left)
 	}
@@ -222,9 +236,11 @@ func testKeyboard(p *tab, o *office) {
 	p.tabTo("sign-in-button")
 	p.press(kb.Enter)
 	p.until(`document.activeElement.id === "operations-title"`)
+
 	if evaluate[string](p, `sessionStorage.getItem("stayledger.key")`) != o.key {
 		p.t.Error("the key is not kept for the tab")
 	}
+
 	p.do(chromedp.Reload())
 	p.sees("Nothing has been started yet.")
 	p.tabTo("skip")
@@ -239,15 +255,19 @@ func testKeyboard(p *tab, o *office) {
 // tabTo moves the focus on until it is on an element, which must show that it has it.
 func (p *tab) tabTo(id string) {
 	p.t.Helper()
+
 	for range 20 {
 		p.press(kb.Tab)
+
 		if evaluate[string](p, `document.activeElement.id`) == id {
 			if !evaluate[bool](p, `(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 })()`) {
 				p.t.Errorf("the focus on %s does not show", id)
 			}
+
 			return
 		}
 	}
+
 	p.t.Fatalf("the focus never reaches %s", id)
 }
 
@@ -261,9 +281,11 @@ func testSession(p *tab, o *office) {
 	p.sees("This is not a key")
 	p.signIn(o.key)
 	p.sees("Nothing has been started yet.")
+
 	if evaluate[int](p, `sessionStorage.length + localStorage.length + document.cookie.length`) != 0 {
 		p.t.Error("the key is kept without having been asked for")
 	}
+
 	p.do(chromedp.Reload())
 	p.until(`document.getElementById("key")?.checkVisibility()`)
 	p.signIn(o.key)
@@ -285,11 +307,14 @@ func testSession(p *tab, o *office) {
 		if evaluate[bool](p, `document.body.innerText.includes("The key is no longer valid")`) {
 			return true
 		}
+
 		evaluate[bool](p, `location.hash = "#operations"; location.hash = "#statements"; true`)
+
 		return false
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	for _, one := range p.asked {
 		if strings.Contains(one, o.key) {
 			p.t.Errorf("the key is in an address: %s", one)
@@ -307,6 +332,7 @@ func testAnotherKey(p *tab, o *office) {
 	evaluate[bool](p, `document.getElementById("stay").checked = false; true`)
 	p.signIn(o.key)
 	p.sees("Nothing has been started yet.")
+
 	if kept := evaluate[string](p, `JSON.stringify(sessionStorage)`); kept != "{}" {
 		p.t.Errorf("kept for the tab: %s", kept)
 	}
@@ -324,9 +350,11 @@ func testOwnerPage(p *tab, o *office) {
 	p.sees("(you)")
 	p.sees("Your statements")
 	p.keep("statement")
+
 	if evaluate[bool](p, `"hit" in window`) {
 		p.t.Error("a name became markup")
 	}
+
 	if wide := evaluate[string](p, `[...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1 &&
 		!e.closest(".scroll, .unseen")).map((e) => e.outerHTML).join()`); wide != "" {
 		p.t.Errorf("beyond the edge: %s", wide)

@@ -43,11 +43,13 @@ func (o *office) workbench() *workbench {
 	b := &workbench{t: o.t, folder: o.t.TempDir(), env: append(os.Environ(), "STAYLEDGER_URL="+o.base, "STAYLEDGER_KEY="+o.key, "STAYLEDGER_TOKEN=none")}
 	b.write("invoice.pdf", "%PDF-1.4\n%%EOF\n")
 	b.write("file", "content")
+
 	return b
 }
 
 func (b *workbench) write(name, content string) {
 	b.t.Helper()
+
 	if err := os.WriteFile(filepath.Join(b.folder, name), []byte(content), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
@@ -58,34 +60,43 @@ func (b *workbench) run(name string, arguments ...string) string {
 	b.t.Helper()
 	program := exec.CommandContext(b.t.Context(), name, arguments...)
 	program.Dir, program.Env = b.folder, b.env
+
 	var problems bytes.Buffer
+
 	program.Stderr = &problems
+
 	out, err := program.Output()
 	if err != nil {
 		b.t.Fatalf("%s %s: %v\n%s", name, strings.Join(arguments, " "), err, problems.String())
 	}
+
 	return string(out)
 }
 
 // curl sends an example in a shell. The status is asked for beside what the example does.
 func (b *workbench) curl(e example) reply {
 	b.t.Helper()
+
 	command := strings.Replace(e.request.Curl(), "curl", `curl -sS -w '\n%{http_code}'`, 1)
 	out := b.run("sh", "-c", command)
 	at := strings.LastIndex(out, "\n")
+
 	status, err := strconv.Atoi(out[at+1:])
 	if err != nil {
 		b.t.Fatalf("%s: %s", e.name, out)
 	}
+
 	return reply{status, out[:at]}
 }
 
 func (b *workbench) curls(examples []example) map[string]reply {
 	b.t.Helper()
+
 	replies := map[string]reply{}
 	for _, e := range examples {
 		replies[e.name] = b.curl(e)
 	}
+
 	return replies
 }
 
@@ -94,73 +105,94 @@ const mark = "== "
 // programs sends examples as Go programs. They are vetted and built as functions of one program, which is quicker than hundreds of them.
 func (b *workbench) programs(examples []example) map[string]reply {
 	b.t.Helper()
+
 	imports := map[string]bool{"fmt": true}
+
 	var functions, calls strings.Builder
+
 	for i, e := range examples {
 		head, body, found := strings.Cut(e.request.Go(), "func main() {")
 		if !found {
 			b.t.Fatalf("%s is no program: %s", e.name, head)
 		}
+
 		for _, one := range regexp.MustCompile(`(?m)^\t(".+")$`).FindAllStringSubmatch(head, -1) {
 			imports[strings.Trim(one[1], `"`)] = true
 		}
+
 		fmt.Fprintf(&functions, "func example%d() {%s\n", i, body)
 		fmt.Fprintf(&calls, "\tfmt.Println(%q)\n\texample%d()\n", mark+e.name, i)
 	}
+
 	b.write("examples.go", "package main\n\nimport (\n\t\""+strings.Join(slices.Sorted(maps.Keys(imports)), "\"\n\t\"")+"\"\n)\n\nfunc main() {\n"+calls.String()+"}\n\n"+functions.String())
 	b.run("go", "vet", "examples.go")
+
 	return b.replies(b.run("go", "run", "examples.go"))
 }
 
 // modules sends examples as the modules that they are for Node, which takes TypeScript without types as it is.
 func (b *workbench) modules(examples []example) map[string]reply {
 	b.t.Helper()
+
 	var all strings.Builder
+
 	for i, e := range examples {
 		file := fmt.Sprintf("example%d.mjs", i)
 		b.write(file, e.request.TypeScript())
 		fmt.Fprintf(&all, "console.log(%q);\nawait import(%q);\n", mark+e.name, "./"+file)
 	}
+
 	b.write("examples.mjs", all.String())
+
 	return b.replies(b.run("node", "examples.mjs"))
 }
 
 func (b *workbench) replies(out string) map[string]reply {
 	b.t.Helper()
+
 	replies := map[string]reply{}
+
 	for _, one := range strings.Split("\n"+out, "\n"+mark)[1:] {
 		name, printed, _ := strings.Cut(one, "\n")
 		status, body, _ := strings.Cut(printed, " ")
+
 		n, err := strconv.Atoi(strings.TrimSpace(status))
 		if err != nil {
 			b.t.Fatalf("%s printed %q", name, printed)
 		}
+
 		replies[name] = reply{n, strings.TrimSpace(body)}
 	}
+
 	return replies
 }
 
 // node says whether the examples in TypeScript can be sent here.
 func node(t *testing.T) bool {
 	t.Helper()
+
 	_, err := exec.LookPath("node")
 	if err != nil {
 		t.Log("no node is installed: the examples in TypeScript are not sent")
 	}
+
 	return err == nil
 }
 
 // site reads the reference of the service.
 func (s *service) site(t *testing.T) *reference.Site {
 	t.Helper()
+
 	d, err := s.app.API.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	site, err := reference.New(d.JSON)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return site
 }
 
@@ -177,18 +209,23 @@ func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
 	s := serve(t)
 	operations := s.site(t).Operations()
 	slices.SortStableFunc(operations, func(a, b *reference.Operation) int { return cmp.Compare(late(a), late(b)) })
+
 	send := func(by func(*workbench, []example) map[string]reply) map[string]reply { // each language has a team of its own, so that all find the same
 		o := s.office(t, "Seaside Stays")
+
 		made, examples := o.scene(), make([]example, 0, len(operations))
 		for _, op := range operations {
 			examples = append(examples, made.of(op))
 		}
+
 		return by(o.workbench(), examples)
 	}
+
 	by := map[string]map[string]reply{"curl": send((*workbench).curls), "Go": send((*workbench).programs)}
 	if node(t) {
 		by["TypeScript"] = send((*workbench).modules)
 	}
+
 	statuses := make([]string, 0, len(operations))
 	for _, op := range operations {
 		statuses = append(statuses, fmt.Sprintf("%s %d\n", op.ID, by["curl"][op.ID].status))
@@ -198,11 +235,14 @@ func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
 				t.Errorf("%s in %s: %d %s; with curl %d %s", op.ID, language, got.status, got.body, want.status, want.body)
 			}
 		}
+
 		checkReply(t, op, by["curl"][op.ID])
 	}
+
 	if len(operations) < 200 {
 		t.Errorf("%d operations", len(operations))
 	}
+
 	slices.Sort(statuses)
 	golden.File(t, "testdata/examples.txt", []byte(strings.Join(statuses, "")))
 	checkAnswers(t, operations, by["curl"])
@@ -223,27 +263,36 @@ func late(op *reference.Operation) int {
 // checkAnswers holds each answer that the description shows to those that were given: of the operations that share its schema, one has to give it.
 func checkAnswers(t *testing.T, operations []*reference.Operation, replies map[string]reply) {
 	t.Helper()
+
 	given, departures := map[string]bool{}, map[string][]string{}
+
 	for _, op := range operations {
 		for _, a := range op.Answers {
 			if a.Content == nil || !a.Content.Shown || given[a.Content.Schema.Type] {
 				continue
 			}
+
 			var shown, actual any
+
 			_ = json.Unmarshal([]byte(a.Content.Example), &shown)
 			_ = json.Unmarshal([]byte(replies[op.ID].body), &actual)
+
 			var departs []string
+
 			c := comparison{known: map[string]string{}, say: func(form string, values ...any) { departs = append(departs, fmt.Sprintf(form, values...)) }}
 			c.compare(op.ID, shown, actual)
+
 			given[a.Content.Schema.Type] = len(departs) == 0
 			departures[a.Content.Schema.Type] = append(departures[a.Content.Schema.Type], departs...)
 		}
 	}
+
 	for schema, is := range given {
 		if !is {
 			t.Errorf("no operation answers the example of %s:\n%s", schema, strings.Join(departures[schema], "\n"))
 		}
 	}
+
 	if len(given) < 25 {
 		t.Errorf("%d answers are shown", len(given))
 	}
@@ -251,20 +300,25 @@ func checkAnswers(t *testing.T, operations []*reference.Operation, replies map[s
 
 func checkReply(t *testing.T, op *reference.Operation, got reply) {
 	t.Helper()
+
 	declared := func(a reference.Answer) bool { return a.Answers(got.status) }
 	if !slices.ContainsFunc(op.Answers, declared) && !slices.ContainsFunc(op.Failures, declared) {
 		t.Errorf("%s answers %d, which it does not declare: %s", op.ID, got.status, got.body)
 	}
+
 	if got.status == 401 && slices.Contains(op.Callers, "team keys") || got.status == 405 || got.status >= 500 && got.status != 501 {
 		t.Errorf("%s: %d %s", op.ID, got.status, got.body)
 	}
+
 	if got.status != 400 || op.Body != nil && op.Body.Type == "application/octet-stream" { // the file of the workbench is not what it takes
 		return
 	}
+
 	var refusal struct{ Issues []struct{ Code string } }
 	if err := json.Unmarshal([]byte(got.body), &refusal); err != nil {
 		t.Fatalf("%s: %s", op.ID, got.body)
 	}
+
 	for _, issue := range refusal.Issues {
 		if slices.Contains(malformed, issue.Code) {
 			t.Errorf("%s: its example is malformed: %s\n%s", op.ID, got.body, op.Request.Curl())
@@ -276,14 +330,17 @@ func checkReply(t *testing.T, op *reference.Operation, got reply) {
 // TestChaptersShowWhatTheServiceAnswers sends what the chapters show, in each language, in their order: the service answers what stands there.
 func TestChaptersShowWhatTheServiceAnswers(t *testing.T) {
 	t.Parallel()
+
 	samples, err := reference.Samples()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	languages := []string{"curl", "Go"}
 	if node(t) {
 		languages = append(languages, "TypeScript")
 	}
+
 	for _, language := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -292,6 +349,7 @@ func TestChaptersShowWhatTheServiceAnswers(t *testing.T) {
 			b := s.office(t, "Seaside Stays").workbench()
 			send := map[string]func([]example) map[string]reply{"curl": b.curls, "Go": b.programs, "TypeScript": b.modules}[language]
 			known := map[string]string{"$STAYLEDGER_URL": s.base}
+
 			for rest := samples; len(rest) > 0; {
 				together := independent(rest)
 				checkSamples(t, known, rest[:together], send)
@@ -304,37 +362,47 @@ func TestChaptersShowWhatTheServiceAnswers(t *testing.T) {
 // independent says how many samples can be sent before the answer of one of them is needed for the next.
 func independent(samples []reference.Sample) int {
 	answers := ""
+
 	for i, sample := range samples {
 		if ids := volatileInside.FindAllString(sample.Path, -1); slices.ContainsFunc(ids, func(id string) bool { return strings.Contains(answers, id) }) {
 			return i
 		}
+
 		answers += sample.Answer
 	}
+
 	return len(samples)
 }
 
 func checkSamples(t *testing.T, known map[string]string, samples []reference.Sample, send func([]example) map[string]reply) {
 	t.Helper()
+
 	var examples []example
+
 	for _, sample := range samples {
 		for shown, actual := range known {
 			sample.Path = strings.ReplaceAll(sample.Path, shown, actual)
 		}
+
 		examples = append(examples, example{sample.Name, sample.Request})
 	}
+
 	replies := send(examples)
 	for _, sample := range samples {
 		got := replies[sample.Name]
 		if got.status != sample.Status {
 			t.Fatalf("%s: %d %s", sample.Name, got.status, got.body)
 		}
+
 		var shown, actual any
 		if err := json.Unmarshal([]byte(sample.Answer), &shown); err != nil {
 			t.Fatal(err)
 		}
+
 		if err := json.Unmarshal([]byte(got.body), &actual); err != nil {
 			t.Fatalf("%s: %v: %s", sample.Name, err, got.body)
 		}
+
 		c := comparison{say: t.Errorf, known: known, part: sample.Part}
 		c.compare(sample.Name, shown, actual)
 	}
@@ -363,8 +431,10 @@ func (c comparison) compare(at string, shown, actual any) {
 				c.say("%s: the service does not answer %s", at, name)
 				continue
 			}
+
 			c.compare(at+"."+name, value, got[name])
 		}
+
 		for name := range got {
 			if _, there := want[name]; !there && !c.part {
 				c.say("%s: %s is not shown", at, name)
@@ -376,6 +446,7 @@ func (c comparison) compare(at string, shown, actual any) {
 			c.say("%s: %d items are shown, and the service answers %d", at, len(want), len(got))
 			return
 		}
+
 		for i := range want {
 			c.compare(fmt.Sprintf("%s[%d]", at, i), want[i], got[i])
 		}
@@ -384,17 +455,21 @@ func (c comparison) compare(at string, shown, actual any) {
 		if strings.HasSuffix(at, ".shortRef") && len(want) == len(got) {
 			return
 		}
+
 		if volatile.MatchString(want) && volatile.MatchString(got) && len(want) == len(got) {
 			c.known[want] = got
 			return
 		}
+
 		for from, to := range c.known {
 			want = strings.ReplaceAll(want, from, to)
 		}
+
 		want, got = signed.ReplaceAllString(want, "$1"), signed.ReplaceAllString(got, "$1")
 		if strings.HasPrefix(want, "/files/") || strings.HasPrefix(want, "/links/") { // of a file that is shown for the first time
 			want, got = volatileInside.ReplaceAllString(want, "ID"), volatileInside.ReplaceAllString(got, "ID")
 		}
+
 		if got != want {
 			c.say("%s: shown %q, answered %q", at, want, got)
 		}
@@ -410,15 +485,19 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	site := s.site(t)
+
 	d, err := s.app.API.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var published object
 	if err := json.Unmarshal(d.JSON, &published); err != nil {
 		t.Fatal(err)
 	}
+
 	n := 0
+
 	for path, item := range published["paths"].(object) {
 		common, _ := item.(object)["parameters"].(array)
 		for method, raw := range item.(object) {
@@ -426,27 +505,34 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 			if !is {
 				continue
 			}
+
 			name, _ := op["operationId"].(string)
+
 			asset, found, err := site.Asset("/operations/" + name)
 			if err != nil || !found {
 				t.Errorf("%s has no page (%v)", name, err)
 				continue
 			}
+
 			n++
 			c := pageCheck{t: t, name: name, page: string(asset.Body), text: visible(asset.Body), root: published, seen: map[string]bool{}}
 			c.has(`<span class="m `+method+`">`, "<code>"+path+"</code>", name)
+
 			for _, scope := range op["x-scopes"].(array) {
 				c.has("<code>" + scope.(string) + "</code>")
 			}
+
 			own, _ := op["parameters"].(array)
 			for _, one := range slices.Concat(common, own) {
 				p := c.resolve(one)
 				c.has(`<code class="name">` + p["name"].(string) + "</code>")
 				c.says(p)
 			}
+
 			if op["requestBody"] != nil {
 				c.content(c.resolve(op["requestBody"]))
 			}
+
 			for status, one := range op["responses"].(object) {
 				answer := c.resolve(one)
 				if status < "400" {
@@ -458,23 +544,29 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 			}
 		}
 	}
+
 	if n < 200 {
 		t.Errorf("%d operations", n)
 	}
+
 	chapter, _, err := site.Asset("/chapters/errors")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	errors := pageCheck{t: t, name: "the chapter of errors", page: string(chapter.Body)}
 	for _, code := range apierr.Codes() {
 		errors.has("<code>" + string(code) + "</code>")
 	}
+
 	for _, reason := range apierr.Reasons() {
 		errors.has(`<tr id="` + string(reason) + `">`)
 	}
+
 	for _, code := range apierr.IssueCodes() {
 		errors.has(`<tr id="issue-` + string(code) + `">`)
 	}
+
 	if strings.Contains(errors.page, "</code><td><details>") || strings.Contains(errors.page, "</code><td>\n") {
 		t.Error("a reason has no meaning in the chapter of errors")
 	}
@@ -498,6 +590,7 @@ func visible(page []byte) string {
 
 func (c pageCheck) has(wants ...string) {
 	c.t.Helper()
+
 	for _, want := range wants {
 		if !strings.Contains(c.page, want) {
 			c.t.Errorf("the page of %s lacks %s", c.name, want)
@@ -508,6 +601,7 @@ func (c pageCheck) has(wants ...string) {
 // says looks for the text of a field.
 func (c pageCheck) says(field object) {
 	c.t.Helper()
+
 	text, _ := field["description"].(string)
 	if want := strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " "); !strings.Contains(c.text, want) {
 		c.t.Errorf("the page of %s does not say %q", c.name, want)
@@ -521,16 +615,20 @@ func (c pageCheck) resolve(raw any) object {
 		if !is {
 			return n
 		}
+
 		target := c.root
 		for step := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 			target, _ = target[step].(object)
 		}
+
 		merged := maps.Clone(target)
+
 		for name, value := range n { // what stands beside a reference goes before what it leads to
 			if name != "$ref" {
 				merged[name] = value
 			}
 		}
+
 		n = merged
 	}
 }
@@ -538,6 +636,7 @@ func (c pageCheck) resolve(raw any) object {
 // content looks for every field of a body, however deep.
 func (c pageCheck) content(holder object) {
 	c.t.Helper()
+
 	media, _ := holder["content"].(object)
 	for _, one := range media {
 		c.schema(one.(object)["schema"])
@@ -546,25 +645,31 @@ func (c pageCheck) content(holder object) {
 
 func (c pageCheck) schema(raw any) {
 	c.t.Helper()
+
 	if ref, _ := raw.(object)["$ref"].(string); ref != "" {
 		if c.seen[ref] {
 			return
 		}
+
 		c.seen[ref] = true
 	}
+
 	n := c.resolve(raw)
+
 	fields, _ := n["properties"].(object)
 	for name, field := range fields {
 		c.has(`<code class="name">` + name + "</code>")
 		c.says(c.resolve(field))
 		c.schema(field)
 	}
+
 	for _, word := range []string{"anyOf", "allOf", "oneOf"} {
 		options, _ := n[word].(array)
 		for _, option := range options {
 			c.schema(option)
 		}
 	}
+
 	if n["items"] != nil {
 		c.schema(n["items"])
 	}

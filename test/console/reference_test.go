@@ -16,6 +16,7 @@ var narrow = device{name: "narrow", width: 360, height: 780}
 // TestReference reads the reference in a browser. A tab reports what its policy refuses, errors of its console and requests that leave the service.
 func TestReference(t *testing.T) {
 	t.Parallel()
+
 	chrome, s := chromium(t), serve(t)
 	for _, d := range []device{desk, narrow} {
 		t.Run(d.name, func(t *testing.T) {
@@ -24,12 +25,14 @@ func TestReference(t *testing.T) {
 			testDeepLinks(p)
 			testSearch(p)
 			testLanguages(p)
+
 			for name, path := range map[string]string{
 				"overview": "/docs", "create": "/docs/operations/createTransaction", "list": "/docs/operations/listTransactions", "errors": "/docs/chapters/errors", "start": "/docs/chapters/start",
 			} {
 				p.reads(path)
 				p.checks(name)
 			}
+
 			if d == narrow {
 				p.click("Contents")
 				p.until(`document.querySelector(".contents a[href='/docs/chapters/errors']").checkVisibility()`)
@@ -52,6 +55,7 @@ func testDeepLinks(p *tab) {
 		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+link))
 		p.until(`document.querySelector("h1")?.textContent === ` + quoted(heading))
 	}
+
 	p.reads("/docs/chapters/errors#booksClosed")
 	p.until(`document.querySelector("tr:target").getBoundingClientRect().top < innerHeight`)
 }
@@ -67,12 +71,15 @@ func testSearch(p *tab) {
 		p.reads("/docs")
 		p.types(one.typed)
 		p.until(`document.getElementById("found").checkVisibility() && document.querySelector("#found [aria-selected=true]")`)
+
 		if one.typed == "booksClosed" {
 			p.checks("search")
 		}
+
 		p.press(kb.Enter)
 		p.until(`location.pathname === ` + quoted(one.path))
 	}
+
 	p.reads("/docs")
 	p.types("fundingBalanceOfNobody")
 	p.sees("Nothing is called like that.")
@@ -104,9 +111,11 @@ func testLanguages(p *tab) {
 	p.sees("http.NewRequest(")
 	p.reads("/docs/operations/listContacts")
 	p.sees(`http.NewRequest("GET"`)
+
 	if evaluate[bool](p, `document.body.innerText.includes("curl \"")`) {
 		p.t.Error("two languages are shown at once")
 	}
+
 	evaluate[bool](p, `sessionStorage.clear(); true`)
 }
 
@@ -115,55 +124,69 @@ func TestReferenceIsServedWithValidatorsAndAPolicy(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	site := s.site(t)
+
 	type sent struct {
 		status int
 		header http.Header
 	}
+
 	plain := func(path, tag string) (sent, int) {
 		answer := s.fetch(t, path, tag)
 		defer func() { _ = answer.Body.Close() }()
+
 		body, err := io.ReadAll(answer.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return sent{answer.StatusCode, answer.Header}, len(body)
 	}
 	for path, limit := range map[string]int{
 		"/docs": 110_000, "/docs/operations/createTransaction": 150_000, "/docs/chapters/errors": 110_000, site.Style(): 12_000, site.Script(): 10_000, site.Search(): 110_000,
 	} {
 		fresh, size := plain(path, "")
+
 		policy := fresh.header.Get("Content-Security-Policy")
 		if fresh.status != 200 || fresh.header.Get("X-Content-Type-Options") != "nosniff" || fresh.header.Get("Referrer-Policy") != "no-referrer" || strings.Contains(policy, "unsafe") ||
 			!strings.Contains(policy, "default-src 'none';") || !strings.Contains(policy, "trusted-types 'none'") || !strings.Contains(fresh.header.Get("Vary"), "Accept-Encoding") {
 			t.Errorf("%s: %d %v", path, fresh.status, fresh.header)
 		}
+
 		want := "no-cache"
 		if strings.Contains(path, "?v=") {
 			want = "public, max-age=31536000, immutable"
 		}
+
 		if got := fresh.header.Get("Cache-Control"); got != want {
 			t.Errorf("%s is cached as %q", path, got)
 		}
+
 		if size > limit {
 			t.Errorf("%s weighs %d bytes", path, size)
 		}
+
 		if again, _ := plain(path, fresh.header.Get("ETag")); again.status != http.StatusNotModified {
 			t.Errorf("%s: %d for what the browser has", path, again.status)
 		}
 	}
+
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/docs", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	r.Header.Set("Accept-Encoding", "gzip")
+
 	packed, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	_ = packed.Body.Close()
 	if got := packed.Header.Get("Content-Encoding"); got != "gzip" {
 		t.Errorf("the overview is sent as %q", got)
 	}
+
 	for _, path := range []string{"/docs/operations/nothing", "/docs/chapters/nothing", "/docs/x"} {
 		if missing, size := plain(path, ""); missing.status != http.StatusNotFound || size < 1000 || missing.header.Get("ETag") != "" {
 			t.Errorf("%s: %d %s", path, missing.status, fmt.Sprint(missing.header))

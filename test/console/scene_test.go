@@ -14,6 +14,7 @@ type scene struct{ paths, ids map[string]string }
 // scene makes what the examples speak of. What they change or delete is not what they refer to, so that one does not take away what another needs.
 func (o *office) scene() scene {
 	o.t.Helper()
+
 	post := func(path string, body object) string {
 		made, _ := o.call("POST", path, body, 201)["id"].(string)
 		return made
@@ -26,7 +27,9 @@ func (o *office) scene() scene {
 				return id
 			}
 		}
+
 		o.t.Fatalf("%s has no %s %s", path, field, value)
+
 		return ""
 	}
 	account := func(code string) string { return found("/accounts?limit=250", "code", code) }
@@ -66,6 +69,7 @@ func (o *office) scene() scene {
 		made, _ := o.call("POST", "/account-connections/batch", object{"data": array{item}}, 200)["data"].(array)
 		one, _ := made[0].(object)
 		id, _ := one["id"].(string)
+
 		return id
 	}
 	movement := object{"accountId": account("1000"), "date": "2026-02-03", "description": "Payout", "amount": 100, "source": "csv"}
@@ -75,6 +79,7 @@ func (o *office) scene() scene {
 	period := func(listing string) string {
 		return found("/listings/ownership-periods?listingIds="+listing, "listingId", listing)
 	}
+
 	return scene{
 		paths: map[string]string{
 			"/account-categories": found("/account-categories", "name", "Property expenses"), "/accounts": account("1010"),
@@ -103,12 +108,14 @@ func (o *office) scene() scene {
 // of is the example of an operation with what is there for what it speaks of.
 func (s scene) of(op *reference.Operation) example {
 	r := op.Request
+
 	path, template := strings.Split(r.Path, "/"), strings.Split(op.Path, "/")
 	for i, part := range template {
 		if actual, is := s.paths[strings.Join(template[:i], "/")]; is && strings.HasPrefix(part, "{") {
 			path[i] = actual
 		}
 	}
+
 	r.Path, r.Query = strings.Join(path, "/"), slices.Clone(r.Query)
 	for name, actual := range s.ids {
 		r.Body = strings.ReplaceAll(r.Body, reference.SampleID(name), actual)
@@ -116,5 +123,6 @@ func (s scene) of(op *reference.Operation) example {
 			r.Query[i].Text = strings.ReplaceAll(r.Query[i].Text, reference.SampleID(name), actual)
 		}
 	}
+
 	return example{op.ID, r}
 }

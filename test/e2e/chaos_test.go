@@ -30,16 +30,19 @@ func TestChaos(t *testing.T) {
 	if os.Getenv("CHAOS") == "" {
 		t.Skip("it takes minutes: make chaos")
 	}
+
 	lasts, err := time.ParseDuration(os.Getenv("CHAOS"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("CHAOS_SEED"); text != "" {
 		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	t.Logf("CHAOS_SEED=%d", seed)
 	s := newStorm(t, lasts, rand.New(rand.NewPCG(1, seed)))
 	s.rage(lasts)
@@ -65,19 +68,25 @@ const paymentsPerMinute = 24
 
 func newStorm(t *testing.T, lasts time.Duration, dice *rand.Rand) *storm {
 	t.Helper()
+
 	parent, err := os.MkdirTemp("", "chaos") //nolint:usetesting // the account of root's PostgreSQL cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+
 	if err := os.Chmod(parent, 0o711); err != nil {
 		t.Fatal(err)
 	}
+
 	server, err := pgserver.Start(t.Context(), pgserver.Options{Dir: filepath.Join(parent, "postgres"), Durable: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = server.Stop(t.Context()) })
+
 	s := &storm{dice: dice, server: server, faults: map[string]int{}}
 	data := filepath.Join(parent, "data")
 	s.mount(t, filepath.Join(data, "files"))
@@ -86,6 +95,7 @@ func newStorm(t *testing.T, lasts time.Duration, dice *rand.Rand) *storm {
 	s.settleSoon()
 	s.workers = []*process{s.work(), s.work()}
 	s.users = newUsers(s.client)
+
 	return s
 }
 
@@ -98,23 +108,30 @@ func (s *storm) settleSoon() {
 // mount gives stored files a disk of 2 GiB that can be filled without harm to anybody else.
 func (s *storm) mount(t *testing.T, folder string) {
 	t.Helper()
+
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
+
 	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", "size=2g", "tmpfs", folder).CombinedOutput(); err != nil {
 		t.Logf("no disk of its own, so none is filled: %s", out)
 		return
 	}
+
 	s.disk = folder
+
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", folder).Run() })
 }
 
 // rage lets things fail, one after the other and sometimes two at a time, while people work.
 func (s *storm) rage(lasts time.Duration) {
 	s.t.Helper()
+
 	stop := make(chan struct{})
+
 	var working sync.WaitGroup
 	s.users.start(&working, stop, s.payer())
+
 	end := time.Now().Add(lasts)
 	for time.Now().Before(end) {
 		time.Sleep(time.Duration(500+s.dice.IntN(2500)) * time.Millisecond)
@@ -122,6 +139,7 @@ func (s *storm) rage(lasts time.Duration) {
 		s.faults[f.name]++
 		f.strike()
 	}
+
 	s.front.open()
 	s.empty()
 	close(stop)
@@ -155,6 +173,7 @@ func (s *storm) fault() trouble {
 	if s.disk != "" {
 		all = append(all, trouble{"disk full", func() { s.fill(); s.pause(20); s.empty() }}, trouble{"disk full, worker killed", func() { s.fill(); s.pause(3); s.replace(syscall.SIGKILL); s.empty() }})
 	}
+
 	return all[s.dice.IntN(len(all))]
 }
 
@@ -175,6 +194,7 @@ func (s *storm) crash() { _ = syscall.Kill(s.server.Pid(), syscall.SIGQUIT) }
 // revive brings back processes that ended because they started while the database was down.
 func (s *storm) revive() {
 	s.pause(3)
+
 	for i, w := range s.workers {
 		select {
 		case <-w.done:
@@ -182,6 +202,7 @@ func (s *storm) revive() {
 		default:
 		}
 	}
+
 	select {
 	case <-s.service.done:
 		s.restart()
@@ -204,10 +225,12 @@ func (s *storm) fill() {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
+
 	block := make([]byte, 1<<20)
 	for err == nil {
 		_, err = f.Write(block)
 	}
+
 	for err = nil; err == nil; {
 		_, err = f.Write(block[:1])
 	}
@@ -224,27 +247,34 @@ func (s *storm) calm() {
 	s.t.Helper()
 	s.sandbox.Reset() // nothing goes wrong any more
 	s.settleSoon()
+
 	for _, p := range s.sandbox.Payments() {
 		if p.State == pay.Submitted {
 			s.sandbox.Settle(p.Key, pay.Paid, "")
 		}
 	}
+
 	s.recovered()
 	s.revive()
+
 	began := time.Now()
+
 	for {
 		s.later(false)
 		open := s.count(`select count(*) from operation where status in ('queued', 'running')`)
 		unsettled := s.count(`select count(*) from payment where status not in ('paid', 'failed', 'canceled', 'returned')`)
+
 		jobs := s.count(`select count(*) from job`)
 		if open+unsettled+jobs == 0 {
 			s.t.Logf("all settled %s after the last fault", time.Since(began).Round(time.Second))
 			return
 		}
+
 		if time.Since(began) > 5*time.Minute {
 			s.t.Errorf("five minutes after the last fault %d operations, %d payments and %d jobs are not settled", open, unsettled, jobs)
 			return
 		}
+
 		time.Sleep(500 * time.Millisecond)
 	}
 }
@@ -252,12 +282,14 @@ func (s *storm) calm() {
 // recovered waits until the database takes connections again: after its last crash it can be at its log for a while.
 func (s *storm) recovered() {
 	s.t.Helper()
+
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		c, err := pgx.Connect(s.t.Context(), s.database)
 		if err == nil {
 			_ = c.Close(s.t.Context())
 			return
 		}
+
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the database does not come back: %v", err)
 		}
@@ -267,15 +299,19 @@ func (s *storm) recovered() {
 // check holds the books against what was acknowledged and what the provider has.
 func (s *storm) check() {
 	s.t.Helper()
+
 	heading, row := []string{}, []string{}
 	for name, n := range s.faults {
 		heading, row = append(heading, name), append(row, strconv.Itoa(n))
 	}
+
 	table(s.t, heading, [][]string{row})
 	s.users.check(s)
 	s.checkPayments()
+
 	if n := s.count(`select count(*) from operation where status = 'failed'`); n > 0 {
 		s.t.Errorf("%d operations failed", n)
 	}
+
 	fmt.Fprintln(os.Stderr, s.users.summary())
 }

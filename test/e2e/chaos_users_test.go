@@ -51,15 +51,18 @@ func newUsers(c *client) *users {
 	u.listing = house("Busy House").text("id")
 	still := house("Calm House")
 	u.calm, u.period = still.text("id"), still.text("activeOwnership.id")
+
 	accounts := map[string]string{}
 	for _, a := range c.get("/accounts?limit=250").want(200).list("data") {
 		accounts[fmt.Sprint(a["code"])] = fmt.Sprint(a["id"])
 	}
+
 	u.feeBody = map[string]any{
 		"name": "Commission", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": u.rate,
 		"debitParty": "owners", "creditParty": "manager", "debitAccountId": accounts["5100"], "creditAccountId": accounts["4100"],
 		"listingSubscriptions": []any{map[string]any{"listingId": u.calm}},
 	}
+
 	u.fee = c.post("/recurring-fees", u.feeBody).want(201).text("id")
 	for i := range 12 {
 		c.post("/reservations", map[string]any{
@@ -68,6 +71,7 @@ func newUsers(c *client) *users {
 		}).want(201)
 		u.calmRent += 10_000
 	}
+
 	return u
 }
 
@@ -88,6 +92,7 @@ func (u *users) start(working *sync.WaitGroup, stop <-chan struct{}, pay func(u 
 	for who := range 3 {
 		again(50*time.Millisecond, func(n int) { u.book(fmt.Sprintf("stay-%d-%d", who, n), int64(1_000+n)) })
 	}
+
 	again(2500*time.Millisecond, func(int) { pay(u) })
 	again(2*time.Second, func(n int) { u.export(fmt.Sprintf("export-%d", n)) })
 	again(1500*time.Millisecond, func(n int) { u.statements(n) })
@@ -100,23 +105,31 @@ func (u *users) request(method, path, key string, body any) (status int, answere
 	if err != nil {
 		return 0, nil, err
 	}
+
 	ctx, stop := context.WithTimeout(context.Background(), 70*time.Second)
 	defer stop()
+
 	r, err := http.NewRequestWithContext(ctx, method, u.base+path, bytes.NewReader(encoded))
 	if err != nil {
 		return 0, nil, err
 	}
+
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("X-Api-Key", u.key)
+
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}
+
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
+
 	defer func() { _ = resp.Body.Close() }()
+
 	answered, err = io.ReadAll(resp.Body)
+
 	return resp.StatusCode, answered, err
 }
 
@@ -127,10 +140,12 @@ func (u *users) insist(method, path, key string, body any) (status int, answered
 		if err == nil && status < 500 && status != http.StatusTooManyRequests {
 			return status, answered
 		}
+
 		cause := strconv.Itoa(status)
 		if err != nil {
 			cause = "no answer"
 		}
+
 		u.mu.Lock()
 		u.retries[cause]++
 		u.mu.Unlock()
@@ -141,6 +156,7 @@ func (u *users) insist(method, path, key string, body any) (status int, answered
 func (u *users) problem(format string, args ...any) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+
 	u.problems = append(u.problems, fmt.Sprintf(format, args...))
 }
 
@@ -150,14 +166,17 @@ func (u *users) book(ref string, cents int64) {
 		"listingId": u.listing, "uniqueRef": ref, "checkIn": "2026-03-05", "checkOut": "2026-03-06", "bookedAt": "2026-01-02",
 		"lines": []any{map[string]any{"type": "rent", "amount": cents}},
 	})
+
 	var stay struct{ ID string }
 	if err := json.Unmarshal(answered, &stay); status != http.StatusCreated || err != nil {
 		u.problem("stay %s: %d %s", ref, status, answered)
 		return
 	}
+
 	u.mu.Lock()
 	u.rents[ref] = cents
 	u.mu.Unlock()
+
 	status, answered = u.insist("POST", "/transactions", ref+"-money", map[string]any{
 		"type": "deposit", "uniqueRef": ref + "-money", "date": "2026-03-05", "description": "Card payment",
 		"lines": []any{map[string]any{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay.ID}},
@@ -166,6 +185,7 @@ func (u *users) book(ref string, cents int64) {
 		u.problem("deposit %s: %d %s", ref, status, answered)
 		return
 	}
+
 	u.mu.Lock()
 	u.deposits[ref] = cents
 	u.mu.Unlock()
@@ -173,11 +193,13 @@ func (u *users) book(ref string, cents int64) {
 
 func (u *users) export(key string) {
 	status, answered := u.insist("POST", "/reservations/csv", key, map[string]any{})
+
 	var queued struct{ OperationID string }
 	if err := json.Unmarshal(answered, &queued); status != http.StatusAccepted || err != nil {
 		u.problem("%s: %d %s", key, status, answered)
 		return
 	}
+
 	u.mu.Lock()
 	u.exports = append(u.exports, queued.OperationID)
 	u.mu.Unlock()
@@ -205,6 +227,7 @@ func (u *users) statements(n int) {
 // draft takes the month of the calm house back.
 func (u *users) draft() {
 	status, answered := u.insist("GET", "/statements?month=2026-02&periodIds="+u.period, "", nil)
+
 	var found struct {
 		Data []struct{ ID, Status string }
 	}
@@ -212,6 +235,7 @@ func (u *users) draft() {
 		u.problem("list: %d %s", status, answered)
 		return
 	}
+
 	for _, s := range found.Data {
 		if s.Status == "published" {
 			_, _ = u.insist("PUT", "/statements/"+s.ID, "", map[string]any{"status": "draft"})
@@ -222,6 +246,7 @@ func (u *users) draft() {
 // read looks at the books, which balance whenever they can be read.
 func (u *users) read() {
 	status, answered := u.insist("GET", "/reports/trial-balance?startDate=2026-01-01&endDate=2026-12-31", "", nil)
+
 	var report struct {
 		Totals struct{ Ending int64 }
 	}
@@ -233,40 +258,50 @@ func (u *users) read() {
 // check looks for everything that was acknowledged.
 func (u *users) check(s *storm) {
 	s.t.Helper()
+
 	for _, p := range u.problems {
 		s.t.Error(p)
 	}
+
 	found := map[string]int{}
+
 	for page := 1; ; page++ {
 		a := s.get(fmt.Sprintf("/reservations?listingId=%s&limit=250&page=%d", u.listing, page)).want(200)
 		for _, r := range a.list("data") {
 			found[fmt.Sprint(r["uniqueRef"])]++
 		}
+
 		if a.at("pagination.nextPage") == nil {
 			break
 		}
 	}
+
 	for ref := range u.rents {
 		if found[ref] != 1 {
 			s.t.Errorf("stay %s was acknowledged and is there %d times", ref, found[ref])
 		}
+
 		delete(found, ref)
 	}
+
 	if len(found) > 0 {
 		s.t.Errorf("stays that nobody was told of: %v", found)
 	}
+
 	for _, operation := range u.exports {
 		a := s.get("/operations/" + operation).want(200)
 		if a.text("status") != "completed" {
 			s.t.Errorf("an export is %s: %s", a.text("status"), a.body)
 			continue
 		}
+
 		for _, r := range a.list("resources") {
 			if r["type"] == "file" && !strings.HasPrefix(string(s.get(fmt.Sprint(r["url"])).want(200).body), "id,") {
 				s.t.Errorf("the file of export %s has no heading", operation)
 			}
 		}
 	}
+
 	u.checkFee(s)
 }
 
@@ -275,10 +310,12 @@ func (u *users) checkFee(s *storm) {
 	s.t.Helper()
 	u.draft()
 	s.calm()
+
 	got := s.count(`select coalesce(sum(cent_total), 0)::bigint from ledger_entry where recurring_fee_id = '` + u.fee + `' and party = 'owners' and status = 'active'`)
 	if want := u.calmRent * u.rate / 100_000; got != want {
 		s.t.Errorf("the fee in the books is %d, at the rate of %d it has to be %d", got, u.rate, want)
 	}
+
 	if held := s.count(`select count(*) from ledger_stale`); held != 0 {
 		s.t.Errorf("%d journals are not current although nothing holds them", held)
 	}
@@ -291,22 +328,27 @@ func (u *users) summary() string {
 // payer pays some of the statements that nobody has paid yet, under a key.
 func (s *storm) payer() func(*users) {
 	n := 0
+
 	return func(u *users) {
 		if len(s.unpaid) == 0 {
 			return
 		}
+
 		some := s.unpaid[:min(1+n%2, len(s.unpaid))]
 		s.unpaid = s.unpaid[len(some):]
 		n++
+
 		ids := make([]string, len(some))
 		for i := range some {
 			ids[i] = some[i].id
 		}
+
 		status, answered := u.insist("POST", "/statements/pay", fmt.Sprintf("pay-%d", n), map[string]any{"statementIds": ids, "connectionId": s.connection})
 		if status != http.StatusAccepted {
 			u.problem("pay: %d %s", status, answered)
 			return
 		}
+
 		s.paid = append(s.paid, some...)
 	}
 }
@@ -314,86 +356,110 @@ func (s *storm) payer() func(*users) {
 // checkPayments holds every payment against the provider, and the books against both.
 func (s *storm) checkPayments() {
 	s.t.Helper()
+
 	keys := map[string]int{}
+
 	var total int64
+
 	for _, p := range s.sandbox.Payments() {
 		keys[p.Key]++
 		if p.State == pay.Paid {
 			total += p.Amount
 		}
 	}
+
 	for key, n := range keys {
 		if n != 1 {
 			s.t.Errorf("the provider has payment %s %d times", key, n)
 		}
 	}
+
 	var owed int64
+
 	for _, v := range s.paid {
 		cents, err := strconv.ParseInt(v.cents, 10, 64)
 		if err != nil {
 			s.t.Fatal(err)
 		}
+
 		owed += cents
 		if a := s.get("/statements/" + v.id).want(200); a.text("payment.status") != "paid" || a.text("payment.received") != v.cents {
 			s.t.Errorf("statement of %s: %s received, %s", v.cents, a.text("payment.received"), a.text("payment.status"))
 		}
 	}
+
 	if total != owed || len(keys) != len(s.paid) {
 		s.t.Errorf("the provider paid %d in %d payments, owed were %d in %d", total, len(keys), owed, len(s.paid))
 	}
+
 	var rents, deposits int64
 	for _, cents := range s.users.rents {
 		rents += cents
 	}
+
 	for _, cents := range s.users.deposits {
 		deposits += cents
 	}
+
 	ending := map[string]int64{}
+
 	a := s.get("/reports/trial-balance?startDate=2025-01-01&endDate=2026-12-31").want(200)
 	for _, row := range a.list("data") {
 		account, _ := row["account"].(map[string]any)
+
 		n, err := strconv.ParseInt(fmt.Sprint(row["ending"]), 10, 64)
 		if err != nil {
 			s.t.Fatal(err)
 		}
+
 		ending[fmt.Sprint(account["code"])] = n
 	}
+
 	if ending["2400"] != total || ending["1000"] != s.earned+deposits-total || ending["4000"] != -(s.earned+rents+s.users.calmRent) || a.text("totals.ending") != "0" {
 		s.t.Errorf("paid %d, earned %d, booked %d, received %d: books %v", total, s.earned, rents, deposits, ending)
 	}
+
 	fmt.Printf("%d payments of %d cents, each once at the provider\n", len(keys), total)
 }
 
 // count asks the database for a number, across teams.
 func (s *storm) count(sql string) (n int64) {
 	s.t.Helper()
+
 	ctx := s.t.Context()
+
 	c, err := pgx.Connect(ctx, s.database)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('stayledger.across_teams', 'on', true)`); err != nil {
 			return err
 		}
+
 		return tx.QueryRow(ctx, sql).Scan(&n)
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	return n
 }
 
 // earnedBy is what the statements to be paid are worth together.
 func earnedBy(t *testing.T, statements []owed) (total int64) {
 	t.Helper()
+
 	for _, v := range statements {
 		cents, err := strconv.ParseInt(v.cents, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		total += cents
 	}
+
 	return total
 }

@@ -43,32 +43,41 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = os.RemoveAll(data) })
+
 	if err := os.Chmod(data, 0o711); err != nil { // PostgreSQL's account passes through
 		t.Fatal(err)
 	}
+
 	args := []string{"demo", "--months", "3", "--listings", "3", "--seed", "5", "--today", "2026-06-15"}
 	p := start(t, "", data, args...)
 	d := readDemo(t, data)
 	c := &client{t: t, base: p.base, key: d.Team.APIKey}
+
 	before := c.get("/reports/trial-balance?startDate=2026-04&endDate=2026-06").want(200)
 	if before.text("totals.ending") != "0" || before.text("totals.debit") == "0" {
 		t.Errorf("demo trial balance: %s", before.body)
 	}
+
 	everyCredential(t, p.base, d)
 	published(t, c)
 
 	p.signal(syscall.SIGKILL)
 	<-p.done
+
 	again := start(t, "", data, args...)
 	c.base = again.base
+
 	after := c.get("/reports/trial-balance?startDate=2026-04&endDate=2026-06").want(200)
 	if string(after.body) != string(before.body) {
 		t.Errorf("the second start has other books:\n%s\n%s", before.body, after.body)
 	}
+
 	readme(t, data)
 	again.signal(syscall.SIGTERM)
 	again.wait(40 * time.Second)
+
 	if again.cmd.ProcessState.ExitCode() != 0 {
 		t.Errorf("an orderly stop exits with %d: %s", again.cmd.ProcessState.ExitCode(), again.log)
 	}
@@ -76,28 +85,35 @@ func TestDemo(t *testing.T) {
 
 func readDemo(t *testing.T, data string) *demoFile {
 	t.Helper()
+
 	text, err := os.ReadFile(filepath.Join(data, "demo.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var d demoFile
 	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
+
 	return &d
 }
 
 func everyCredential(t *testing.T, base string, d *demoFile) {
 	t.Helper()
+
 	read := func(key, path string) *answer { return (&client{t: t, base: base, key: key}).get(path) }
 	if got := read(d.Team.APIKey, "/team").want(200).text("id"); got != d.Team.TeamID {
 		t.Errorf("the team's key reads team %s", got)
 	}
+
 	read(d.Team.ReadOnlyKey, "/contacts").want(200)
 	(&client{t: t, base: base, key: d.Team.ReadOnlyKey}).post("/contacts", map[string]any{"type": "vendor", "name": "X"}).want(403)
+
 	if got := read(d.Partner.APIKey, "/teams").want(200).text("pagination.total"); got != "2" {
 		t.Errorf("the partner manages %s teams, want 2", got)
 	}
+
 	read(d.Partner.APIKey, "/me").want(403)
 	read(d.MultiTeamKey, "/transactions").want(400)
 	read("sk_us_nonsense", "/team").want(401)
@@ -107,21 +123,27 @@ func everyCredential(t *testing.T, base string, d *demoFile) {
 // published reads what links.schema promises, the changelog and the reference.
 func published(t *testing.T, c *client) {
 	t.Helper()
+
 	refused := c.get("/operations?foo=1").want(400)
+
 	schema := refused.text("links.schema")
 	if !strings.Contains(refused.text("issues.0.schema"), "#/paths/~1operations/get") {
 		t.Errorf("the issue does not name the operation: %s", refused.body)
 	}
+
 	open := &client{t: t}
 	if got := open.get(schema).want(200).text("openapi"); !strings.HasPrefix(got, "3.1") {
 		t.Errorf("%s is OpenAPI %s", schema, got)
 	}
+
 	if again := c.get("/contacts?bar=2").want(400).text("links.schema"); again != schema {
 		t.Errorf("the schema moved from %s to %s", schema, again)
 	}
+
 	if changes := string(open.get(c.base + "/changelog").want(200).body); !strings.Contains(changes, "\n## 2026-") {
 		t.Errorf("the changelog has no dates: %s", changes)
 	}
+
 	open.get(c.base + "/docs").want(200)
 	open.get(c.base + "/healthz").want(200)
 	open.get(c.base + "/metrics").want(404)

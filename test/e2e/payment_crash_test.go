@@ -35,32 +35,40 @@ type scene struct {
 //nolint:paralleltest // It needs the machine for itself: what dies when is a matter of seconds.
 func TestPaymentsAreMadeOnceWhateverDies(t *testing.T) {
 	const rounds, killsPerRound = 4, 3
+
 	scenes := crashScenes()
 	w := newTill(t, some*(len(scenes)+rounds))
 	t.Logf("%d statements in %s", len(w.unpaid), time.Since(w.began).Round(time.Millisecond))
+
 	var rows [][]string
 	defer func() { // also when a scene ends the test
 		table(t, []string{"what happens", "kills", "orders sent", "payments", "made", "twice", "lost", "operation", "ours = theirs", "statements paid", "seconds", "ours at the kills"}, rows)
 	}()
+
 	kills, payments := 0, 0
+
 	for _, c := range scenes {
 		s := w.scene(c.name, some)
 		c.play(s)
 		rows = append(rows, s.finish(c.operation))
 		kills, payments = kills+s.kills, payments+some
 	}
+
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("killed at moments from seed %d", seed)
 	dice := rand.New(rand.NewPCG(1, seed))
+
 	for round := range rounds {
 		s := w.scene(fmt.Sprintf("killed at random moments, round %d", round+1), some)
 		if round%2 == 1 {
 			s.settleAtOnce()
 		}
+
 		s.random(dice, killsPerRound)
 		rows = append(rows, s.finish("completed"))
 		kills, payments = kills+s.kills, payments+some
 	}
+
 	t.Logf("%d payments, %d kills, %s with the setup", payments, kills, time.Since(w.began).Round(time.Millisecond))
 	w.wantBooks()
 }
@@ -102,6 +110,7 @@ func crashScenes() []crashScene {
 						return false
 					}
 				}
+
 				return true
 			})
 		}},
@@ -120,6 +129,7 @@ func crashScenes() []crashScene {
 			s.restart()
 		}},
 	}
+
 	for _, point := range []sandbox.Point{sandbox.Received, sandbox.Recorded, sandbox.Answering, sandbox.Answered} {
 		for _, nth := range []int{1, some} {
 			scenes = append(scenes, crashScene{fmt.Sprintf("killed when order %d is %s", nth, point), "completed", func(s *scene) {
@@ -129,6 +139,7 @@ func crashScenes() []crashScene {
 			}})
 		}
 	}
+
 	return append(scenes, faultScenes()...)
 }
 
@@ -140,6 +151,7 @@ func faultScenes() []crashScene {
 			s.start()
 		}
 	}
+
 	return []crashScene{
 		{"killed while held, recorded before the restart", "completed", func(s *scene) { s.killHeld(sandbox.DelayBefore, sandbox.HeldBefore, true) }},
 		{"killed while held, recorded after the second order", "completed", func(s *scene) { s.killHeld(sandbox.DelayBefore, sandbox.HeldBefore, false) }},
@@ -182,6 +194,7 @@ func faultScenes() []crashScene {
 		}},
 		{"five attempts die", "", func(s *scene) {
 			s.pay()
+
 			for nth := 1; nth <= 5; nth++ {
 				s.killAt(sandbox.Recorded, 1)
 				s.start()
@@ -194,26 +207,32 @@ func (w *till) scene(name string, n int) *scene {
 	w.t.Helper()
 	s := &scene{till: w, name: name, statements: w.unpaid[:n], first: w.sandbox.Last(), began: time.Now(), before: map[string]bool{}}
 	w.unpaid = w.unpaid[n:]
+
 	for key := range s.ours() {
 		s.before[key] = true
 	}
+
 	never := int64(-1)
 	w.sandbox.Set(sandbox.Settings{SettleAfterMS: &never})
+
 	return s
 }
 
 func (s *scene) pay() {
 	s.t.Helper()
+
 	ids := make([]string, len(s.statements))
 	for i, v := range s.statements {
 		ids[i] = v.id
 	}
+
 	s.operation = s.post("/statements/pay", map[string]any{"statementIds": ids, "connectionId": s.connection}).want(202).text("operationId")
 }
 
 // start starts a worker after what time brings.
 func (s *scene) start() {
 	s.t.Helper()
+
 	if s.worker != nil {
 		select {
 		case <-s.worker.done:
@@ -221,12 +240,14 @@ func (s *scene) start() {
 			return
 		}
 	}
+
 	s.later(true)
 	s.worker = s.work()
 }
 
 func (s *scene) die(p *process) {
 	p.kill()
+
 	s.kills++
 }
 
@@ -239,6 +260,7 @@ func (s *scene) kill() {
 
 func (s *scene) await(p sandbox.Point) {
 	s.t.Helper()
+
 	if _, err := s.sandbox.Await(s.t.Context(), p, s.first); err != nil {
 		s.t.Fatal(err)
 	}
@@ -249,17 +271,23 @@ func (s *scene) await(p sandbox.Point) {
 func (s *scene) killAt(point sandbox.Point, nth int) {
 	s.t.Helper()
 	s.later(true)
+
 	count, hit := 0, make(chan struct{})
+
 	var worker *process
+
 	ready := make(chan struct{})
+
 	s.onEvent(func(e sandbox.Event) {
 		if e.Point != point || (e.On != sandbox.Submit && e.On != sandbox.Find) {
 			return
 		}
+
 		s.mu.Lock()
 		count++
 		now := count == nth
 		s.mu.Unlock()
+
 		if now {
 			<-ready
 			worker.signal(syscall.SIGKILL)
@@ -267,12 +295,15 @@ func (s *scene) killAt(point sandbox.Point, nth int) {
 		}
 	})
 	worker = s.work()
+
 	close(ready)
+
 	select {
 	case <-hit:
 	case <-time.After(2 * time.Minute):
 		s.t.Errorf("%s: no such order", s.name)
 	}
+
 	s.onEvent(nil)
 	s.worker = worker
 	s.kill()
@@ -286,11 +317,14 @@ func (s *scene) killHeld(mode sandbox.Mode, point sandbox.Point, before bool) {
 	s.start()
 	s.await(point)
 	s.kill()
+
 	if before {
 		s.sandbox.Release()
 		s.eventually("recorded", func() bool { return len(s.theirs()) > 0 })
 	}
+
 	s.start()
+
 	if !before {
 		s.eventually("sent again", func() bool { return len(s.theirs()) == len(s.statements) })
 		s.sandbox.Release()
@@ -303,24 +337,29 @@ func (s *scene) random(dice *rand.Rand, kills int) {
 	s.sandbox.Break(sandbox.Fault{Mode: sandbox.DelayAfter, DelayMS: 60})
 	s.sandbox.Break(sandbox.Fault{Mode: sandbox.DelayAfter, DelayMS: 30, On: sandbox.Find})
 	s.pay()
+
 	for range kills {
 		s.start()
 		s.worker.untilReady()
 		time.Sleep(time.Duration(dice.IntN(200)) * time.Millisecond)
 		s.kill()
 	}
+
 	s.start()
 }
 
 // ours is how far the payments of the scene are in our books, by their keys.
 func (s *scene) ours() map[string]pay.State {
 	s.t.Helper()
+
 	out := map[string]pay.State{}
+
 	for _, y := range s.get("/payments?limit=250&sort=-createdAt").want(200).list("data") {
 		if key := fmt.Sprint(y["id"]); !s.before[key] {
 			out[key] = pay.State(fmt.Sprint(y["status"]))
 		}
 	}
+
 	return out
 }
 
@@ -333,12 +372,15 @@ func (s *scene) settleAtOnce() {
 // theirs is how often the sandbox holds each payment of the scene.
 func (s *scene) theirs() map[string]int {
 	s.t.Helper()
+
 	out := map[string]int{}
+
 	for key := range s.ours() {
 		if n := len(s.tally(key)); n > 0 {
 			out[key] = n
 		}
 	}
+
 	return out
 }
 
@@ -346,25 +388,34 @@ func (s *scene) theirs() map[string]int {
 func (s *scene) finish(operation string) []string {
 	s.t.Helper()
 	s.start()
+
 	var ended *answer
+
 	s.eventually(s.name+": settled", func() bool {
 		ended = s.get("/operations/" + s.operation).want(200)
 		if status := ended.text("status"); status == "completed" || status == "failed" {
 			return true
 		}
+
 		s.later(false)
+
 		return false
 	})
+
 	if got := ended.text("status"); operation != "" && got != operation {
 		s.t.Errorf("%s: the operation is %s, want %s", s.name, got, operation)
 	}
+
 	s.sandbox.Reset()
+
 	for key := range s.ours() {
 		if held := s.tally(key); len(held) > 0 && held[0].State == pay.Submitted {
 			s.sandbox.Settle(key, pay.Paid, "")
 		}
 	}
+
 	var ours map[string]pay.State
+
 	s.eventually(s.name+": paid", func() bool {
 		ours = s.ours()
 		for _, state := range ours {
@@ -373,10 +424,13 @@ func (s *scene) finish(operation string) []string {
 				return false
 			}
 		}
+
 		return true
 	})
 	s.worker.kill()
+
 	made, twice, lost, same := 0, 0, 0, 0
+
 	for key, state := range ours {
 		held := s.tally(key)
 		switch {
@@ -389,12 +443,16 @@ func (s *scene) finish(operation string) []string {
 			}
 		}
 	}
+
 	paid := s.wantStatements()
+
 	n := len(s.statements)
 	if len(ours) != n || made != n || twice != 0 || lost != 0 || same != n || paid != n {
 		s.t.Errorf("%s: %d payments of %d statements: %d made, %d twice, %d lost, %d as the provider has them, %d statements paid", s.name, len(ours), n, made, twice, lost, same, paid)
 	}
+
 	text := strconv.Itoa
+
 	return []string{
 		s.name, text(s.kills), text(s.requests(s.first)), text(len(ours)), text(made), text(twice), text(lost), ended.text("status"), text(same), text(paid),
 		fmt.Sprintf("%.1f", time.Since(s.began).Seconds()), fmt.Sprint(s.states),
@@ -404,54 +462,71 @@ func (s *scene) finish(operation string) []string {
 // wantStatements counts the statements that are paid exactly, by one payout of the right amount which the sandbox has made.
 func (s *scene) wantStatements() int {
 	s.t.Helper()
+
 	payments := map[string][]map[string]any{}
+
 	for _, y := range s.get("/payments?limit=250&sort=-createdAt").want(200).list("data") {
 		transaction := fmt.Sprint(y["transactionId"])
 		payments[transaction] = append(payments[transaction], y)
 	}
+
 	paid := 0
+
 	for _, v := range s.statements {
 		a := s.get("/statements/" + v.id).want(200)
+
 		payouts := a.list("payouts")
 		if a.text("payment.status") != "paid" || a.text("payment.received") != v.cents || len(payouts) != 1 {
 			s.t.Errorf("%s: statement of %s: %s received with %d payouts, %s", s.name, v.cents, a.text("payment.received"), len(payouts), a.text("payment.status"))
 			continue
 		}
+
 		made := payments[fmt.Sprint(payouts[0]["id"])]
 		if len(made) != 1 {
 			s.t.Errorf("%s: statement of %s: payments %v", s.name, v.cents, made)
 			continue
 		}
+
 		held := s.tally(fmt.Sprint(made[0]["id"]))
+
 		issues, _ := made[0]["issues"].([]any)
 		if len(held) != 1 || strconv.FormatInt(held[0].Amount, 10) != v.cents || len(issues) != 0 {
 			s.t.Errorf("%s: statement of %s: payment %v, provider %+v", s.name, v.cents, made[0], held)
 			continue
 		}
+
 		paid++
 	}
+
 	return paid
 }
 
 // wantBooks checks that what left the bank is what the provider has paid, to the cent.
 func (w *till) wantBooks() {
 	w.t.Helper()
+
 	var paid, earned int64
+
 	for _, p := range w.sandbox.Payments() {
 		if p.State == pay.Paid {
 			paid += p.Amount
 		}
 	}
+
 	ending := map[string]int64{}
+
 	a := w.get("/reports/trial-balance?startDate=2020-01-01&endDate=2030-01-01").want(200)
 	for _, row := range a.list("data") {
 		account, _ := row["account"].(map[string]any)
+
 		n, err := strconv.ParseInt(fmt.Sprint(row["ending"]), 10, 64)
 		if err != nil {
 			w.t.Fatal(err)
 		}
+
 		ending[fmt.Sprint(account["code"])] = n
 	}
+
 	earned = -ending["4000"]
 	if ending["2400"] != paid || ending["1000"] != earned-paid || a.text("totals.ending") != "0" {
 		w.t.Errorf("the provider paid %d of %d: books %v", paid, earned, ending)

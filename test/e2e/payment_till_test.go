@@ -63,27 +63,33 @@ func tillOn(t *testing.T, database, data string, statements int) *till {
 	w.service = start(t, w.database, w.data, append([]string{"serve", "--workers", "0"}, local...)...)
 	team := command(t, w.database, "team", "create", "Seaside Stays", "--start", "2026-01-01")
 	w.client = &client{t: t, base: w.service.base, key: command(t, w.database, "key", "issue", "--team", team)}
+
 	var err error
+
 	w.sandbox, err = sandbox.New(sandbox.Config{APIKey: sandboxKey, SettleAfter: -1, CallbackEvery: 100 * time.Millisecond, Seen: w.see})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	w.front = &front{t: t, address: freeAddress(t), handler: w.sandbox}
 	w.front.open()
 	t.Cleanup(func() {
 		w.sandbox.Close()
 		w.front.close()
 	})
+
 	worker := w.work()
 	w.completed(w.post("/team/init", map[string]any{"template": "standard"}))
 	w.connect()
 	w.earn(statements)
 	worker.kill()
+
 	return w
 }
 
 func (w *till) completed(a *answer) {
 	w.t.Helper()
+
 	if s := w.settled(a.want(202).text("operationId")); s.text("status") != "completed" {
 		w.t.Fatalf("operation %s", s.body)
 	}
@@ -112,7 +118,9 @@ func (w *till) earn(statements int) {
 	w.completed(w.post("/contacts/"+owner+"/payment-methods/ach", map[string]any{
 		"accountHolder": "Anna Albers", "routingNumber": "021000021", "accountNumber": "123456789", "accountType": "checking",
 	}))
+
 	var received []any
+
 	for i := range statements {
 		listing := w.post("/listings", map[string]any{"name": fmt.Sprintf("House %03d", i), "initialOwnership": map[string]any{
 			"members": []any{map[string]any{"contactId": owner, "split": 100000}},
@@ -123,18 +131,22 @@ func (w *till) earn(statements int) {
 		}).want(201).text("id")
 		received = append(received, map[string]any{"assignment": "accountsReceivable", "amount": 10000 + i, "reservationId": stay})
 	}
+
 	w.post("/transactions", map[string]any{"type": "deposit", "date": "2026-01-05", "description": "Card payments", "lines": received}).want(201)
 	w.post("/statements", map[string]any{"month": "2026-01", "status": "published"}).want(201)
+
 	for page := 1; ; page++ {
 		a := w.get(fmt.Sprintf("/statements?month=2026-01&limit=250&page=%d", page)).want(200)
 		for i := range a.list("data") {
 			at := fmt.Sprintf("data.%d.", i)
 			w.unpaid = append(w.unpaid, owed{a.text(at + "id"), a.text(at + "payment.expected")})
 		}
+
 		if a.at("pagination.nextPage") == nil {
 			break
 		}
 	}
+
 	if len(w.unpaid) != statements {
 		w.t.Fatalf("%d statements, want %d", len(w.unpaid), statements)
 	}
@@ -145,12 +157,16 @@ func (w *till) spawn(base string, args ...string) *process {
 	w.t.Helper()
 	p := &process{t: w.t, log: &buffer{}, base: base, done: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.Background(), binary, args...)
+
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = w.service.cmd.Env, p.log, p.log
+
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}
 	go func() { _ = p.cmd.Wait(); close(p.done) }()
+
 	w.t.Cleanup(func() { p.signal(syscall.SIGTERM); p.wait(40 * time.Second) })
+
 	return p
 }
 
@@ -170,22 +186,27 @@ func (w *till) restart() {
 // later is what time would bring: failed jobs are due again, and so is what is done every minute. The leases of workers end when all are dead.
 func (w *till) later(dead bool) {
 	w.t.Helper()
+
 	ctx := w.t.Context()
+
 	c, err := pgx.Connect(ctx, w.database)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+
 	err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('stayledger.across_teams', 'on', true)`); err != nil {
 			return err
 		}
+
 		_, err := tx.Exec(ctx, `
 			update job set due_at = clock_timestamp() - interval '1 second' where id in (
 				select id from job where worker_id is null or $1 for update skip locked)`, dead)
 		if err != nil {
 			return err
 		}
+
 		for _, sql := range []string{
 			`update job_schedule set next_at = clock_timestamp() where name in (
 				select name from job_schedule where name = 'payment-ask' for update skip locked)`,
@@ -195,6 +216,7 @@ func (w *till) later(dead bool) {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
@@ -207,6 +229,7 @@ func (w *till) see(e sandbox.Event) {
 	w.mu.Lock()
 	seen := w.seen
 	w.mu.Unlock()
+
 	if seen != nil {
 		seen(e)
 	}
@@ -215,6 +238,7 @@ func (w *till) see(e sandbox.Event) {
 func (w *till) onEvent(f func(sandbox.Event)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.seen = f
 }
 
@@ -232,9 +256,12 @@ func (f *front) listen() (l net.Listener) {
 	f.t.Helper()
 	eventually(f.t, "the provider's address", func() (free bool) {
 		var err error
+
 		l, err = net.Listen("tcp", f.address)
+
 		return err == nil
 	})
+
 	return l
 }
 
@@ -242,6 +269,7 @@ func (f *front) open() {
 	f.t.Helper()
 	f.close()
 	l := f.listen()
+
 	f.server = &http.Server{Handler: f.handler, ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server) { _ = s.Serve(l) }(f.server)
 }
@@ -252,6 +280,7 @@ func (f *front) close() {
 		_ = f.server.Close()
 		f.server = nil
 	}
+
 	if f.hole != nil {
 		_ = f.hole.Close()
 		f.hole = nil
@@ -265,16 +294,20 @@ func (f *front) swallow() <-chan struct{} {
 	l := f.listen()
 	f.hole = l
 	taken := make(chan struct{}, 100)
+
 	go func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
+
 			f.t.Cleanup(func() { _ = c.Close() })
+
 			taken <- struct{}{}
 		}
 	}()
+
 	return taken
 }
 
@@ -286,16 +319,20 @@ func (w *till) tally(key string) []sandbox.Payment {
 // requests counts the orders that have reached the sandbox since an event.
 func (w *till) requests(after int) int {
 	n := 0
+
 	ctx, stop := context.WithTimeout(w.t.Context(), 10*time.Millisecond)
 	defer stop()
+
 	for {
 		e, err := w.sandbox.Await(ctx, sandbox.Received, after)
 		if err != nil {
 			return n
 		}
+
 		if e.On == sandbox.Submit {
 			n++
 		}
+
 		after = e.Sequence
 	}
 }
@@ -309,20 +346,26 @@ func (w *till) eventually(what string, holds func() bool) {
 // table prints rows under a heading.
 func table(t *testing.T, heading []string, rows [][]string) {
 	t.Helper()
+
 	wide := make([]int, len(heading))
 	for _, row := range append([][]string{heading}, rows...) {
 		for i, cell := range row {
 			wide[i] = max(wide[i], len(cell))
 		}
 	}
+
 	var out strings.Builder
+
 	for _, row := range append([][]string{heading}, rows...) {
 		for i, cell := range row {
 			_, _ = fmt.Fprintf(&out, "%-*s  ", wide[i], cell)
 		}
+
 		_, _ = out.WriteString("\n")
 	}
+
 	t.Logf("\n%s", out.String())
+
 	if path := os.Getenv("STAYLEDGER_CRASH_TABLE"); path != "" {
 		if err := os.WriteFile(path, []byte(out.String()), 0o600); err != nil {
 			t.Error(err)
@@ -336,10 +379,13 @@ func states(of map[string]pay.State) string {
 	for _, s := range of {
 		counts[string(s)]++
 	}
+
 	var out []string
 	for s, n := range counts {
 		out = append(out, fmt.Sprintf("%d %s", n, s))
 	}
+
 	slices.Sort(out)
+
 	return strings.Join(out, ", ")
 }

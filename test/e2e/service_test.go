@@ -30,15 +30,21 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
+
 	binary = filepath.Join(dir, "stayledger")
 	build := exec.Command("go", "build", "-o", binary, "stayledger/cmd/stayledger")
+
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		panic(err)
 	}
+
 	code := m.Run()
+
 	s3test.Stop()
+
 	_ = os.RemoveAll(dir)
+
 	os.Exit(code)
 }
 
@@ -64,28 +70,36 @@ type process struct {
 func start(t *testing.T, database, data string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, log: &buffer{}, done: make(chan struct{})}
+
 	address := freeAddress(t)
 	if args[0] != "work" {
 		args = append(args, "--listen", address)
 		p.base = "http://" + address
 	}
+
 	p.cmd = exec.CommandContext(context.Background(), binary, args...)
+
 	p.cmd.Env = append(os.Environ(), "STAYLEDGER_SECRET_KEYS="+secretKey, "STAYLEDGER_DATA_DIR="+data, "STAYLEDGER_DRAIN_TIME=0s")
 	if database != "" {
 		p.cmd.Env = append(p.cmd.Env, "DATABASE_URL="+database)
 	}
+
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _ = p.cmd.Wait(); close(p.done) }()
+
 	t.Cleanup(func() { p.signal(syscall.SIGTERM); p.wait(40 * time.Second) })
 	p.untilReady()
+
 	return p
 }
 
 func (p *process) untilReady() {
 	p.t.Helper()
+
 	deadline := time.Now().Add(60 * time.Second)
 	for time.Now().Before(deadline) {
 		select {
@@ -93,9 +107,11 @@ func (p *process) untilReady() {
 			p.t.Fatalf("stayledger ended: %s", p.log)
 		default:
 		}
+
 		if p.base == "" && strings.Contains(p.log.String(), `"working"`) {
 			return
 		}
+
 		if p.base != "" {
 			if resp, err := http.Get(p.base + "/readyz"); err == nil {
 				_ = resp.Body.Close()
@@ -104,8 +120,10 @@ func (p *process) untilReady() {
 				}
 			}
 		}
+
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	p.t.Fatalf("stayledger did not get ready: %s", p.log)
 }
 
@@ -128,11 +146,14 @@ func (p *process) kill() {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	defer func() { _ = l.Close() }()
+
 	return l.Addr().String()
 }
 
@@ -145,12 +166,14 @@ type buffer struct {
 func (b *buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	return b.b.Write(p)
 }
 
 func (b *buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	return b.b.String()
 }
 
@@ -158,19 +181,25 @@ func (b *buffer) String() string {
 func command(t *testing.T, database string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)
+
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+database)
+
 	var stderr bytes.Buffer
+
 	cmd.Stderr = &stderr
+
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v: %v: %s", args, err, &stderr)
 	}
+
 	return strings.TrimSpace(string(out))
 }
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
+
 	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not %s within 30 s", what)
@@ -196,37 +225,48 @@ type answer struct {
 
 func (c *client) call(method, path string, body any) *answer {
 	c.t.Helper()
+
 	var reader io.Reader
+
 	if body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
 			c.t.Fatal(err)
 		}
+
 		reader = bytes.NewReader(encoded)
 	}
+
 	if !strings.HasPrefix(path, "http") {
 		path = c.base + path
 	}
+
 	req, err := http.NewRequestWithContext(c.t.Context(), method, path, reader)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	req.Header.Set("Content-Type", "application/json")
+
 	switch {
 	case strings.HasPrefix(c.key, "ut_"):
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	case c.key != "":
 		req.Header.Set("x-api-key", c.key)
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	defer func() { _ = resp.Body.Close() }()
+
 	content, err := io.ReadAll(resp.Body)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	return &answer{t: c.t, call: method + " " + path, status: resp.StatusCode, header: resp.Header, closes: resp.Close, body: content}
 }
 
@@ -243,21 +283,27 @@ func (c *client) put(path string, body any) *answer {
 
 func (a *answer) want(status int) *answer {
 	a.t.Helper()
+
 	if a.status != status {
 		a.t.Fatalf("%s: %d, want %d: %s", a.call, a.status, status, a.body)
 	}
+
 	return a
 }
 
 // at finds what stands at a path such as "data.0.id".
 func (a *answer) at(path string) any {
 	a.t.Helper()
+
 	var v any
+
 	d := json.NewDecoder(bytes.NewReader(a.body))
 	d.UseNumber()
+
 	if err := d.Decode(&v); err != nil {
 		a.t.Fatalf("%s: %v: %s", a.call, err, a.body)
 	}
+
 	for part := range strings.SplitSeq(path, ".") {
 		switch node := v.(type) {
 		case map[string]any:
@@ -265,17 +311,20 @@ func (a *answer) at(path string) any {
 			if !ok {
 				a.t.Fatalf("%s: nothing at %s: %s", a.call, path, a.body)
 			}
+
 			v = next
 		case []any:
 			i, err := strconv.Atoi(part)
 			if err != nil || i >= len(node) {
 				a.t.Fatalf("%s: nothing at %s: %s", a.call, path, a.body)
 			}
+
 			v = node[i]
 		default:
 			a.t.Fatalf("%s: nothing at %s: %s", a.call, path, a.body)
 		}
 	}
+
 	return v
 }
 
@@ -284,16 +333,19 @@ func (a *answer) text(path string) string { a.t.Helper(); return fmt.Sprint(a.at
 func (a *answer) list(path string) []map[string]any {
 	a.t.Helper()
 	items, _ := a.at(path).([]any)
+
 	out := make([]map[string]any, len(items))
 	for i := range items {
 		out[i], _ = items[i].(map[string]any)
 	}
+
 	return out
 }
 
 // settled polls an operation until it has ended.
 func (c *client) settled(operation string) *answer {
 	c.t.Helper()
+
 	deadline := time.Now().Add(5 * time.Minute)
 	for time.Now().Before(deadline) {
 		a := c.get("/operations/" + operation + "?waitSeconds=5").want(200)
@@ -301,6 +353,8 @@ func (c *client) settled(operation string) *answer {
 			return a
 		}
 	}
+
 	c.t.Fatalf("operation %s did not settle", operation)
+
 	return nil
 }

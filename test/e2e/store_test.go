@@ -30,25 +30,31 @@ func TestObjectStoreAndRotatedKeys(t *testing.T) {
 	c.post("/contacts", map[string]any{"type": "vendor", "name": "Plumber", "taxIdentifier": "12-3456789"}).want(201)
 	done := c.settled(c.post("/transactions/csv", map[string]any{}).want(202).text("operationId"))
 	path := done.text("resources.0.url")
+
 	whole := c.get(path).want(200)
 	if names := s3.Names(t, "e2e"); len(names) != 2 || !strings.HasPrefix(names[0], "files."+team+".") || names[1] != "stayledger-store" || !bytes.Contains(whole.body, []byte("\r\n")) {
 		t.Errorf("the store keeps %v, the file is %q", names, whole.body)
 	}
+
 	if _, err := os.Stat(filepath.Join(data, "files")); err == nil {
 		t.Error("there is a folder of files, too")
 	}
+
 	if part := c.part(path, "bytes=1-4"); part.status != http.StatusPartialContent || !bytes.Equal(part.body, whole.body[1:5]) {
 		t.Errorf("part: %d %q", part.status, part.body)
 	}
+
 	link := strings.TrimPrefix(c.get("/transactions/csv").want(200).text("url"), before.base)
 	before.kill()
 
 	during := serve(nextKey + "," + secretKey)
 	c.base = during.base
 	c.get(link).want(200)
+
 	if said := command(t, database, "reseal", "--secret-keys", nextKey+","+secretKey); !strings.Contains(said, "contact.tax_identifier: 1 sealed anew, 0 were already") {
 		t.Errorf("resealing said %s", said)
 	}
+
 	next := strings.TrimPrefix(c.get("/transactions/csv").want(200).text("url"), during.base)
 	during.kill()
 
@@ -56,6 +62,7 @@ func TestObjectStoreAndRotatedKeys(t *testing.T) {
 	c.get(link).want(404)
 	c.get(next).want(200)
 	c.get(path).want(200)
+
 	if said := command(t, database, "reseal", "--secret-keys", nextKey); !strings.Contains(said, "contact.tax_identifier: 0 sealed anew, 1 were already, 0 cannot") {
 		t.Errorf("resealing again said %s", said)
 	}
@@ -64,21 +71,27 @@ func TestObjectStoreAndRotatedKeys(t *testing.T) {
 // part asks for a range of a file.
 func (c *client) part(path, asked string) *answer {
 	c.t.Helper()
+
 	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.base+path, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	request.Header.Set("x-api-key", c.key)
 	request.Header.Set("Range", asked)
+
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+
 	defer func() { _ = response.Body.Close() }()
+
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(response.Body); err != nil {
 		c.t.Fatal(err)
 	}
+
 	return &answer{t: c.t, status: response.StatusCode, header: response.Header, body: body.Bytes()}
 }
 
@@ -89,6 +102,7 @@ func TestWrongStoreCredentials(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), binary, "serve", "--no-migrate", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--secret-keys", secretKey,
 		"--database-url", "postgres://nobody@127.0.0.1:1/none", "--store-url", "s3://"+s3test.Bucket+"?endpoint=http://"+s3.Address,
 		"--store-access-key", s3test.AccessKey, "--store-secret-key", "wrong-and-secret")
+
 	said, err := cmd.CombinedOutput()
 	if err == nil || !bytes.Contains(said, []byte("STAYLEDGER_STORE_URL")) || !bytes.Contains(said, []byte("refuses the keys")) || bytes.Contains(said, []byte("wrong-and-secret")) {
 		t.Errorf("%v: %s", err, said)

@@ -34,6 +34,7 @@ func newCurrencyTeam(t *testing.T, currency string) *goldenTeam {
 	}).Want(201)
 	g.Publish("2026-01")
 	g.Work()
+
 	return g
 }
 
@@ -41,7 +42,9 @@ func newCurrencyTeam(t *testing.T, currency string) *goldenTeam {
 // currency is among the columns or not, and in documents. It is the decision of 2026-11-25 on the places of amounts.
 func TestAmountsHaveThePlacesOfTheirCurrency(t *testing.T) {
 	t.Parallel()
+
 	const summaries = "/reports/owner-statement-summaries-per-layout"
+
 	for _, currency := range []string{"jpy", "kwd"} {
 		g := newCurrencyTeam(t, currency)
 		period := func(columns ...any) world.Object {
@@ -49,6 +52,7 @@ func TestAmountsHaveThePlacesOfTheirCurrency(t *testing.T) {
 			if len(columns) > 0 {
 				s["columns"] = columns
 			}
+
 			return s
 		}
 		months := world.Object{"startAt": "2026-01", "endAt": "2026-01", "currency": currency}

@@ -54,6 +54,7 @@ func newGoldenTeam(t *testing.T) *goldenTeam {
 		"listingSubscriptions": world.Array{world.Object{"listingId": g.villa.ID}, world.Object{"listingId": g.flat.ID}},
 	})
 	commission.Want(201)
+
 	for i, stay := range []struct {
 		of                  world.Listing
 		in, out, guest, app string
@@ -79,6 +80,7 @@ func newGoldenTeam(t *testing.T) *goldenTeam {
 			},
 		}).Want(201)
 	}
+
 	g.expense = g.Post("/transactions", world.Object{
 		"type": "expense", "date": "2026-01-15", "accountId": g.Account("1000"), "contactId": g.fix, "description": "=SUM(A1:A9) boiler; \"urgent\"",
 		"lines": world.Array{world.Object{"accountId": g.Account("5200"), "amount": 12650, "listingId": g.villa.ID}},
@@ -86,6 +88,7 @@ func newGoldenTeam(t *testing.T) *goldenTeam {
 	g.Expense(g.hut, "2026-02-16", 3333)
 	g.Publish("2026-01")
 	g.Work()
+
 	return g
 }
 
@@ -97,30 +100,38 @@ func (g *goldenTeam) fetch(t *testing.T, address string) []byte {
 
 func (g *goldenTeam) download(t *testing.T, address string) *apitest.Response {
 	t.Helper()
+
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return g.Get(u.RequestURI()).Want(200)
 }
 
 // query writes a selection as a GET has it.
 func query(selector world.Object) string {
 	values := url.Values{}
+
 	for name, value := range selector {
 		if list, ok := value.(world.Array); ok {
 			texts := make([]string, len(list))
 			for i, v := range list {
 				texts[i] = fmt.Sprint(v)
 			}
+
 			values.Set(name, strings.Join(texts, ","))
+
 			continue
 		}
+
 		values.Set(name, fmt.Sprint(value))
 	}
+
 	if len(values) == 0 {
 		return ""
 	}
+
 	return "?" + values.Encode()
 }
 
@@ -128,6 +139,7 @@ func query(selector world.Object) string {
 func (g *goldenTeam) operations() string {
 	g.T.Helper()
 	all := g.Get("/operations?type=export&limit=100").Want(200)
+
 	return all.String("total") + string(all.Body)
 }
 
@@ -137,14 +149,18 @@ func (g *goldenTeam) operations() string {
 // Proves: INIT-55, OPEN-08.
 func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
 	t.Helper()
+
 	for _, c := range cases {
 		post := g.Post(c.path, c.selector).Want(202)
 		if post.String("type") != "export" || post.String("status") != "queued" || post.Has("url") {
 			t.Errorf("%s: acknowledgement %s", c.name, post.Body)
 		}
+
 		before := g.operations()
 		get := g.Get(c.path + query(c.selector))
+
 		var linked []byte
+
 		if strings.HasSuffix(c.path, "/batch") {
 			get.Want(422)
 		} else {
@@ -152,23 +168,30 @@ func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
 			if err := json.Unmarshal(get.Want(200).Body, &keys); err != nil || !slices.Equal(slices.Sorted(maps.Keys(keys)), []string{"expiresAt", "url"}) {
 				t.Errorf("%s: link %s", c.name, get.Body)
 			}
+
 			file := g.download(t, get.String("url"))
 			c.wantType(t, file)
 			linked = file.Body
 		}
+
 		if g.operations() != before {
 			t.Errorf("%s: the GET changed operations", c.name)
 		}
+
 		g.Work()
+
 		done := g.Get("/operations/" + post.String("operationId")).Want(200)
 		if done.String("status") != "completed" {
 			t.Fatalf("%s: %s", c.name, done.Body)
 		}
+
 		file := g.download(t, done.String("resources.0.url"))
 		c.wantType(t, file)
+
 		if linked != nil && !bytes.Equal(linked, file.Body) {
 			t.Errorf("%s: the modes give different bytes", c.name)
 		}
+
 		g.compare(t, c, file.Body)
 	}
 }
@@ -176,9 +199,11 @@ func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
 // wantType holds a file to the format that its path is named for.
 func (c *pathCase) wantType(t *testing.T, file *apitest.Response) {
 	t.Helper()
+
 	want := map[string][2]string{
 		"csv": {"text/csv; charset=utf-8", ".csv"}, "pdf": {"application/pdf", ".pdf"}, "batch": {"application/zip", ".zip"}, "detailed": {"text/csv; charset=utf-8", ".csv"},
 	}[path.Base(c.path)]
+
 	kind, name := file.Header.Get("Content-Type"), file.Header.Get("Content-Disposition")
 	if kind != want[0] || !strings.HasSuffix(strings.Trim(name, `"`), want[1]) {
 		t.Errorf("%s: the file is %s, %s", c.name, kind, name)
@@ -188,6 +213,7 @@ func (c *pathCase) wantType(t *testing.T, file *apitest.Response) {
 // compare compares with the golden file: a CSV as it is, a PDF by its text.
 func (g *goldenTeam) compare(t *testing.T, c pathCase, content []byte) {
 	t.Helper()
+
 	file := c.name + ".csv"
 	switch {
 	case strings.HasSuffix(c.path, "/batch"):
@@ -198,8 +224,10 @@ func (g *goldenTeam) compare(t *testing.T, c pathCase, content []byte) {
 				t.Fatal(err)
 			}
 		}
+
 		file, content = c.name+".txt", pdfText(t, content)
 	}
+
 	if !c.today {
 		golden.File(t, filepath.Join("testdata", "paths", file), scrub(content))
 	}
@@ -208,14 +236,17 @@ func (g *goldenTeam) compare(t *testing.T, c pathCase, content []byte) {
 // pdfText is the text of a PDF as it is laid out. How far apart things are is left out: it differs with the width of a short reference.
 func pdfText(t *testing.T, content []byte) []byte {
 	t.Helper()
+
 	file := filepath.Join(t.TempDir(), "a.pdf")
 	if err := os.WriteFile(file, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
+
 	text, err := exec.CommandContext(t.Context(), "pdftotext", "-layout", file, "-").Output()
 	if err != nil {
 		t.Fatalf("pdftotext, of the package poppler-utils: %v", err)
 	}
+
 	return gaps.ReplaceAll(text, []byte("  "))
 }
 
@@ -233,5 +264,6 @@ func scrub(content []byte) []byte {
 	content = instants.ReplaceAll(content, []byte("<instant>"))
 	content = bytes.ReplaceAll(content, []byte("expenses"), []byte("EXPENSES")) // which could be one
 	content = shortRefs.ReplaceAll(content, []byte("$1<ref>$2"))
+
 	return bytes.ReplaceAll(content, []byte("EXPENSES"), []byte("expenses"))
 }

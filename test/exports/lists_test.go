@@ -14,6 +14,7 @@ import (
 // balance, stays of every status with every kind of line, and mappings of an app and a channel.
 func (g *goldenTeam) furnish(t *testing.T) {
 	t.Helper()
+
 	address := world.Object{
 		"full": "1 Beach Road, Miami, FL 33139", "line1": "1 Beach Road", "line2": "@Suite; 2", "city": "Miami", "state": "Florida", "stateCode": "FL",
 		"postalCode": "01239", "countryCode": "US",
@@ -38,9 +39,12 @@ func (g *goldenTeam) furnish(t *testing.T) {
 // stays adds a stay with every kind of line, one that was canceled with a fee, one that is inactive and an owner's.
 func (g *goldenTeam) stays(t *testing.T) {
 	t.Helper()
+
 	stay := func(body world.Object) id.ID {
 		t.Helper()
+
 		body["listingId"], body["checkIn"], body["checkOut"] = g.villa.ID, "2026-03-05", "2026-03-08"
+
 		return g.Post("/reservations", body).Want(201).ID("id")
 	}
 	line := func(kind string, amount int64) world.Object { return world.Object{"type": kind, "amount": amount} }
@@ -56,6 +60,7 @@ func (g *goldenTeam) stays(t *testing.T) {
 		"type": "financial", "amount": 1500, "description": "Cancellation fee", "accountId": g.Account("4090"), "party": "owners",
 	}).Want(201)
 	g.Put("/reservations/"+canceled.String(), world.Object{"status": "canceled", "cancelledAt": "2026-02-20"}).Want(200)
+
 	inactive := stay(world.Object{"guestName": "Inactive", "lines": world.Array{line("rent", 20000)}})
 	g.Put("/reservations/"+inactive.String(), world.Object{"status": "inactive"}).Want(200)
 	stay(world.Object{"type": "ownerStay", "guestName": "Ann Owner", "lines": world.Array{}})
@@ -99,6 +104,7 @@ func TestListPaths(t *testing.T) {
 // bankRecords are movements that are paid, underpaid, excluded and open, and balances that the bank stated.
 func (g *goldenTeam) bankRecords(t *testing.T) {
 	t.Helper()
+
 	var deposits, expenses []id.ID
 	for _, kind := range []struct {
 		name string
@@ -109,8 +115,10 @@ func (g *goldenTeam) bankRecords(t *testing.T) {
 			*kind.ids = append(*kind.ids, found.ID(fmt.Sprintf("data.%d.id", i)))
 		}
 	}
+
 	g.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var stmts []db.Stmt
+
 		for _, r := range []struct {
 			date, kind, status, text string
 			amount, part             int64
@@ -125,6 +133,7 @@ func (g *goldenTeam) bankRecords(t *testing.T) {
 			{date: "2026-01-31", kind: "balance", text: "Ending balance", balance: new(int64(206850))},
 		} {
 			record := tx.NewID()
+
 			stmts = append(stmts, db.Stmt{
 				SQL: `insert into bank_record (team_id, id, account_id, date, status, type, amount, balance, description, source, unique_ref, created_at, updated_at)
 					values (@team, @id, @account, @date::text::date, coalesce(nullif(@status, ''), 'active'), coalesce(nullif(@kind, ''), 'transaction'), @amount,
@@ -142,6 +151,7 @@ func (g *goldenTeam) bankRecords(t *testing.T) {
 				})
 			}
 		}
+
 		return tx.Pipeline(ctx, stmts...)
 	})
 }

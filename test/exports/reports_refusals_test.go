@@ -12,6 +12,7 @@ func TestReportRefusals(t *testing.T) {
 	t.Parallel()
 	g := newGoldenTeam(t)
 	before := g.operations()
+
 	reports := "/reports/"
 	for _, test := range []struct {
 		report     string
@@ -58,21 +59,25 @@ func TestReportRefusals(t *testing.T) {
 		if code := read.String("issues.0.code"); code != test.code {
 			t.Errorf("%s refuses with %s, want %s", test.report, code, test.code)
 		}
+
 		for _, kind := range test.exports {
 			path := reports + test.report + kind
 			g.Get(path+query(test.selector)).WantIssue(test.code, test.path)
+
 			post := g.Post(path, test.selector).WantIssue(test.code, test.path)
 			if schema := post.String("issues.0.schema"); schema != "body" {
 				t.Errorf("POST %s: issue of the %s", path, schema)
 			}
 		}
 	}
+
 	g.Post("/reports/trust-reconciliation/by-listing/csv", world.Object{"listingIds": world.Array{}}).WantIssue("items", "listingIds")
 	g.Get("/reports/journal-entries/csv?amount=200...100").WantIssue("malformed", "amount")
 	g.Post("/reports/journal-entries/csv", world.Object{"amount": world.Array{"200...100"}}).WantIssue("malformed", "amount.0")
 	g.Get("/reports/journal-entries/csv?columns=id,id").WantIssue("unique", "columns.1")
 	g.Get("/reports/trust-reconciliation/pdf?locale=x_").WantIssue("malformed", "locale")
 	g.Post("/reports/manager-statements/pdf", world.Object{"locale": "no such"}).WantIssue("malformed", "locale")
+
 	if g.operations() != before {
 		t.Error("a refused export left an operation")
 	}
@@ -82,6 +87,7 @@ func TestReportRefusals(t *testing.T) {
 func TestReportExportScopes(t *testing.T) {
 	t.Parallel()
 	g := newGoldenTeam(t)
+
 	period := world.Object{"startAt": "2026-01", "endAt": "2026-01"}
 	for path, selector := range map[string]world.Object{
 		"/reports/manager-statements/csv": {}, "/reports/manager-statements/pdf": {}, "/reports/manager-statements/detail/csv": period,
@@ -89,16 +95,20 @@ func TestReportExportScopes(t *testing.T) {
 	} {
 		for scope, status := range map[string]int{"reports:export": 403, "pm-statements:read": 403, "pm-statements:export": 200} {
 			caller := g.As([]string{scope}, nil)
+
 			get := caller.Get(path + query(selector))
 			if status == 403 {
 				get.WantError(apierr.CodeForbidden, "")
 				caller.Post(path, selector).WantError(apierr.CodeForbidden, "")
+
 				continue
 			}
+
 			get.Want(status)
 			caller.Post(path, selector).Want(202)
 		}
 	}
+
 	for _, path := range []string{"/reports/journal-entries/csv", "/reports/guest-balances/csv", "/reports/trust-reconciliation/pdf"} {
 		g.As([]string{"reports:read", "pm-statements:export"}, nil).Get(path).WantError(apierr.CodeForbidden, "")
 		g.As([]string{"reports:export"}, nil).Get(path).Want(200)

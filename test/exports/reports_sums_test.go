@@ -18,48 +18,59 @@ type table []map[string]string
 // table exports by GET.
 func (g *goldenTeam) table(t *testing.T, path string, selector world.Object) table {
 	t.Helper()
+
 	records, err := csv.NewReader(strings.NewReader(string(g.fetch(t, g.Get(path+query(selector)).Want(200).String("url"))))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	rows := table{}
+
 	for _, record := range records[1:] {
 		row := map[string]string{}
 		for i, name := range records[0] {
 			row[name] = record[i]
 		}
+
 		rows = append(rows, row)
 	}
+
 	return rows
 }
 
 // cents reads an amount of a CSV; an empty one is nothing.
 func cents(t *testing.T, text string) int64 {
 	t.Helper()
+
 	n, err := strconv.ParseInt(strings.Replace(text, ".", "", 1), 10, 64)
 	if text != "" && (err != nil || len(text) < 4 || text[len(text)-3] != '.') {
 		t.Fatalf("amount %q", text)
 	}
+
 	return n
 }
 
 // sum adds up a column over the rows that have the given values, in pairs of column and value.
 func (rows table) sum(t *testing.T, column string, having ...string) (total int64) {
 	t.Helper()
+
 	if len(rows) > 0 {
 		if _, ok := rows[0][column]; !ok {
 			t.Fatalf("no column %q", column)
 		}
 	}
+
 	for _, row := range rows {
 		wanted := true
 		for i := 0; i < len(having); i += 2 {
 			wanted = wanted && row[having[i]] == having[i+1]
 		}
+
 		if wanted {
 			total += cents(t, row[column])
 		}
 	}
+
 	return total
 }
 
@@ -72,6 +83,7 @@ type reading struct {
 
 func (r reading) equal(path string, got int64) {
 	r.t.Helper()
+
 	if want := r.Int(path); got != want {
 		r.t.Errorf("%s: the CSV comes to %d, %s of the report is %d", r.name, got, path, want)
 	}
@@ -81,6 +93,7 @@ func newTroubledTeam(t *testing.T) *goldenTeam {
 	t.Helper()
 	g := newGoldenTeam(t)
 	g.trouble(t)
+
 	return g
 }
 
@@ -120,6 +133,7 @@ func TestReportsAddUp(t *testing.T) {
 	for _, column := range []string{"beginning", "debit", "credit", "ending"} {
 		r.equal("totals."+column, rows.sum(t, column))
 	}
+
 	for i, row := range rows {
 		r.equal(fmt.Sprintf("data.%d.ending", i), cents(t, row["ending"]))
 	}
@@ -128,6 +142,7 @@ func TestReportsAddUp(t *testing.T) {
 	r.equal("totals.debit", rows.sum(t, "debit"))
 	r.equal("totals.credit", rows.sum(t, "credit"))
 	r.equal("pagination.total", int64(len(rows)))
+
 	if rows.sum(t, "amount") != rows.sum(t, "debit")-rows.sum(t, "credit") {
 		t.Error("amounts are not debits less credits")
 	}
@@ -158,6 +173,7 @@ func TestTrustReportsAddUp(t *testing.T) {
 	r, rows = g.read(t, "/reports/trust-reconciliation/by-listing", world.Object{"date": "2026-02-28"})
 	r.equal("centTotal", rows.sum(t, "total"))
 	r.equal("pagination.total", int64(len(rows)))
+
 	for i, row := range rows {
 		at := fmt.Sprintf("data.%d.", i)
 		r.equal(at+"centTotal", cents(t, row["total"]))
@@ -180,6 +196,7 @@ func TestManagerStatementsAddUp(t *testing.T) {
 
 	r, rows := g.read(t, "/reports/manager-statements", world.Object{"year": 2026})
 	r.equal("pagination.total", int64(len(rows)))
+
 	for i, row := range rows {
 		for _, column := range []string{"balanceStart", "netRevenue", "expenses", "netIncome", "adjustments", "transfers", "balanceEnd"} {
 			r.equal(fmt.Sprintf("data.%d.financials.%s", i, column), cents(t, row[column]))
@@ -192,12 +209,15 @@ func TestManagerStatementsAddUp(t *testing.T) {
 		assets := rows.sum(t, "amount", "section", "assets-and-liabilities")
 		r.equal("financials.availableBalance", rows.sum(t, "amount"))
 		r.equal("financials.balanceEnd", rows.sum(t, "amount")-assets)
+
 		for i, section := range []string{"net-revenue", "expenses", "adjustments", "transfers"} {
 			r.equal(fmt.Sprintf("sections.%d.centTotal", i), rows.sum(t, "amount", "section", section))
 		}
+
 		entries := g.table(t, "/reports/manager-statements/detail/journal-entries/csv", selector)
 		r.equal("financials.netRevenue", -entries.sum(t, "amount", "classification", "revenue"))
 		r.equal("financials.expenses", -entries.sum(t, "amount", "classification", "expense"))
+
 		if want := r.Int("financials.balanceEnd") - r.Int("financials.balanceStart"); -entries.sum(t, "amount") != want {
 			t.Errorf("%s: the entries come to %d, the statement moves by %d", period, -entries.sum(t, "amount"), want)
 		}

@@ -75,6 +75,7 @@ func (g *goldenTeam) trouble(t *testing.T) {
 		select @team, gen_random_uuid(), @account, day::date, kind, amount, balance, text, now(), now()
 		from (values ('2026-01-31', 'balance', 0, 238778, 'Statement'), ('2026-02-05', 'transaction', 90500, null, 'PAYOUT 0205'),
 			('2026-02-11', 'transaction', -1999, null, 'BANK FEE')) v (day, kind, amount, balance, text)`, db.Args{"account": g.Account("1000")})
+
 	for i, stay := range []struct {
 		in, out string
 		paid    int64
@@ -89,17 +90,21 @@ func (g *goldenTeam) trouble(t *testing.T) {
 				world.Object{"assignment": "accountsReceivable", "amount": stay.paid, "reservationId": made.ID("id")},
 			},
 		}).Want(201)
+
 		if i == 1 {
 			g.Put("/reservations/"+made.ID("id").String(), world.Object{"status": "canceled", "cancelledAt": "2026-02-15"}).Want(200)
 		}
 	}
+
 	g.Post("/transactions", world.Object{
 		"type": "deposit", "date": "2026-02-13", "description": "Unknown sender", "lines": world.Array{world.Object{"assignment": "accountsReceivable", "amount": 7700}},
 	}).Want(201)
+
 	for _, payout := range []world.Object{
 		{"amount": 95000, "listingId": g.hut.ID, "contactId": g.ben}, {"amount": 20000, "listingId": g.villa.ID, "contactId": g.ann},
 	} {
 		g.Post("/transactions", world.Object{"type": "payout", "date": "2026-02-20", "description": "Payout", "lines": world.Array{payout}}).Want(201)
 	}
+
 	g.Work()
 }

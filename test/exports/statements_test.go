@@ -33,6 +33,7 @@ func newStatementTeam(t *testing.T) *goldenTeam {
 		},
 	}).Want(201)
 	g.Work()
+
 	return g
 }
 
@@ -62,23 +63,30 @@ func TestStatementArchive(t *testing.T) {
 	started := g.Post("/statements/pdf/batch", world.Object{"dateRange": "2026-01-01...2026-02-28"}).Want(202)
 	g.Work()
 	file := g.fetch(t, g.Get("/operations/"+started.String("operationId")).Want(200).String("resources.0.url"))
+
 	archive, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var names []string
+
 	for _, f := range archive.File {
 		content, err := f.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		first := make([]byte, 5)
 		if _, err := io.ReadFull(content, first); err != nil || string(first) != "%PDF-" {
 			t.Errorf("%s is no PDF: %q, %v", f.Name, first, err)
 		}
+
 		names = append(names, f.Name[:strings.LastIndex(f.Name, " ")])
 	}
+
 	slices.Sort(names)
+
 	want := []string{
 		"Villa Aurora 2026-01", "Villa Aurora 2026-02", "_Hut_ with a view 2026-01", "_Hut_ with a view 2026-02",
 		"Квартира 東京 2026-01", "Квартира 東京 2026-02",
@@ -93,7 +101,9 @@ func TestStatementArchive(t *testing.T) {
 // Proves: EXP-P27, EXP-P28, EXP-P29, EXP-P30, EXP-P31.
 func TestSummaryPaths(t *testing.T) {
 	t.Parallel()
+
 	const path = "/reports/owner-statement-summaries-per-layout"
+
 	g := newStatementTeam(t)
 	months := world.Object{"startAt": "2025-11", "endAt": "2026-02"}
 	ben := path + "/details/" + g.ben.String()
@@ -126,6 +136,7 @@ func TestStatementSelectionsThatAreRefused(t *testing.T) {
 	g.Exec(`delete from listing_ownership_member where team_id = @team and period_id = @period`, db.Args{"period": bare.Period})
 	orphan := bare.Period.String()
 	before := g.operations()
+
 	for _, path := range []string{"/statements/csv", "/statements/detail/csv", "/statements/by-period/csv"} {
 		for _, field := range []string{"periodIds", "ownershipPeriodIds"} {
 			selector := world.Object{field: world.Array{g.villa.Period.String(), orphan}}
@@ -138,15 +149,19 @@ func TestStatementSelectionsThatAreRefused(t *testing.T) {
 				}
 			}
 		}
+
 		g.Get(path+"?columns=listing,listing").WantIssue("unique", "columns.1")
 		g.Post(path, world.Object{"columns": world.Array{}}).WantIssue("items", "columns")
 		g.As([]string{"statements:read"}, nil).Get(path).WantError(apierr.CodeForbidden, "")
 	}
+
 	const summaries = "/reports/owner-statement-summaries-per-layout"
+
 	stranger := other.Contact("owner", "Stranger").String()
 	for _, format := range []string{"/csv", "/pdf"} {
 		g.Get(summaries+"/details/"+stranger+format+"?startAt=2026&endAt=2026").WantError(apierr.CodeNotFound, "")
 		g.Post(summaries+"/details/"+stranger+format, world.Object{"startAt": "2026", "endAt": "2026"}).WantError(apierr.CodeNotFound, "")
+
 		for _, path := range []string{summaries + format, summaries + "/details/" + g.ann.String() + format} {
 			g.Get(path+"?startAt=2026&endAt=2025").WantIssue("dateOrder", "endAt")
 			g.Post(path, world.Object{"startAt": "2026", "endAt": "2025"}).WantIssue("dateOrder", "endAt")
@@ -155,6 +170,7 @@ func TestStatementSelectionsThatAreRefused(t *testing.T) {
 			g.As([]string{"reports:read"}, nil).Get(path+"?startAt=2026&endAt=2026").WantError(apierr.CodeForbidden, "")
 		}
 	}
+
 	if g.operations() != before {
 		t.Error("a refused selection started an operation")
 	}
@@ -163,6 +179,7 @@ func TestStatementSelectionsThatAreRefused(t *testing.T) {
 // Another team's exports hold nothing of this one, even when it names this one's listings.
 func TestStatementExportsKeepToTheTeam(t *testing.T) {
 	t.Parallel()
+
 	g, other := newGoldenTeam(t), &goldenTeam{World: world.New(t)}
 	for path, selector := range map[string]world.Object{
 		"/statements/csv":                                            {"listingIds": world.Array{g.villa.ID}},

@@ -39,6 +39,7 @@ func (b *books) unpaid(random *rand.Rand) {
 			}).Want(201)
 		}
 	}
+
 	b.Work()
 }
 
@@ -66,18 +67,22 @@ func (p promise) rowsAreReads(t *testing.T, b *books, random *rand.Rand) {
 
 	all := list(b.Team, p.path, "")
 	alone := map[string]any{}
+
 	sorts := append(strings.Fields(p.sorts), "")
 
 	for range 12 {
 		query := randomPage(p, all, sorts, random)
+
 		page := b.Get(p.path + query).Want(200)
 		for i := range page.Len("data") {
 			at := "data." + strconv.Itoa(i)
 			row := page.Value(at)
+
 			v := page.String(at + ".id")
 			if alone[v] == nil {
 				alone[v] = b.read(p.path + "/" + v)
 			}
+
 			if diff := difference("", row, alone[v]); diff != "" {
 				p.errorf(t, "%s, row %s: %s", query, v, diff)
 
@@ -92,8 +97,10 @@ func (b *books) read(path string) any {
 	b.T.Helper()
 
 	var v any
+
 	decoder := json.NewDecoder(bytes.NewReader(b.Get(path).Want(200).Body))
 	decoder.UseNumber()
+
 	if err := decoder.Decode(&v); err != nil {
 		b.T.Fatal(err)
 	}
@@ -107,6 +114,7 @@ func randomPage(p promise, all, sorts []string, random *rand.Rand) string {
 	if sort := sorts[random.IntN(len(sorts))]; sort != "" {
 		query += "&sort=" + []string{"", "-"}[random.IntN(2)] + sort
 	}
+
 	if p.ids != "" && len(all) > 2 && random.IntN(2) == 0 {
 		query += "&" + p.ids + "=!" + all[random.IntN(len(all))] + ",!" + all[random.IntN(len(all))]
 	}
@@ -121,6 +129,7 @@ func difference(at string, row, read any) string {
 		if !ok {
 			return fmt.Sprintf("%s is %v, and alone %v", at, row, read)
 		}
+
 		for name, value := range fields {
 			if diff := difference(at+"."+name, value, own[name]); diff != "" {
 				return diff
@@ -129,6 +138,7 @@ func difference(at string, row, read any) string {
 
 		return ""
 	}
+
 	if !reflect.DeepEqual(row, read) {
 		return fmt.Sprintf("%s is %v, and alone %v", at, row, read)
 	}
@@ -154,6 +164,7 @@ func TestAPayoutOfManyIsThePayoutOfEach(t *testing.T) {
 	if len(ids) < 12 {
 		t.Fatalf("%d statements are published, want 12 and more", len(ids))
 	}
+
 	random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 
 	together := b.suggested(ids...)

@@ -38,10 +38,12 @@ func New(tb testing.TB) *Books {
 // In are books in another database than the package's.
 func In(tb testing.TB, d *db.DB) *Books {
 	tb.Helper()
+
 	endpoints := slices.Concat(trust.Part().Endpoints, report.Part().Endpoints)
 	b := &Books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: endpoints})}
 	b.Accounts, b.Listing = fixture.StandardChart(b.Team), id.New(b.DB.Now())
 	b.Tx(mapping.InstallStandard)
+
 	return b
 }
 
@@ -57,6 +59,7 @@ func (b *Books) Post(in ledger.Ledger, at, debit, credit string, cents money.Cen
 		},
 	}
 	b.Replace([]id.ID{p.SourceID}, p)
+
 	return p.SourceID
 }
 
@@ -74,12 +77,14 @@ func Date(text string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }
 
 // AsQuery sends a drill-down's filter as a client does.
 func AsQuery(filter any) string {
 	q := url.Values{}
+
 	fields, _ := filter.(map[string]any)
 	for name, value := range fields {
 		if all, ok := value.([]any); ok {
@@ -87,21 +92,28 @@ func AsQuery(filter any) string {
 			for i := range all {
 				parts[i] = fmt.Sprint(all[i])
 			}
+
 			q.Set(name, record(parts))
+
 			continue
 		}
+
 		q.Set(name, fmt.Sprint(value))
 	}
+
 	return q.Encode()
 }
 
 // record writes values as a CSV record.
 func record(values []string) string {
 	var text strings.Builder
+
 	w := csv.NewWriter(&text)
 	if err := w.Write(values); err != nil {
 		panic(err) // a builder takes everything
 	}
+
 	w.Flush()
+
 	return strings.TrimSuffix(text.String(), "\n")
 }

@@ -33,29 +33,35 @@ func key(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
 func box(t *testing.T, keys ...[]byte) *seal.Box {
 	t.Helper()
+
 	b, err := seal.New(keys...)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return b
 }
 
 // Proves: OPEN-48.
 func TestLinksOfAnOldKey(t *testing.T) {
 	t.Parallel()
+
 	store, err := blob.Local(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	signer := func(keys ...[]byte) *blob.Signer {
 		s, err := blob.NewSigner(keys...)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return s
 	}
 	before, during, after := signer(key(1)), signer(key(2), key(1)), signer(key(2))
 	x := apitest.New(t, apitest.Config{Endpoints: file.Part(store, before).Endpoints})
+
 	kept, err := file.Keep(t.Context(), x.DB, x.Scope(), store, func(w io.Writer) error {
 		_, err := io.WriteString(w, "content")
 		return err
@@ -63,11 +69,13 @@ func TestLinksOfAnOldKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := file.Insert(ctx, tx, file.New{Stored: kept, Kind: file.Export, Filename: "a.csv", ContentType: "text/csv"})
 		return err
 	})
 	expires := x.DB.Now().Add(time.Minute)
+
 	oldLink, newLink := file.Link(before, "", x.ID, kept.ID, expires), file.Link(during, "", x.ID, kept.ID, expires)
 	for _, c := range []struct {
 		when     string
@@ -78,6 +86,7 @@ func TestLinksOfAnOldKey(t *testing.T) {
 		for link, want := range map[string]int{oldLink: c.old, newLink: c.new} {
 			answer := httptest.NewRecorder()
 			server.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, link, nil))
+
 			if answer.Code != want || want == 200 && answer.Body.String() != "content" {
 				t.Errorf("%s the rotation: %s answered %d %s, want %d", c.when, link, answer.Code, answer.Body, want)
 			}
@@ -107,6 +116,7 @@ func newSecrets(t *testing.T, b *seal.Box) secrets {
 	x.Exec(`insert into delivery_email (team_id, id, statement_id, contact_id, version, address, status, link_id, token, created_at)
 		values (@team, @id, @id, @contact, 1, 'ann@example.com', 'queued', @id, @sealed, now())`,
 		db.Args{"id": s.message, "contact": s.contact, "sealed": b.Seal([]byte("token"), "delivery_email:"+s.message.String())})
+
 	return s
 }
 
@@ -118,6 +128,7 @@ func (s secrets) open(t *testing.T, b *seal.Box) {
 		if err != nil || whole[s.contact] != "123-45-6789" {
 			t.Errorf("tax identifiers %v, %v", whole, err)
 		}
+
 		for _, c := range []struct{ sql, label, want string }{
 			{`select credentials from connection where team_id = @team`, "connection:" + s.connection.String(), `{"apiKey":"k"}`},
 			{`select numbers from payee_method where team_id = @team`, "payee_method:" + s.method.String(), `{"routing":"021000021","account":"123456789"}`},
@@ -127,10 +138,12 @@ func (s secrets) open(t *testing.T, b *seal.Box) {
 			if err != nil {
 				return err
 			}
+
 			if plain, err := b.Open(sealed, c.label); err != nil || string(plain) != c.want {
 				t.Errorf("%s: %q, %v", c.label, plain, err)
 			}
 		}
+
 		return nil
 	})
 }
@@ -142,6 +155,7 @@ func (s secrets) crowd(b *seal.Box, n int) {
 		ids[i] = id.New(s.DB.Now())
 		refs[i], values[i] = ids[i].ShortRef(), b.Seal([]byte("123-45-6789"), "contact:"+ids[i].String())
 	}
+
 	s.Exec(`insert into contact (team_id, id, short_ref, type, name, tax_identifier, created_at, updated_at)
 		select @team, id, ref, 'owner', 'Crowd', value, now(), now() from unnest(@ids::uuid[], @refs::text[], @values::bytea[]) as c (id, ref, value)`,
 		db.Args{"ids": ids, "refs": refs, "values": values})
@@ -153,10 +167,12 @@ func reseal(ctx context.Context, d *db.DB, keys ...[]byte) (map[string]app.Resea
 	for _, k := range keys {
 		c.SecretKeys = append(c.SecretKeys, base64.StdEncoding.EncodeToString(k))
 	}
+
 	err := app.Reseal(ctx, d, &c, func(n app.Resealed) error {
 		counts[n.Table+"."+n.Column] = n
 		return nil
 	})
+
 	return counts, err
 }
 
@@ -172,6 +188,7 @@ func TestSecretsMoveToTheNewKey(t *testing.T) {
 	// Broken off after some of the work, and run again to its end.
 	ctx, stop := context.WithCancel(t.Context())
 	c := app.Config{SecretKeys: []string{base64.StdEncoding.EncodeToString(key(2)), base64.StdEncoding.EncodeToString(key(1))}}
+
 	err := app.Reseal(ctx, first.DB, &c, func(app.Resealed) error {
 		stop()
 		return nil
@@ -179,16 +196,20 @@ func TestSecretsMoveToTheNewKey(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("broken off: %v", err)
 	}
+
 	first.open(t, both)
+
 	counts, err := reseal(t.Context(), first.DB, key(2), key(1))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for column, want := range map[string][2]int{"contact.tax_identifier": {0, 1302}, "connection.credentials": {2, 0}, "payee_method.numbers": {2, 0}, "delivery_email.token": {2, 0}} {
 		if n := counts[column]; n.Resealed != want[0] || n.Current != want[1] || len(n.Lost) != 0 {
 			t.Errorf("%s: %+v", column, n)
 		}
 	}
+
 	first.open(t, next)
 	second.open(t, next)
 	columnsAreKnown(t, first.DB, counts)
@@ -197,29 +218,36 @@ func TestSecretsMoveToTheNewKey(t *testing.T) {
 	if counts, err = reseal(t.Context(), first.DB, key(2)); err != nil || counts["contact.tax_identifier"].Current != 1302 {
 		t.Errorf("again: %+v, %v", counts, err)
 	}
+
 	counts, err = reseal(t.Context(), first.DB, key(1))
 	if n := counts["connection.credentials"]; !errors.Is(err, app.ErrLost) || len(n.Lost) != 2 || !slices.Contains(n.Lost, first.connection) || n.Resealed != 0 {
 		t.Errorf("with the wrong key: %+v, %v", n, err)
 	}
+
 	first.open(t, next)
 }
 
 // columnsAreKnown fails when there is a column of bytes that is neither sealed anew nor known to hold no secret.
 func columnsAreKnown(t *testing.T, d *db.DB, counts map[string]app.Resealed) {
 	t.Helper()
+
 	plain := []string{ // hashes, and content that is no secret of ours
 		"access_key.hash", "access_token.hash", "access_owner_link.hash", "access_owner_session.hash", "api_idempotency.request_hash", "api_idempotency.body",
 		"file.sha256", "historical_txn.content", "team_logo.content", "team_logo.sha256",
 	}
+
 	var columns []string
+
 	err := d.Read(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		columns, err = db.Select[string](ctx, tx, `
 			select table_name || '.' || column_name from information_schema.columns where table_schema = 'public' and data_type = 'bytea' order by 1`, nil)
+
 		return err
 	})
 	if err != nil || len(columns) < 8 {
 		t.Fatalf("columns %v, %v", columns, err)
 	}
+
 	for _, column := range columns {
 		if _, sealed := counts[column]; !sealed && !slices.Contains(plain, column) {
 			t.Errorf("%s holds bytes that are not sealed anew; declare it in its package and in app/reseal.go, or add it to the list here", column)
@@ -229,6 +257,7 @@ func columnsAreKnown(t *testing.T, d *db.DB, counts map[string]app.Resealed) {
 
 func TestResealNeedsKeys(t *testing.T) {
 	t.Parallel()
+
 	for _, keys := range [][]string{nil, {"short"}, {strings.Repeat("A", 40)}} {
 		if err := app.Reseal(t.Context(), nil, &app.Config{SecretKeys: keys}, nil); err == nil {
 			t.Errorf("%q are enough", keys)

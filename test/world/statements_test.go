@@ -20,6 +20,7 @@ func TestWritesSendFewStatements(t *testing.T) {
 		"debitParty": "owners", "creditAccountId": w.Account("4100"), "debitAccountId": w.Account("5200"),
 		"listingSubscriptions": world.Array{world.Object{"listingId": villa.ID}},
 	}
+
 	path := map[string]string{}
 	for _, c := range []struct {
 		method, path           string
@@ -54,15 +55,18 @@ func TestWritesSendFewStatements(t *testing.T) {
 		if c.method == http.MethodPut {
 			to += "/" + path[c.path]
 		}
+
 		r := w.Call(c.method, to, c.body)
 		if r.Status >= 300 {
 			t.Fatalf("%s %s: %s", c.method, c.path, r.Body)
 		}
+
 		path[c.path] = r.String("id")
 		if n, trips := len(r.Sent.Statements), r.Sent.RoundTrips; n != c.statements || trips != c.roundTrips {
 			t.Errorf("%s %s sent %d statements in %d round trips, want %d in %d", c.method, c.path, n, trips, c.statements, c.roundTrips)
 			t.Log(strings.Join(r.Sent.Statements, "\n"))
 		}
+
 		if len(r.Sent.Twice) > 0 {
 			t.Errorf("%s %s sent statements twice in a transaction; pass on what they gave: %s", c.method, c.path, strings.Join(r.Sent.Twice, "\n"))
 		}

@@ -40,26 +40,32 @@ type Listing struct{ ID, Period id.ID }
 // New makes a world. What the service reaches the outside with may be changed.
 func New(t testing.TB, changes ...func(*app.External)) *World {
 	t.Helper()
+
 	store, err := blob.Local(filepath.Join(t.TempDir(), "files"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	signer, err := blob.NewSigner(Keys)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	box, err := seal.New(Keys)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	o := app.External{Store: store, Signer: signer, Box: box}
 	for _, f := range changes {
 		f(&o)
 	}
+
 	all := app.Parts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
 	w := &World{T: t, Box: box, Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes()})}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}
+
 	var chart struct {
 		Data []struct {
 			ID   id.ID
@@ -67,19 +73,23 @@ func New(t testing.TB, changes ...func(*app.External)) *World {
 		}
 	}
 	w.Get("/accounts?limit=250").Want(200).Into(&chart)
+
 	for _, a := range chart.Data {
 		w.accounts[a.Code] = a.ID
 	}
+
 	return w
 }
 
 // Account is the account of the standard chart with a code, such as 1000 for the trust bank.
 func (w *World) Account(code string) id.ID {
 	w.T.Helper()
+
 	a, ok := w.accounts[code]
 	if !ok {
 		w.T.Fatalf("no account %s", code)
 	}
+
 	return a
 }
 
@@ -92,27 +102,34 @@ func (w *World) Contact(kind, name string) id.ID {
 // Listing makes a property owned by contacts in equal parts since ever; the first gets what does not divide.
 func (w *World) Listing(name string, owners ...id.ID) Listing {
 	w.T.Helper()
+
 	members, part := Array{}, int64(100000/len(owners))
 	for i, o := range owners {
 		split := part
 		if i == 0 {
 			split = 100000 - part*int64(len(owners)-1)
 		}
+
 		members = append(members, Object{"contactId": o, "split": split})
 	}
+
 	l := Listing{ID: w.Post("/listings", Object{"name": name, "initialOwnership": Object{"members": members}}).Want(201).ID("id")}
 	l.Period = w.Get("/listings/ownership-periods?listingIds=" + l.ID.String()).Want(200).ID("data.0.id")
+
 	return l
 }
 
 // Stay books one night from a day on, for rent in cents that belong to the owners on that day; paid through the trust bank on it as well.
 func (w *World) Stay(l Listing, date string, cents int64) id.ID {
 	w.T.Helper()
+
 	year, month, day := date[:4], date[5:7], date[8:]
+
 	n, err := strconv.Atoi(day)
 	if err != nil || n >= 28 {
 		w.T.Fatalf("a stay of a night cannot start on %s", date)
 	}
+
 	stay := w.Post("/reservations", Object{
 		"listingId": l.ID, "checkIn": date, "checkOut": year + "-" + month + "-" + strconv.Itoa(n + 101)[1:], "bookedAt": date,
 		"lines": Array{Object{"type": "rent", "amount": cents}},
@@ -120,12 +137,14 @@ func (w *World) Stay(l Listing, date string, cents int64) id.ID {
 	w.Post("/transactions", Object{
 		"type": "deposit", "date": date, "lines": Array{Object{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay}},
 	}).Want(201)
+
 	return stay
 }
 
 // Expense is a cost of a listing's owners, paid from the trust bank at once.
 func (w *World) Expense(l Listing, date string, cents int64) id.ID {
 	w.T.Helper()
+
 	return w.Post("/transactions", Object{
 		"type": "expense", "date": date, "accountId": w.Account("1000"), "lines": Array{Object{"accountId": w.Account("5200"), "amount": cents, "listingId": l.ID}},
 	}).Want(201).ID("id")
@@ -140,13 +159,17 @@ func (w *World) Statement(l Listing, month string) id.ID {
 // Publish publishes the statements of a month for listings, all when none is named.
 func (w *World) Publish(month string, listings ...Listing) {
 	w.T.Helper()
+
 	body := Object{"month": month, "status": "published"}
+
 	if len(listings) > 0 {
 		periods := Array{}
 		for _, l := range listings {
 			periods = append(periods, l.Period)
 		}
+
 		body["listingPeriodIds"] = periods
 	}
+
 	w.Post("/statements", body).Want(201)
 }

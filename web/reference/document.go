@@ -84,19 +84,23 @@ func Read(description []byte) (*Document, error) {
 	if err := json.Unmarshal(description, &root); err != nil {
 		return nil, fmt.Errorf("read the description: %w", err)
 	}
+
 	info := root.child("info")
 	d := &Document{Title: info.text("title"), About: info.text("description"), Version: info.text("version"), root: root, operations: map[string]*Operation{}}
 	groups := map[string]*Group{}
+
 	group := func(name string) *Group {
 		if groups[name] == nil {
 			groups[name] = &Group{Name: name}
 			d.Groups = append(d.Groups, groups[name])
 		}
+
 		return groups[name]
 	}
 	for _, tag := range root.list("tags") {
 		group(tag.text("name")).About = tag.text("description")
 	}
+
 	paths := root.child("paths")
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		item := paths.child(path)
@@ -104,19 +108,23 @@ func Read(description []byte) (*Document, error) {
 			if item[method] == nil {
 				continue
 			}
+
 			o, err := d.operation(strings.ToUpper(method), path, item, item.child(method))
 			if err != nil {
 				return nil, fmt.Errorf("describe %s %s: %w", method, path, err)
 			}
+
 			g := group(o.Tag)
 			g.Operations = append(g.Operations, o)
 			d.operations[o.ID] = o
 		}
 	}
+
 	d.Groups = slices.DeleteFunc(d.Groups, func(g *Group) bool { return len(g.Operations) == 0 })
 	if len(root.list("tags")) == 0 {
 		slices.SortFunc(d.Groups, func(a, b *Group) int { return cmp.Compare(a.Name, b.Name) })
 	}
+
 	return d, d.errors()
 }
 
@@ -124,19 +132,24 @@ func Read(description []byte) (*Document, error) {
 func (d *Document) errors() error {
 	for _, name := range slices.Sorted(maps.Keys(d.root.child("components").child("schemas"))) {
 		schema := d.root.child("components").child("schemas").child(name)
+
 		fields := schema.child("properties")
 		if fields["code"] == nil || fields["reason"] == nil || fields["message"] == nil || fields["retryable"] == nil {
 			continue
 		}
+
 		for name, into := range map[string]*[]string{"code": &d.Codes, "reason": &d.Reasons} {
 			field, err := d.resolve(fields.child(name))
 			if err != nil {
 				return err
 			}
+
 			*into = field.words("enum")
 		}
+
 		return nil
 	}
+
 	return nil
 }
 
@@ -148,43 +161,56 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 	if tags := n.words("tags"); len(tags) > 0 {
 		o.Tag = tags[0]
 	}
+
 	if o.ID == "" {
 		return nil, errors.New("it has no operationId")
 	}
+
 	o.callers(d, n)
+
 	for _, raw := range append(item.list("parameters"), n.list("parameters")...) {
 		p, err := d.parameter(raw)
 		if err != nil {
 			return nil, err
 		}
+
 		o.Parameters = append(o.Parameters, p)
 	}
+
 	place := []string{"path", "query", "header"}
+
 	slices.SortStableFunc(o.Parameters, func(a, b Parameter) int { return cmp.Compare(slices.Index(place, a.In), slices.Index(place, b.In)) })
+
 	if n["requestBody"] != nil {
 		body, err := d.resolve(n.child("requestBody"))
 		if err != nil {
 			return nil, err
 		}
+
 		if o.Body, err = d.content(body, requestExample); err != nil {
 			return nil, err
 		}
+
 		if o.Body != nil {
 			o.Body.Optional = !body.flag("required")
 		}
 	}
+
 	for _, status := range slices.Sorted(maps.Keys(n.child("responses"))) {
 		a, err := d.answer(status, n.child("responses").child(status))
 		if err != nil {
 			return nil, err
 		}
+
 		if a.Status >= "400" {
 			o.Failures = append(o.Failures, a)
 		} else {
 			o.Answers = append(o.Answers, a)
 		}
 	}
+
 	o.Request = request(o)
+
 	return o, nil
 }
 
@@ -194,17 +220,21 @@ func (o *Operation) callers(d *Document, n node) {
 	if !own {
 		security, _ = d.root["security"].([]any)
 	}
+
 	if len(security) == 0 {
 		o.Public = true
 		return
 	}
+
 	named := map[string]bool{}
+
 	for _, one := range security {
 		scheme, _ := one.(map[string]any)
 		for name := range scheme {
 			named[name] = true
 		}
 	}
+
 	add := func(caller string, may bool) {
 		if may {
 			o.Callers = append(o.Callers, caller)
@@ -222,18 +252,23 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 	if err != nil {
 		return Parameter{}, err
 	}
+
 	schema := n.child("schema")
+
 	f, err := d.field(n.text("name"), schema, nil)
 	if err != nil {
 		return Parameter{}, err
 	}
+
 	f.About, f.Required, f.Deprecated = cmp.Or(n.text("description"), f.About), n.flag("required"), n.flag("deprecated") || f.Deprecated
 	if f.sample, err = d.example(n, f.sample); err != nil {
 		return Parameter{}, err
 	}
+
 	if strings.HasPrefix(f.Type, "list of ") {
 		f.Bounds = append(f.Bounds, "separated by commas")
 	}
+
 	return Parameter{In: n.text("in"), Field: f}, nil
 }
 
@@ -242,37 +277,46 @@ func (d *Document) answer(status string, raw node) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+
 	a := Answer{Status: status, About: n.text("description")}
 	for _, name := range slices.Sorted(maps.Keys(n.child("headers"))) {
 		header, err := d.resolve(n.child("headers").child(name))
 		if err != nil {
 			return a, err
 		}
+
 		f, err := d.field(name, header.child("schema"), nil)
 		if err != nil {
 			return a, err
 		}
+
 		f.About = cmp.Or(header.text("description"), f.About)
 		a.Headers = append(a.Headers, f)
 	}
+
 	if a.Content, err = d.content(n, answerExample); err != nil {
 		return a, err
 	}
+
 	a.Conditions, err = d.conditions(raw, n)
+
 	return a, err
 }
 
 // conditions are the failures that an answer names: as examples of its body, or in an extension that lists codes, reasons and messages.
 func (d *Document) conditions(answers ...node) ([]Condition, error) {
 	var out []Condition
+
 	add := func(value any, about string) {
 		n, _ := value.(map[string]any)
 		c := Condition{Code: node(n).text("code"), Reason: node(n).text("reason"), Message: node(n).text("message"), About: cmp.Or(about, node(n).text("description"))}
+
 		same := func(o Condition) bool { return o.Code == c.Code && o.Reason == c.Reason && o.Message == c.Message }
 		if c.Code != "" && !slices.ContainsFunc(out, same) {
 			out = append(out, c)
 		}
 	}
+
 	for _, n := range answers {
 		for _, name := range slices.Sorted(maps.Keys(n)) {
 			if list, is := n[name].([]any); is && strings.HasPrefix(name, "x-") {
@@ -281,16 +325,20 @@ func (d *Document) conditions(answers ...node) ([]Condition, error) {
 				}
 			}
 		}
+
 		content := n.child("content").child("application/json")
 		for _, name := range slices.Sorted(maps.Keys(content.child("examples"))) {
 			example, err := d.resolve(content.child("examples").child(name))
 			if err != nil {
 				return nil, err
 			}
+
 			add(example["value"], example.text("summary"))
 		}
+
 		add(content["example"], "")
 	}
+
 	return out, nil
 }
 
@@ -299,19 +347,24 @@ func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
 	if len(types) == 0 {
 		return nil, nil //nolint:nilnil // an answer without a body is nothing wrong
 	}
+
 	c := &Content{Type: types[0]}
 	media := n.child("content").child(c.Type)
+
 	var err error
 	if c.Schema, err = d.field("", media.child("schema"), nil); err != nil {
 		return nil, err
 	}
+
 	if c.Schema.sample, err = d.example(media, c.Schema.sample); err != nil {
 		return nil, err
 	}
+
 	c.Shown = c.Schema.sample != nil
 	if c.Type == "application/json" {
 		c.Example, err = indented(sample(c.Schema))
 	}
+
 	return c, err
 }
 
@@ -321,17 +374,20 @@ func (d *Document) Operations() []*Operation {
 	for _, g := range d.Groups {
 		all = append(all, g.Operations...)
 	}
+
 	return all
 }
 
 // In are the parameters of a place: path, query or header.
 func (o *Operation) In(place string) []*Field {
 	var out []*Field
+
 	for _, p := range o.Parameters {
 		if p.In == place {
 			out = append(out, p.Field)
 		}
 	}
+
 	return out
 }
 

@@ -37,6 +37,7 @@ func request(o *Operation) Request {
 			r.Credential = "authorization"
 		}
 	}
+
 	for _, p := range o.Parameters {
 		switch {
 		case p.In == "path":
@@ -49,9 +50,11 @@ func request(o *Operation) Request {
 			r.Headers = append(r.Headers, Value{Name: p.Name, Text: SampleID(o.ID)})
 		}
 	}
+
 	if o.Body == nil {
 		return r
 	}
+
 	r.Type, r.Body = o.Body.Type, o.Body.Example
 	switch r.Type {
 	case "application/json":
@@ -62,6 +65,7 @@ func request(o *Operation) Request {
 			if !has && f.Required {
 				value = f.example(true)
 			}
+
 			if value != nil {
 				r.Form = append(r.Form, Value{Name: f.Name, Text: text(value), File: f.format == "binary"})
 			}
@@ -69,6 +73,7 @@ func request(o *Operation) Request {
 	default:
 		r.Body = "file"
 	}
+
 	return r
 }
 
@@ -79,8 +84,10 @@ func text(v any) string {
 		for i, one := range list {
 			parts[i] = fmt.Sprint(one)
 		}
+
 		return strings.Join(parts, ",")
 	}
+
 	return fmt.Sprint(v)
 }
 
@@ -91,8 +98,10 @@ func (r Request) target() string {
 		if i == 0 {
 			sign = "?"
 		}
+
 		r.Path += sign + url.QueryEscape(q.Name) + "=" + strings.ReplaceAll(url.QueryEscape(q.Text), "%2C", ",")
 	}
+
 	return r.Path
 }
 
@@ -102,6 +111,7 @@ func (r Request) headers() []Value {
 	if r.Type != "" && r.Form == nil {
 		all = append([]Value{{Name: "content-type", Text: r.Type}}, all...)
 	}
+
 	return all
 }
 
@@ -116,22 +126,27 @@ func (r Request) Curl() string {
 	if r.Method != "GET" && (r.Method != "POST" || r.Body == "" && r.Form == nil) {
 		lines[0] = "curl -X " + r.Method + strings.TrimPrefix(lines[0], "curl")
 	}
+
 	switch r.Credential {
 	case "x-api-key":
 		lines = append(lines, `-H "x-api-key: $STAYLEDGER_KEY"`)
 	case "authorization":
 		lines = append(lines, `-H "authorization: Bearer $STAYLEDGER_TOKEN"`)
 	}
+
 	for _, h := range r.headers() {
 		lines = append(lines, "-H "+quoted(h.Name+": "+h.Text))
 	}
+
 	for _, part := range r.Form {
 		sign := "="
 		if part.File {
 			sign = "=@"
 		}
+
 		lines = append(lines, "-F "+quoted(part.Name+sign+part.Text))
 	}
+
 	switch {
 	case r.Form != nil || r.Body == "":
 	case r.Type == "application/json":
@@ -139,6 +154,7 @@ func (r Request) Curl() string {
 	default:
 		lines = append(lines, "--data-binary @"+r.Body)
 	}
+
 	return strings.Join(lines, " \\\n  ")
 }
 
@@ -147,68 +163,86 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 // Go is the request as a program that needs the standard library alone.
 func (r Request) Go() string {
 	imports := []string{"fmt", "io", "log", "net/http", "os"}
+
 	var body strings.Builder
+
 	reader := "nil"
 	line := func(form string, values ...any) { fmt.Fprintf(&body, "\t"+form+"\n", values...) }
 	check := func() { line("if err != nil {\n\t\tlog.Fatal(err)\n\t}") }
+
 	switch {
 	case r.Form != nil:
 		imports, reader = []string{"bytes", "fmt", "io", "log", "mime/multipart", "net/http", "os"}, "&body"
+
 		line("var body bytes.Buffer")
 		line("form := multipart.NewWriter(&body)")
+
 		for _, part := range r.Form {
 			if !part.File {
 				line("if err := form.WriteField(%q, %q); err != nil {\n\t\tlog.Fatal(err)\n\t}", part.Name, part.Text)
 				continue
 			}
+
 			line("part, err := form.CreateFormFile(%q, %q)", part.Name, part.Text)
 			check()
 			line("content, err := os.ReadFile(%q)", part.Text)
 			check()
 			line("if _, err := part.Write(content); err != nil {\n\t\tlog.Fatal(err)\n\t}")
 		}
+
 		line("if err := form.Close(); err != nil {\n\t\tlog.Fatal(err)\n\t}")
 	case r.Type == "application/json" && r.Body != "":
 		imports, reader = append(imports, "strings"), "body"
+
 		line("body := strings.NewReader(`%s`)", strings.ReplaceAll(r.Body, "`", "` + \"`\" + `"))
 	case r.Body != "":
 		reader = "body"
+
 		line("body, err := os.Open(%q)", r.Body)
 		check()
 		line("defer body.Close()")
 	}
+
 	line("req, err := http.NewRequest(%q, os.Getenv(\"STAYLEDGER_URL\")+%q, %s)", r.Method, r.target(), reader)
 	check()
+
 	switch r.Credential {
 	case "x-api-key":
 		line("req.Header.Set(\"x-api-key\", os.Getenv(\"STAYLEDGER_KEY\"))")
 	case "authorization":
 		line("req.Header.Set(\"authorization\", \"Bearer \"+os.Getenv(\"STAYLEDGER_TOKEN\"))")
 	}
+
 	for _, h := range r.headers() {
 		line("req.Header.Set(%q, %q)", h.Name, h.Text)
 	}
+
 	if r.Form != nil {
 		line("req.Header.Set(\"content-type\", form.FormDataContentType())")
 	}
+
 	line("res, err := http.DefaultClient.Do(req)")
 	check()
 	line("defer res.Body.Close()")
 	line("answer, err := io.ReadAll(res.Body)")
 	check()
 	line("fmt.Println(res.StatusCode, string(answer))")
+
 	return "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\nfunc main() {\n" + body.String() + "}\n"
 }
 
 // TypeScript is the request as a module for a server that has fetch.
 func (r Request) TypeScript() string {
 	var out strings.Builder
+
 	line := func(form string, values ...any) { fmt.Fprintf(&out, form+"\n", values...) }
 	body := ""
+
 	switch {
 	case r.Form != nil:
 		line("import { readFile } from \"node:fs/promises\";\n")
 		line("const body = new FormData();")
+
 		for _, part := range r.Form {
 			if part.File {
 				line("body.set(%q, new Blob([await readFile(%q)]), %q);", part.Name, part.Text, part.Text)
@@ -216,34 +250,45 @@ func (r Request) TypeScript() string {
 				line("body.set(%q, %q);", part.Name, part.Text)
 			}
 		}
+
 		body = "body"
 	case r.Type == "application/json" && r.Body != "":
 		body = "JSON.stringify(" + strings.ReplaceAll(r.Body, "\n", "\n  ") + ")"
 	case r.Body != "":
 		line("import { readFile } from \"node:fs/promises\";\n")
+
 		body = fmt.Sprintf("await readFile(%q)", r.Body)
 	}
+
 	line("const res = await fetch(`${process.env.STAYLEDGER_URL}%s`, {", strings.NewReplacer("\\", "\\\\", "`", "\\`", "$", "\\$").Replace(r.target()))
+
 	if r.Method != "GET" {
 		line("  method: %q,", r.Method)
 	}
+
 	var headers []string
+
 	switch r.Credential {
 	case "x-api-key":
 		headers = append(headers, "\"x-api-key\": `${process.env.STAYLEDGER_KEY}`")
 	case "authorization":
 		headers = append(headers, "authorization: `Bearer ${process.env.STAYLEDGER_TOKEN}`")
 	}
+
 	for _, h := range r.headers() {
 		headers = append(headers, fmt.Sprintf("%q: %q", h.Name, h.Text))
 	}
+
 	if len(headers) > 0 {
 		line("  headers: {\n    %s,\n  },", strings.Join(headers, ",\n    "))
 	}
+
 	if body != "" {
 		line("  body: %s,", body)
 	}
+
 	line("});")
 	line("console.log(res.status, await res.text());")
+
 	return out.String()
 }

@@ -43,19 +43,23 @@ const description = `{
 
 func newSite(t *testing.T, text string) *reference.Site {
 	t.Helper()
+
 	s, err := reference.New([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return s
 }
 
 func page(t *testing.T, s *reference.Site, path string) string {
 	t.Helper()
+
 	asset, found, err := s.Asset(path)
 	if err != nil || !found {
 		t.Fatalf("%s: %t %v", path, found, err)
 	}
+
 	return string(asset.Body)
 }
 
@@ -69,6 +73,7 @@ func words(page string) string {
 func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, description)
+
 	change, list := page(t, s, "/operations/changeToy"), page(t, s, "/operations/listToys")
 	for _, want := range []string{
 		"Change a toy", "PUT /toys/{id}", "toys:write", "team keys, partner keys, signed-in users", "?dryRun=true", "Takes Idempotency-Key", "poll the operation",
@@ -80,16 +85,19 @@ func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
+
 	for _, want := range []string{`<a href="/docs/chapters/errors#toyLocked"><code>toyLocked</code></a>`, `<a href="/docs/operations/listToys"><code>listToys</code></a>`, `aria-current="page"`} {
 		if !strings.Contains(change, want) {
 			t.Errorf("the page lacks %s", want)
 		}
 	}
+
 	for _, want := range []string{"anybody, without a credential", "limit integer 1 to 250 · default 100", "colours list of string required separated by commas red blue", "By page and limit", "limit=10&colours=red"} {
 		if !strings.Contains(words(list), want) {
 			t.Errorf("the list lacks %q", want)
 		}
 	}
+
 	if errors := words(page(t, s, "/chapters/errors")); !strings.Contains(errors, "toyLocked 1 operation Change a toy") {
 		t.Error("the reason does not lead to its operation")
 	}
@@ -97,6 +105,7 @@ func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
 
 func TestRequestsAreWrittenAlikeInEachLanguage(t *testing.T) {
 	t.Parallel()
+
 	r := reference.Request{
 		Method: "POST", Path: "/toys", Query: []reference.Value{{Name: "a b", Text: "1,2&3"}}, Headers: []reference.Value{{Name: "X-One", Text: `it's "1"`}},
 		Type: "application/json", Body: "{\n  \"name\": \"it's `one`\"\n}", Credential: "x-api-key",
@@ -116,6 +125,7 @@ func TestRequestsAreWrittenAlikeInEachLanguage(t *testing.T) {
 
 func TestDescriptionsThatCannotBeShownAreRefused(t *testing.T) {
 	t.Parallel()
+
 	for name, change := range map[string][2]string{
 		"no JSON":                     {`{`, `[`},
 		"a reference to nowhere":      {`#/components/schemas/Maker`, `#/components/schemas/Nobody`},
@@ -132,22 +142,27 @@ func TestDescriptionsThatCannotBeShownAreRefused(t *testing.T) {
 // The policy refuses code and style in markup, and texts that become markup.
 func TestNoFileHoldsWhatThePolicyRefuses(t *testing.T) {
 	t.Parallel()
+
 	forbidden := regexp.MustCompile(`(?i)\son[a-z]+="|\sstyle="|<style|<script>|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|localStorage|document\.cookie|@import|console\.(error|warn)`)
 	elsewhere := regexp.MustCompile(`(?:src|href)="[^/#"]|(?:src|href)="//|url\(`)
 	s := newSite(t, description)
 	seen := 0
+
 	for _, path := range append(s.Paths(), "/reference.css", "/reference.js", "/search.json", "/nothing") {
 		asset, _, err := s.Asset(path)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for _, form := range []*regexp.Regexp{forbidden, elsewhere} {
 			if found := form.Find(asset.Body); found != nil {
 				t.Errorf("%s holds %q", path, found)
 			}
 		}
+
 		seen++
 	}
+
 	if seen < 15 {
 		t.Errorf("%d files", seen)
 	}
@@ -160,14 +175,17 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	neighbours := regexp.MustCompile(`^/(openapi\.json|openapi\.yaml|openapi-3\.0\.json|changelog|console)$`)
 	links := regexp.MustCompile(`(?:href|src|data-search)="([^"]*)"`)
 	checked := 0
+
 	for _, from := range s.Paths() {
 		for _, link := range links.FindAllStringSubmatch(page(t, s, from), -1) {
 			address, place, _ := strings.Cut(html.UnescapeString(link[1]), "#")
 			address, _, _ = strings.Cut(address, "?")
 			checked++
+
 			if neighbours.MatchString(address) {
 				continue
 			}
+
 			to := from
 			if address != "" {
 				to = strings.TrimPrefix(address, "/docs")
@@ -180,6 +198,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			}
 		}
 	}
+
 	if checked < 100 {
 		t.Errorf("%d links", checked)
 	}
@@ -187,6 +206,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 
 func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 	t.Parallel()
+
 	var index struct {
 		Operations, Chapters        [][]string
 		Parameters, Fields, Reasons map[string][]int
@@ -194,12 +214,14 @@ func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 	if err := json.Unmarshal([]byte(page(t, newSite(t, description), "/search.json")), &index); err != nil {
 		t.Fatal(err)
 	}
+
 	at := func(id string) int {
 		for i, o := range index.Operations {
 			if o[0] == id {
 				return i
 			}
 		}
+
 		return -1
 	}
 	for name, places := range map[string][]int{"town": index.Fields["town"], "dryRun": index.Parameters["dryRun"], "toyLocked": index.Reasons["toyLocked"]} {
@@ -207,6 +229,7 @@ func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 			t.Errorf("%s is found at %v", name, places)
 		}
 	}
+
 	if len(index.Fields["town"]) != 2 || len(index.Chapters) < 20 {
 		t.Errorf("town is found at %v; %d places of chapters", index.Fields["town"], len(index.Chapters))
 	}
@@ -214,6 +237,7 @@ func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 
 func TestEveryReasonHasItsSentence(t *testing.T) {
 	t.Parallel()
+
 	for _, reason := range apierr.Reasons() {
 		if reference.AboutReason(string(reason)) == "" {
 			t.Errorf("web/reference/chapters/reasons.txt says nothing of %s", reason)

@@ -18,14 +18,18 @@ func (d *Document) example(n node, otherwise any) (any, error) {
 	if one, has := n["example"]; has {
 		return one, nil
 	}
+
 	if list, is := n["examples"].([]any); is && len(list) > 0 {
 		return list[0], nil
 	}
+
 	named := n.child("examples")
 	if len(named) == 0 {
 		return otherwise, nil
 	}
+
 	first, err := d.resolve(named.child(slices.Sorted(maps.Keys(named))[0]))
+
 	return first["value"], err
 }
 
@@ -45,30 +49,38 @@ type pair struct {
 // MarshalJSON writes the fields in their order.
 func (p pairs) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
+
 	for i, one := range p {
 		name, err := json.Marshal(one.name)
 		if err != nil {
 			return nil, fmt.Errorf("encode a field: %w", err)
 		}
+
 		value, err := compact(one.value)
 		if err != nil {
 			return nil, err
 		}
+
 		if i > 0 {
 			out = append(out, ',')
 		}
+
 		out = append(append(append(out, name...), ':'), value...)
 	}
+
 	return append(out, '}'), nil
 }
 
 func compact(v any) ([]byte, error) {
 	var out bytes.Buffer
+
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
+
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode an example: %w", err)
 	}
+
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
@@ -77,10 +89,12 @@ func indented(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var out bytes.Buffer
 	if err := json.Indent(&out, raw, "", "  "); err != nil {
 		return "", fmt.Errorf("indent an example: %w", err)
 	}
+
 	return out.String(), nil
 }
 
@@ -92,10 +106,12 @@ func (f *Field) example(request bool) any {
 		if f.Same && len(f.Fields) == 0 {
 			return []any{}
 		}
+
 		items := []any{f.items.named(f.Name).example(request)}
 		for i := 1; i < f.least; i++ {
 			items = append(items, items[0])
 		}
+
 		return items
 	case f.kind == "object":
 		return f.object(request)
@@ -114,6 +130,7 @@ func (f *Field) example(request bool) any {
 func (f *Field) named(list string) *Field {
 	one := *f
 	one.Name = strings.TrimSuffix(list, "s")
+
 	return &one
 }
 
@@ -124,21 +141,27 @@ func (f *Field) ordered(value any) any {
 		for i, one := range list {
 			out[i] = f.items.ordered(one)
 		}
+
 		return out
 	}
+
 	given, is := value.(map[string]any)
 	if !is {
 		return value
 	}
+
 	var out pairs
+
 	for _, inner := range f.Fields {
 		if one, has := given[inner.Name]; has {
 			out = append(out, pair{inner.Name, inner.ordered(one)})
 		}
 	}
+
 	if len(out) != len(given) {
 		return value
 	}
+
 	return out
 }
 
@@ -147,6 +170,7 @@ func (f *Field) object(request bool) pairs {
 	if f.Same {
 		return out
 	}
+
 	fields := f.Fields
 	if request {
 		fields = slices.DeleteFunc(slices.Clone(fields), func(f *Field) bool { return !f.Required })
@@ -155,25 +179,31 @@ func (f *Field) object(request bool) pairs {
 			if at < 0 {
 				at = slices.IndexFunc(f.Fields, func(f *Field) bool { return !f.Deprecated && f.Name != "(any name)" })
 			}
+
 			if at >= 0 {
 				fields = f.Fields[at : at+1]
 			}
 		}
 	}
+
 	for _, one := range fields {
 		if one.Deprecated || one.Same {
 			continue
 		}
+
 		name := one.Name
 		if name == "(any name)" {
 			name = "name"
 		}
+
 		value := one.example(request)
 		if one.Nullable && nullInExamples(one) && !request {
 			value = nil
 		}
+
 		out = append(out, pair{name, value})
 	}
+
 	return out
 }
 
@@ -188,6 +218,7 @@ func (f *Field) number() any {
 			return json.Number(given)
 		}
 	}
+
 	name := strings.ToLower(f.Name)
 	switch {
 	case name == "year":
@@ -199,12 +230,14 @@ func (f *Field) number() any {
 	case strings.Contains(name, "total"), strings.Contains(name, "amount"), strings.Contains(name, "cent"), strings.Contains(name, "balance"):
 		return 125000
 	}
+
 	for _, bound := range f.Bounds {
 		low, _, _ := strings.Cut(strings.TrimPrefix(bound, "at least "), " ")
 		if n, err := strconv.Atoi(low); err == nil {
 			return max(n, 1)
 		}
 	}
+
 	return 1
 }
 
@@ -214,6 +247,7 @@ var upperCase = regexp.MustCompile(`[A-Z]`)
 func (f *Field) text() string {
 	name := strings.ToLower(f.Name)
 	late := strings.HasPrefix(name, "end") || strings.HasSuffix(name, "to") || strings.Contains(name, "checkout") || strings.HasSuffix(name, "endat")
+
 	switch f.format {
 	case "uuid", "uuid-filter", "reference-filter":
 		return SampleID(f.Name)
@@ -221,6 +255,7 @@ func (f *Field) text() string {
 		if late {
 			return "2026-01-31"
 		}
+
 		return "2026-01-01"
 	case "date-time":
 		return "2026-01-31T09:30:00.000Z"
@@ -231,7 +266,9 @@ func (f *Field) text() string {
 	case "amount-range", "amount-ranges":
 		return "125000"
 	}
+
 	candidates := []string{"usd", "1234", "12-3456789", "021000021", "2026-01-01", "2026-01", "en-US", "active", "true"}
+
 	if f.pattern != "" {
 		if form, err := regexp.Compile(f.pattern); err == nil {
 			if at := slices.IndexFunc(candidates, form.MatchString); at >= 0 {
@@ -239,6 +276,7 @@ func (f *Field) text() string {
 			}
 		}
 	}
+
 	known := map[string]string{
 		"name": "Beach House", "currency": "usd", "description": "Cleaning in January", "message": "Not found", "address": "1 Ocean Drive", "url": "https://example.com/", "uniqueref": "ref-1",
 		"code": "4000", "region": "us", "filename": "invoice.pdf", "contenttype": "application/pdf", "timezone": "America/New_York", "x-request-id": "0198c3a2", "idempotency-key": SampleID("Idempotency-Key"),
@@ -246,10 +284,12 @@ func (f *Field) text() string {
 	if text, has := known[name]; has {
 		return text
 	}
+
 	words := strings.ToLower(upperCase.ReplaceAllString(f.Name, " $0"))
 	for len(words) < f.least {
 		words += " text"
 	}
+
 	return strings.TrimSpace(words)
 }
 
@@ -259,5 +299,6 @@ func SampleID(name string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(name))
 	tail := fmt.Sprintf("%016x", sum.Sum64())
+
 	return "0198c3a2-7b1e-7" + tail[:3] + "-9" + tail[3:6] + "-" + tail[4:16]
 }

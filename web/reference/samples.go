@@ -37,27 +37,34 @@ var readSamples = sync.OnceValues(func() ([]Sample, error) {
 	if err := json.Unmarshal(samplesFile, &raw); err != nil {
 		return nil, fmt.Errorf("read the samples: %w", err)
 	}
+
 	out := make([]Sample, 0, len(raw))
 	for _, r := range raw {
 		s := Sample{Name: r.Name, Status: r.Status, Part: r.Part, Request: Request{Method: r.Method, Path: r.Path}}
 		if !r.Anybody {
 			s.Credential = "x-api-key"
 		}
+
 		for name, text := range r.Headers {
 			s.Headers = append(s.Headers, Value{Name: name, Text: text})
 		}
+
 		var err error
+
 		if r.Body != nil {
 			s.Type = "application/json"
 			if s.Body, err = indented(r.Body); err != nil {
 				return nil, err
 			}
 		}
+
 		if s.Answer, err = indented(r.Answer); err != nil {
 			return nil, err
 		}
+
 		out = append(out, s)
 	}
+
 	return out, nil
 })
 
@@ -70,10 +77,12 @@ func sample(name string) (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
+
 	at := slices.IndexFunc(all, func(s Sample) bool { return s.Name == name })
 	if at < 0 {
 		return Sample{}, fmt.Errorf("there is no sample %q", name)
 	}
+
 	return all[at], nil
 }
 
@@ -84,5 +93,6 @@ func AboutReason(reason string) string {
 			return about
 		}
 	}
+
 	return ""
 }

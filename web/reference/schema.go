@@ -29,19 +29,24 @@ func (n node) flag(name string) bool {
 
 func (n node) list(name string) []node {
 	raw, _ := n[name].([]any)
+
 	var out []node
+
 	for _, one := range raw {
 		if object, is := one.(map[string]any); is {
 			out = append(out, object)
 		}
 	}
+
 	return out
 }
 
 // words are the texts of a list; other values of it, as null in an enumeration, are left out.
 func (n node) words(name string) []string {
 	raw, _ := n[name].([]any)
+
 	var out []string
+
 	for _, one := range raw {
 		switch v := one.(type) {
 		case string:
@@ -50,6 +55,7 @@ func (n node) words(name string) []string {
 			out = append(out, strconv.FormatFloat(v, 'f', -1, 64))
 		}
 	}
+
 	return out
 }
 
@@ -68,21 +74,27 @@ func (d *Document) resolve(n node) (node, error) {
 		if ref == "" {
 			return n, nil
 		}
+
 		target := d.root
 		for step := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 			target = target.child(strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
 		}
+
 		if target == nil || !strings.HasPrefix(ref, "#/") {
 			return nil, fmt.Errorf("the reference %s leads nowhere", ref)
 		}
+
 		merged := maps.Clone(target)
+
 		for name, value := range n {
 			if name != "$ref" {
 				merged[name] = value
 			}
 		}
+
 		n = merged
 	}
+
 	return nil, fmt.Errorf("the reference %s leads in a circle", n.text("$ref"))
 }
 
@@ -108,32 +120,42 @@ type Field struct {
 func (d *Document) field(name string, raw node, inside []string) (*Field, error) {
 	f := &Field{Name: name}
 	model := raw.text("$ref")
+
 	n, err := d.resolve(raw)
 	if err != nil {
 		return nil, err
 	}
+
 	if n, f.Nullable, err = d.plain(n); err != nil {
 		return nil, err
 	}
+
 	if ref := n.text("x-model"); ref != "" {
 		model = ref
 	}
+
 	f.About, f.Deprecated, f.ReadOnly, f.Written = n.text("description"), n.flag("deprecated"), n.flag("readOnly"), n.flag("writeOnly")
+
 	f.format, f.pattern, f.Values = n.text("format"), n.text("pattern"), n.words("enum")
 	if constant, is := n["const"].(string); is {
 		f.Values = []string{constant}
 	}
+
 	f.kind = kind(n)
 	if f.sample, err = d.example(n, nil); err != nil {
 		return nil, err
 	}
+
 	f.bound(n)
+
 	short := model[strings.LastIndex(model, "/")+1:]
+
 	switch f.kind {
 	case "array":
 		if f.items, err = d.field("", n.child("items"), inside); err != nil {
 			return nil, err
 		}
+
 		f.Fields, f.Same, f.Values = f.items.Fields, f.items.Same, cmpSlices(f.Values, f.items.Values)
 		f.Type = "list of " + f.items.Type
 		f.Bounds = append(f.Bounds, f.items.Bounds...)
@@ -144,22 +166,27 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 			f.Same = true
 			return f, nil
 		}
+
 		if model != "" {
 			inside = append(slices.Clone(inside), model)
 		}
+
 		if f.Fields, err = d.fields(n, inside); err != nil {
 			return nil, err
 		}
+
 		if values := n.child("additionalProperties"); len(values) > 0 {
 			one, err := d.field("(any name)", values, inside)
 			if err != nil {
 				return nil, err
 			}
+
 			f.Fields = append(f.Fields, one)
 		}
 	default:
 		f.Type = cmp.Or(formats[f.format], f.kind, "any value")
 	}
+
 	return f, nil
 }
 
@@ -167,27 +194,32 @@ func cmpSlices(a, b []string) []string {
 	if len(a) > 0 {
 		return a
 	}
+
 	return b
 }
 
 // fields are those of an object: the required ones as the description lists them, then the others by name.
 func (d *Document) fields(n node, inside []string) ([]*Field, error) {
 	required, all := n.words("required"), n.child("properties")
+
 	names := slices.DeleteFunc(slices.Clone(required), func(name string) bool { return all[name] == nil })
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
+
 	out := make([]*Field, 0, len(names))
 	for _, name := range names {
 		f, err := d.field(name, all.child(name), inside)
 		if err != nil {
 			return nil, err
 		}
+
 		f.Required = slices.Contains(required, name)
 		out = append(out, f)
 	}
+
 	return out, nil
 }
 
@@ -199,32 +231,42 @@ func (d *Document) plain(n node) (node, bool, error) {
 		if len(options) == 0 {
 			continue
 		}
+
 		merged := maps.Clone(n)
 		delete(merged, word)
+
 		for _, option := range options {
 			if option.text("type") == "null" {
 				null = true
 				continue
 			}
+
 			resolved, err := d.resolve(option)
 			if err != nil {
 				return nil, false, err
 			}
+
 			inner, innerNull, err := d.plain(resolved)
 			if err != nil {
 				return nil, false, err
 			}
+
 			null = null || innerNull
+
 			if ref := option.text("$ref"); ref != "" && merged["x-model"] == nil {
 				merged["x-model"] = ref
 			}
+
 			merge(merged, inner)
 		}
+
 		n = merged
 	}
+
 	if types := n.words("type"); slices.Contains(types, "null") {
 		null = true
 	}
+
 	return n, null, nil
 }
 
@@ -251,14 +293,17 @@ func kind(n node) string {
 	if one := n.text("type"); one != "" {
 		return one
 	}
+
 	for _, one := range n.words("type") {
 		if one != "null" {
 			return one
 		}
 	}
+
 	if n["properties"] != nil {
 		return "object"
 	}
+
 	return ""
 }
 
@@ -273,6 +318,7 @@ func (f *Field) bound(n node) {
 	say := func(form string, values ...any) { f.Bounds = append(f.Bounds, fmt.Sprintf(form, values...)) }
 	between := func(low, high, unit string) {
 		from, hasFrom := n.number(low)
+
 		to, hasTo := n.number(high)
 		switch {
 		case hasFrom && hasTo && from == to:
@@ -286,6 +332,7 @@ func (f *Field) bound(n node) {
 		case hasTo:
 			say("at most %s%s", to, unit)
 		}
+
 		if hasFrom && unit != "" {
 			f.least, _ = strconv.Atoi(from)
 		}
@@ -294,12 +341,15 @@ func (f *Field) bound(n node) {
 	between("minLength", "maxLength", " characters")
 	between("minItems", "maxItems", " items")
 	between("minProperties", "maxProperties", " fields")
+
 	if n.flag("uniqueItems") {
 		say("each once")
 	}
+
 	if f.pattern != "" && f.format == "" {
 		say("matches %s", f.pattern)
 	}
+
 	switch v := n["default"].(type) {
 	case nil:
 	case []any:

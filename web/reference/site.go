@@ -61,25 +61,30 @@ func New(description []byte) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Site{Document: d, Chapters: chapters, files: map[string]web.Asset{}, raises: map[string][]*Operation{}}
 	for _, o := range s.Operations() {
 		for _, reason := range s.mentions(o) {
 			s.raises[reason] = append(s.raises[reason], o)
 		}
 	}
+
 	s.set, err = template.New("page.html").Funcs(template.FuncMap{
 		"prose": s.prose, "slug": slug, "sample": sample, "about": AboutReason, "faults": apierr.IssueCodes, "raises": func(reason string) []*Operation { return s.raises[reason] }, "callers": callers, "lower": strings.ToLower,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the templates of the reference: %w", err)
 	}
+
 	search, err := s.index()
 	if err != nil {
 		return nil, err
 	}
+
 	s.keep(stylePath, "text/css; charset=utf-8", style)
 	s.keep(scriptPath, "text/javascript; charset=utf-8", script)
 	s.keep(searchPath, "application/json", search)
+
 	return s, nil
 }
 
@@ -104,7 +109,9 @@ func (s *Site) Asset(path string) (web.Asset, bool, error) {
 	if file, found := s.files[path]; found {
 		return file, true, nil
 	}
+
 	body, found, err := s.Page(path)
+
 	return web.Asset{Path: path, ContentType: "text/html; charset=utf-8", Body: body, Tag: web.Tag(body)}, found, err
 }
 
@@ -123,6 +130,7 @@ type view struct {
 func (s *Site) Page(path string) (page []byte, found bool, err error) {
 	v := view{Site: s, Title: "Overview", Kind: "overview"}
 	name := path[strings.LastIndex(path, "/")+1:]
+
 	chapter := slices.IndexFunc(chapters, func(c Chapter) bool { return c.Slug == name })
 	switch {
 	case path == "":
@@ -131,18 +139,22 @@ func (s *Site) Page(path string) (page []byte, found bool, err error) {
 		v.Title, v.Group = v.Operation.Summary, v.Operation.Tag
 	case path == "/chapters/"+name && chapter >= 0:
 		v.Chapter, v.Title, v.Kind = &chapters[chapter], chapters[chapter].Title, "chapter"
+
 		var text bytes.Buffer
 		if err := s.set.ExecuteTemplate(&text, name+".html", v); err != nil {
 			return nil, false, fmt.Errorf("make the chapter %s: %w", name, err)
 		}
+
 		v.Text = template.HTML(text.String()) //nolint:gosec // the template has escaped it
 	default:
 		v.Title, v.Kind = "There is no such page", "missing"
 	}
+
 	var out bytes.Buffer
 	if err := s.set.ExecuteTemplate(&out, "page.html", v); err != nil {
 		return nil, false, fmt.Errorf("make the page %q: %w", path, err)
 	}
+
 	return out.Bytes(), v.Kind != "missing", nil
 }
 
@@ -152,9 +164,11 @@ func (s *Site) Paths() []string {
 	for _, c := range chapters {
 		all = append(all, "/chapters/"+c.Slug)
 	}
+
 	for _, o := range s.Operations() {
 		all = append(all, "/operations/"+o.ID)
 	}
+
 	return all
 }
 
@@ -162,6 +176,7 @@ func callers(o *Operation) string {
 	if o.Public {
 		return "anybody, without a credential"
 	}
+
 	return strings.Join(o.Callers, ", ")
 }
 
@@ -177,11 +192,13 @@ type Span struct {
 // prose splits a text of the description: what stands between backticks is code, and what is called like an operation or a reason leads there.
 func (s *Site) prose(text string) []Span {
 	var out []Span
+
 	for i, part := range strings.Split(text, "`") {
 		if i%2 == 1 {
 			out = append(out, Span{Text: part, Code: true, Link: s.link(part)})
 			continue
 		}
+
 		rest := part
 		for rest != "" {
 			end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -191,8 +208,10 @@ func (s *Site) prose(text string) []Span {
 			case end == 0:
 				end = len(string([]rune(rest)[0]))
 			}
+
 			word := rest[:end]
 			rest = rest[end:]
+
 			if link := s.link(word); link != "" && strings.ToLower(word) != word {
 				out = append(out, Span{Text: word, Code: true, Link: link})
 			} else if n := len(out); n > 0 && !out[n-1].Code {
@@ -202,6 +221,7 @@ func (s *Site) prose(text string) []Span {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -209,15 +229,18 @@ func (s *Site) link(word string) string {
 	if s.operations[word] != nil {
 		return "/docs/operations/" + word
 	}
+
 	if slices.Contains(s.Reasons, word) {
 		return "/docs/chapters/errors#" + word
 	}
+
 	return ""
 }
 
 // mentions are the reasons that an operation names, in its text or among the conditions of its failures.
 func (s *Site) mentions(o *Operation) []string {
 	var out []string
+
 	add := func(reason string) {
 		if slices.Contains(s.Reasons, reason) && !slices.Contains(out, reason) {
 			out = append(out, reason)
@@ -226,14 +249,17 @@ func (s *Site) mentions(o *Operation) []string {
 	for _, span := range s.prose(o.About) {
 		add(span.Text)
 	}
+
 	for _, f := range o.Failures {
 		for _, c := range f.Conditions {
 			add(c.Reason)
 		}
+
 		for _, span := range s.prose(f.About) {
 			add(span.Text)
 		}
 	}
+
 	return out
 }
 
@@ -251,6 +277,7 @@ func (s *Site) index() ([]byte, error) {
 	x := words{Parameters: map[string][]int{}, Fields: map[string][]int{}, Reasons: map[string][]int{}}
 	for i, o := range s.Operations() {
 		x.Operations = append(x.Operations, []string{o.ID, o.Method, o.Path, o.Summary, o.Tag})
+
 		note := func(into map[string][]int, name string) {
 			if name != "" && !slices.Contains(into[name], i) {
 				into[name] = append(into[name], i)
@@ -259,9 +286,12 @@ func (s *Site) index() ([]byte, error) {
 		for _, p := range o.Parameters {
 			note(x.Parameters, p.Name)
 		}
+
 		var walk func(f *Field)
+
 		walk = func(f *Field) {
 			note(x.Fields, f.Name)
+
 			for _, inner := range f.Fields {
 				walk(inner)
 			}
@@ -269,34 +299,42 @@ func (s *Site) index() ([]byte, error) {
 		if o.Body != nil {
 			walk(o.Body.Schema)
 		}
+
 		for _, a := range o.Answers {
 			if a.Content != nil {
 				walk(a.Content.Schema)
 			}
 		}
+
 		for reason, raised := range s.raises {
 			if slices.Contains(raised, o) {
 				note(x.Reasons, reason)
 			}
 		}
 	}
+
 	for _, c := range chapters {
 		page, _, err := s.Page("/chapters/" + c.Slug)
 		if err != nil {
 			return nil, err
 		}
+
 		x.Chapters = append(x.Chapters, []string{"/docs/chapters/" + c.Slug, c.Title, ""})
+
 		for _, part := range strings.Split(string(page), `<h2 id="`)[1:] {
 			id, rest, _ := strings.Cut(part, `">`)
+
 			heading, _, _ := strings.Cut(rest, "</h2>")
 			if !strings.ContainsAny(id+heading, "<") && !strings.HasPrefix(id, "/") {
 				x.Chapters = append(x.Chapters, []string{"/docs/chapters/" + c.Slug + "#" + id, c.Title, heading})
 			}
 		}
 	}
+
 	out, err := json.Marshal(x)
 	if err != nil {
 		return nil, fmt.Errorf("encode what the search looks in: %w", err)
 	}
+
 	return out, nil
 }

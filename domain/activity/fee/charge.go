@@ -60,6 +60,7 @@ func Charges(subscriptions []Subscription, s *Stay) []Charge {
 	for i := range subscriptions {
 		c.charge(i)
 	}
+
 	return c.charges
 }
 
@@ -84,16 +85,20 @@ func (c *charging) charge(i int) *Charge {
 	if c.progress[i] != waiting {
 		return out // underway only in a ring, which no stored formula closes
 	}
+
 	c.progress[i] = underway
 	defer func() { c.progress[i] = done }()
+
 	*out = Charge{Subscription: s, InactiveReason: s.inactive(c.stay)}
 	if out.InactiveReason != "" {
 		return out
 	}
+
 	out.Amount = s.amount(c.stay.Nights, Values{Line: c.stay.Line, Account: c.stay.Account, Fee: c.fee})
 	if t := s.Fee.TaxRate; t != nil && s.Fee.TaxBehavior != nil {
 		out.Amount, out.Tax = s.Fee.TaxBehavior.Split(out.Amount, t.BasisPoints)
 	}
+
 	return out
 }
 
@@ -104,6 +109,7 @@ func (c *charging) fee(feeID id.ID) money.Cents {
 			return c.charge(i).Amount
 		}
 	}
+
 	return 0
 }
 
@@ -133,14 +139,17 @@ func (f *Fee) inactive(s *Stay) string {
 	case !f.appliesTo(s.Channel):
 		return ChannelNotIncluded
 	}
+
 	for i := range f.AccountTotalConditions {
 		var total money.Cents
 		if s.Account != nil {
 			total = s.Account(f.AccountTotalConditions[i].AccountID)
 		}
+
 		if !f.AccountTotalConditions[i].holds(total) {
 			return ConditionNotMet
 		}
 	}
+
 	return ""
 }

@@ -19,10 +19,12 @@ func numbered(n byte) id.ID { return id.ID{0xfe, n} }
 
 func date(t testing.TB, text string) day.Day {
 	t.Helper()
+
 	d, err := day.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return d
 }
 
@@ -34,6 +36,7 @@ func percent(n byte, formula string, rate int64) fee.Fee {
 			fee.Reference{Kind: fee.RefFee, Name: fmt.Sprintf("f%d", i), ID: numbered(i)},
 			fee.Reference{Kind: fee.RefAccount, Name: fmt.Sprintf("a%d", i), ID: id.ID{0xac, i}})
 	}
+
 	return f
 }
 
@@ -43,6 +46,7 @@ func flat(n byte, cents int64) fee.Fee {
 
 func subscribed(t testing.TB, fees ...fee.Fee) []fee.Subscription {
 	t.Helper()
+
 	out := make([]fee.Subscription, len(fees))
 	for i := range fees {
 		var err error
@@ -50,11 +54,13 @@ func subscribed(t testing.TB, fees ...fee.Fee) []fee.Subscription {
 			t.Fatal(err)
 		}
 	}
+
 	return out
 }
 
 func stay(t testing.TB) *fee.Stay {
 	t.Helper()
+
 	return &fee.Stay{
 		Line: lines, Status: "booked", Channel: "Airbnb", Nights: 5, At: date(t, "2026-01-29"),
 		Account: func(v id.ID) money.Cents { return map[id.ID]money.Cents{{0xac, 1}: 90_000, {0xac, 2}: -5_000}[v] },
@@ -63,10 +69,12 @@ func stay(t testing.TB) *fee.Stay {
 
 func TestCharges(t *testing.T) {
 	t.Parallel()
+
 	with := func(f fee.Fee, change func(f *fee.Fee)) fee.Fee {
 		change(&f)
 		return f
 	}
+
 	taxed := func(f fee.Fee, behavior tax.Behavior) fee.Fee {
 		return with(f, func(f *fee.Fee) { f.TaxBehavior, f.TaxRate = &behavior, &fee.TaxRateRef{BasisPoints: 15_000} })
 	}
@@ -101,6 +109,7 @@ func TestCharges(t *testing.T) {
 				t.Errorf("%s: %d in all", name, c.Total())
 			}
 		}
+
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
@@ -109,6 +118,7 @@ func TestCharges(t *testing.T) {
 
 func TestInactiveCharges(t *testing.T) {
 	t.Parallel()
+
 	condition := func(n byte, o fee.Operator, cents money.Cents) func(f *fee.Fee, s *fee.Stay) {
 		return func(f *fee.Fee, _ *fee.Stay) {
 			f.AccountTotalConditions = append(f.AccountTotalConditions, fee.Condition{AccountID: id.ID{0xac, n}, Operator: o, CentValue: cents})
@@ -153,6 +163,7 @@ func TestInactiveCharges(t *testing.T) {
 	} {
 		f, s := flat(1, 100), stay(t)
 		c.change(&f, s)
+
 		got := fee.Charges(subscribed(t, f), s)[0]
 		if got.InactiveReason != c.want || (got.Amount == 100) != (c.want == "") {
 			t.Errorf("%s: %d, %q, want %q", name, got.Amount, got.InactiveReason, c.want)
@@ -164,23 +175,29 @@ func TestInactiveCharges(t *testing.T) {
 func TestReferencedPeriod(t *testing.T) {
 	t.Parallel()
 	february := date(t, "2026-02-01")
+
 	before, err := fee.NewSubscription(flat(1, 100), fee.Period{EndAt: &february})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	after, err := fee.NewSubscription(flat(1, 100), fee.Period{StartAt: &february, Rate: new(int64(300))})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	all := append(subscribed(t, percent(2, `fee("f1")`, 100_000)), before, after)
 	for at, want := range map[string]money.Cents{"2026-01-31": 100, "2026-02-01": 300} {
 		s := stay(t)
+
 		s.At = date(t, at)
 		if got := fee.Charges(all, s); got[0].Amount != want || got[1].Amount != 100 || got[2].Amount != 300 {
 			t.Errorf("%s: %d, want %d", at, got[0].Amount, want)
 		}
 	}
+
 	s := stay(t)
+
 	s.At = date(t, "2026-02-01")
 	if got := fee.Charges(all[:2], s)[0].Amount; got != 0 {
 		t.Errorf("%d of a fee that has no period on the day", got)
@@ -189,10 +206,12 @@ func TestReferencedPeriod(t *testing.T) {
 
 func TestChargesOfNothing(t *testing.T) {
 	t.Parallel()
+
 	fees := subscribed(t, percent(1, `rent + account("a1") + fee("f2")`, 100_000))
 	if got := fee.Charges(fees, &fee.Stay{Status: "booked"})[0]; got.Amount != 0 || got.InactiveReason != "" {
 		t.Errorf("%+v", got)
 	}
+
 	if got := fee.Charges(nil, stay(t)); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -201,11 +220,13 @@ func TestChargesOfNothing(t *testing.T) {
 // An absurd rate stays absurd, so that the ledger refuses it, instead of wrapping into a plausible amount.
 func TestChargesDoNotWrap(t *testing.T) {
 	t.Parallel()
+
 	huge := flat(1, money.MaxCents)
 	huge.ChargeBasis = fee.PerNight
 	huge.TaxBehavior, huge.TaxRate = new(tax.Excluded), &fee.TaxRateRef{BasisPoints: 100_000}
 	s := stay(t)
 	s.Nights = math.MaxInt32
+
 	all := subscribed(t, huge, percent(2, `fee("f1") + fee("f1") + fee("f1") + fee("f1") + fee("f1")`, math.MaxInt64))
 	for _, c := range fee.Charges(all, s) {
 		if c.Total().Valid() || c.Total() < 0 {
@@ -219,6 +240,7 @@ func TestChargesDoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(r, "fees")
+
 		fees := make([]fee.Fee, n)
 		for i := range fees {
 			if i > 0 && rapid.Bool().Draw(r, "builds on another") {
@@ -228,36 +250,45 @@ func TestChargesDoNotDependOnOrder(t *testing.T) {
 				fees[i] = flat(byte(i), rapid.Int64Range(-1e9, 1e9).Draw(r, "flat"))
 				fees[i].ChargeBasis = rapid.SampledFrom([]fee.ChargeBasis{fee.PerReservation, fee.PerNight}).Draw(r, "basis")
 			}
+
 			fees[i].StatusFilter = rapid.SampledFrom([]fee.StatusFilter{fee.BookedOnly, fee.CanceledOnly, fee.AnyStatus}).Draw(r, "status filter")
 			if rapid.Bool().Draw(r, "taxed") {
 				behavior := rapid.SampledFrom([]tax.Behavior{tax.Included, tax.Excluded}).Draw(r, "behavior")
 				fees[i].TaxBehavior, fees[i].TaxRate = &behavior, &fee.TaxRateRef{BasisPoints: money.Rate(rapid.Int64Range(0, 100_000).Draw(r, "tax"))}
 			}
 		}
+
 		s := stay(t)
 		s.Status = rapid.SampledFrom([]string{"booked", "canceled", "inactive"}).Draw(r, "status")
 		want := map[id.ID]fee.Charge{}
+
 		for _, c := range fee.Charges(subscribed(t, fees...), s) {
 			id := c.Subscription.Fee.ID
 			c.Subscription = nil
 			want[id] = c
 		}
+
 		shuffled := subscribed(t, rapid.Permutation(fees).Draw(r, "order")...)
+
 		charges := fee.Charges(shuffled, s)
 		for i, c := range charges {
 			if c.Subscription != &shuffled[i] {
 				r.Fatal("the charges are in another order than the subscriptions")
 			}
+
 			of := c.Subscription.Fee
 			if c.Subscription = nil; c != want[of.ID] {
 				r.Fatalf("%s: got %+v, want %+v", of.Name, c, want[of.ID])
 			}
+
 			if t := of.TaxRate; t != nil && *of.TaxBehavior == tax.Excluded && c.Tax != t.BasisPoints.Of(c.Amount) {
 				r.Fatalf("%d of tax on %d", c.Tax, c.Amount)
 			}
+
 			if t := of.TaxRate; t != nil && *of.TaxBehavior == tax.Included && c.Tax != t.BasisPoints.Included(c.Total()) {
 				r.Fatalf("%d of tax in %d", c.Tax, c.Total())
 			}
+
 			if c.InactiveReason != "" && c.Total() != 0 {
 				r.Fatalf("%s, and yet %d", c.InactiveReason, c.Total())
 			}

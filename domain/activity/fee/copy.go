@@ -19,9 +19,11 @@ func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the recurring fees of a team: %w", err)
 	}
+
 	for i := range fees {
 		fees[i].useCurrentNames()
 	}
+
 	return fees, nil
 }
 
@@ -32,8 +34,11 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 	if err != nil {
 		return err
 	}
+
 	fees := map[id.ID]id.ID{} // the other team's fees that are here, or will be
+
 	var added []*Fee
+
 	for i := range from {
 		f := from[i]
 		if same := own(&f); !same.IsZero() {
@@ -42,18 +47,23 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 			fees[f.ID], added = tx.NewID(), append(added, &f)
 		}
 	}
+
 	for again := true; again; { // what builds on a fee that is not here is not copied either
 		again = false
 		added = slices.DeleteFunc(added, func(f *Fee) bool {
 			broken := slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefFee && fees[r.ID].IsZero() })
 			if broken {
 				delete(fees, f.ID)
+
 				again = true
 			}
+
 			return broken
 		})
 	}
+
 	var writes, details []db.Stmt
+
 	for _, f := range added {
 		f.move(fees, here)
 		f.CreatedAt, f.UpdatedAt = day.At(tx.Now), day.At(tx.Now)
@@ -61,12 +71,15 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 		stmts := feeStatements(tx, f)
 		writes, details = append(writes, stmts[0]), append(details, stmts[1:]...) // a formula may name a fee that comes later
 	}
+
 	if writes == nil {
 		return nil
 	}
+
 	if err := tx.Pipeline(ctx, append(writes, details...)...); err != nil {
 		return fmt.Errorf("copy recurring fees: %w", err)
 	}
+
 	return nil
 }
 
@@ -77,10 +90,12 @@ func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 		Name      string
 		UniqueRef *string
 	}
+
 	rows, err := db.Select[own](ctx, tx, `select id, name, unique_ref from fee where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the recurring fees of the team that copies: %w", err)
 	}
+
 	names, refs := map[string]id.ID{}, map[string]id.ID{}
 	for _, f := range rows {
 		names[f.Name] = f.ID
@@ -88,10 +103,12 @@ func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 			refs[*f.UniqueRef] = f.ID
 		}
 	}
+
 	return func(f *Fee) id.ID {
 		if here := names[f.Name]; !here.IsZero() || f.UniqueRef == nil {
 			return here
 		}
+
 		return refs[*f.UniqueRef]
 	}, nil
 }
@@ -99,6 +116,7 @@ func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 // chargeable reports whether the accounts and the tax rate that a fee names have counterparts.
 func (f *Fee) chargeable(here parts.Counterparts) bool {
 	lacks := func(v id.ID) bool { return here[v].IsZero() }
+
 	return !lacks(f.CreditAccountID) && !lacks(f.DebitAccountID) && (f.TaxRateID == nil || !here[*f.TaxRateID].IsZero()) &&
 		!slices.ContainsFunc(f.AccountTotalConditions, func(c Condition) bool { return lacks(c.AccountID) }) &&
 		!slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefAccount && lacks(r.ID) })
@@ -111,10 +129,12 @@ func (f *Fee) move(fees map[id.ID]id.ID, here parts.Counterparts) {
 		rate := here[*f.TaxRateID]
 		f.TaxRateID = &rate
 	}
+
 	f.AccountTotalConditions, f.References = slices.Clone(f.AccountTotalConditions), slices.Clone(f.References)
 	for i := range f.AccountTotalConditions {
 		f.AccountTotalConditions[i].AccountID = here[f.AccountTotalConditions[i].AccountID]
 	}
+
 	for i := range f.References {
 		if r := &f.References[i]; r.Kind == RefFee {
 			r.ID = fees[r.ID]

@@ -23,33 +23,42 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	f, err := get(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	periods, err := periodsOf(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	reasons, err := usage(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	switch {
 	case len(reasons) == 0:
 		audit.Note(tx, audit.Deleted, audit.RecurringFee, f.ID, f, nil)
+
 		for i := range periods {
 			notePeriod(tx, audit.Deleted, &periods[i], nil)
 		}
+
 		return &api.None{}, erase(ctx, tx, f.ID)
 	case in.OnLocked == "archive":
 		archived := f
+
 		archived.Status, archived.UpdatedAt = inactive, day.At(tx.Now)
 		if err := tx.Pipeline(ctx, feeStatements(tx, &archived)...); err != nil {
 			return nil, err
 		}
+
 		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, f, archived)
 		_, err := outdate(ctx, tx, touched{before: &f, after: &archived, old: periods, new: periods})
+
 		return &api.None{}, err
 	default:
 		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
@@ -59,6 +68,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 // erase deletes a fee that nothing needs. Journals that still wait for it, or could not be derived with it, are derived without it.
 func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	of := db.Args{"team": tx.Team, "id": feeID}
+
 	_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, of)
 	switch {
 	case db.Constraint(err) == "reservation_adjustment_fee":
@@ -67,14 +77,17 @@ func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	case err != nil:
 		return fmt.Errorf("delete recurring fee: %w", err)
 	}
+
 	stale, err := db.Select[id.ID](ctx, tx, `select source_id from ledger_stale where team_id = @team and cause_id = @id and source = 'reservation'
 		order by source_id`, of)
 	if err != nil {
 		return fmt.Errorf("find the journals that wait for a recurring fee: %w", err)
 	}
+
 	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: feeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: stale},
 	})
+
 	return err
 }
 

@@ -41,6 +41,7 @@ func (f StatusFilter) statuses() []string {
 		return []string{"booked", "canceled"}
 	case BookedOnly:
 	}
+
 	return []string{"booked"}
 }
 
@@ -99,5 +100,6 @@ func (c Condition) holds(total money.Cents) bool {
 	case Unequal:
 		return total != c.CentValue
 	}
+
 	return false
 }

@@ -68,6 +68,7 @@ func (g Grammar) noun() string {
 	if g.Names == "" {
 		return "line type"
 	}
+
 	return string(g.Names)
 }
 
@@ -136,6 +137,7 @@ func (n nameNode) value(of *Values) money.Cents {
 	if of.Line == nil {
 		return 0
 	}
+
 	return of.Line(string(n))
 }
 
@@ -163,8 +165,10 @@ func (n sumNode) value(of *Values) (sum money.Cents) {
 		if t.negative {
 			v = -v
 		}
+
 		sum = held(sum + v)
 	}
+
 	return sum
 }
 
@@ -179,6 +183,7 @@ func (f Formula) Value(of Values) money.Cents {
 	if f.root == nil {
 		return 0
 	}
+
 	return held(f.root.value(&of))
 }
 
@@ -187,6 +192,7 @@ func (f Formula) Quotient(of Values) (dividend, divisor money.Cents) {
 	if f.divisor != nil {
 		divisor = held(f.divisor.value(&of))
 	}
+
 	return f.Value(of), divisor
 }
 
@@ -201,6 +207,7 @@ func (f Formula) References() []Reference {
 			out = append(out, m.Reference)
 		}
 	}
+
 	return out
 }
 
@@ -210,6 +217,7 @@ func (f Formula) Places() []Place {
 	for i, m := range f.mentions {
 		out[i] = Place{m.Reference, f.position(m.from)}
 	}
+
 	return out
 }
 
@@ -228,20 +236,27 @@ func (f Formula) Bind(known []Reference) {
 // Text is the formula as it was written, with the current names of what it refers to.
 func (f Formula) Text() string {
 	var b strings.Builder
+
 	at := 0
+
 	for _, m := range f.mentions {
 		if m.Current == "" || m.Current == m.Name {
 			continue
 		}
+
 		b.WriteString(f.text[at:m.from])
+
 		if m.plain && isName(m.Current) {
 			b.WriteString(m.Current)
 		} else {
 			b.WriteString(quoted(m.Current))
 		}
+
 		at = m.to
 	}
+
 	b.WriteString(f.text[at:])
+
 	return b.String()
 }
 
@@ -252,6 +267,7 @@ func isName(name string) bool {
 			return false
 		}
 	}
+
 	return name != ""
 }
 
@@ -279,22 +295,28 @@ func (g Grammar) Parse(text string) (Formula, error) {
 	if len(text) > maxFormula || !utf8.ValidString(text) {
 		return Formula{}, &FormulaError{1, "the formula is too long or not text"}
 	}
+
 	root, err := p.sum()
 	if err != nil {
 		return Formula{}, err
 	}
+
 	var divisor node
+
 	if g.Quotient {
 		if !p.take('/') {
 			return Formula{}, p.fail("expected +, - or /")
 		}
+
 		if divisor, err = p.sum(); err != nil {
 			return Formula{}, err
 		}
 	}
+
 	if p.skip(); p.at < len(p.text) {
 		return Formula{}, p.fail("expected + or -")
 	}
+
 	return Formula{text: text, root: root, divisor: divisor, names: p.names, nameAt: p.nameAt, mentions: p.mentions}, nil
 }
 
@@ -321,6 +343,7 @@ func (p *parser) peek() byte {
 	if p.skip(); p.at < len(p.text) {
 		return p.text[p.at]
 	}
+
 	return 0
 }
 
@@ -328,7 +351,9 @@ func (p *parser) take(c byte) bool {
 	if p.peek() != c {
 		return false
 	}
+
 	p.at++
+
 	return true
 }
 
@@ -337,14 +362,18 @@ func (p *parser) sum() (node, error) {
 		return nil, p.fail("too many parentheses")
 	}
 	defer func() { p.depth-- }()
+
 	var s sumNode
+
 	negative := p.take('-')
 	for {
 		term, err := p.term()
 		if err != nil {
 			return nil, err
 		}
+
 		s.terms = append(s.terms, signedTerm{negative, term})
+
 		switch p.peek() {
 		case '+', '-':
 			negative = p.text[p.at] == '-'
@@ -353,6 +382,7 @@ func (p *parser) sum() (node, error) {
 			if len(s.terms) == 1 && !s.terms[0].negative {
 				return s.terms[0].term, nil
 			}
+
 			return s, nil
 		}
 	}
@@ -364,18 +394,24 @@ func (p *parser) term() (node, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		if !p.take('*') {
 			return nil, p.fail("expected * and a " + p.grammar.noun() + " after the share")
 		}
+
 		factor, err := p.factor()
+
 		return shareNode{rate, factor}, err
 	}
+
 	factor, err := p.factor()
 	if err != nil || !p.take('*') {
 		return factor, err
 	}
+
 	p.skip()
 	rate, err := p.share()
+
 	return shareNode{rate, factor}, err
 }
 
@@ -383,28 +419,35 @@ func (p *parser) factor() (node, error) {
 	switch c := p.peek(); {
 	case c == '(':
 		p.at++
+
 		inner, err := p.sum()
 		if err != nil {
 			return nil, err
 		}
+
 		if !p.take(')') {
 			return nil, p.fail("expected )")
 		}
+
 		return inner, nil
 	case c == '"':
 		start := p.at
 		name, err := p.quoted(p.grammar.noun())
+
 		return p.named(name, start), err
 	case isLetter(c):
 		start := p.at
 		for p.at < len(p.text) && isNamePart(p.text[p.at]) {
 			p.at++
 		}
+
 		name, end := p.text[start:p.at], p.at
 		if kind := RefKind(name); slices.Contains(p.grammar.References, kind) && p.take('(') {
 			return p.mention(kind)
 		}
+
 		p.at = end
+
 		return p.named(name, start), nil
 	default:
 		return nil, p.fail("expected a " + p.grammar.noun() + ", a share or (")
@@ -414,6 +457,7 @@ func (p *parser) factor() (node, error) {
 // quoted reads a name in quotation marks.
 func (p *parser) quoted(what string) (string, error) {
 	var b strings.Builder
+
 	for i := p.at + 1; i < len(p.text); i++ {
 		switch c := p.text[i]; {
 		case c == '"' && b.Len() > 0:
@@ -428,6 +472,7 @@ func (p *parser) quoted(what string) (string, error) {
 			b.WriteByte(c)
 		}
 	}
+
 	return "", p.fail("the quoted " + what + " has no end")
 }
 
@@ -436,16 +481,21 @@ func (p *parser) mention(kind RefKind) (node, error) {
 	if p.peek() != '"' {
 		return nil, p.fail(`expected the name of the ` + string(kind) + ` in quotation marks`)
 	}
+
 	from := p.at
+
 	name, err := p.quoted(string(kind))
 	if err != nil {
 		return nil, err
 	}
+
 	m := &mention{Reference: Reference{Kind: kind, Name: name}, from: from, to: p.at}
 	if !p.take(')') {
 		return nil, p.fail("expected )")
 	}
+
 	p.mentions = append(p.mentions, m)
+
 	return mentionNode{m}, nil
 }
 
@@ -454,11 +504,14 @@ func (p *parser) named(name string, at int) node {
 	if p.grammar.Names != "" {
 		m := &mention{Reference: Reference{Kind: p.grammar.Names, Name: name}, from: at, to: p.at, plain: true}
 		p.mentions = append(p.mentions, m)
+
 		return mentionNode{m}
 	}
+
 	if !slices.Contains(p.names, name) {
 		p.names, p.nameAt = append(p.names, name), append(p.nameAt, at)
 	}
+
 	return nameNode(name)
 }
 
@@ -468,23 +521,28 @@ func (p *parser) share() (money.Rate, error) {
 	for p.at < len(p.text) && (isDigit(p.text[p.at]) || p.text[p.at] == '.') {
 		p.at++
 	}
+
 	whole, fraction, hasPoint := strings.Cut(p.text[start:p.at], ".")
 	decimals := 5
+
 	end := p.at
 	if p.take('%') {
 		decimals = 3
 	} else {
 		p.at = end
 	}
+
 	if whole == "" || len(whole) > 6 || len(fraction) > decimals || hasPoint && fraction == "" || strings.Contains(fraction, ".") {
 		p.at = start
 		return 0, p.fail("expected a share such as 20%, 7.25% or 0.2, of at most five decimals")
 	}
+
 	parts, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
 	if err != nil {
 		p.at = start
 		return 0, p.fail("expected a share such as 20%, 7.25% or 0.2, of at most five decimals")
 	}
+
 	return money.Rate(parts), nil
 }
 

@@ -16,7 +16,9 @@ import (
 // endpoints are the routes of recurring fees and their listing periods.
 func endpoints() []api.Endpoint {
 	const tag = "Recurring fees"
+
 	reads, writes, deletes := []string{"recurring-fees:read"}, []string{"recurring-fees:write"}, []string{"recurring-fees:delete"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/recurring-fees", ID: "listRecurringFees", Tag: tag, Summary: "List recurring fees", Scopes: reads,
@@ -107,13 +109,16 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	q.IDs("exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(?))", in.ListingIDs)
 	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
 	q.Search(in.Search, "f.name", "f.unique_ref")
+
 	found, err := page.List[Fee](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range found.Data {
 		found.Data[i].useCurrentNames()
 	}
+
 	return found, complete(ctx, tx, found.Data)
 }
 
@@ -126,22 +131,28 @@ func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
 }
 
 func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
-	var f Fee
-	var b beside
-	var periods []Period
+	var (
+		f       Fee
+		b       beside
+		periods []Period
+	)
 	if err := tx.Together(ctx, db.LoadOf(&f, get, feeID), db.LoadOf(&periods, periodsOf, feeID), db.LoadOf(&b, besideOf, []id.ID{feeID})); err != nil {
 		return nil, err
 	}
+
 	b.fill(&f)
 	f.ListingPeriods = periods
+
 	return &f, nil
 }
 
 // show gives a fee what it shows beside its own row.
 func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
 	var b beside
+
 	err := tx.Together(ctx, db.LoadOf(&f.ListingPeriods, periodsOf, f.ID), db.LoadOf(&b, besideOf, []id.ID{f.ID}))
 	b.fill(&f)
+
 	return &f, err
 }
 
@@ -151,10 +162,12 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	for i := range fees {
 		ids[i] = fees[i].ID
 	}
+
 	b, err := besideOf(ctx, tx, ids)
 	for i := range fees {
 		b.fill(&fees[i])
 	}
+
 	return err
 }
 
@@ -169,6 +182,7 @@ type beside struct {
 func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
 	err = tx.Together(ctx, db.LoadOf(&b.locks, ledger.LocksOfFees, ids), db.LoadOf(&b.statuses, ledger.StatusOfFees, ids), db.Load(&b.mapped, mappings),
 		db.LoadOf(&b.linked, linkedAccounts, ids))
+
 	return b, err
 }
 
@@ -180,19 +194,23 @@ func (b *beside) fill(f *Fee) {
 // link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types are posted on.
 func (f *Fee) link(named []account.NameRef, mapped []mapping) {
 	f.LinkedAccounts, f.IncludedFinancials = list(named), []Financial{}
+
 	formula, err := ParseFormula(f.Stored)
 	if err != nil {
 		return // a flat fee
 	}
+
 	for _, name := range formula.Names() {
 		for _, m := range mapped {
 			if m.LineType != name {
 				continue
 			}
+
 			included := Financial{LineType: name, AccountID: m.AccountID, Name: m.AccountName, Channel: m.Channel}
 			if m.AppID != nil {
 				included.App = &AppRef{*m.AppID}
 			}
+
 			f.IncludedFinancials = append(f.IncludedFinancials, included)
 			if ref := (account.NameRef{ID: m.AccountID, Name: m.AccountName}); !slices.Contains(f.LinkedAccounts, ref) {
 				f.LinkedAccounts = append(f.LinkedAccounts, ref)

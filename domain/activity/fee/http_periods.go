@@ -38,6 +38,7 @@ func listPeriods(ctx context.Context, tx *db.Tx, in *listPeriodsInput) (*page.Pa
 	q.IDs("p.fee_id = any(?)", in.RecurringFeeID)
 	q.IDs("p.listing_id = any(?)", in.ListingIDs)
 	q.IDs("p.id = any(?)", in.IDs)
+
 	return page.List[Period](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -52,10 +53,13 @@ type createPeriodInput struct{ Body CreatePeriod }
 
 func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
 	b := &in.Body
+
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	var issues []apierr.Issue
+
 	f, err := get(ctx, tx, b.RecurringFeeID)
 	switch {
 	case errors.Is(err, apierr.NotFound):
@@ -63,16 +67,20 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 	case err != nil:
 		return nil, err
 	}
+
 	listings, err := listing.ByID(ctx, tx, []id.ID{b.ListingID})
 	if err != nil {
 		return nil, err
 	}
+
 	if _, known := listings[b.ListingID]; !known {
 		issues = append(issues, apierr.IssueNotFound.InBody("listingId"))
 	}
+
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	return savePeriod(ctx, tx, &periodChange{fee: &f, onConflict: b.OnConflict, after: &Period{
 		ID: tx.NewID(), FeeID: b.RecurringFeeID, ListingID: b.ListingID, StartAt: b.StartAt, EndAt: b.EndAt, Rate: b.Rate,
 		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
@@ -97,9 +105,11 @@ func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Perio
 	if err != nil {
 		return nil, err
 	}
+
 	p, b := *before, &in.Body
 	p.StartAt, p.EndAt, p.Rate = b.StartAt.Or(p.StartAt), b.EndAt.Or(p.EndAt), b.Rate.Or(p.Rate)
 	p.UpdatedAt = day.At(tx.Now)
+
 	return savePeriod(ctx, tx, &periodChange{fee: f, before: before, after: &p, onConflict: b.OnConflict})
 }
 
@@ -108,11 +118,14 @@ func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period,
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
+
 	p, err := getPeriod(ctx, tx, periodID)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	f, err := get(ctx, tx, p.FeeID)
+
 	return &f, &p, err
 }
 
@@ -126,36 +139,47 @@ type periodChange struct {
 // savePeriod writes a listing period, with the end of an earlier one when that is in the way and may be truncated.
 func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error) {
 	p := c.after
+
 	t := touched{before: c.fee, after: c.fee, new: []Period{*p}}
 	if c.before != nil {
 		t.old = append(t.old, *c.before)
 	}
+
 	var stmts []db.Stmt
+
 	if c.onConflict != nil && *c.onConflict == listing.Truncate {
 		earlier, err := truncatable(ctx, tx, p)
 		if err != nil {
 			return nil, err
 		}
+
 		for i := range earlier {
 			ended := earlier[i]
 			ended.EndAt, ended.UpdatedAt = p.StartAt, p.UpdatedAt
+
 			t.old, t.new = append(t.old, earlier[i]), append(t.new, ended)
 			stmts = append(stmts, periodStatement(tx, &ended))
 			notePeriod(tx, audit.Updated, &earlier[i], &ended)
 		}
 	}
+
 	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
 		return nil, refused(err)
 	}
+
 	what := audit.Updated
 	if c.before == nil {
 		what = audit.Created
 	}
+
 	notePeriod(tx, what, c.before, p)
+
 	if _, err := outdate(ctx, tx, t); err != nil {
 		return nil, err
 	}
+
 	saved, err := getPeriod(ctx, tx, p.ID)
+
 	return &saved, err
 }
 
@@ -164,10 +188,13 @@ func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := deletePeriod(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	notePeriod(tx, audit.Deleted, p, nil)
 	_, err = outdate(ctx, tx, touched{before: f, after: f, old: []Period{*p}})
+
 	return &api.None{}, err
 }

@@ -16,6 +16,7 @@ func TestFeeAndItsJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	b.stay("2026-01-29")
+
 	f := b.Post("/recurring-fees", b.fee("uniqueRef", "f-1", "listingSubscriptions", b.subscriptions(object{"endAt": "2026-01-29"},
 		object{"startAt": "2026-01-29", "rate": 10_000}))).Want(201)
 	for name, want := range map[string]string{
@@ -28,29 +29,36 @@ func TestFeeAndItsJournals(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
+
 	if f.Len("listingPeriods") != 2 || f.Len("journalStatus.operationIds") != 1 {
 		t.Errorf("%s", f.Body)
 	}
+
 	b.wantCharged(10_000)
+
 	path := "/recurring-fees/" + f.String("id")
 	if got := b.Get(path).String("journalStatus.status"); got != "current" {
 		t.Errorf("the journals are %s", got)
 	}
+
 	b.Put(path, object{"listingSubscriptions": b.subscriptions(object{})}).Want(200)
 	b.wantCharged(20_000)
 	b.Put(path, object{"rateType": "flat", "defaultRate": 2_500, "revenueRecognition": "checkOut"}).Want(200)
 	b.wantCharged(2_500)
 	b.Put(path, object{"chargeBasis": "perNight"}).Want(200)
 	b.wantCharged(12_500)
+
 	if got := b.Put(path, object{"bookingChannelsFilter": []string{"airbnb"}, "uniqueRef": nil}).Want(200); got.String("uniqueRef") != "null" ||
 		got.String("revenueRecognition") != "checkOut" || got.String("name") != "Management" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantCharged(0)
 	b.Put(path, object{"bookingChannelsFilter": []string{}, "revenueRecognition": nil}).Want(200)
 	b.wantCharged(12_500)
 	b.Put(path, object{"status": "inactive"}).Want(200)
 	b.wantCharged(0)
+
 	if got := b.Get(path).Want(200); got.Len("listingPeriods") != 1 || got.String("status") != "inactive" {
 		t.Errorf("%s", got.Body)
 	}
@@ -63,12 +71,14 @@ func TestChangesThatChargeTheSame(t *testing.T) {
 	stay := b.stay("2026-01-29")
 	path := b.add("bookingChannelsFilter", nil)
 	b.wantStale(path, stay)
+
 	for _, change := range []object{
 		{}, {"icon": "broom"}, {"uniqueRef": "f"}, {"name": "Management"}, {"formula": "rent"}, {"listingSubscriptions": b.subscriptions(object{})},
 	} {
 		b.Put(path, change).Want(200)
 		b.wantStale(path)
 	}
+
 	b.Put(path, object{"name": "Commission"}).Want(200)
 	b.wantStale(path, stay)
 }
@@ -123,6 +133,7 @@ func TestFeesLeaveLockedJournalsAlone(t *testing.T) {
 	path := b.add()
 	want := func(status, reason, action string) {
 		t.Helper()
+
 		s := b.Get(path).Want(200)
 		if s.String("journalStatus.status") != status || s.String("journalStatus.reason") != reason || s.String("journalStatus.action") != action {
 			t.Errorf("%s", s.String("journalStatus"))
@@ -131,9 +142,11 @@ func TestFeesLeaveLockedJournalsAlone(t *testing.T) {
 	want("recalculating", "feeChanged", "wait")
 	b.wantCharged(20_000)
 	want("stale", "journalLocked", "unlock")
+
 	if got := b.Get("/recurring-fees").String("data.0.journalStatus.reason"); got != "journalLocked" {
 		t.Errorf("the list says %s", got)
 	}
+
 	b.Exec(`insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
 		select @team, @id, id, 'reservation', 'feeChanged', now() from fee where team_id = @team`, db.Args{"id": id.New(b.DB.Now())})
 	want("stale", "feeChanged", "refresh")
@@ -148,19 +161,24 @@ func TestFeeLock(t *testing.T) {
 	path := b.add()
 	b.wantCharged(20_000)
 	b.Post("/recurring-fees", b.fee("name", "Unused")).Want(201)
+
 	if got := b.Get(path).Want(200); got.String("lock.status") != "open" || got.String("lock.booksClosed") != "null" || got.String("lock.reconciled") != "null" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.Exec(`update team set books_closed_at = '2026-01-29' where id = @team`, nil)
+
 	if got := b.Get(path); got.String("lock.status") != "open" {
 		t.Errorf("%s", got.Body)
 	}
+
 	fixture.CloseBooks(b.Team, "2026-01-30")
 	statement := fixture.Statement(b.Team, period, "published", "2026-01-01", "2026-01-31")
 	b.Exec(`with gone as (delete from ledger_entry where team_id = @team returning *)
 		insert into ledger_entry select x.* from gone g cross join jsonb_populate_record(null::ledger_entry, to_jsonb(g) || case when g.party = 'owners'
 			then jsonb_build_object('statement_id', @statement::uuid, 'ownership_period_id', @period::uuid) else '{}' end) x`,
 		db.Args{"statement": statement, "period": period})
+
 	list := b.Get("/recurring-fees?sort=name").Want(200)
 	for at, r := range map[string]*apitest.Response{"lock": b.Get(path).Want(200), "data.0.lock": list} {
 		for name, want := range map[string]string{
@@ -172,6 +190,7 @@ func TestFeeLock(t *testing.T) {
 			}
 		}
 	}
+
 	if list.String("data.1.lock.status") != "open" {
 		t.Errorf("%s", list.Body)
 	}
@@ -183,6 +202,7 @@ func TestFeeRefusals(t *testing.T) {
 	unknown := id.New(b.DB.Now())
 	archived := b.Post("/tax-rates", object{"name": "Archived", "basisPoints": 1}).Want(201).String("id")
 	b.Put("/tax-rates/"+archived, object{"status": "inactive"}).Want(200)
+
 	condition := object{"accountId": unknown, "operator": ">", "centValue": 1}
 	refused := b.Refuses("/recurring-fees")
 	refused("unknown credit account", b.fee("creditAccountId", unknown), "notFound", "creditAccountId")
@@ -221,6 +241,7 @@ func TestFeeTaxAndConditions(t *testing.T) {
 	rate := b.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15_000}).Want(201).String("id")
 	rent := b.account("4000")
 	path := b.add("taxRateId", rate, "accountTotalConditions", []any{object{"accountId": rent, "operator": "<=", "centValue": 0}})
+
 	f := b.Get(path).Want(200)
 	for name, want := range map[string]string{
 		"taxRate.name": "Sales tax", "taxRate.basisPoints": "15000", "taxBehavior": "excluded", "accountTotalConditions.0.operator": "<=",
@@ -230,6 +251,7 @@ func TestFeeTaxAndConditions(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
+
 	b.wantCharged(23_000)
 	b.Put(path, object{"taxBehavior": "included"}).Want(200)
 	b.wantCharged(20_000)
@@ -238,9 +260,11 @@ func TestFeeTaxAndConditions(t *testing.T) {
 	b.wantCharged(22_000)
 	b.Put("/tax-rates/"+rate, object{"status": "inactive"}).Want(200)
 	b.Put(path, object{"icon": "tax"}).Want(200) // an archived rate stays where it is
+
 	if got := b.Put(path, object{"taxRateId": nil}).Want(200); got.String("taxBehavior") != "null" || got.String("taxRate") != "null" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantCharged(20_000)
 	b.Put(path, object{"accountTotalConditions": []any{object{"accountId": rent, "operator": ">", "centValue": 0}}}).Want(200)
 	b.wantCharged(0)
@@ -258,27 +282,35 @@ func TestDeleteFee(t *testing.T) {
 	unused := b.add("name", "Unused", "accountTotalConditions", []any{object{"accountId": b.credit, "operator": ">", "centValue": 1}}, "formula", `account("4000")`)
 	b.Delete(unused).Want(204)
 	b.Get(unused).WantError(apierr.CodeNotFound, "")
+
 	if got := b.Get("/recurring-fees/listing-periods").Len("data"); got != 0 {
 		t.Errorf("%d listing periods of a deleted fee", got)
 	}
+
 	b.stay("2026-01-29")
 	used := b.add()
 	b.wantCharged(20_000)
 	b.Post("/recurring-fees", b.fee("name", "On top", "formula", `fee("Management")`)).Want(201)
+
 	stranger := newBooks(t)
 	stranger.Delete(used).WantError(apierr.CodeNotFound, "")
 	stranger.Put(used, object{}).WantError(apierr.CodeNotFound, "")
 	stranger.Get(used).WantError(apierr.CodeNotFound, "")
+
 	r := b.Delete(used).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.String("context.lockReasons") != `["journalEntries","recurringFees"]` || r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("%s", r.Body)
 	}
+
 	b.Delete(used+"?onLocked=remove").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "onLocked")
 	b.Delete(used + "?onLocked=archive").Want(204)
+
 	if got := b.Get(used).Want(200); got.String("status") != "inactive" || got.String("journalStatus.reason") != "feeChanged" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantCharged(0)
+
 	if r := b.Delete(used).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["recurringFees"]` {
 		t.Errorf("%s", r.Body)
 	}
@@ -292,9 +324,11 @@ func TestFeeOfAdjustment(t *testing.T) {
 	path := "/recurring-fees/" + b.Post("/recurring-fees", b.fee()).Want(201).String("id")
 	b.Exec(`insert into reservation_adjustment (team_id, id, reservation_id, type, amount, recurring_fee_id, created_at, updated_at)
 		select @team, @id, @stay, 'fee', 100, id, now(), now() from fee where team_id = @team`, db.Args{"id": id.New(b.DB.Now()), "stay": stay})
+
 	if r := b.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["reservations"]` {
 		t.Errorf("%s", r.Body)
 	}
+
 	b.Put(path, object{"creditParty": "owners"}).Want(200)
 	b.wantStale(path, stay)
 }
@@ -307,6 +341,7 @@ func TestFeeLists(t *testing.T) {
 	b.Post("/recurring-fees", b.fee("name", "Linen", "type", "additionalFee", "rateType", "flat", "formula", nil, "defaultRate", 1, "creditAccountId", b.account("4120"),
 		"listingSubscriptions", b.subscriptions(object{"listingId": cabin}))).Want(201)
 	b.Post("/recurring-fees", b.fee("name", "Old", "status", "inactive")).Want(201)
+
 	for query, want := range map[string][]string{
 		"":                                {"Linen", "Management", "Old"},
 		"?sort=-name":                     {"Old", "Management", "Linen"},
@@ -324,10 +359,12 @@ func TestFeeLists(t *testing.T) {
 		"?listingIds=" + cabin.String() + "&status=inactive":       {},
 	} {
 		r := b.Get("/recurring-fees" + query).Want(200)
+
 		got := []string{}
 		for i := range r.Len("data") {
 			got = append(got, r.String("data."+string(rune('0'+i))+".name"))
 		}
+
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}

@@ -24,21 +24,26 @@ type touched struct {
 // charged on and of those that it may be charged on. Fees that build on it are charged on the same stays. It answers nil when there are none.
 func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgement, error) {
 	feeChanged := t.before == nil || !t.before.chargesLike(t.after)
+
 	periods := slices.Concat(t.old, t.new)
 	if !feeChanged {
 		periods = differing(t.old, t.new)
 	}
+
 	if t.after.Status != active && (t.before == nil || t.before.Status != active) {
 		periods = nil
 	}
+
 	statuses := t.after.StatusFilter.statuses()
 	if t.before != nil {
 		statuses = append(statuses, t.before.StatusFilter.statuses()...)
 	}
+
 	reservations, err := mayBeCharged(ctx, tx, chargeable{Fee: t.after.ID, Charged: feeChanged && t.before != nil, Periods: periods, Statuses: statuses})
 	if err != nil {
 		return nil, err
 	}
+
 	return ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: t.after.ID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: reservations},
 	})
@@ -49,7 +54,9 @@ func awaiting(status ledger.JournalStatus, started *operation.Acknowledgement) l
 	if started == nil {
 		return status
 	}
+
 	reason, action := ledger.FeeChanged, "wait"
+
 	return ledger.JournalStatus{
 		Status: "recalculating", Reason: &reason, Action: &action, OperationIDs: append(slices.Clone(status.OperationIDs), started.OperationID),
 	}
@@ -62,8 +69,10 @@ func (f *Fee) chargesLike(other *Fee) bool {
 		t.UniqueRef, t.Icon, t.CreditAccount, t.DebitAccount, t.CreatedAt, t.UpdatedAt = nil, nil, account.NameRef{}, account.NameRef{}, day.Instant{}, day.Instant{}
 		t.References, t.Stored, t.BookingChannelsFilter = nil, "", slices.Clone(f.BookingChannelsFilter)
 		slices.Sort(t.BookingChannelsFilter)
+
 		return t
 	}
+
 	return reflect.DeepEqual(terms(f), terms(other))
 }
 
@@ -72,19 +81,24 @@ func differing(old, now []Period) []Period {
 	terms := func(p *Period) string {
 		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, deref(p.Rate))
 	}
+
 	count := map[string]int{}
 	for i := range old {
 		count[terms(&old[i])]++
 	}
+
 	for i := range now {
 		count[terms(&now[i])]--
 	}
+
 	var out []Period
+
 	for _, p := range slices.Concat(old, now) {
 		if count[terms(&p)] != 0 {
 			out = append(out, p)
 		}
 	}
+
 	return out
 }
 
@@ -92,6 +106,7 @@ func text(d *day.Day) string {
 	if d == nil {
 		return "-"
 	}
+
 	return d.String()
 }
 
@@ -99,6 +114,7 @@ func deref(v *int64) int64 {
 	if v == nil {
 		return 0
 	}
+
 	return *v
 }
 
@@ -114,10 +130,12 @@ type chargeable struct {
 // mayBeCharged finds reservations, in the order of their ids. A stay is recognised on some day between the first and the last that it names.
 func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
 	listings := make([]id.ID, len(c.Periods))
+
 	from, to := make([]*day.Day, len(c.Periods)), make([]*day.Day, len(c.Periods))
 	for i := range c.Periods {
 		listings[i], from[i], to[i] = c.Periods[i].ListingID, c.Periods[i].StartAt, c.Periods[i].EndAt
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `
 		select id from (
 			select r.id from unnest(@listings::uuid[], @from::date[], @to::date[]) as p (listing_id, start_at, end_at)
@@ -135,5 +153,6 @@ func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error)
 	if err != nil {
 		return nil, fmt.Errorf("find reservations that a recurring fee is charged on: %w", err)
 	}
+
 	return found, nil
 }

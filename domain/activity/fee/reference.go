@@ -29,33 +29,42 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 	if f.Formula == "" && f.RateType == Flat {
 		return nil
 	}
+
 	formula, err := ParseFormula(f.Formula)
 	if wrong, ok := errors.AsType[*FormulaError](err); ok {
 		return invalid(wrong.Message, wrong.Position)
 	}
+
 	types, err := mappedTypes(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	for i, name := range formula.names {
 		if !slices.Contains(standardTypes, name) && !slices.Contains(types, name) {
 			return invalid("the formula names an unknown line type", formula.position(formula.nameAt[i]))
 		}
 	}
+
 	if len(formula.mentions) == 0 {
 		return nil
 	}
+
 	n, err := namesOf(ctx, tx, f, formula)
 	if err != nil {
 		return err
 	}
+
 	formula.Bind(n.references)
+
 	for _, m := range formula.mentions {
 		if m.ID.IsZero() {
 			return invalid("the formula names an unknown "+m.Kind.noun(), formula.position(m.from))
 		}
 	}
+
 	f.References = formula.References()
+
 	return n.checkRing(f, formula)
 }
 
@@ -63,6 +72,7 @@ func (k RefKind) noun() string {
 	if k == RefFee {
 		return "recurring fee"
 	}
+
 	return "account"
 }
 
@@ -76,11 +86,13 @@ type named struct {
 // namesOf reads what the formula of a fee may mean. The fee itself counts with the name that it is about to have.
 func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, error) {
 	n := &named{fees: map[id.ID]string{}, buildsOn: map[id.ID][]id.ID{}}
+
 	type other struct {
 		ID       id.ID
 		Name     string
 		BuildsOn []id.ID
 	}
+
 	fees, err := db.Select[other](ctx, tx, `
 		select f.id, f.name, array(select r.target_fee_id from fee_reference r where r.team_id = f.team_id and r.fee_id = f.id and r.kind = 'fee'
 			order by r.name) as builds_on
@@ -88,11 +100,14 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 	if err != nil {
 		return nil, fmt.Errorf("read what formulas can name: %w", err)
 	}
+
 	for _, o := range append(fees, other{ID: f.ID, Name: f.Name}) {
 		n.fees[o.ID], n.buildsOn[o.ID] = o.Name, o.BuildsOn
 		n.references = append(n.references, Reference{Kind: RefFee, Name: o.Name, ID: o.ID, Current: o.Name})
 	}
+
 	var names []string
+
 	for _, m := range formula.mentions {
 		if m.Kind == RefAccount {
 			names = append(names, m.Name)
@@ -106,25 +121,31 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 	if err != nil {
 		return nil, fmt.Errorf("read accounts that a formula names: %w", err)
 	}
+
 	n.references = append(n.references, accounts...)
+
 	return n, nil
 }
 
 // checkRing refuses a formula that leads back to its own fee, at the place where the way back begins.
 func (n *named) checkRing(f *Fee, formula Formula) error {
 	seen := map[id.ID]bool{}
+
 	for _, m := range formula.mentions {
 		if m.Kind != RefFee {
 			continue
 		}
+
 		if way := n.way(m.ID, f.ID, seen); way != nil {
 			names := make([]string, 0, len(way)+1)
 			for _, v := range append([]id.ID{f.ID}, way...) {
 				names = append(names, quoted(n.fees[v]))
 			}
+
 			return invalid("the recurring fees build on each other in a ring: "+strings.Join(names, " → "), formula.position(m.from))
 		}
 	}
+
 	return nil
 }
 
@@ -133,14 +154,17 @@ func (n *named) way(from, to id.ID, seen map[id.ID]bool) []id.ID {
 	if from == to {
 		return []id.ID{to}
 	}
+
 	if seen[from] {
 		return nil
 	}
+
 	seen[from] = true
 	for _, next := range n.buildsOn[from] {
 		if way := n.way(next, to, seen); way != nil {
 			return append([]id.ID{from}, way...)
 		}
 	}
+
 	return nil
 }

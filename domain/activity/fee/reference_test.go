@@ -20,18 +20,23 @@ func TestFeesOnFees(t *testing.T) {
 	base := b.add()
 	top := b.add("name", "Marketing", "formula", `10% * fee("Management") + account("4000")+ account("Rent") `, "type", "additionalFee", "defaultRate", 50_000)
 	b.wantCharged(20_000 + 1_000)
+
 	if got := b.Get(top).String("linkedAccounts"); got != `[{"id":"`+b.account("4000").String()+`","name":"Rent"}]` {
 		t.Errorf("linked are %s", got)
 	}
+
 	b.Put(base, object{"name": `Commission "gross" \ net`}).Want(200)
 	b.Exec(`update account set code = '4000-R' where team_id = @team and code = '4000'`, nil)
+
 	formula := `10% * fee("Commission \"gross\" \\ net") + account("4000-R")+ account("4000-R") `
 	if got := b.Get(top).String("formula"); got != formula {
 		t.Errorf("the formula is %s", got)
 	}
+
 	if got := b.Get("/recurring-fees?search=market").String("data.0.formula"); got != formula {
 		t.Errorf("in the list the formula is %s", got)
 	}
+
 	b.wantCharged(20_000 + 1_000)
 	b.Put(top, object{"defaultRate": 100_000}).Want(200)
 	b.wantCharged(20_000 + 2_000)
@@ -54,10 +59,13 @@ func TestFormulasMeanFeesNotNames(t *testing.T) {
 	b.Put(one, object{"name": "Three"}).Want(200)
 	b.Put(two, object{"name": "One"}).Want(200)
 	b.Put(one, object{"name": "Two"}).Want(200)
+
 	if got := b.Get(top).String("formula"); got != `fee("Two") - fee("One")` {
 		t.Errorf("the formula is %s", got)
 	}
+
 	b.Put(top, object{"icon": "x"}).Want(200)
+
 	if got := b.Get(top).String("formula"); got != `fee("Two") - fee("One")` {
 		t.Errorf("after a change of something else the formula is %s", got)
 	}
@@ -68,6 +76,7 @@ func TestRingsOfFees(t *testing.T) {
 	b := newBooks(t)
 	refused := func(path, formula, message string, position int64) {
 		t.Helper()
+
 		r := b.Put(path, object{"formula": formula}).WantError(apierr.CodeBadRequest, "").WantIssue("formulaInvalid", "formula")
 		if r.String("context.problem") != message || r.Int("context.position") != position {
 			t.Errorf("%s", r.Body)
@@ -76,17 +85,21 @@ func TestRingsOfFees(t *testing.T) {
 	one := b.add("name", "One")
 	b.add("name", "Two", "formula", `rent - fee("One")`)
 	b.add("name", "Three", "formula", `2% * fee("Two")`)
+
 	const ring = "the recurring fees build on each other in a ring: "
 	refused(one, `fee("One")`, ring+`"One" → "One"`, 5)
 	refused(one, `rent + fee("Two")`, ring+`"One" → "Two" → "One"`, 12)
 	refused(one, `rent - fee( "Three" )`, ring+`"One" → "Three" → "Two" → "One"`, 13)
+
 	if r := b.Put(one, object{"name": "Four", "formula": `fee("Four")`}).WantError(apierr.CodeBadRequest, ""); r.String("context.problem") != ring+`"Four" → "Four"` {
 		t.Errorf("%s", r.Body)
 	}
+
 	r := b.Post("/recurring-fees", b.fee("name", "Self", "formula", `fee("Self")`)).WantError(apierr.CodeBadRequest, "")
 	if r.String("context.problem") != ring+`"Self" → "Self"` {
 		t.Errorf("%s", r.Body)
 	}
+
 	if got := b.Get(one).String("formula"); got != "rent" {
 		t.Errorf("the formula is %s", got)
 	}
@@ -97,24 +110,31 @@ func TestRingsAreNotRacedInto(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	one, two := b.add("name", "One"), b.add("name", "Two")
+
 	var both sync.WaitGroup
+
 	statuses := make([]int, 2)
+
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		// Both changes have to wait for the listing when they have been checked.
 		if _, err := tx.Exec(ctx, `select from listing where team_id = @team for update`, db.Args{"team": tx.Team}); err != nil {
 			return err
 		}
+
 		for i, change := range [][2]string{{one, "Two"}, {two, "One"}} {
 			// The harness would send a dry run first and compare the whole team, which the other is changing.
 			both.Go(func() {
 				statuses[i] = b.Call("PUT", change[0]+"?dryRun=false", object{"formula": `fee("` + change[1] + `")`}).Status
 			})
 		}
+
 		_, err := tx.Exec(ctx, `select pg_sleep(0.3)`, db.Args{})
+
 		return err
 	})
 	both.Wait()
 	slices.Sort(statuses)
+
 	if !slices.Equal(statuses, []int{200, 400}) {
 		t.Errorf("answered %v", statuses)
 	}
@@ -134,6 +154,7 @@ func TestFormulasAreCheckedWhenWritten(t *testing.T) {
 
 func TestFormulaPositions(t *testing.T) {
 	t.Parallel()
+
 	b := newBooks(t)
 	for formula, position := range map[string]int64{
 		"rent + rnet":                       8,
@@ -173,6 +194,7 @@ func TestAccountsByCodeBeforeName(t *testing.T) {
 		if got != b.account("4000") {
 			t.Errorf("the formula of %s means %s", top, got)
 		}
+
 		return err
 	})
 }
@@ -189,18 +211,22 @@ func TestSubscribed(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		of := found[b.listing]
 		if len(found) != 1 || len(of) != 2 || of[0].Fee.Name != "Management" || of[0].Rate != 20_000 {
 			t.Fatalf("%+v", found)
 		}
+
 		charges := fee.Charges(of, stay(t))
 		if charges[0].Amount != 20_000 || charges[1].Amount != 4_000 {
 			t.Errorf("%+v", charges)
 		}
+
 		none, err := fee.Subscribed(ctx, tx, []id.ID{tx.NewID()})
 		if len(none) != 0 {
 			t.Errorf("%+v", none)
 		}
+
 		return err
 	})
 }

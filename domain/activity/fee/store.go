@@ -39,6 +39,7 @@ const periodTables = `fee_listing_period p join fee f on f.team_id = p.team_id a
 func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	f, err := db.One[Fee](ctx, tx, apierr.NotFound, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.id = @id`, db.Args{"team": tx.Team, "id": feeID})
 	f.useCurrentNames()
+
 	return f, err
 }
 
@@ -48,12 +49,14 @@ func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	if err == nil && f.Status != active {
 		err = apierr.NotFound
 	}
+
 	return &f, err
 }
 
 func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
 	p, err := db.One[Period](ctx, tx, apierr.NotFound, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": periodID})
+
 	return p, err
 }
 
@@ -77,6 +80,7 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 		Period
 		ListingCurrency string
 	}
+
 	rows, err := db.Select[row](ctx, tx, `select `+periodColumns+`, l.default_currency as listing_currency from `+periodTables+`
 		join listing l on l.team_id = p.team_id and l.id = p.listing_id
 		where p.team_id = @team and p.listing_id = any(@listings) and f.status = 'active'
@@ -84,40 +88,49 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 	if err != nil {
 		return nil, fmt.Errorf("read subscriptions: %w", err)
 	}
+
 	out := map[id.ID][]Subscription{}
 	if len(rows) == 0 {
 		return out, nil
 	}
+
 	periods := make([]Period, len(rows))
 	for i := range rows {
 		periods[i] = rows[i].Period
 	}
+
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' and f.id = any(@fees)`,
 		db.Args{"team": tx.Team, "fees": feesOf(periods)})
 	if err != nil {
 		return nil, fmt.Errorf("read subscribed fees: %w", err)
 	}
+
 	type parsed struct {
 		fee     *Fee
 		formula Formula
 	}
+
 	byID := make(map[id.ID]parsed, len(fees))
 	for i := range fees {
 		formula, err := fees[i].parse()
 		if err != nil {
 			return nil, fmt.Errorf("formula of recurring fee %s: %w", fees[i].ID, err)
 		}
+
 		byID[fees[i].ID] = parsed{&fees[i], formula}
 	}
+
 	for i := range periods {
 		f := byID[periods[i].FeeID]
 		if f.fee == nil {
 			continue // archived between the two reads
 		}
+
 		s := subscription(*f.fee, f.formula, periods[i])
 		s.Currency = rows[i].ListingCurrency
 		out[periods[i].ListingID] = append(out[periods[i].ListingID], s)
 	}
+
 	return out, nil
 }
 
@@ -128,6 +141,7 @@ func feesOf(periods []Period) (fees []id.ID) {
 			fees = append(fees, periods[i].FeeID)
 		}
 	}
+
 	return fees
 }
 
@@ -153,6 +167,7 @@ const upsertFee = `
 // feeStatements write a fee with its conditions and with what its formula refers to.
 func feeStatements(tx *db.Tx, f *Fee) []db.Stmt {
 	of := db.Args{"team": tx.Team, "fee": f.ID}
+
 	return []db.Stmt{
 		{SQL: upsertFee, Args: db.Args{
 			"team": tx.Team, "id": f.ID, "unique_ref": f.UniqueRef, "name": f.Name, "icon": f.Icon, "status": f.Status, "type": string(f.Type),
@@ -184,6 +199,7 @@ func list[T any](values []T) []T {
 	if values == nil {
 		return []T{}
 	}
+
 	return values
 }
 
@@ -198,14 +214,18 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 		*Period
 		RecurringFee *struct{} `json:"recurringFee,omitempty"` // the fee as it is now, which has events of its own
 	}
+
 	var was, now any
+
 	one := after
 	if before != nil {
 		was, one = view{Period: before}, before
 	}
+
 	if after != nil {
 		now = view{Period: after}
 	}
+
 	audit.Note(tx, what, audit.RecurringPeriod, one.ID, was, now,
 		audit.Ref(audit.RoleParent, audit.RecurringFee, one.FeeID), audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))
 }
@@ -223,18 +243,22 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	if err != nil {
 		return fmt.Errorf("read the recurring fees in use: %w", err)
 	}
+
 	stmts := make([]db.Stmt, len(fees))
 	for i := range fees {
 		p := &Period{ID: tx.NewID(), FeeID: fees[i], ListingID: listing, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
 		stmts[i] = periodStatement(tx, p)
 		notePeriod(tx, audit.Created, nil, p)
 	}
+
 	if len(stmts) == 0 {
 		return nil
 	}
+
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("subscribe a listing to the recurring fees: %w", err)
 	}
+
 	return nil
 }
 
@@ -270,6 +294,7 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 		ID    id.ID
 		Name  string
 	}
+
 	rows, err := db.Select[linked](ctx, tx, `
 		select v.fee_id, a.id, a.name from (
 			select fee_id, target_account_id as account_id from fee_reference where team_id = @team and fee_id = any(@fees) and kind = 'account'
@@ -278,10 +303,12 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 	if err != nil {
 		return nil, fmt.Errorf("read accounts of recurring fees: %w", err)
 	}
+
 	out := map[id.ID][]account.NameRef{}
 	for _, r := range rows {
 		out[r.FeeID] = append(out[r.FeeID], account.NameRef{ID: r.ID, Name: r.Name})
 	}
+
 	return out, nil
 }
 

@@ -30,18 +30,22 @@ func (f *Fee) parse() (Formula, error) {
 	if f.RateType != Percentage {
 		return Formula{}, nil
 	}
+
 	formula, err := ParseFormula(cmp.Or(f.Stored, f.Formula))
 	formula.Bind(f.References)
+
 	return formula, err
 }
 
 // useCurrentNames shows the formula with what its fees and accounts are called now.
 func (f *Fee) useCurrentNames() {
 	f.Stored = f.Formula
+
 	formula, err := ParseFormula(f.Formula)
 	if err != nil {
 		return // the empty formula of a flat fee
 	}
+
 	formula.Bind(f.References)
 	f.Formula = formula.Text()
 }
@@ -51,6 +55,7 @@ func subscription(f Fee, formula Formula, p Period) Subscription {
 	if p.Rate != nil {
 		s.Rate = *p.Rate
 	}
+
 	return s
 }
 
@@ -61,6 +66,7 @@ func (s *Subscription) amount(nights int, of Values) money.Cents {
 		if s.Fee.ChargeBasis == PerNight {
 			return times(money.Cents(s.Rate), nights)
 		}
+
 		return held(money.Cents(s.Rate))
 	case Percentage:
 		return held(money.Rate(s.Rate).Of(s.formula.Value(of)))

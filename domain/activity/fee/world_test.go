@@ -47,6 +47,7 @@ func newBooks(t testing.TB) *books {
 	b.Tx(mapping.InstallStandard)
 	b.listing = b.addListing("Villa")
 	b.credit, b.debit = b.account("4100"), b.account("5100")
+
 	return b
 }
 
@@ -64,13 +65,16 @@ func (b *books) stay(checkIn string) id.ID {
 
 func (b *books) stayOn(listing id.ID, checkIn, status string) id.ID {
 	b.t.Helper()
+
 	in, err := day.Parse(checkIn)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	v := fixture.Stay(b.Team, listing, status, checkIn, in.AddDays(5).String())
 	b.Exec(`insert into reservation_line (team_id, id, reservation_id, position, type, amount) values (@team, @id, @reservation, 1, 'rent', 100000)`,
 		db.Args{"id": id.New(b.DB.Now()), "reservation": v})
+
 	return v
 }
 
@@ -80,6 +84,7 @@ func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.Refresh
 	if _, err := tx.Exec(ctx, `select from reservation where team_id = @team and id = any(@ids) order by id for update`, db.Args{"team": tx.Team, "ids": args.IDs}); err != nil {
 		return err
 	}
+
 	type stay struct {
 		ID, ListingID id.ID
 		CheckIn       day.Day
@@ -87,6 +92,7 @@ func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.Refresh
 		Status        string
 		Rent          money.Cents
 	}
+
 	stays, err := db.Select[stay](ctx, tx, `
 		select r.id, r.listing_id, r.check_in, r.check_out - r.check_in as nights, r.status,
 			(select coalesce(sum(l.amount), 0)::bigint from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id) as rent
@@ -94,16 +100,20 @@ func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.Refresh
 	if err != nil {
 		return err
 	}
+
 	var wanted []ledger.Posting
+
 	for _, s := range stays {
 		subscriptions, err := fee.Subscribed(ctx, tx, []id.ID{s.ListingID})
 		if err != nil {
 			return err
 		}
+
 		line := func(name string) money.Cents {
 			if name == "rent" {
 				return s.Rent
 			}
+
 			return 0
 		}
 		for _, c := range fee.Charges(subscriptions[s.ListingID], &fee.Stay{Line: line, Status: s.Status, Nights: s.Nights, At: s.CheckIn}) {
@@ -111,6 +121,7 @@ func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.Refresh
 			if c.Total() == 0 || !c.Subscription.Period.Covers(s.CheckIn) {
 				continue
 			}
+
 			debit := ledger.Line{
 				Ref: "debit", AccountID: f.DebitAccountID, Party: f.DebitParty, CentTotal: c.Total(), ListingID: s.ListingID, ReservationID: s.ID,
 				RecurringFeeID: f.ID, Trigger: ledger.TriggerRecurringFee,
@@ -123,7 +134,9 @@ func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.Refresh
 			})
 		}
 	}
+
 	_, err = ledger.Replace(ctx, tx, args.IDs, wanted, ledger.Lenience{SkipLocked: true})
+
 	return err
 }
 
@@ -133,6 +146,7 @@ func (b *books) fee(changes ...any) object {
 		"name": "Management", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": 20_000, "creditParty": "manager",
 		"debitParty": "owners", "creditAccountId": b.credit, "debitAccountId": b.debit,
 	}
+
 	return fixture.With(body, changes...)
 }
 
@@ -144,12 +158,15 @@ func (b *books) add(changes ...any) string {
 
 func (b *books) subscriptions(periods ...object) []any {
 	out := []any{}
+
 	for _, p := range periods {
 		if p["listingId"] == nil {
 			p["listingId"] = b.listing
 		}
+
 		out = append(out, p)
 	}
+
 	return out
 }
 
@@ -157,12 +174,16 @@ func (b *books) subscriptions(periods ...object) []any {
 func (b *books) wantCharged(want int64) {
 	b.t.Helper()
 	b.Work()
+
 	var got int64
+
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		got, err = db.Get[int64](ctx, tx, `select coalesce(sum(cent_total), 0)::bigint from ledger_entry where team_id = @team and account_id = @account`,
 			db.Args{"team": tx.Team, "account": b.debit})
+
 		return err
 	})
+
 	if got != want {
 		b.t.Errorf("charged %d, want %d", got, want)
 	}
@@ -171,15 +192,20 @@ func (b *books) wantCharged(want int64) {
 // wantStale says which reservations have a stale journal because of a fee, and lets go of them.
 func (b *books) wantStale(of string, want ...id.ID) {
 	b.t.Helper()
+
 	var got []id.ID
+
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		got, err = db.Select[id.ID](ctx, tx, `select source_id from ledger_stale where team_id = @team and '/recurring-fees/' || cause_id = @fee order by source_id`,
 			db.Args{"team": tx.Team, "fee": of})
+
 		return err
 	})
 	slices.SortFunc(want, id.ID.Compare)
+
 	if !slices.Equal(got, want) {
 		b.t.Errorf("stale are %v, want %v", got, want)
 	}
+
 	b.Exec(`delete from ledger_stale where team_id = @team`, nil)
 }

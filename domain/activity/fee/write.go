@@ -57,6 +57,7 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
 }
 
@@ -79,6 +80,7 @@ func drafted(tx *db.Tx, b *Create) *Fee {
 	if f.BookingChannelsFilter == nil {
 		f.BookingChannelsFilter = []string{}
 	}
+
 	return f
 }
 
@@ -123,10 +125,12 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	before, err := get(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	f, b := before, &in.Body
 	keep(&f.Name, b.Name)
 	keep(&f.Status, b.Status)
@@ -144,18 +148,23 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 	keep(&f.BookingChannelsFilter, b.BookingChannelsFilter)
 	keep(&f.AccountTotalConditions, b.AccountTotalConditions)
 	f.UniqueRef, f.Icon = b.UniqueRef.Or(f.UniqueRef), b.Icon.Or(f.Icon)
+
 	f.RevenueRecognition = b.RevenueRecognition.Or(f.RevenueRecognition)
 	if f.TaxRateID = b.TaxRateID.Or(f.TaxRateID); f.TaxRateID == nil {
 		f.TaxBehavior = nil
 	}
+
 	if b.TaxBehavior != nil {
 		f.TaxBehavior = b.TaxBehavior
 	}
+
 	f.UpdatedAt = day.At(tx.Now)
+
 	c := change{before: &before, after: &f, keepFormula: b.Formula == nil && b.RateType == nil}
 	if b.ListingSubscriptions != nil {
 		c.subscriptions, c.given = *b.ListingSubscriptions, true
 	}
+
 	return save(ctx, tx, c)
 }
 
@@ -174,19 +183,26 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	if err := c.check(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	f := c.after
+
 	before, err := periodsOf(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	stmts := feeStatements(tx, f)
+
 	after := before
 	if c.given {
 		after = asPeriods(c.subscriptions)
+
 		for i := range before {
 			notePeriod(tx, audit.Deleted, &before[i], nil)
 		}
+
 		stmts = append(stmts, clearPeriods(tx, f.ID))
+
 		for i := range after {
 			p := &after[i]
 			p.ID, p.FeeID, p.CreatedAt, p.UpdatedAt = tx.NewID(), f.ID, day.At(tx.Now), day.At(tx.Now)
@@ -194,25 +210,32 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 			notePeriod(tx, audit.Created, nil, p)
 		}
 	}
+
 	var saved Fee
+
 	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) error { return refused(tx.Pipeline(ctx, stmts...)) }, db.LoadOf(&saved, get, f.ID))
 	if err != nil {
 		return nil, err
 	}
+
 	if c.before == nil {
 		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, viewOf(&saved))
 	} else {
 		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, viewOf(c.before), viewOf(&saved))
 	}
+
 	started, err := outdate(ctx, tx, touched{before: c.before, after: &saved, old: before, new: after})
 	if err != nil {
 		return nil, err
 	}
+
 	shown, err := show(ctx, tx, saved)
 	if err != nil {
 		return nil, err
 	}
+
 	shown.JournalStatus = awaiting(shown.JournalStatus, started)
+
 	return shown, nil
 }
 
@@ -222,6 +245,7 @@ func asPeriods(subscriptions []ListingSubscription) []Period {
 		s := &subscriptions[i]
 		out[i] = Period{ListingID: s.ListingID, StartAt: s.StartAt, EndAt: s.EndAt, Rate: s.Rate}
 	}
+
 	return out
 }
 
@@ -234,5 +258,6 @@ func viewOf(f *Fee) any {
 	if f.Stored != f.Formula {
 		v.Written = f.Stored
 	}
+
 	return v
 }

@@ -30,6 +30,7 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
+
 	return &t, nil
 }
 
@@ -38,18 +39,22 @@ func (t *terms) hold(j, old *Journal) error {
 	if !t.IsGeneralLedger {
 		return trial.ErrNoLedger
 	}
+
 	if j.Currency == "" {
 		j.Currency = t.DefaultCurrency
 	}
+
 	currency, err := money.ParseCurrency(j.Currency)
 	if errors.Is(err, money.ErrCurrency) {
 		return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 	}
+
 	j.Currency = string(currency)
 	if t.StatementStartAt != nil && j.Date.Before(*t.StatementStartAt) && (old == nil || old.Date != j.Date) {
 		return transaction.ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).
 			With(map[string]any{"statementStartAt": t.StatementStartAt})
 	}
+
 	return j.settle()
 }
 
@@ -87,35 +92,44 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 	if err := n.load(ctx, tx, journals); err != nil {
 		return nil, err
 	}
+
 	return n, n.loadListings(ctx, tx, journals)
 }
 
 // load reads what journals name beside their listings.
 func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	var accounts, contacts, reservations []id.ID
+
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
 			accounts, contacts, reservations = append(accounts, l.AccountID), append(contacts, deref(l.ContactID)), append(reservations, deref(l.ReservationID))
 		}
 	}
-	var chart []accountFact
-	var rows []namedRow
+
+	var (
+		chart []accountFact
+		rows  []namedRow
+	)
+
 	err := tx.Together(ctx, db.LoadOf(&chart, accountFacts, accounts), db.Load(&n.assigned, account.Assigned),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			rows, err = db.Select[namedRow](ctx, tx, `
 				select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
 				union all select 'reservation', id, listing_id, currency from reservation where team_id = @team and id = any(@reservations)`,
 				db.Args{"team": tx.Team, "contacts": contacts, "reservations": reservations})
+
 			return err
 		})
 	if err != nil {
 		return fmt.Errorf("read what journals name: %w", err)
 	}
+
 	n.accounts, n.contacts, n.reservations, n.currencies = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}, map[id.ID]string{}
 	for _, a := range chart {
 		n.accounts[a.ID] = a
 	}
+
 	for _, r := range rows {
 		if r.Kind == "contact" {
 			n.contacts[r.ID] = true
@@ -123,6 +137,7 @@ func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error 
 			n.reservations[r.ID], n.currencies[r.ID] = r.Listing, r.Currency
 		}
 	}
+
 	return nil
 }
 
@@ -136,18 +151,22 @@ func accountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, e
 // loadListings gives lines the listings of their reservations and reads the ownership periods of all listings.
 func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	ids := []id.ID{}
+
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
 			if of := n.reservations[deref(l.ReservationID)]; l.ListingID == nil && !of.IsZero() {
 				l.ListingID = &of
 			}
+
 			if l.ListingID != nil {
 				ids = append(ids, *l.ListingID)
 			}
 		}
 	}
+
 	n.periods = map[id.ID][]listing.Period{}
+
 	if len(ids) == 0 {
 		return nil
 	}
@@ -156,14 +175,19 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 		return db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for key share`,
 			db.Args{"team": tx.Team, "ids": ids})
 	}
-	var found []id.ID
-	var periods map[id.ID][]listing.Period
+
+	var (
+		found   []id.ID
+		periods map[id.ID][]listing.Period
+	)
 	if err := tx.Together(ctx, db.LoadOf(&found, hold, ids), db.LoadOf(&periods, listing.Periods, ids)); err != nil {
 		return fmt.Errorf("read listings and their ownership periods: %w", err)
 	}
+
 	for _, l := range found {
 		n.periods[l] = periods[l]
 	}
+
 	return nil
 }
 
@@ -173,19 +197,24 @@ func (j *Journal) check(n *named, old *Journal) error {
 	if issues := j.unknown(n); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	standing := map[id.ID]bool{}
 	sameMoney := old != nil && old.Currency == j.Currency
 	placed := map[[2]id.ID]bool{} // reservation and listing
+
 	if old != nil {
 		for i := range old.Lines {
 			standing[old.Lines[i].AccountID] = true
+
 			placed[[2]id.ID{deref(old.Lines[i].ReservationID), deref(old.Lines[i].ListingID)}] = true
 			if sameMoney {
 				standing[deref(old.Lines[i].ReservationID)] = true
 			}
 		}
 	}
+
 	var issues []apierr.Issue
+
 	for i := range j.Lines {
 		l := &j.Lines[i]
 		refuse := func(wrong bool, field string, code apierr.IssueCode) {
@@ -198,29 +227,35 @@ func (j *Journal) check(n *named, old *Journal) error {
 		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", apierr.IssueAccountInactive)
 		refuse(a.foreignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
 		refuse(a.Type == account.TypeBank && a.Currency != j.Currency && (!sameMoney || !standing[a.ID]), "accountId", apierr.IssueCurrencyMismatch)
+
 		of := n.reservations[deref(l.ReservationID)]
 		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", apierr.IssueListingMismatch)
 		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId", apierr.IssueCurrencyMismatch)
 		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", apierr.IssuePartyNotSupported)
 		n.give(l)
+
 		if deref(l.Party) == ledger.Owners {
 			refuse(l.ListingID == nil, "listingId", apierr.IssueRequired)
 			refuse(l.ListingID != nil && n.owned(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
 		}
 	}
+
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return nil
 }
 
 // unknown are the references to what the team does not have.
 func (j *Journal) unknown(n *named) []apierr.Issue {
 	var issues []apierr.Issue
+
 	for i := range j.Lines {
 		l := &j.Lines[i]
 		_, chart := n.accounts[l.AccountID]
 		_, place := n.periods[deref(l.ListingID)]
+
 		_, stay := n.reservations[deref(l.ReservationID)]
 		for _, r := range []struct {
 			field        string
@@ -236,6 +271,7 @@ func (j *Journal) unknown(n *named) []apierr.Issue {
 			}
 		}
 	}
+
 	return issues
 }
 
@@ -254,10 +290,12 @@ func (n *named) give(l *Line) {
 	if l.Party != nil || class != account.Revenue && class != account.Expense && !n.plays(l.AccountID, account.PayoutDistribution) {
 		return
 	}
+
 	party := ledger.Manager
 	if l.ListingID != nil {
 		party = ledger.Owners
 	}
+
 	l.Party = &party
 }
 

@@ -98,12 +98,16 @@ func (t *txn) content(all []HistoricalEntry, currency string) []byte {
 		e := &all[at]
 		texts[i] = fmt.Sprintf("%s\x00%d\x00%s\x00%s\x00%s\n", e.AccountID, e.CentTotal, deref(e.ListingID), deref(e.ContactID), e.Description)
 	}
+
 	slices.Sort(texts)
+
 	h := sha256.New()
+
 	_, _ = fmt.Fprintf(h, "%s\x00%s\n", t.date, currency) // a hash takes everything
 	for _, text := range texts {
 		_, _ = h.Write([]byte(text))
 	}
+
 	return h.Sum(nil)
 }
 
@@ -122,48 +126,62 @@ type batch struct {
 // and sums beyond the safe range; with UNPROCESSABLE_CONTENT for a transaction that has several dates or does not balance.
 func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	b := &batch{entries: entries, startAt: entries[0].Date, endAt: entries[0].Date}
+
 	var issues []apierr.Issue
+
 	refuse := func(i int, field string, code apierr.IssueCode) {
 		if len(issues) < maxTold {
 			issues = append(issues, code.InBody("entries", i, field))
 		}
 	}
 	at := make(map[string]int32, len(entries)/2)
+
 	var dated []apierr.Issue
+
 	for i := range entries {
 		e := &entries[i]
 		if e.CentTotal == 0 {
 			refuse(i, "centTotal", apierr.IssueZeroAmount)
 		}
+
 		if !e.Date.Before(start) {
 			refuse(i, "date", apierr.IssueNotHistorical)
 		}
+
 		k, known := at[e.TxnRef]
 		if !known {
 			k = int32(len(b.txns)) //nolint:gosec // at most maxEntries
 			at[e.TxnRef] = k
 			b.txns = append(b.txns, txn{ref: e.TxnRef, date: e.Date})
 		}
+
 		t := &b.txns[k]
 		if len(t.entries) == maxTxnEntries {
 			refuse(i, "txnRef", apierr.IssueTooManyEntries)
 		}
+
 		if t.date != e.Date && len(dated) < maxTold {
 			dated = append(dated, apierr.IssueDateMismatch.InBody("entries", i, "date"))
 		}
+
 		t.entries, t.sum = append(t.entries, int32(i)), t.sum+e.CentTotal
 		b.count(e)
+
 		if !b.debit.Valid() || !b.credit.Valid() {
 			return nil, apierr.BadRequest.At(apierr.IssueRange.InBody("entries"))
 		}
 	}
+
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	if len(dated) > 0 {
 		return nil, errTxnDates.At(dated...)
 	}
+
 	slices.SortFunc(b.txns, func(x, y txn) int { return cmp.Compare(x.ref, y.ref) })
+
 	return b, b.balance()
 }
 
@@ -173,6 +191,7 @@ func (b *batch) count(e *HistoricalEntry) {
 	} else {
 		b.credit -= e.CentTotal
 	}
+
 	b.startAt, b.endAt = day.Min(b.startAt, e.Date), day.Max(b.endAt, e.Date)
 }
 
@@ -183,9 +202,11 @@ func (b *batch) balance() error {
 			off = append(off, TxnDifference{t.ref, t.sum})
 		}
 	}
+
 	if off != nil {
 		return errTxnUnbalanced.With(map[string]any{"transactions": off})
 	}
+
 	return nil
 }
 

@@ -23,6 +23,7 @@ const maxImportBody = api.MaxBatch
 
 func historicalEndpoints() []api.Endpoint {
 	const path = "/general-ledger/historical"
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path, ID: "listHistoricalImports", Tag: tag, Summary: "List imports of an earlier system's books",
@@ -62,6 +63,7 @@ func (a *importAnswer) HTTPStatus() int {
 	if a.dry {
 		return http.StatusOK
 	}
+
 	return http.StatusAccepted
 }
 
@@ -70,6 +72,7 @@ func (a *importAnswer) MarshalJSON() ([]byte, error) {
 	if a.dry {
 		return json.Marshal(a.preview)
 	}
+
 	return json.Marshal(a.started)
 }
 
@@ -78,26 +81,33 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	if err != nil {
 		return nil, err
 	}
+
 	switch {
 	case !t.IsGeneralLedger:
 		return nil, trial.ErrNoLedger
 	case t.StatementStartAt == nil:
 		return nil, errNoStart
 	}
+
 	b, err := grouped(in.Body.Entries, *t.StatementStartAt)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := b.checkNamed(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	b.digest(t.DefaultCurrency)
+
 	fresh, err := b.dropKnown(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	a := &importAnswer{importID: tx.NewID(), preview: b.preview()}
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+
 	a.started, err = operation.Start(ctx, tx, operation.New{
 		Type: operation.HistoricalGLImport, Primary: &self, Resources: []operation.Resource{self},
 		Tasks: []operation.Task{{Kind: kindImport, Args: importArgs{a.importID}, Priority: 5}},
@@ -105,13 +115,16 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	if err != nil {
 		return nil, err
 	}
+
 	if err := tx.Pipeline(ctx, insertImport(tx, b, a.importID, a.started.OperationID, len(b.txns)-len(fresh))); err != nil {
 		return nil, fmt.Errorf("record an import: %w", err)
 	}
+
 	audit.From(tx, audit.Migration)
 	audit.Note(tx, audit.Created, audit.HistoricalImport, a.importID, nil, map[string]any{
 		"txnCount": len(b.txns), "entryCount": len(b.entries), "skippedTxnCount": len(b.txns) - len(fresh), "startAt": b.startAt, "endAt": b.endAt,
 	})
+
 	return a, b.stage(ctx, tx, a.importID, fresh)
 }
 

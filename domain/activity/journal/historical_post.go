@@ -32,25 +32,30 @@ func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 		ID         id.ID
 		EntryCount int64
 	}
+
 	txns, err := db.Select[staged](ctx, tx, `
 		select id, entry_count from historical_txn where team_id = @team and import_id = @import and posted_at is null order by id for update`,
 		db.Args{"team": tx.Team, "import": importID})
 	if err != nil {
 		return fmt.Errorf("read staged transactions: %w", err)
 	}
+
 	for len(txns) > 0 {
 		var ids []id.ID
 		for entries := int64(0); len(txns) > 0 && (len(ids) == 0 || entries+txns[0].EntryCount <= chunkRows); txns = txns[1:] {
 			ids, entries = append(ids, txns[0].ID), entries+txns[0].EntryCount
 		}
+
 		if err := postSome(ctx, tx, ids); err != nil {
 			return err
 		}
 	}
+
 	audit.From(tx, audit.Migration)
 	audit.Note(tx, audit.Posted, audit.HistoricalImport, importID, nil, map[string]any{"postedAt": day.At(tx.Now)})
 	_, err = tx.Exec(ctx, `update historical_import set posted_at = @now where team_id = @team and id = @import`,
 		db.Args{"team": tx.Team, "import": importID, "now": tx.Now})
+
 	return err
 }
 
@@ -69,6 +74,7 @@ type stagedEntry struct {
 
 func postSome(ctx context.Context, tx *db.Tx, txns []id.ID) error {
 	var postings []ledger.Posting
+
 	err := db.Each(ctx, tx, db.Stmt{
 		SQL: `select e.txn_id, t.txn_ref, t.date, t.currency, e.position, e.account_id, e.cent_total, e.listing_id, e.contact_id, e.description
 			from historical_entry e join historical_txn t on t.team_id = e.team_id and t.id = e.txn_id
@@ -80,19 +86,23 @@ func postSome(ctx context.Context, tx *db.Tx, txns []id.ID) error {
 				SourceID: e.TxnID, TxnCode: "historical:" + e.TxnRef, Ledger: ledger.Historical, Status: ledger.Inactive, TxnAt: e.Date, Currency: e.Currency,
 			})
 		}
+
 		p := &postings[len(postings)-1]
 		p.Lines = append(p.Lines, ledger.Line{
 			Ref: "entry:" + strconv.FormatInt(e.Position, 10), AccountID: e.AccountID, CentTotal: e.CentTotal, ListingID: e.ListingID,
 			ContactID: e.ContactID, Trigger: triggerHistorical, Description: e.Description,
 		})
+
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("read staged entries: %w", err)
 	}
+
 	if _, err := ledger.Replace(ctx, tx, txns, postings, ledger.Lenience{}); err != nil {
 		return fmt.Errorf("post historical transactions: %w", err)
 	}
+
 	err = tx.Pipeline(ctx,
 		db.Stmt{SQL: `delete from historical_entry where team_id = @team and txn_id = any(@txns)`, Args: db.Args{"team": tx.Team, "txns": txns}},
 		db.Stmt{
@@ -102,5 +112,6 @@ func postSome(ctx context.Context, tx *db.Tx, txns []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("settle staged transactions: %w", err)
 	}
+
 	return nil
 }

@@ -21,11 +21,13 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 	} {
 		args[name] = b.distinct(of)
 	}
+
 	type row struct {
 		Kind string
 		ID   id.ID
 		Type string
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select 'account' as kind, a.id, case when a.type = 'bank' and a.banking_currency <> k.default_currency then 'foreign' else a.type end as type
 			from account a join team k on k.team_id = a.team_id where a.team_id = @team and a.id = any(@accounts)
@@ -34,14 +36,18 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("read what historical entries name: %w", err)
 	}
+
 	known, foreign := map[row]bool{}, map[id.ID]bool{}
+
 	for _, r := range rows {
 		if r.Type == "nonPosting" {
 			continue
 		}
+
 		foreign[r.ID] = r.Type == "foreign"
 		known[row{Kind: r.Kind, ID: r.ID}] = true
 	}
+
 	var issues []apierr.Issue
 	for i := 0; i < len(b.entries) && len(issues) < maxTold; i++ {
 		e := &b.entries[i]
@@ -53,25 +59,30 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 				issues = append(issues, apierr.IssueNotFound.InBody("entries", i, r.kind+"Id"))
 			}
 		}
+
 		if foreign[e.AccountID] { // Historical entries are in the team's currency.
 			issues = append(issues, apierr.IssueCurrencyMismatch.InBody("entries", i, "accountId"))
 		}
 	}
+
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return nil
 }
 
 func (b *batch) distinct(of func(*HistoricalEntry) *id.ID) []id.ID {
 	seen := map[id.ID]bool{}
 	out := []id.ID{}
+
 	for i := range b.entries {
 		if v := of(&b.entries[i]); v != nil && !seen[*v] {
 			seen[*v] = true
 			out = append(out, *v)
 		}
 	}
+
 	return out
 }
 
@@ -84,27 +95,34 @@ func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err erro
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('historical import ' || @team::text, 0))`, db.Args{"team": tx.Team.String()}); err != nil {
 		return nil, fmt.Errorf("wait for other imports: %w", err)
 	}
+
 	type posted struct {
 		TxnRef  string
 		Content []byte
 	}
+
 	before := map[string][]byte{}
+
 	for refs := range slices.Chunk(b.refs(), chunkRows) {
 		if _, err := tx.Exec(ctx, `
 			with gone as (delete from historical_txn where team_id = @team and txn_ref = any(@refs) and posted_at is null returning id)
 			delete from historical_entry where team_id = @team and txn_id in (select id from gone)`, db.Args{"team": tx.Team, "refs": refs}); err != nil {
 			return nil, fmt.Errorf("take over what was staged: %w", err)
 		}
+
 		found, err := db.Select[posted](ctx, tx, `select txn_ref, content from historical_txn where team_id = @team and txn_ref = any(@refs)`,
 			db.Args{"team": tx.Team, "refs": refs})
 		if err != nil {
 			return nil, fmt.Errorf("read what was imported before: %w", err)
 		}
+
 		for _, p := range found {
 			before[p.TxnRef] = p.Content
 		}
 	}
+
 	var other []string
+
 	for i := range b.txns {
 		content, known := before[b.txns[i].ref]
 		switch {
@@ -114,9 +132,11 @@ func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err erro
 			other = append(other, b.txns[i].ref)
 		}
 	}
+
 	if other != nil {
 		return nil, errTxnKnown.With(map[string]any{"txnRefs": other})
 	}
+
 	return fresh, nil
 }
 
@@ -125,6 +145,7 @@ func (b *batch) refs() []string {
 	for i := range b.txns {
 		out[i] = b.txns[i].ref
 	}
+
 	return out
 }
 
@@ -138,8 +159,10 @@ func (b *batch) stage(ctx context.Context, tx *db.Tx, importID id.ID, fresh []in
 				return err
 			}
 		}
+
 		s.add(t, b.entries, b.contents[i])
 	}
+
 	return s.flush(ctx)
 }
 
@@ -167,9 +190,11 @@ type stager struct {
 func (s *stager) add(t *txn, all []HistoricalEntry, content []byte) {
 	txnID := s.tx.NewID()
 	s.txns, s.refs, s.dates = append(s.txns, txnID), append(s.refs, t.ref), append(s.dates, t.date.String())
+
 	s.counts, s.contents = append(s.counts, int32(len(t.entries))), append(s.contents, content) //nolint:gosec // at most maxTxnEntries
 	for n, at := range t.entries {
 		e := &all[at]
+
 		s.txn, s.position = append(s.txn, txnID), append(s.position, int32(n+1))
 		s.accounts, s.cents = append(s.accounts, e.AccountID), append(s.cents, int64(e.CentTotal))
 		s.listings, s.contacts = append(s.listings, deref(e.ListingID)), append(s.contacts, deref(e.ContactID))
@@ -181,6 +206,7 @@ func (s *stager) flush(ctx context.Context) error {
 	if len(s.txns) == 0 {
 		return nil
 	}
+
 	err := s.tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into historical_txn (team_id, id, import_id, txn_ref, date, currency, entry_count, content)
@@ -204,7 +230,9 @@ func (s *stager) flush(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stage historical entries: %w", err)
 	}
+
 	*s = stager{tx: s.tx, importID: s.importID, currency: s.currency}
+
 	return nil
 }
 

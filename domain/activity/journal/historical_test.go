@@ -17,6 +17,7 @@ const historical = "/general-ledger/historical"
 func (w *world) entry(date, ref, code string, cents int64, pairs ...any) object {
 	e := w.line(code, cents, pairs...)
 	e["date"], e["txnRef"] = date, ref
+
 	return e
 }
 
@@ -30,24 +31,29 @@ func (w *world) past() list {
 
 func encoded(t testing.TB, v any) string {
 	t.Helper()
+
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(b)
 }
 
 // importOf sends a real import and gives its acknowledgement.
 func (w *world) importOf(entries list) map[string]any {
 	w.t.Helper()
+
 	a := w.send(historical, encoded(w.t, object{"entries": entries}))
 	if a.Code != 202 {
 		w.t.Fatalf("%d %s", a.Code, a.Body)
 	}
+
 	var out map[string]any
 	if err := json.Unmarshal(a.Body.Bytes(), &out); err != nil {
 		w.t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -63,36 +69,47 @@ func TestHistoricalImport(t *testing.T) {
 		} {
 			out.Write(w.Get(path).Want(200).Body)
 		}
+
 		return out.String()
 	}
+
 	w.Post(journals, w.gift("2026-01-20")).Want(201)
 	before, untouched := live(), w.Fingerprint()
+
 	dry := w.Post(historical+"?dryRun=true", object{"entries": w.past()}).Want(200)
 	if got := string(dry.Body); got != `{"txnCount":2,"entryCount":5,"totals":{"debit":5100,"credit":5100}}`+"\n" && got != `{"txnCount":2,"entryCount":5,"totals":{"debit":5100,"credit":5100}}` {
 		t.Errorf("the dry run says %s", got)
 	}
+
 	if w.Fingerprint() != untouched {
 		t.Error("the dry run left something behind")
 	}
+
 	ack := w.importOf(w.past())
 	if ack["type"] != "historical-gl-import" || ack["status"] != "queued" {
 		t.Errorf("acknowledged as %v", ack)
 	}
+
 	if got := w.Get(historical).Want(200).String("data.0.postedAt"); got != "null" {
 		t.Errorf("posted before the operation ran: %s", got)
 	}
+
 	w.Work()
+
 	if got := w.Get("/operations/" + fmt.Sprint(ack["operationId"])).String("status"); got != "completed" {
 		t.Errorf("the operation is %s", got)
 	}
+
 	entries := w.Get("/reports/journal-entries?ledger=historical&status=inactive&sort=-amount").Want(200)
 	if entries.Len("data") != 5 || entries.Int("totals.debit") != 5100 || entries.String("data.0.txnCode") != "historical:old-1" ||
 		entries.String("data.0.description") != "Opening" || entries.String("data.0.txnAt") != "2025-11-30" {
 		t.Errorf("entries %s", entries.Body)
 	}
+
 	if after := live(); after != before {
 		t.Errorf("live reports changed:\n%s\n%s", before, after)
 	}
+
 	row := w.Get(historical).Want(200)
 	for path, want := range map[string]string{
 		"data.0.txnCount": "2", "data.0.entryCount": "5", "data.0.skippedTxnCount": "0", "data.0.totals.debit": "5100", "data.0.startAt": "2025-11-30",
@@ -102,6 +119,7 @@ func TestHistoricalImport(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	w.wantStaged(0)
 }
 
@@ -112,6 +130,7 @@ func (w *world) wantStaged(want int64) {
 		if n != want {
 			w.t.Errorf("%d entries are staged, want %d", n, want)
 		}
+
 		return err
 	})
 }
@@ -131,12 +150,15 @@ func TestRepeatedImports(t *testing.T) {
 	w.importOf(append(shuffled, w.entry("2025-10-01", "old-3", "1000", 7), w.entry("2025-10-01", "old-3", "2900", -7)))
 	w.wantStaged(2)
 	w.Work()
+
 	if after := w.entries(); len(after) != len(before)+2 {
 		t.Errorf("%d entries, want two more than %d", len(after), len(before))
 	}
+
 	if got := w.Get(historical).Want(200).Int("data.0.skippedTxnCount"); got != 2 {
 		t.Errorf("%d transactions were skipped, want 2", got)
 	}
+
 	r := w.Post(historical, object{"entries": spoiled}).WantError(apierr.CodeConflict, "")
 	if r.String("context.txnRefs") != `["old-2"]` {
 		t.Errorf("the transaction is not named: %s", r.Body)
@@ -164,10 +186,12 @@ func TestImportsAreRefused(t *testing.T) {
 	bad("required", "entries.0.txnRef", w.line("1000", 5))
 	w.Post(historical, object{"entries": list{w.entry("2025-12-31", "a", "1000", 5), w.entry("2025-12-30", "a", "1000", -5)}}).
 		WantError(apierr.CodeUnprocessableContent, "").WantIssue("dateMismatch", "entries.1.date")
+
 	r := w.Post(historical, object{"entries": append(pair("2025-12-31", "a", 5), w.entry("2025-12-31", "b", "1000", 7))}).WantError(apierr.CodeUnprocessableContent, "")
 	if got := r.String("context.transactions"); got != `[{"difference":7,"txnRef":"b"}]` {
 		t.Errorf("the transaction is not named: %s", got)
 	}
+
 	w.wantStaged(0)
 	w.As([]string{"general-ledger:read", "general-ledger:manage", "journals:post"}, nil).Post(historical, object{"entries": w.past()}).WantError(apierr.CodeForbidden, "")
 
@@ -181,18 +205,23 @@ func TestImportsAreRefused(t *testing.T) {
 func (w *world) manyTxns(txns int) string {
 	var body strings.Builder
 	body.WriteString(`{"entries":[`)
+
 	for i := range txns {
 		if i > 0 {
 			body.WriteByte(',')
 		}
+
 		for k, code := range []string{"1000", "2900"} {
 			if k > 0 {
 				body.WriteByte(',')
 			}
+
 			fmt.Fprintf(&body, `{"date":"2025-%02d-01","txnRef":"t%06d","accountId":%q,"centTotal":%d}`, 1+i%12, i, w.accounts[code], (i+1)*(1-2*k))
 		}
 	}
+
 	body.WriteString(`]}`)
+
 	return body.String()
 }
 
@@ -200,16 +229,20 @@ func (w *world) manyTxns(txns int) string {
 func TestLargeImport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	txns := 6_000
 	if os.Getenv("STAYLEDGER_LARGE") != "" {
 		txns = 100_000
 	}
+
 	body := w.manyTxns(txns)
 	if a := w.send(historical, body); a.Code != 202 {
 		t.Fatalf("%d %s", a.Code, a.Body)
 	}
+
 	w.Work()
 	w.wantStaged(0)
+
 	r := w.Get("/reports/journal-entries?ledger=historical&status=inactive&limit=1").Want(200)
 	if want := int64(txns) * int64(txns+1) / 2; r.Int("pagination.total") != int64(2*txns) || r.Int("totals.debit") != want || r.Int("totals.credit") != want {
 		t.Errorf("got %s", r.Body)

@@ -22,7 +22,9 @@ var failures = "Failures in order: malformed input; `generalLedgerDisabled`; an 
 // endpoints are the routes of manual journals and of the historical ledger.
 func endpoints() []api.Endpoint {
 	read, post, manage := []string{"general-ledger:read"}, []string{"journals:post"}, []string{"general-ledger:manage"}
+
 	const path, one = "/general-ledger/journals", "/general-ledger/journals/{id}"
+
 	return append([]api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path, ID: "listJournals", Tag: tag, Summary: "List manual journals", Scopes: read,
@@ -88,6 +90,7 @@ func erase(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 	if err := Remove(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }
 

@@ -50,6 +50,7 @@ func (u *Update) moneyField() string {
 	case u.Ledger != nil:
 		return "ledger"
 	}
+
 	return ""
 }
 
@@ -68,6 +69,7 @@ func lines(in []LineInput) []Line {
 			ReservationID: l.ReservationID.Value, Description: l.Description.Value,
 		}
 	}
+
 	return out
 }
 
@@ -80,25 +82,31 @@ func drafted(c *Create, newID id.ID) *Journal {
 	if j.Ledger == "" {
 		j.Ledger = Books(ledger.Trust)
 	}
+
 	return j
 }
 
 // redrafted is what a change makes of a stored journal.
 func redrafted(old *Journal, u *Update) *Journal {
 	j := *old
+
 	j.UniqueRef, j.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
 	if u.Date != nil {
 		j.Date = *u.Date
 	}
+
 	if u.Currency != nil {
 		j.Currency = *u.Currency
 	}
+
 	if u.Ledger != nil {
 		j.Ledger = *u.Ledger
 	}
+
 	if u.Lines != nil {
 		j.Lines = lines(u.Lines)
 	}
+
 	return &j
 }
 
@@ -112,15 +120,19 @@ func (j *Journal) reversal(r *Reversal, newID id.ID) *Journal {
 		out.Lines[i] = j.Lines[i]
 		out.Lines[i].CentTotal = -j.Lines[i].CentTotal
 	}
+
 	return out
 }
 
 // settle adds the lines up. It fails for an amount of nothing or beyond the safe range, and with UNPROCESSABLE_CONTENT and Unbalanced when
 // debits and credits differ.
 func (j *Journal) settle() error {
-	var issues []apierr.Issue
-	var debit, credit money.Cents
-	var debits, credits money.Reach
+	var (
+		issues          []apierr.Issue
+		debit, credit   money.Cents
+		debits, credits money.Reach
+	)
+
 	for i := range j.Lines {
 		c := j.Lines[i].CentTotal
 		switch {
@@ -134,15 +146,20 @@ func (j *Journal) settle() error {
 			credits.Add(c)
 		}
 	}
+
 	if !debits.Valid() || !credits.Valid() {
 		issues = append(issues, apierr.IssueRange.InBody("lines"))
 	}
+
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	if debit != credit {
 		return errUnbalanced.With(Unbalanced{debit - credit}).At(apierr.IssueUnbalanced.InBody("lines"))
 	}
+
 	j.Total = debit
+
 	return nil
 }

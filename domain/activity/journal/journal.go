@@ -93,5 +93,6 @@ func deref[T any](p *T) (zero T) {
 	if p == nil {
 		return zero
 	}
+
 	return *p
 }

@@ -19,6 +19,7 @@ func TestAJournalIsPosted(t *testing.T) {
 		w.line("5200", 10000, "party", "manager"), w.line("4000", -8000, "reservationId", w.stay, "description", "Rent"),
 		w.line("2000", -2000, "reservationId", w.stay),
 	}}
+
 	j := w.Post(journals, body).Want(201)
 	for path, want := range map[string]string{
 		"date": "2026-02-20", "uniqueRef": "j-1", "currency": "usd", "ledger": "trust", "total": "10000", "lines.0.party": "manager", "lines.0.account.code": "5200",
@@ -29,10 +30,13 @@ func TestAJournalIsPosted(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	w.wantEntries("2026-02-20 trust 2000 -2000 manual", "2026-02-20 trust 4000 -8000 owners ann manual", "2026-02-20 trust 5200 10000 manager manual")
+
 	if got := w.Get(journals + "/" + j.String("id")).Want(200); string(got.Body) != string(j.Body) {
 		t.Errorf("read differently:\n%s\n%s", got.Body, j.Body)
 	}
+
 	w.Post(journals, body).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
 
 	one := journals + "/" + j.String("id")
@@ -50,11 +54,14 @@ func TestUnbalancedJournalsAreRefusedWithTheDifference(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	body := object{"date": "2026-02-20", "lines": list{w.line("5200", 10000), w.line("1000", -9990)}}
+
 	r := w.Post(journals, body).WantError(apierr.CodeUnprocessableContent, "").WantIssue("unbalanced", "lines")
 	if r.Int("context.difference") != 10 {
 		t.Errorf("the difference is not told: %s", r.Body)
 	}
+
 	j := w.Post(journals, w.gift("2026-02-20")).Want(201)
+
 	r = w.Put(journals+"/"+j.String("id"), object{"lines": list{w.line("5200", 1), w.line("1000", -2)}}).WantError(apierr.CodeUnprocessableContent, "")
 	if r.Int("context.difference") != -1 {
 		t.Errorf("the difference is not told: %s", r.Body)
@@ -65,6 +72,7 @@ func TestJournalsNameWhatTheTeamHas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := newWorld(t)
+
 	w.Exec(`update account set status = 'inactive' where team_id = @team and code = '5290'`, nil)
 	w.Exec(`update account set type = 'nonPosting' where team_id = @team and code = '2900'`, nil)
 	refused := w.Refuses(journals)
@@ -113,6 +121,7 @@ func TestLocksHoldJournals(t *testing.T) {
 	w.Put(feb, object{"date": "2026-01-21"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	w.Delete(jan).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	w.Put(jan, object{"uniqueRef": "what the books do not show"}).Want(200)
+
 	if got := w.Get(jan).String("lock.booksClosed.date"); got != "2026-02-01" {
 		t.Errorf("the lock does not say since when: %s", got)
 	}
@@ -121,10 +130,12 @@ func TestLocksHoldJournals(t *testing.T) {
 	w.Put(feb, object{"description": "x"}).WantError(apierr.CodeForbidden, apierr.ReasonStatementAttachment)
 	w.Delete(feb).WantError(apierr.CodeForbidden, apierr.ReasonStatementAttachment)
 	w.Post(journals, w.gift("2026-02-21")).WantError(apierr.CodeForbidden, apierr.ReasonStatementPeriod)
+
 	lock := w.Get(feb).Want(200)
 	if lock.String("lock.status") != "locked" || lock.String("lock.ownerStatement.ids.0") != s.String() {
 		t.Errorf("the lock does not name the statement: %s", lock.Body)
 	}
+
 	w.Post(journals, object{"date": "2026-02-21", "lines": list{w.line("5200", 5), w.line("1000", -5)}}).Want(201)
 }
 
@@ -133,8 +144,10 @@ func TestReversal(t *testing.T) {
 	w := newWorld(t)
 	original := w.Post(journals, w.gift("2026-01-20")).Want(201).String("id")
 	one := journals + "/" + original
+
 	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.Post(one+"/reverse", object{"date": "2026-01-31"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+
 	back := w.Post(one+"/reverse", object{"date": "2026-06-01", "description": "Given in error"}).Want(201)
 	for path, want := range map[string]string{
 		"reversesId": original, "reversedById": "null", "date": "2026-06-01", "description": "Given in error", "lines.0.centTotal": "-10000", "lines.1.centTotal": "10000",
@@ -143,19 +156,24 @@ func TestReversal(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	if got := w.Get(one).String("reversedById"); got != back.String("id") {
 		t.Errorf("the original names %s", got)
 	}
+
 	w.wantEntries("2026-01-20 trust 4000 -10000 owners ann manual", "2026-01-20 trust 5200 10000 manager manual",
 		"2026-06-01 trust 4000 10000 owners bob reversal", "2026-06-01 trust 5200 -10000 manager reversal")
+
 	again := w.Post(one+"/reverse", object{"date": "2026-06-02"}).WantError(apierr.CodeConflict, "")
 	if again.String("context.reversedById") != back.String("id") {
 		t.Errorf("the reversal is not named: %s", again.Body)
 	}
+
 	fixture.CloseBooks(w.Team, "2026-01-01")
 	w.Delete(one).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	lines := list{w.line("5200", 5), w.line("1000", -5)}
 	w.Put(one, object{"lines": lines}).WantError(apierr.CodeConflict, "")
+
 	reversal := journals + "/" + back.String("id")
 	w.Put(reversal, object{"lines": lines}).WantError(apierr.CodeBadRequest, "").WantIssue("reversalFixed", "lines")
 	w.Put(reversal, object{"date": "2026-04-01"}).Want(200)
@@ -171,9 +189,11 @@ func TestJournalsAreListed(t *testing.T) {
 	first := w.Post(journals, w.gift("2026-01-20")).Want(201).String("id")
 	w.Post(journals, object{"date": "2026-02-20", "ledger": "operating", "uniqueRef": "op", "lines": list{w.line("1010", 5), w.line("4190", -5)}}).Want(201)
 	w.Post(journals+"/"+first+"/reverse", object{"date": "2026-03-01"}).Want(201)
+
 	if got := w.Get(journals).Want(200).String("data.0.date"); got != "2026-03-01" {
 		t.Errorf("newest first: %s", got)
 	}
+
 	for filter, want := range map[string]int{
 		"": 3, "ids=" + first: 1, "uniqueRefs=op": 1, "ledger=operating": 1, "accountIds=" + w.accounts["4000"].String(): 2,
 		"listingIds=" + w.villa.String(): 2, "contactIds=" + first: 0, "reservationIds=" + w.stay.String(): 0, "reversed=true": 1, "reversed=false": 2,
@@ -183,6 +203,7 @@ func TestJournalsAreListed(t *testing.T) {
 			t.Errorf("%s: %d journals, want %d", filter, got, want)
 		}
 	}
+
 	w.Get(journals+"?dateRange=x").Want(400).WantIssue("dateRange", "dateRange")
 	newWorld(t).Get(journals+"/"+first).WantError(apierr.CodeNotFound, "")
 }
@@ -204,14 +225,18 @@ func TestWhatAJournalPostedIsTold(t *testing.T) {
 	w := newWorld(t)
 	j := w.Post(journals, object{"date": "2026-02-20", "lines": list{w.line("1000", 100), w.line("5200", -100)}}).Want(201)
 	w.Put(journals+"/"+j.String("id"), object{"lines": list{w.line("1000", 150), w.line("5200", -100), w.line("5290", -50)}}).Want(200)
+
 	var got []string
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		got, err = db.Select[string](ctx, tx, `select format('%s added, %s retired: %s', journal->>'entriesAdded', journal->>'entriesRetired', (
 			select string_agg(a.code || ' ' || (d->>'centTotal'), ', ' order by a.code)
 			from jsonb_array_elements(journal->'delta') d join account a on a.team_id = e.team_id and a.id = (d->>'accountId')::uuid))
 		from audit_event e where team_id = @team and entity_id = @id order by occurred_at, id`, db.Args{"team": tx.Team, "id": j.String("id")})
+
 		return err
 	})
+
 	if want := []string{"2 added, 0 retired: 1000 100, 5200 -100", "3 added, 2 retired: 1000 50, 5290 -50"}; !slices.Equal(got, want) {
 		t.Errorf("told %q, want %q", got, want)
 	}

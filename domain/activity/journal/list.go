@@ -29,7 +29,9 @@ func (f Filter) query(team id.ID) page.Query {
 		ID: "j.id",
 	}
 	q.Kept("journal")
+
 	const anyLine = "exists (select from journal_line l where l.team_id = j.team_id and l.journal_id = j.id and "
+
 	q.IDs("j.id = any(?)", f.IDs)
 	q.Narrow("j.unique_ref = any(?)", f.UniqueRefs)
 	q.Narrow("j.short_ref = any(?)", f.ShortRefs)
@@ -39,11 +41,14 @@ func (f Filter) query(team id.ID) page.Query {
 	q.IDs(anyLine+"l.contact_id = any(?))", f.ContactIDs)
 	q.IDs(anyLine+"l.reservation_id = any(?))", f.ReservationIDs)
 	q.Whether("exists (select from journal r where r.team_id = j.team_id and r.reverses_id = j.id)", f.Reversed)
+
 	if f.Search != "" {
 		own, line := page.ContainsSQL("@search", "j.description", "j.unique_ref", "j.short_ref"), page.ContainsSQL("@search", "l.description")
 		q.And("("+own+" or "+anyLine+line+"))", db.Args{"search": f.Search})
 	}
+
 	q.Dates("j.date", f.Dates)
+
 	return q
 }
 
@@ -69,9 +74,11 @@ type listInput struct {
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], error) {
 	q := in.query(tx.Team)
 	q.Lines = "(select count(*) from journal_line l where l.team_id = j.team_id and l.journal_id = j.id)"
+
 	found, err := page.List[Journal](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	return found, show(ctx, tx, found.Data)
 }

@@ -19,6 +19,7 @@ func Part() parts.Part {
 		}).BesideAll(), // entries of an earlier system are derived from nothing
 	}
 	maps.Copy(handlers, Source().Handlers())
+
 	return parts.Part{
 		Endpoints: endpoints(), Handlers: handlers,
 		Tables: parts.Owns("journal", "journal_line", "historical_import", "historical_txn", "historical_entry"),

@@ -14,12 +14,15 @@ func (j *Journal) posting(n *named) (ledger.Posting, error) {
 		SourceID: j.ID, TxnCode: "journal:" + j.ID.String(), Ledger: ledger.Ledger(j.Ledger), Status: ledger.Active, TxnAt: j.Date,
 		Currency: j.Currency, Lines: make([]ledger.Line, len(j.Lines)),
 	}
+
 	trigger := ledger.TriggerManual
 	if j.ReversesID != nil {
 		trigger = triggerReversal
 	}
+
 	for i := range j.Lines {
 		l := &j.Lines[i]
+
 		p.Lines[i] = ledger.Line{
 			Ref: "line:" + strconv.Itoa(i+1), AccountID: l.AccountID, CentTotal: l.CentTotal, Party: deref(l.Party), ListingID: deref(l.ListingID),
 			ContactID: deref(l.ContactID), ReservationID: deref(l.ReservationID), Trigger: trigger, Description: deref(l.Description),
@@ -27,15 +30,19 @@ func (j *Journal) posting(n *named) (ledger.Posting, error) {
 		if p.Lines[i].Description == "" {
 			p.Lines[i].Description = deref(j.Description)
 		}
+
 		if p.Lines[i].Party != ledger.Owners {
 			continue
 		}
+
 		period := n.owned(l, j.Date)
 		if period == nil {
 			return ledger.Posting{}, apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"))
 		}
+
 		p.Lines[i].OwnershipPeriodID = period.ID
 	}
+
 	return p, nil
 }
 

@@ -25,6 +25,7 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Listings == nil {
 		return nil, nil
 	}
+
 	return db.Select[id.ID](ctx, tx, `select distinct journal_id from journal_line where team_id = @team and party = 'owners' and listing_id = any(@listings)`,
 		db.Args{"team": tx.Team, "listings": b.Listings})
 }
@@ -34,26 +35,33 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 	if err := holdAll(ctx, tx, ids); err != nil {
 		return nil, err
 	}
+
 	found, err := byIDs(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	journals := make([]*Journal, len(found))
 	for i := range found {
 		journals[i] = &found[i]
 	}
+
 	n, err := load(ctx, tx, journals)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
+
 	for _, j := range journals {
 		p, err := j.posting(n)
 		if err != nil {
 			out.Failed[j.ID] = err
 			continue
 		}
+
 		out.Sources, out.Postings = append(out.Sources, j.ID), append(out.Postings, p)
 	}
+
 	return out, nil
 }

@@ -25,14 +25,18 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 		err := (ledger.Sources{journal.Source()}).Outdate(ctx, tx, ledger.Basis{Listings: []id.ID{w.villa}}, ledger.Outdated{
 			Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh, Cause: operation.Resource{Type: operation.Listing, ID: w.villa},
 		})
+
 		return err
 	})
+
 	if got := w.Get(held).String("journalStatus.status"); got != "recalculating" {
 		t.Errorf("while the operation waits the journal is %s", got)
 	}
+
 	w.Work()
 	w.wantEntries("2026-02-01 trust 4000 -10000 owners ann manual", "2026-02-01 trust 5200 10000 manager manual",
 		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
+
 	if got := w.Get(held).String("journalStatus.reason"); got != "journalLocked" {
 		t.Errorf("the locked journal says %s", got)
 	}
@@ -43,15 +47,20 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 				return err
 			}
 		}
+
 		return ledger.RetryReleased(ctx, tx, []id.ID{statement}, []id.ID{w.villa})
 	})
+
 	if got := w.Get(held).String("journalStatus.status"); got != "recalculating" {
 		t.Errorf("when the statement is gone the journal is %s", got)
 	}
+
 	w.Work()
+
 	if got := w.Get(held).String("journalStatus.status"); got != "current" {
 		t.Errorf("after the statement was gone the journal is %s", got)
 	}
+
 	w.wantEntries("2026-02-01 trust 4000 -10000 owners bob manual", "2026-02-01 trust 5200 10000 manager manual",
 		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
 	w.Exec(`update listing_ownership_period set start_at = '2026-07-01' where team_id = @team and id = @id`, db.Args{"id": w.bob})
@@ -59,11 +68,14 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 		if err := (ledger.Sources{journal.Source()}).Follow(ctx, tx, ledger.Basis{Listings: []id.ID{w.villa}}); !apierr.Refused(err) {
 			t.Errorf("a listing without owners: %v", err)
 		}
+
 		return nil
 	})
+
 	if got := w.Get(held).String("journalStatus.status"); got != "failed" {
 		t.Errorf("without an owner the journal is %s", got)
 	}
+
 	w.wantEntries("2026-02-01 trust 4000 -10000 owners bob manual", "2026-02-01 trust 5200 10000 manager manual",
 		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
 }

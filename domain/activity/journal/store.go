@@ -35,6 +35,7 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read journals: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -44,28 +45,36 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	return &found[0], nil
 }
 
 // shown reads one journal with its state, or fails with apierr.NotFound.
 func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
-	var j *Journal
-	var s state
+	var (
+		j *Journal
+		s state
+	)
 	if err := tx.Together(ctx, db.LoadOf(&j, byID, one), db.LoadOf(&s, stateOf, []id.ID{one})); err != nil {
 		return nil, err
 	}
+
 	s.fill(j)
+
 	return j, nil
 }
 
 // hold makes the changes of a journal take turns and reads it, or fails with apierr.NotFound.
 func hold(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	var j *Journal
+
 	take := func(ctx context.Context, tx *db.Tx) error { return holdAll(ctx, tx, []id.ID{one}) }
 	err := tx.Together(ctx, take, db.LoadOf(&j, byID, one))
+
 	return j, err
 }
 
@@ -74,6 +83,7 @@ func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return fmt.Errorf("lock journals: %w", err)
 	}
+
 	return nil
 }
 
@@ -96,13 +106,16 @@ func show(ctx context.Context, tx *db.Tx, journals []Journal) error {
 	for i := range journals {
 		ids[i] = journals[i].ID
 	}
+
 	s, err := stateOf(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
+
 	for i := range journals {
 		s.fill(&journals[i])
 	}
+
 	return nil
 }
 
@@ -140,6 +153,7 @@ func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 			ContactID: l.ContactID, ReservationID: l.ReservationID, Description: l.Description,
 		}
 	}
+
 	stmts := []db.Stmt{{SQL: upsertSQL, Args: db.Args{
 		"team": tx.Team, "id": j.ID, "short_ref": j.ShortRef, "unique_ref": j.UniqueRef, "date": j.Date, "description": j.Description,
 		"currency": j.Currency, "ledger": string(j.Ledger), "total": int64(j.Total), "reverses": j.ReversesID, "now": tx.Now,
@@ -147,6 +161,7 @@ func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	if !isNew {
 		stmts = append(stmts, db.Stmt{SQL: `delete from journal_line where team_id = @team and journal_id = @id`, Args: db.Args{"team": tx.Team, "id": j.ID}})
 	}
+
 	err := tx.Pipeline(ctx, append(stmts, db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})...)
 	switch db.Constraint(err) {
 	case "journal_unique_ref":
@@ -154,8 +169,10 @@ func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	case "journal_reversed_once":
 		return errReversed
 	}
+
 	if err != nil {
 		return fmt.Errorf("store a journal: %w", err)
 	}
+
 	return nil
 }

@@ -38,12 +38,14 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
+
 	all := parts.Join(journal.Part(), report.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	w := &world{Team: x, t: t, accounts: fixture.StandardChart(x)}
 	w.villa, w.barn = fixture.Listing(x, "Villa"), fixture.Listing(x, "Barn")
 	w.ann, w.bob = fixture.Period(x, w.villa, "", "2026-05-01"), fixture.Period(x, w.villa, "2026-05-01", "")
 	w.stay = fixture.Stay(x, w.villa, "booked", "2026-02-10", "2026-02-15")
+
 	return w
 }
 
@@ -53,6 +55,7 @@ func (w *world) statement(status, first, last string, attach bool) id.ID {
 	if attach {
 		fixture.Attach(w.Team, s)
 	}
+
 	return s
 }
 
@@ -61,6 +64,7 @@ func (w *world) line(code string, cents int64, pairs ...any) object {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		l[pairs[i].(string)] = pairs[i+1]
 	}
+
 	return l
 }
 
@@ -74,20 +78,25 @@ func (w *world) gift(date string) object {
 // entries are the ledger's rows as date ledger code cents party owner trigger, in a stable order.
 func (w *world) entries() []string {
 	w.t.Helper()
+
 	var out []string
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = db.Select[string](ctx, tx, `
 			select concat_ws(' ', e.txn_at, e.ledger, a.code, e.cent_total, e.party,
 				case e.ownership_period_id when @ann then 'ann' when @bob then 'bob' end, e.trigger_type)
 			from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id where e.team_id = @team
 			order by e.txn_at, e.ledger, a.code, e.cent_total`, db.Args{"team": tx.Team, "ann": w.ann, "bob": w.bob})
+
 		return err
 	})
+
 	return out
 }
 
 func (w *world) wantEntries(want ...string) {
 	w.t.Helper()
+
 	if got := w.entries(); !slices.Equal(got, want) {
 		w.t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -98,7 +107,9 @@ func (w *world) send(path, body string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
+
 	a := httptest.NewRecorder()
 	w.Server().ServeHTTP(a, r)
+
 	return a
 }

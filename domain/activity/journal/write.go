@@ -23,13 +23,16 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, err
 	if err != nil {
 		return nil, err
 	}
+
 	field := u.moneyField()
 	if field != "" && old.ReversedByID != nil {
 		return nil, errReversed.With(Reversed{*old.ReversedByID})
 	}
+
 	if field != "" && old.ReversesID != nil {
 		return nil, apierr.BadRequest.At(apierr.IssueReversalFixed.InBody(field))
 	}
+
 	return save(ctx, tx, redrafted(old, u), old)
 }
 
@@ -40,9 +43,11 @@ func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, 
 	if err != nil {
 		return nil, err
 	}
+
 	if original.ReversedByID != nil {
 		return nil, errReversed.With(Reversed{*original.ReversedByID})
 	}
+
 	return save(ctx, tx, original.reversal(r, tx.NewID()), original)
 }
 
@@ -52,52 +57,67 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	if err != nil {
 		return err
 	}
+
 	if old.ReversedByID != nil {
 		return errInUse.With(reversedInUse{apierr.InUse{LockReasons: []string{"reversed"}}, Reversed{*old.ReversedByID}})
 	}
+
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, ledger.Lenience{}); err != nil {
 		return fmt.Errorf("take a journal out of the books: %w", err)
 	}
+
 	if _, err := tx.Exec(ctx, `delete from journal where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": one}); err != nil {
 		return fmt.Errorf("delete a journal: %w", err)
 	}
+
 	note(tx, audit.Deleted, old, nil)
+
 	return nil
 }
 
 // save completes a draft, stores it and posts it. Its accounts may be those of before: the journal as stored, or its original.
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
 	var t *terms
+
 	n := &named{}
+
 	if err := tx.Together(ctx, db.Load(&t, loadTerms), func(ctx context.Context, tx *db.Tx) error { return n.load(ctx, tx, []*Journal{j}) }); err != nil {
 		return nil, err
 	}
+
 	stored := before
 	if before != nil && before.ID != j.ID {
 		stored = nil
 	}
+
 	if err := t.hold(j, stored); err != nil {
 		return nil, err
 	}
+
 	if err := n.loadListings(ctx, tx, []*Journal{j}); err != nil {
 		return nil, err
 	}
+
 	if err := j.check(n, before); err != nil {
 		return nil, err
 	}
+
 	p, err := j.posting(n)
 	if err != nil {
 		return nil, err
 	}
+
 	book := ledger.Replace
 	if stored == nil {
 		book = ledger.Post
 	}
+
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
 			if err := store(ctx, tx, j, stored == nil); err != nil {
 				return err
 			}
+
 			switch {
 			case stored != nil:
 				note(tx, audit.Updated, stored, j)
@@ -107,17 +127,20 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 			default:
 				note(tx, audit.Created, nil, j)
 			}
+
 			return nil
 		},
 		func(ctx context.Context, tx *db.Tx) error {
 			if _, err := book(ctx, tx, []id.ID{j.ID}, []ledger.Posting{p}, ledger.Lenience{}); err != nil {
 				return fmt.Errorf("post a journal: %w", err)
 			}
+
 			return nil
 		})
 	if err != nil {
 		return nil, err
 	}
+
 	return shown(ctx, tx, j.ID)
 }
 
@@ -140,22 +163,29 @@ func viewOf(j *Journal) any {
 	if j == nil {
 		return nil
 	}
+
 	v := view{Journal: j}
 	for i := range j.Lines {
 		v.Lines = append(v.Lines, lineView{Line: &j.Lines[i]})
 	}
+
 	return v
 }
 
 // note notes what became of a journal, which concerns all that its lines name, before and after.
 func note(tx *db.Tx, what audit.Type, before, after *Journal) {
-	var of id.ID
-	var refs []audit.Reference
+	var (
+		of   id.ID
+		refs []audit.Reference
+	)
+
 	for _, j := range []*Journal{before, after} {
 		if j == nil {
 			continue
 		}
+
 		of = j.ID
+
 		refs = append(refs, audit.Ref(audit.RoleParent, audit.Journal, j.ReversesID))
 		for i := range j.Lines {
 			l := &j.Lines[i]
@@ -163,5 +193,6 @@ func note(tx *db.Tx, what audit.Type, before, after *Journal) {
 				audit.Ref(audit.RoleOwner, audit.Contact, l.ContactID), audit.Ref(audit.RoleReservation, audit.Reservation, l.ReservationID))
 		}
 	}
+
 	audit.Note(tx, what, audit.Journal, of, viewOf(before), viewOf(after), refs...)
 }

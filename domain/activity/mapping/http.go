@@ -17,9 +17,14 @@ import (
 
 func endpoints() []api.Endpoint {
 	const tag = "Reservation line mappings"
+
 	read, write := []string{"line-mappings:read"}, []string{"line-mappings:write"}
-	const path = "/reservations/line-mappings"
-	const follows = " Journals of the reservations with such lines become stale and follow in an operation of type reservation-journal-refresh, save those a lock holds."
+
+	const (
+		path    = "/reservations/line-mappings"
+		follows = " Journals of the reservations with such lines become stale and follow in an operation of type reservation-journal-refresh, save those a lock holds."
+	)
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: path, ID: "listReservationLineMappings", Tag: tag, Summary: "List line mappings", Scopes: read,
@@ -75,6 +80,7 @@ func Query(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("m.status = ?", f.Status)
 	q.Refs("m.account_id", f.AccountIDs)
 	q.Search(f.Search, "m.line_type", "m.app_id", "m.channel", "a.name")
+
 	return q
 }
 
@@ -134,7 +140,9 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	m := &Mapping{ID: tx.NewID(), LineType: in.Body.LineType, CreatedAt: day.At(tx.Now)}
+
 	return remap(ctx, tx, nil, m, &in.Body.Terms)
 }
 
@@ -153,39 +161,49 @@ func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mappin
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	m, err := get(ctx, tx, mappingID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
+
 	old := *m
 	if u.LineType != nil {
 		m.LineType = *u.LineType
 	}
+
 	return remap(ctx, tx, &old, m, &u.Terms)
 }
 
 // remap checks and writes a mapping and lets the journals follow that it was or is about.
 func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping, error) {
 	m.apply(t)
+
 	if err := m.check(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	m.UpdatedAt = day.At(tx.Now)
 	if err := clearUnmapped(ctx, tx, m); err != nil {
 		return nil, err
 	}
+
 	if err := save(ctx, tx, m); err != nil {
 		return nil, err
 	}
+
 	note(tx, old, m)
+
 	if err := outdate(ctx, tx, old, m); err != nil {
 		return nil, err
 	}
+
 	return get(ctx, tx, m.ID, "")
 }
 
 func (m *Mapping) apply(t *Terms) {
 	m.AppID, m.Channel, m.AccountID = t.AppID.Or(m.AppID), t.Channel.Or(m.Channel), t.AccountID.Or(m.AccountID)
+
 	m.Party, m.RevenueRecognition = t.Party.Or(m.Party), t.RevenueRecognition.Or(m.RevenueRecognition)
 	switch {
 	case t.Status != nil:
@@ -195,6 +213,7 @@ func (m *Mapping) apply(t *Terms) {
 	case m.Status != Excluded:
 		m.Status = Unmapped
 	}
+
 	if m.Status != Mapped && t.AccountID.Value == nil {
 		m.AccountID = nil
 	}
@@ -210,13 +229,16 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 	case m.AccountID == nil:
 		return nil
 	}
+
 	found, err := account.ByID(ctx, tx, []id.ID{*m.AccountID})
 	if err != nil {
 		return err
 	}
+
 	if _, exists := found[*m.AccountID]; !exists {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("accountId"))
 	}
+
 	return nil
 }
 
@@ -224,32 +246,41 @@ func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	m, err := get(ctx, tx, in.ID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
+
 	if err := erase(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
+
 	note(tx, m, nil)
+
 	return &api.None{}, outdate(ctx, tx, m)
 }
 
 // outdate marks the journals that mappings are about; nil ones are passed over.
 func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 	var touched []id.ID
+
 	for _, m := range mappings {
 		if m == nil {
 			continue
 		}
+
 		found, err := mappedBy(ctx, tx, m)
 		if err != nil {
 			return err
 		}
+
 		touched = append(touched, found...)
 	}
+
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(touched)},
 	})
+
 	return err
 }

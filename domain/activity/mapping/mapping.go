@@ -51,6 +51,7 @@ func (m *Mapping) Posts() ledger.Party {
 	if m.Party == nil {
 		return ledger.NoParty
 	}
+
 	return *m.Party
 }
 
@@ -66,9 +67,11 @@ func scopeOf(app, channel *string, lineType string) scope {
 	if app != nil {
 		s.app = *app
 	}
+
 	if channel != nil {
 		s.channel = strings.ToLower(*channel)
 	}
+
 	return s
 }
 
@@ -86,6 +89,7 @@ func NewSet(all []Mapping) Set {
 	for i := range all {
 		m.byScope[all[i].scope()] = &all[i]
 	}
+
 	return m
 }
 
@@ -97,6 +101,7 @@ func (m Set) Of(app, channel *string, lineType string) *Mapping {
 			return found
 		}
 	}
+
 	return nil
 }
 
@@ -107,6 +112,7 @@ func (m Set) Knows(app, channel *string, lineType string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 

@@ -30,6 +30,7 @@ func newBooks(t testing.TB) *books {
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: mapping.Part().Endpoints})}
 	b.Tx(account.InstallStandard)
 	b.Tx(mapping.InstallStandard)
+
 	return b
 }
 
@@ -39,6 +40,7 @@ func (b *books) account(code string) (account id.ID) {
 		account, err = db.Get[id.ID](ctx, tx, `select id from account where team_id = @team and code = @code`, db.Args{"team": tx.Team, "code": code})
 		return err
 	})
+
 	return account
 }
 
@@ -52,6 +54,7 @@ func TestLineMappingRefusalsAndList(t *testing.T) {
 	b.Post(mappings, object{"lineType": "rent", "appId": "pms", "accountId": rent}).Want(201)
 	b.Post(mappings, object{"lineType": "sauna"}).Want(201)
 	mapped := b.Post(mappings, object{"lineType": "sauna", "accountId": b.account("4020")}).Want(201)
+
 	unknown := id.New(b.DB.Now()).String()
 	for issue, body := range map[[2]string]object{
 		{"required", "accountId"}:      {"lineType": "x", "status": "mapped"},
@@ -61,11 +64,14 @@ func TestLineMappingRefusalsAndList(t *testing.T) {
 	} {
 		b.Post(mappings, body).WantError(apierr.CodeBadRequest, "").WantIssue(issue[0], issue[1])
 	}
+
 	b.Get(mappings+"/"+unknown).WantError(apierr.CodeNotFound, "")
 	b.Put(mappings+"/"+unknown, object{}).WantError(apierr.CodeNotFound, "")
 	b.Delete(mappings+"/"+unknown).WantError(apierr.CodeNotFound, "")
+
 	foreign := newBooks(t)
 	foreign.Get(mappings+"/"+mapped.String("id")).WantError(apierr.CodeNotFound, "")
+
 	for query, want := range map[string]string{
 		"lineType=rent":                                "3",
 		"lineType=rent&channel=vrbo":                   "1",
@@ -81,6 +87,7 @@ func TestLineMappingRefusalsAndList(t *testing.T) {
 			t.Errorf("%s: %s", query, got.Body)
 		}
 	}
+
 	if got := b.Put(mappings+"/"+mapped.String("id"), object{"accountId": nil}).Want(200); got.String("status") != "unmapped" {
 		t.Errorf("%s", got.Body)
 	}

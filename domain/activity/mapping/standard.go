@@ -37,8 +37,12 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
-	var writes []db.Stmt
-	var made []id.ID
+
+	var (
+		writes []db.Stmt
+		made   []id.ID
+	)
+
 	for _, m := range standard() {
 		if on := accounts[m.code]; !on.IsZero() {
 			mapping := tx.NewID()
@@ -50,8 +54,10 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 			})
 		}
 	}
+
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("install the standard line mappings: %w", err)
 	}
+
 	return noteMade(ctx, tx, made)
 }

@@ -24,6 +24,7 @@ var (
 func get(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
 	m, err := db.One[Mapping](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = @id`+suffix,
 		db.Args{"team": tx.Team, "id": mappingID})
+
 	return &m, err
 }
 
@@ -48,6 +49,7 @@ func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	if db.Constraint(err) == "reservation_line_mapping_once" {
 		return errDuplicate
 	}
+
 	return err
 }
 
@@ -57,32 +59,41 @@ func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the line mappings of a team: %w", err)
 	}
+
 	return found, nil
 }
 
 // add adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
 // again adds nothing.
 func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
-	var writes []db.Stmt
-	var made []id.ID
+	var (
+		writes []db.Stmt
+		made   []id.ID
+	)
+
 	for _, m := range from {
 		if m.AccountID != nil {
 			here, exists := accounts[*m.AccountID]
 			if !exists {
 				continue
 			}
+
 			m.AccountID = &here
 		}
+
 		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
 		made = append(made, m.ID)
 		writes = append(writes, db.Stmt{SQL: insert + "on conflict do nothing", Args: m.args(tx)})
 	}
+
 	if writes == nil {
 		return nil
 	}
+
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("copy line mappings: %w", err)
 	}
+
 	return noteMade(ctx, tx, made)
 }
 
@@ -93,9 +104,11 @@ func noteMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("read new line mappings: %w", err)
 	}
+
 	for i := range made {
 		note(tx, nil, &made[i])
 	}
+
 	return nil
 }
 
@@ -105,7 +118,9 @@ func note(tx *db.Tx, before, after *Mapping) {
 		*Mapping
 		Account *struct{} `json:"account,omitempty"`
 	}
+
 	refs := func(m *Mapping) audit.Reference { return audit.Ref(audit.RoleAccount, audit.Account, m.AccountID) }
+
 	switch {
 	case before == nil:
 		audit.Note(tx, audit.Created, audit.LineMapping, after.ID, nil, view{Mapping: after}, refs(after))
@@ -124,6 +139,7 @@ func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	for _, unmapped := range gone {
 		note(tx, &Mapping{ID: unmapped, LineType: m.LineType, AppID: m.AppID, Channel: m.Channel, Status: Unmapped}, nil)
 	}
+
 	return err
 }
 
@@ -156,10 +172,12 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 		return strings.Compare(a.AppID+"\x00"+a.LineType, b.AppID+"\x00"+b.LineType)
 	})
 	unknown = slices.Compact(unknown)
+
 	ids, apps, types := make([]id.ID, len(unknown)), make([]string, len(unknown)), make([]string, len(unknown))
 	for i, s := range unknown {
 		ids[i], apps[i], types[i] = tx.NewID(), s.AppID, s.LineType
 	}
+
 	made, err := db.Select[id.ID](ctx, tx, `
 		insert into reservation_line_mapping (team_id, id, app_id, line_type, status, created_at, updated_at)
 		select @team, n.id, nullif(n.app, ''), n.type, 'unmapped', @now, @now
@@ -168,14 +186,17 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 	if err != nil {
 		return fmt.Errorf("note unmapped line types: %w", err)
 	}
+
 	for i := range unknown {
 		if slices.Contains(made, ids[i]) {
 			m := &Mapping{ID: ids[i], LineType: unknown[i].LineType, Status: Unmapped}
 			if app := unknown[i].AppID; app != "" {
 				m.AppID = &app
 			}
+
 			note(tx, nil, m)
 		}
 	}
+
 	return nil
 }

@@ -56,30 +56,37 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	case b.Type != account.TypeBank:
 		return nil, account.ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
+
 	start, err := b.start(in.Body.StartingBalanceDate)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &BankingStarted{ID: in.ID}
 	if out.ArchivedRecords, out.UnArchivedRecords, err = r.rules.Exclude(ctx, tx, in.ID, start); err != nil {
 		return nil, err
 	}
+
 	transit, err := bank.TransitAt(ctx, tx, in.ID, *b.BankingCurrency, start)
 	if err != nil {
 		return nil, err
 	}
+
 	amount, missing, err := b.missing(ctx, tx, in, start)
 	if err != nil {
 		return nil, err
 	}
+
 	missing += transit
 	if out.Transaction, err = b.open(ctx, tx, shortfall{in.ID, start.AddDays(-1), missing}); err != nil {
 		return nil, err
 	}
+
 	var made *id.ID
 	if out.Transaction != nil {
 		made = &out.Transaction.ID
 	}
+
 	return out, account.BeginBanking(ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made, Transit: transit})
 }
 
@@ -90,6 +97,7 @@ func (b *banked) start(asked *day.Day) (day.Day, error) {
 			return *d, nil
 		}
 	}
+
 	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
@@ -105,6 +113,7 @@ func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the balance before the books begin: %w", err)
 	}
+
 	switch {
 	case in.Body.StartingBalanceAmount != nil:
 		amount = *in.Body.StartingBalanceAmount
@@ -115,6 +124,7 @@ func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start
 			return 0, 0, err
 		}
 	}
+
 	return amount, amount - booked, nil
 }
 
@@ -129,6 +139,7 @@ type shortfall struct {
 func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
 	line := transaction.LineInput{Amount: o.amount}
 	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
+
 	switch stored := b.BankingOpeningTransactionID; {
 	case stored != nil && o.amount == 0:
 		return nil, transaction.Remove(ctx, tx, *stored, false, ledger.Lenience{})
@@ -136,6 +147,7 @@ func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction
 		moved, err := transaction.Change(ctx, tx, *stored, &transaction.Update{
 			Status: transaction.Active, Date: &o.at, AccountID: api.Set(o.bank), Currency: api.Set(*b.BankingCurrency), Lines: []transaction.LineInput{line},
 		}, ledger.Lenience{})
+
 		return transaction.Shown(ctx, tx, moved, err)
 	case o.amount == 0:
 		return nil, nil //nolint:nilnil // the books are at the starting balance as they are
@@ -144,6 +156,7 @@ func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction
 			Type: transaction.Deposit, Date: o.at, IsOpeningBalance: true, Currency: api.Set(*b.BankingCurrency), AccountID: api.Set(o.bank),
 			Description: api.Set("Opening balance of the bank account"), Lines: []transaction.LineInput{line},
 		}, ledger.Lenience{})
+
 		return transaction.Shown(ctx, tx, made, err)
 	}
 }

@@ -31,6 +31,7 @@ func newBank(t *testing.T) *bank {
 	x.Tx(account.InstallStandard)
 	b := &bank{Team: x, t: t, codes: fixture.Accounts(x)}
 	b.path = "/accounts/" + b.codes["1000"].String()
+
 	return b
 }
 
@@ -39,15 +40,18 @@ func (b *bank) record(day string, cents int64, status string) id.ID {
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, amount, status, created_at, updated_at)
 		values (@team, @id, @account, @day::text::date, @cents, @status, now(), now())`,
 		db.Args{"id": made, "account": b.codes["1000"], "day": day, "cents": cents, "status": status})
+
 	return made
 }
 
 func (b *bank) records() string {
 	var out []string
+
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = db.Select[string](ctx, tx, `select amount || ' ' || status from bank_record where team_id = @team order by amount`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return fmt.Sprint(out)
 }
 
@@ -63,6 +67,7 @@ func TestBankingBeginsWithTheStartingBalance(t *testing.T) {
 	b.record("2025-12-20", 1, "active")
 	b.record("2025-12-30", 2, "inactive")
 	b.record("2026-01-01", 3, "active")
+
 	r := b.Post(b.path+"/banking-init", map[string]any{"startingBalanceAmount": 35000}).Want(200)
 	for path, want := range map[string]string{
 		"id": b.codes["1000"].String(), "archivedRecords": "1", "unArchivedRecords": "0", "transaction.total": "5000", "transaction.date": "2025-12-31",
@@ -74,13 +79,16 @@ func TestBankingBeginsWithTheStartingBalance(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	if got := b.records(); got != "[1 inactive 2 inactive 3 active]" {
 		t.Errorf("records %s", got)
 	}
+
 	seen := b.Get(b.path).Want(200)
 	if seen.String("banking.balance.openingDate") != "2026-01-01" || seen.Int("banking.balance.opening") != 35000 || seen.Int("banking.balance.ending") != 35000 {
 		t.Errorf("the account tells %s", seen.String("banking"))
 	}
+
 	summary := b.Get(b.path + "/summary?dateRange=2026-01").Want(200)
 	if summary.Int("totals.bankAccountBalance") != 35003 || summary.Int("totals.bookBalance") != 35000 || summary.Int("totals.unclearedTransactionsBalance") != 0 {
 		t.Errorf("summary %s", summary.Body)
@@ -96,6 +104,7 @@ func TestBankingBeginsWithTheStartingBalance(t *testing.T) {
 		moved.String("transaction.date") != "2025-12-14" {
 		t.Errorf("moved: %s", moved.Body)
 	}
+
 	if got := b.records(); got != "[1 active 2 inactive 3 active]" {
 		t.Errorf("records %s", got)
 	}
@@ -119,15 +128,18 @@ func TestBankingTakesTheBalanceThatTheBankStated(t *testing.T) {
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, type, amount, balance, created_at, updated_at)
 		values (@team, gen_random_uuid(), @account, '2025-12-30', 'balance', 0, 1234, now(), now()),
 			(@team, gen_random_uuid(), @account, '2026-01-30', 'balance', 0, 9999, now(), now())`, db.Args{"account": b.codes["1000"]})
+
 	r := b.Post(b.path+"/banking-init", nil).Want(200)
 	if r.Int("transaction.total") != 534 || r.Int("archivedRecords") != 1 {
 		t.Errorf("got %s", r.Body)
 	}
+
 	if got := b.records(); got != "[0 active 0 inactive 700 active]" && got != "[0 inactive 0 active 700 active]" {
 		t.Errorf("records %s", got)
 	}
 	// Without the transaction that somebody deleted, a new one is made.
 	b.Delete("/transactions/" + r.String("transaction.id")).Want(204)
+
 	if again := b.Post(b.path+"/banking-init", nil).Want(200); again.Int("transaction.total") != 534 || again.ID("transaction.id") == r.ID("transaction.id") {
 		t.Errorf("again: %s", again.Body)
 	}
@@ -141,10 +153,12 @@ func TestBankingIsRefused(t *testing.T) {
 	b.Post("/accounts/"+id.New(b.DB.Now()).String()+"/banking-init", nil).WantError(apierr.CodeNotFound, "")
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
 		select @team, gen_random_uuid(), @account, '2025-12-01', 1, now(), now() from generate_series(1, 10001)`, db.Args{"account": b.codes["1000"]})
+
 	r := b.Post(b.path+"/banking-init", nil).WantError(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords)
 	if r.Int("context.maxRecords") != 10000 {
 		t.Errorf("got %s", r.Body)
 	}
+
 	b.Post(b.path+"/banking-init", map[string]any{"startingBalanceDate": "2025-11-01"}).Want(200)
 	b.Exec(`update team set statement_start_at = null where team_id = @team`, nil)
 	b.Post("/accounts/"+b.codes["1010"].String()+"/banking-init", nil).
@@ -164,12 +178,14 @@ func TestBankingRespectsTheLocks(t *testing.T) {
 	})
 	b.Post(b.path+"/banking-init", map[string]any{"startingBalanceAmount": 200}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	again := b.Post(b.path+"/banking-init", nil).Want(200)
+
 	read := b.Get("/transactions/" + again.ID("transaction.id").String()).Want(200)
 	for _, field := range []string{"lock", "journalStatus", "issues"} {
 		if got, want := again.String("transaction."+field), read.String(field); got != want {
 			t.Errorf("%s of the transaction is told as %s, but reads as %s", field, got, want)
 		}
 	}
+
 	if got := b.Get(b.path).Int("banking.balance.opening"); got != 100 {
 		t.Errorf("the opening balance is %d", got)
 	}

@@ -48,6 +48,7 @@ func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read the opening balance of guests: %w", err)
 	}
+
 	return &o, nil
 }
 
@@ -59,6 +60,7 @@ func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Gues
 	if err != nil {
 		return nil, err
 	}
+
 	var lines []transaction.LineInput
 	for _, part := range []struct {
 		assignment account.Assignment
@@ -68,12 +70,15 @@ func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Gues
 			lines = append(lines, transaction.LineInput{Amount: part.amount, LineFields: transaction.LineFields{Assignment: api.Set(part.assignment)}})
 		}
 	}
+
 	if lines[0].Amount == 0 {
 		lines[0].Assignment = api.Set(account.AccountsReceivable) // a deposit of nothing needs no account of its own
 	}
+
 	if err := bookGuestOpening(ctx, tx, terms, in.Body.Currency, lines); err != nil {
 		return nil, err
 	}
+
 	return guestOpening(ctx, tx, nil)
 }
 
@@ -82,6 +87,7 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, curren
 	if err != nil {
 		return fmt.Errorf("read the opening balance of guests: %w", err)
 	}
+
 	at := terms.At()
 	if len(stored) == 0 {
 		t, err := transaction.Add(ctx, tx, &transaction.Create{
@@ -90,24 +96,32 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, curren
 		if err != nil {
 			return err
 		}
+
 		_, err = tx.Exec(ctx, `insert into opening_balance (team_id, transaction_id) values (@team, @transaction)`, db.Args{"team": tx.Team, "transaction": t.ID})
+
 		return err
 	}
+
 	old, err := transaction.Lock(ctx, tx, stored[0])
 	if err != nil {
 		return err
 	}
+
 	assigned, err := account.Assigned(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("read the account assignments: %w", err)
 	}
+
 	if same(old, at, currency.Value, lines, assigned) {
 		return nil
 	}
+
 	if currency.Value == nil {
 		currency = api.Set(old.Currency)
 	}
+
 	_, err = transaction.Change(ctx, tx, old.ID, &transaction.Update{Status: transaction.Active, Date: &at, Currency: currency, Lines: lines}, ledger.Lenience{})
+
 	return err
 }
 
@@ -116,16 +130,19 @@ func same(old *transaction.Transaction, at day.Day, currency *string, lines []tr
 	if old.Status != transaction.Active || old.Date != at || len(old.Lines) != len(lines) {
 		return false
 	}
+
 	if currency != nil {
 		if wanted, err := money.ParseCurrency(*currency); err != nil || string(wanted) != old.Currency {
 			return false
 		}
 	}
+
 	for i := range lines {
 		l, part := &old.Lines[i], *lines[i].Assignment.Value
 		if l.Amount != lines[i].Amount || (l.Assignment == nil || *l.Assignment != part) && l.AccountID != assigned[part] {
 			return false
 		}
 	}
+
 	return true
 }

@@ -58,6 +58,7 @@ type listOpenings struct {
 func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Listing], error) {
 	q := openings(tx)
 	q.IDs("l.listing_id = any(?)", in.ListingIDs)
+
 	return page.List[Listing](ctx, tx, q, in.Params, "")
 }
 
@@ -65,10 +66,12 @@ func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[L
 func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
 	q := openings(tx)
 	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
+
 	found, err := db.Maybe[Listing](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read an opening balance: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -83,54 +86,68 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error
 	if err := holdListing(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
+
 	if start == nil {
 		return nil, trial.ErrNoStart
 	}
+
 	switch owned, err := transaction.OwnedAtOpening(ctx, tx, in.ID, start.AddDays(-1)); {
 	case err != nil:
 		return nil, err
 	case !owned:
 		return nil, apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InPath("id"))
 	}
+
 	stored, err := opening(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := book(ctx, tx, in, stored, start.AddDays(-1)); err != nil {
 		return nil, err
 	}
+
 	return opening(ctx, tx, in.ID)
 }
 
 func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
 	line := transaction.LineInput{Amount: in.Body.Amount}
+
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
 	if stored == nil {
 		_, err := transaction.Add(ctx, tx, &transaction.Create{
 			Type: transaction.Deposit, Date: at, IsOpeningBalance: true, Currency: in.Body.Currency, Description: api.Set("Opening balance"), Lines: []transaction.LineInput{line},
 		}, ledger.Lenience{})
+
 		return err
 	}
+
 	old, err := transaction.Lock(ctx, tx, stored.TransactionID)
 	if err != nil {
 		return err
 	}
+
 	currency := old.Currency
 	if in.Body.Currency.Value != nil {
 		parsed, err := money.ParseCurrency(*in.Body.Currency.Value)
 		if err != nil {
 			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 		}
+
 		currency = string(parsed)
 	}
+
 	if old.Date == at && old.Currency == currency && old.Total == in.Body.Amount {
 		return nil
 	}
+
 	_, err = transaction.Change(ctx, tx, stored.TransactionID, &transaction.Update{Date: &at, Currency: api.Set(currency), Lines: []transaction.LineInput{line}}, ledger.Lenience{})
+
 	return err
 }
 
@@ -138,19 +155,24 @@ func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at da
 // come back (RSN-34).
 func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 	args := db.Args{"team": tx.Team, "id": listingID}
+
 	known, err := db.Get[bool](ctx, tx, `select exists (select from listing where team_id = @team and id = @id)`, args)
 	if err != nil {
 		return fmt.Errorf("read a listing: %w", err)
 	}
+
 	if !known {
 		return apierr.NotFound
 	}
+
 	held, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for no key update skip locked`, args)
 	if err != nil {
 		return fmt.Errorf("hold a listing: %w", err)
 	}
+
 	if held == 0 {
 		return trial.ErrBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
 	}
+
 	return nil
 }

@@ -36,6 +36,7 @@ func Part(rules bank.Rules) parts.Part {
 
 func (r routes) endpoints() []api.Endpoint {
 	const guests = "/teams/opening-balances/accounts-receivable-deferred-revenue"
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/opening-balance", ID: "listListingOpeningBalances", Tag: "Opening balances",

@@ -32,6 +32,7 @@ func newWorld(t *testing.T) *world {
 	villa := w.Listing("Villa", w.Contact("owner", "Ann Owner"))
 	w.villa, w.period = villa.ID, villa.Period
 	w.stay = fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15")
+
 	return w
 }
 
@@ -46,6 +47,7 @@ func (w *world) saved() {
 
 func wantBalances(t *testing.T, w *world, want map[string]int64) {
 	t.Helper()
+
 	if got := fixture.Balances(w.Team, "true"); !maps.Equal(got, want) {
 		t.Errorf("balances %v, want %v", got, want)
 	}

@@ -32,6 +32,7 @@ func (t *Template) skip(dates api.Opt[[]day.Day]) {
 	if dates.Value != nil {
 		t.SkippedDates = append(t.SkippedDates, *dates.Value...)
 	}
+
 	slices.SortFunc(t.SkippedDates, day.Day.Compare)
 	t.SkippedDates = slices.Compact(t.SkippedDates)
 
@@ -58,20 +59,25 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 		ID   id.ID
 		Runs int
 	}
+
 	var templates []waiting
+
 	err := d.Read(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		ids, err := db.Select[id.ID](ctx, tx, `
 			select id from transaction_template where team_id = @team and status = 'active' and held_back <> '[]' order by id`, db.Args{"team": tx.Team})
 		if err != nil {
 			return fmt.Errorf("find templates with dates that are held back: %w", err)
 		}
+
 		for _, v := range ids {
 			t, err := byID(ctx, tx, v, false)
 			if err != nil {
 				return err
 			}
+
 			templates = append(templates, waiting{v, t.runs(day.Of(tx.Now))})
 		}
+
 		return nil
 	})
 	if err != nil {
@@ -80,6 +86,7 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 
 	// A template to a transaction, as often as it takes to try each of its dates once. One that is archived meanwhile is passed over.
 	var failures []error
+
 	for _, t := range templates {
 		for range t.Runs {
 			if err := runByItself(ctx, d, j.Scope(), t.ID); err != nil {
@@ -88,9 +95,11 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 			}
 		}
 	}
+
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
+
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 }
 
@@ -104,6 +113,7 @@ func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) 
 	if err != nil && !apierr.Refused(err) {
 		return fmt.Errorf("run recurring template %v: %w", template, err)
 	}
+
 	return nil
 }
 
@@ -116,12 +126,15 @@ func (t *Template) addEach(
 	if err != nil {
 		return nil, nil, err
 	}
+
 	made, refused = []transaction.Transaction{}, []HeldBack{}
+
 	for chunk := range slices.Chunk(all, addedTogether) {
 		attempts, err := transaction.AddEach(ctx, tx, chunk, ledger.Lenience{})
 		if err != nil {
 			return nil, nil, err
 		}
+
 		for i, a := range attempts {
 			switch {
 			case a.Refusal == nil:
@@ -133,5 +146,6 @@ func (t *Template) addEach(
 			}
 		}
 	}
+
 	return made, refused, nil
 }

@@ -20,7 +20,9 @@ const tag = "Recurring transactions"
 
 func endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+
 	const path = "/transactions/recurring-templates"
+
 	run := func(method, operationID string) api.Endpoint {
 		return api.Queue(api.Endpoint{
 			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: tag, Summary: "Make instances of a recurring template",
@@ -35,6 +37,7 @@ func endpoints() []api.Endpoint {
 				"`tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction save the locks.",
 		}, startRun, runNow)
 	}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path, ID: "listRecurringTemplates", Tag: tag, Summary: "List recurring templates", Scopes: read,
@@ -91,13 +94,16 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], 
 	q.Narrow("t.status = ?", in.Status)
 	q.Narrow("t.type = any(?)", in.Type)
 	q.Search(in.Search, "t.description", "t.unique_ref", "c.name")
+
 	found, err := page.List[Template](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range found.Data {
 		found.Data[i].describe()
 	}
+
 	return found, nil
 }
 
@@ -110,6 +116,7 @@ func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
 	if err == nil {
 		t.describe()
 	}
+
 	return t, err
 }
 
@@ -128,25 +135,31 @@ func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	if b.Type == "" {
 		b.Type = transaction.Expense
 	}
+
 	t := Template{
 		ID: tx.NewID(), UniqueRef: b.UniqueRef.Value, Status: transaction.Active, Type: b.Type, Date: b.Date, PaymentStatus: b.PaymentStatus, Pattern: b.Pattern.pattern(),
 		HeldBack: []HeldBack{},
 	}
 	t.skip(b.SkippedDates)
+
 	d, err := check(ctx, tx, &t, &transaction.Create{
 		Type: b.Type, Date: b.Date, Description: b.Description, Currency: b.Currency, AccountID: b.AccountID, ContactID: b.ContactID, Lines: b.Lines,
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	if err := d.store(ctx, tx, true); err != nil {
 		return nil, err
 	}
+
 	made, err := told(ctx, tx, t.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	note(tx, audit.Created, nil, made)
+
 	return made, nil
 }
 
@@ -160,54 +173,71 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	before := *t
 	before.describe()
+
 	u := &in.Body
 	if u.Date != nil {
 		t.Date = *u.Date
 	}
+
 	c := t.instance(t.Date)
 	c.RecurringTemplateID = api.Opt[id.ID]{}
+
 	t.UniqueRef = u.UniqueRef.Or(t.UniqueRef)
 	if u.Status != "" {
 		t.Status = u.Status
 	}
+
 	if u.Description.Present {
 		c.Description = u.Description
 	}
+
 	if u.Currency.Present {
 		c.Currency = u.Currency
 	}
+
 	if u.AccountID.Present {
 		c.AccountID, t.PaymentStatus = u.AccountID, ""
 	}
+
 	if u.ContactID.Present {
 		c.ContactID = u.ContactID
 	}
+
 	if u.PaymentStatus != "" {
 		t.PaymentStatus = u.PaymentStatus
 	}
+
 	if u.Pattern.Value != nil {
 		t.Pattern = u.Pattern.Value.pattern()
 	}
+
 	if u.Lines != nil {
 		c.Lines = u.Lines
 	}
+
 	if u.SkippedDates.Present {
 		t.skip(u.SkippedDates)
 	}
+
 	d, err := check(ctx, tx, t, &c)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := d.store(ctx, tx, false); err != nil {
 		return nil, err
 	}
+
 	changed, err := told(ctx, tx, t.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	note(tx, audit.Updated, &before, changed)
+
 	return changed, nil
 }
 
@@ -221,6 +251,7 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	sql, args := `delete from transaction_template where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": in.ID}
 	switch {
 	case in.OnLocked == "archive":
@@ -229,9 +260,11 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	case t.InstancesCount > 0:
 		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"transactions"}, SuggestedOnLocked: apierr.Archive})
 	}
+
 	if _, err := tx.Exec(ctx, sql, args); err != nil {
 		return nil, fmt.Errorf("remove a recurring template: %w", err)
 	}
+
 	if in.OnLocked == "archive" {
 		archived := *t
 		archived.Status = transaction.Inactive
@@ -239,6 +272,7 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	} else {
 		note(tx, audit.Deleted, t, nil)
 	}
+
 	return &api.None{}, nil
 }
 

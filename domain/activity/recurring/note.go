@@ -19,17 +19,23 @@ func note(tx *db.Tx, what audit.Type, before, after *Template) {
 		HeldBack  *struct{} `json:"heldBack,omitempty"`
 		Lines     any       `json:"lines"`
 	}
+
 	views, of := [2]any{}, id.ID{}
+
 	var refs []audit.Reference
+
 	for i, t := range []*Template{before, after} {
 		if t == nil {
 			continue
 		}
+
 		views[i] = view{Template: t, Lines: transaction.ViewLines(t.Lines)}
+
 		of, refs = t.ID, append(refs, audit.Ref(audit.RoleAccount, audit.Account, t.AccountID), audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID))
 		for k := range t.Lines {
 			refs = append(refs, audit.Ref(audit.RoleListing, audit.Listing, t.Lines[k].ListingID))
 		}
 	}
+
 	audit.Note(tx, what, audit.RecurringTemplate, of, views[0], views[1], refs...)
 }

@@ -69,6 +69,7 @@ func (in *PatternInput) pattern() Pattern {
 // check finds what contradicts itself or the frequency.
 func (p *Pattern) check(first day.Day) []apierr.Issue {
 	var issues []apierr.Issue
+
 	refuse := func(wrong bool, field string) {
 		if wrong {
 			issues = append(issues, apierr.IssuePatternInvalid.InBody("pattern", field))
@@ -80,26 +81,32 @@ func (p *Pattern) check(first day.Day) []apierr.Issue {
 	refuse(slices.ContainsFunc(p.MonthDays, func(d int64) bool { return d != lastDay && (d < 1 || d > 31) }), "monthDays")
 	refuse(slices.ContainsFunc(p.Months, func(m int64) bool { return m < 1 || m > 12 }), "months")
 	refuse(p.EndDate != nil && p.EndDate.Before(first), "endDate")
+
 	return issues
 }
 
 // settled is the pattern with everything said that follows from the first date, in order.
 func (p *Pattern) settled(first day.Day) Pattern {
 	s := *p
+
 	s.WeekDays, s.MonthDays, s.Months = append([]Weekday{}, p.WeekDays...), append([]int64{}, p.MonthDays...), append([]int64{}, p.Months...)
 	if p.Frequency == Weekly && len(s.WeekDays) == 0 {
 		s.WeekDays = []Weekday{Weekday(Weekday("").Enum()[fromMonday(first)])}
 	}
+
 	if (p.Frequency == Monthly || p.Frequency == Yearly) && len(s.MonthDays) == 0 {
 		s.MonthDays = []int64{int64(first.FirstOfMonth().DaysUntil(first) + 1)}
 	}
+
 	if p.Frequency == Yearly && len(s.Months) == 0 {
 		s.Months = []int64{int64(first.Month().Month)}
 	}
+
 	slices.SortFunc(s.WeekDays, func(a, b Weekday) int { return a.place() - b.place() })
 	slices.SortFunc(s.MonthDays, func(a, b int64) int { return int(place(a) - place(b)) })
 	slices.Sort(s.Months)
 	s.WeekDays, s.MonthDays, s.Months = slices.Compact(s.WeekDays), slices.Compact(s.MonthDays), slices.Compact(s.Months)
+
 	return s
 }
 
@@ -110,6 +117,7 @@ func place(monthDay int64) int64 {
 	if monthDay == lastDay {
 		return 32
 	}
+
 	return monthDay
 }
 
@@ -118,8 +126,10 @@ func fromMonday(d day.Day) int { return (int(d.In(time.UTC).Weekday()) + 6) % 7 
 // Dates are those of the pattern in order, from the first date on, until its end or the end of the calendar.
 func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 	s := p.settled(first)
+
 	return func(yield func(day.Day) bool) {
 		var n int64
+
 		for cycle := int64(0); ; cycle++ {
 			batch, more := s.cycle(first, int(cycle*s.Interval))
 			for _, d := range batch {
@@ -129,11 +139,14 @@ func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 				case p.EndDate != nil && d.After(*p.EndDate), p.Count != nil && n >= *p.Count:
 					return
 				}
+
 				n++
+
 				if !yield(d) {
 					return
 				}
 			}
+
 			if !more || p.EndDate != nil && len(batch) > 0 && batch[0].After(*p.EndDate) {
 				return
 			}
@@ -157,18 +170,22 @@ func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 				dates = append(dates, d)
 			}
 		}
+
 		return dates, !monday.IsZero()
 	case Monthly:
 		month := first.Month()
 		at := month.Year*12 + int(month.Month) - 1 + after
+
 		return p.daysOf(at/12, time.Month(at%12+1)), at/12 < lastYear
 	case Yearly:
 		year := first.Month().Year + after
 		for _, m := range p.Months {
 			dates = append(dates, p.daysOf(year, time.Month(m))...)
 		}
+
 		return dates, year < lastYear
 	}
+
 	return nil, false
 }
 
@@ -177,16 +194,19 @@ func (p *Pattern) daysOf(year int, m time.Month) (dates []day.Day) {
 	if !month.Valid() {
 		return nil
 	}
+
 	last := month.Last()
 	for _, n := range p.MonthDays {
 		d := month.First().AddDays(int(n) - 1)
 		if n == lastDay || d.IsZero() || d.After(last) {
 			d = last
 		}
+
 		if len(dates) == 0 || dates[len(dates)-1] != d {
 			dates = append(dates, d)
 		}
 	}
+
 	return dates
 }
 
@@ -194,14 +214,17 @@ func (p *Pattern) daysOf(year int, m time.Month) (dates []day.Day) {
 func (p *Pattern) Format(first day.Day) string {
 	s := p.settled(first)
 	unit := map[Frequency]string{Daily: "day", Weekly: "week", Monthly: "month", Yearly: "year"}[s.Frequency]
+
 	text := "Every " + unit
 	if s.Interval > 1 {
 		text = "Every " + strconv.FormatInt(s.Interval, 10) + " " + unit + "s"
 	}
+
 	var days []string
 	for _, w := range s.WeekDays {
 		days = append(days, strings.ToUpper(string(w[:1]))+string(w[1:]))
 	}
+
 	for _, n := range s.MonthDays {
 		if n == lastDay {
 			days = append(days, "the last day")
@@ -209,24 +232,30 @@ func (p *Pattern) Format(first day.Day) string {
 			days = append(days, "day "+strconv.FormatInt(n, 10))
 		}
 	}
+
 	var months []string
 	for _, m := range s.Months {
 		months = append(months, time.Month(m).String())
 	}
+
 	if months != nil {
 		text += " in " + listed(months)
 	}
+
 	if days != nil {
 		text += " on " + listed(days)
 	}
+
 	if s.Count != nil && *s.Count == 1 {
 		text += ", once"
 	} else if s.Count != nil {
 		text += ", " + strconv.FormatInt(*s.Count, 10) + " times"
 	}
+
 	if s.EndDate != nil {
 		text += ", until " + s.EndDate.String()
 	}
+
 	return text
 }
 
@@ -235,5 +264,6 @@ func listed(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
+
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

@@ -18,14 +18,18 @@ func firstDates(p *recurring.Pattern, first string, n int) string {
 		if len(out) == n {
 			break
 		}
+
 		out = append(out, d.String())
 	}
+
 	return strings.Join(out, " ")
 }
 
 func TestPatterns(t *testing.T) {
 	t.Parallel()
+
 	type pattern = recurring.Pattern
+
 	tests := map[string]struct {
 		pattern     pattern
 		first       string
@@ -70,9 +74,11 @@ func TestPatterns(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := firstDates(&test.pattern, test.first, 4); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
+
 			if got := test.pattern.Format(date(test.first)); got != test.words {
 				t.Errorf("got %q, want %q", got, test.words)
 			}
@@ -85,6 +91,7 @@ func TestPatternDatesAscend(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		first := date("2024-01-01").AddDays(rapid.IntRange(0, 1500).Draw(t, "first"))
+
 		p := recurring.Pattern{
 			Frequency: rapid.SampledFrom([]recurring.Frequency{"daily", "weekly", "monthly", "yearly"}).Draw(t, "frequency"),
 			Interval:  rapid.Int64Range(1, 7).Draw(t, "interval"),
@@ -93,19 +100,24 @@ func TestPatternDatesAscend(t *testing.T) {
 		if p.Frequency == recurring.Weekly {
 			p.WeekDays = rapid.SliceOfN(rapid.SampledFrom([]recurring.Weekday{"monday", "thursday", "sunday"}), 0, 4).Draw(t, "weekDays")
 		}
+
 		if p.Frequency == recurring.Monthly || p.Frequency == recurring.Yearly {
 			p.MonthDays = rapid.SliceOfN(rapid.SampledFrom([]int64{-1, 1, 15, 28, 29, 30, 31}), 0, 5).Draw(t, "monthDays")
 		}
+
 		if p.Frequency == recurring.Yearly {
 			p.Months = rapid.SliceOfN(rapid.Int64Range(1, 12), 0, 4).Draw(t, "months")
 		}
+
 		dates := slices.Collect(p.Dates(first))
 		if int64(len(dates)) != *p.Count || dates[0].Before(first) {
 			t.Fatalf("%d dates from %v", len(dates), dates)
 		}
+
 		if !slices.IsSortedFunc(dates, day.Day.Compare) || len(slices.Compact(slices.Clone(dates))) != len(dates) {
 			t.Fatalf("dates %v", dates)
 		}
+
 		p.EndDate = new(dates[len(dates)/2])
 		if got := slices.Collect(p.Dates(first)); !slices.Equal(got, dates[:len(dates)/2+1]) {
 			t.Fatalf("until %v: %v of %v", p.EndDate, got, dates)

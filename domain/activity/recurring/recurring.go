@@ -78,6 +78,7 @@ func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
 	for _, d := range t.Made {
 		made[d] = true
 	}
+
 	for d := range t.Pattern.Dates(t.Date) {
 		switch {
 		case through != nil && d.After(*through):
@@ -95,7 +96,9 @@ func (t *Template) next() (next *day.Day) {
 	if t.Status != transaction.Active {
 		return nil
 	}
+
 	t.open(nil, func(d day.Day) bool { next = &d; return false })
+
 	return next
 }
 
@@ -109,16 +112,21 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 			through = dates[len(dates)-1]
 			return false
 		}
+
 		dates = append(dates, d)
+
 		return true
 	})
 
 	held := slices.Clone(t.HeldBack)
 	slices.SortStableFunc(held, func(a, b HeldBack) int { return a.TriedAt.Compare(b.TriedAt.Time) })
+
 	for _, h := range held[:min(len(held), t.atOnce()-len(dates))] {
 		dates = append(dates, h.Date)
 	}
+
 	slices.SortFunc(dates, day.Day.Compare)
+
 	return slices.Compact(dates), through
 }
 
@@ -129,6 +137,7 @@ func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(
 func (t *Template) runs(today day.Day) int {
 	n := len(t.HeldBack)
 	t.open(&today, func(day.Day) bool { n++; return true })
+
 	return max(1, (n+t.atOnce()-1)/t.atOnce())
 }
 
@@ -141,6 +150,7 @@ func (t *Template) instance(at day.Day) transaction.Create {
 	for i := range t.Lines {
 		c.Lines[i] = t.Lines[i].Input()
 	}
+
 	return c
 }
 
@@ -186,10 +196,12 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 	if issues := t.Pattern.check(t.Date); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	d, err := transaction.Check(ctx, tx, c)
 	if err != nil {
 		return nil, err
 	}
+
 	switch {
 	case t.PaymentStatus == "" && d.Type == transaction.Expense && !d.OnBank:
 		t.PaymentStatus = transaction.Unpaid
@@ -198,16 +210,19 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 	case t.PaymentStatus == transaction.Unpaid && (d.OnBank || d.Type != transaction.Expense):
 		return nil, apierr.BadRequest.At(apierr.IssuePaymentStatusMismatch.InBody("paymentStatus"))
 	}
+
 	if t.PaymentStatus == transaction.Paid && d.Type == transaction.Expense && !d.OnBank {
 		if err := account.Require(d.Assigned, account.PayoutBankAccount); err != nil {
 			return nil, err
 		}
 	}
+
 	return &checked{Template: *t, instance: d}, nil
 }
 
 func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 	i := d.instance
+
 	s := db.Stmt{
 		SQL: `update transaction_template set unique_ref = @ref, status = @status, type = @type, description = @description, date = @date,
 				currency = @currency, account_id = @account, contact_id = @contact, payment_status = @paid, total = @total, pattern = @pattern,
@@ -225,6 +240,7 @@ func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 			values (@team, @id, @ref, @status, @type, @description, @date, @currency, @account, @contact, @paid, @total, @pattern, @lines, @skipped, @held,
 				@next, @now, @now)`
 	}
+
 	return s
 }
 
@@ -233,9 +249,11 @@ func (d *checked) store(ctx context.Context, tx *db.Tx, isNew bool) error {
 	if db.Constraint(err) == "transaction_template_unique_ref" {
 		return errDuplicateRef
 	}
+
 	if err != nil {
 		return fmt.Errorf("store a recurring template: %w", err)
 	}
+
 	return nil
 }
 
@@ -248,9 +266,11 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, 
 			return nil, fmt.Errorf("lock a recurring template: %w", err)
 		}
 	}
+
 	found, err := db.One[Template](ctx, tx, apierr.NotFound, "select "+columns()+" from "+from+" where t.team_id = @team and t.id = @id", args)
 	if err != nil {
 		return nil, fmt.Errorf("read a recurring template: %w", err)
 	}
+
 	return &found, nil
 }

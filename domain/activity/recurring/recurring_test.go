@@ -41,14 +41,17 @@ func (w *world) made(r *apitest.Response) string {
 	if r == nil {
 		r = w.Get("/transactions?sort=date").Want(200)
 	}
+
 	var page struct {
 		Data []struct{ Date string }
 	}
 	r.Into(&page)
+
 	out := make([]string, len(page.Data))
 	for i := range page.Data {
 		out[i] = page.Data[i].Date
 	}
+
 	return strings.Join(out, " ")
 }
 
@@ -56,6 +59,7 @@ func TestTemplates(t *testing.T) {
 	t.Parallel()
 	byHand(t)
 	w := newWorld(t)
+
 	made := w.Post(templates, w.rent("uniqueRef", "pool")).Want(201)
 	for path, want := range map[string]string{
 		"type": "expense", "status": "active", "uniqueRef": "pool", "currency": "usd", "amount": "10000", "account.code": "2200", "contact.name": "Fix-It",
@@ -67,10 +71,12 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	path := templates + "/" + made.String("id")
 	if got := w.Get(path).Want(200); string(got.Body) != string(made.Body) {
 		t.Errorf("read\n%s\nwritten\n%s", got.Body, made.Body)
 	}
+
 	changed := w.Put(path, object{
 		"uniqueRef": nil, "description": "Pool", "accountId": w.accounts["1000"], "date": "2026-02-01",
 		"pattern": object{"frequency": "weekly", "interval": 2, "weekDays": list{"friday"}, "count": 3},
@@ -80,14 +86,18 @@ func TestTemplates(t *testing.T) {
 		changed.String("patternFormatted") != "Every 2 weeks on Friday, 3 times" || changed.String("nextTransactionInstanceAt") != "2026-02-13" {
 		t.Errorf("changed %s", changed.Body)
 	}
+
 	w.Post(templates, w.rent("uniqueRef", "b", "description", "Another")).Want(201)
 	w.Post(templates, w.rent("uniqueRef", "b")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
+
 	if got := w.Get(templates + "?search=pool&status=active&type=expense&sort=description").Want(200); got.Int("pagination.total") != 1 {
 		t.Errorf("listed %s", got.Body)
 	}
+
 	if got := w.Get(templates + "?ids=" + made.String("id")).Want(200); got.String("data.0.description") != "Pool" {
 		t.Errorf("listed %s", got.Body)
 	}
+
 	w.Delete(path).Want(204)
 	w.Get(path).WantError(apierr.CodeNotFound, "")
 	newWorld(t).Get(path).WantError(apierr.CodeNotFound, "")
@@ -99,6 +109,7 @@ func TestRefusedTemplates(t *testing.T) {
 	pattern := func(pairs ...any) object {
 		return w.rent("pattern", fixture.With(object{"frequency": "monthly"}, pairs...))
 	}
+
 	tests := map[string]struct {
 		body       object
 		code, path string
@@ -123,8 +134,10 @@ func TestRefusedTemplates(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			continue
 		}
+
 		r.WantIssue(test.code, test.path)
 	}
+
 	w.Post(templates, pattern("interval", 0)).Want(400)
 	w.Post(templates, pattern("frequency", "hourly")).Want(400)
 	w.Post(templates, w.rent("date", "2025-01-01")).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
@@ -137,24 +150,29 @@ func TestRunTemplate(t *testing.T) {
 	w := newWorld(t)
 	today := day.Of(w.DB.Now())
 	first := today.Month().Prev().Prev().First()
+
 	w.Exec(`update team set statement_start_at = '2020-01-01' where team_id = @team`, nil)
 	template := w.Post(templates, w.rent("date", first.String(), "pattern", object{"frequency": "monthly", "monthDays": list{1}})).Want(201)
 	path := templates + "/" + template.String("id")
 	due := strings.Join([]string{first.String(), first.Month().Next().First().String(), today.FirstOfMonth().String()}, " ")
 
 	before := w.Fingerprint()
+
 	dry := w.Post(path+"/run?dryRun=true", object{"dates": nil}).Want(200)
 	if got := w.made(dry); got != due || dry.Has("operationId") || dry.Has("type") {
 		t.Errorf("provisional %s of %s", dry.Body, due)
 	}
+
 	if dry.String("data.0.lines.0.recurringTemplate.id") != template.String("id") || dry.String("data.0.recurringTemplateId") != template.String("id") ||
 		dry.Int("data.0.lines.0.total") != 12500 || dry.String("data.0.paidStatus") != "unpaid" {
 		t.Errorf("provisional %s", dry.Body)
 	}
+
 	chosen := w.Put(path+"/run?dryRun=true", object{"dates": list{"2027-05-05", "2027-05-05"}}).Want(200)
 	if got := w.made(chosen); got != "2027-05-05" {
 		t.Errorf("chosen %s", got)
 	}
+
 	if w.Fingerprint() != before || w.made(nil) != "" {
 		t.Error("a dry run kept something")
 	}
@@ -164,37 +182,47 @@ func TestRunTemplate(t *testing.T) {
 		ack.String("resource.id") != template.String("id") || ack.Has("data") {
 		t.Errorf("acknowledged %s", ack.Body)
 	}
+
 	w.Work()
+
 	if got := w.made(nil); got != due[:10] {
 		t.Errorf("made %s", got)
 	}
+
 	settled := w.Get("/operations/" + ack.String("operationId")).Want(200)
 	if settled.String("status") != "completed" || settled.String("resources.1.role") != "result" || settled.String("resources.1.type") != "transaction" {
 		t.Errorf("operation %s", settled.Body)
 	}
+
 	for range 2 { // the second finds nothing to do
 		w.Put(path+"/run?dryRun=false", object{}).Want(202)
 		w.Work()
+
 		if got := w.made(nil); got != due {
 			t.Errorf("made %s of %s", got, due)
 		}
 	}
+
 	got := w.Get(path).Want(200)
 	if got.Int("instancesCount") != 3 || got.String("nextTransactionInstanceAt") != today.Month().Next().First().String() {
 		t.Errorf("template %s", got.Body)
 	}
+
 	listed := w.Get("/transactions?sort=date&recurringTemplateId=" + template.String("id")).Want(200)
 	if listed.Int("pagination.total") != 3 || w.Get("/transactions?recurringTemplateId="+w.id().String()).Want(200).Int("pagination.total") != 0 {
 		t.Errorf("listed %s", listed.Body)
 	}
 	// A date whose instance was deleted is not due again, but can be made by hand.
 	w.Delete("/transactions/" + listed.String("data.0.id")).Want(204)
+
 	if got := w.Post(path+"/run?dryRun=true", object{}).Want(200); got.Len("data") != 0 {
 		t.Errorf("due again: %s", got.Body)
 	}
+
 	if got := w.Post(path+"/run?dryRun=true", object{"dates": list{due[:10], today.FirstOfMonth().String()}}).Want(200); w.made(got) != due[:10] {
 		t.Errorf("by hand: %s", got.Body)
 	}
+
 	w.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	w.Delete(path + "?onLocked=archive").Want(204)
 	w.Post(path+"/run?dryRun=true", object{}).WantError(apierr.CodeBadRequest, apierr.ReasonTransactionInactive)
@@ -209,27 +237,35 @@ func TestRunsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	today := day.Of(w.DB.Now())
 	w.Exec(`update team set statement_start_at = '1990-01-01' where team_id = @team`, nil)
+
 	daily := func(from string, lines int) string {
 		all := make(list, lines)
 		for i := range all {
 			all[i] = object{"accountId": w.accounts["5200"], "amount": 1}
 		}
+
 		body := w.rent("date", from, "contactId", nil, "pattern", object{"frequency": "daily"}, "lines", all)
+
 		return templates + "/" + w.Post(templates, body).Want(201).String("id")
 	}
+
 	w.Post(templates, w.rent("date", "0001-01-01")).WantError(apierr.CodeBadRequest, "").WantIssue("dateOutOfRange", "date")
+
 	ever := w.Post(daily("1990-01-01", 1)+"/run?dryRun=true", object{}).Want(200)
 	if ever.Len("data") != 1000 || ever.String("data.999.date") != "1992-09-26" {
 		t.Errorf("of a daily template since 1990: %d up to %s", ever.Len("data"), ever.String("data.999.date"))
 	}
+
 	long := daily("1990-01-01", 100)
 	if got := w.Post(long+"/run?dryRun=true", object{}).Want(200); got.Len("data") != 200 {
 		t.Errorf("of a template with 100 lines: %d", got.Len("data"))
 	}
+
 	dates := make(list, 201)
 	for i := range dates {
 		dates[i] = today.AddDays(-i).String()
 	}
+
 	for _, dry := range []string{"true", "false"} {
 		refused := w.Post(long+"/run?dryRun="+dry, object{"dates": dates}).WantError(apierr.CodeBadRequest, "").WantIssue("tooManyLines", "dates")
 		if refused.Int("context.suggestedLimit") != 200 {
@@ -240,6 +276,7 @@ func TestRunsAreBounded(t *testing.T) {
 	path := daily(today.AddDays(-1001).String(), 1) // 1002 dates
 	ack := w.Post(path+"/run?dryRun=false", object{}).Want(202)
 	w.Work()
+
 	made := w.Get(path).Want(200)
 	if made.Int("instancesCount") != 1002 || made.String("nextTransactionInstanceAt") != today.AddDays(1).String() {
 		t.Errorf("after %s: %s", w.Get("/operations/"+ack.String("operationId")).Body, made.Body)
@@ -251,14 +288,18 @@ func TestRunsTakeTurns(t *testing.T) {
 	t.Parallel()
 	byHand(t)
 	w := newWorld(t)
+
 	path := templates + "/" + w.Post(templates, w.rent()).Want(201).String("id")
 	for range 6 {
 		w.Post(path+"/run?dryRun=false", object{"dates": list{"2026-02-28", "2026-01-31"}}).Want(202)
 	}
+
 	w.Work()
+
 	if got := w.made(nil); got != "2026-01-31 2026-02-28" {
 		t.Errorf("made %s", got)
 	}
+
 	if got := w.Get("/operations?status=completed").Want(200); got.Int("total") != 6 {
 		t.Errorf("operations %s", got.Body)
 	}
@@ -270,6 +311,7 @@ func TestPaidTemplate(t *testing.T) {
 	byHand(t)
 	w := newWorld(t)
 	path := templates + "/" + w.Post(templates, w.rent("paymentStatus", "paid")).Want(201).String("id")
+
 	got := w.Post(path+"/run?dryRun=true", object{"dates": list{"2026-02-28"}}).Want(200)
 	if got.String("data.0.payment.date") != "2026-02-28" || got.ID("data.0.payment.accountId") != w.accounts["1000"] || got.String("data.0.paidStatus") != "paid" {
 		t.Errorf("got %s", got.Body)
@@ -283,15 +325,19 @@ func TestInstancesByHand(t *testing.T) {
 	w := newWorld(t)
 	template := w.Post(templates, w.rent()).Want(201).String("id")
 	body := fixture.With(w.expense("2026-01-31", 100), "recurringTemplateId", template)
+
 	made := w.Post("/transactions", body).Want(201)
 	if made.String("recurringAt") != "2026-01-31" {
 		t.Errorf("made %s", made.Body)
 	}
+
 	w.Post("/transactions", body).WantError(apierr.CodeConflict, "")
 	w.Put("/transactions/"+made.String("id"), object{"date": "2026-02-02"}).Want(200)
+
 	if got := w.Get(templates + "/" + template).Want(200); got.String("nextTransactionInstanceAt") != "2026-02-28" || got.Int("instancesCount") != 1 {
 		t.Errorf("template %s", got.Body)
 	}
+
 	w.Post("/transactions", fixture.With(body, "recurringTemplateId", w.id())).WantIssue("notFound", "recurringTemplateId")
 }
 
@@ -307,13 +353,16 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 		return err
 	})
 	yesterday := day.Of(w.DB.Now()).AddDays(-1)
+
 	daily := object{"frequency": "daily", "count": 1}
 	for _, x := range []*world{w, closed} {
 		x.Post(templates, x.rent("date", yesterday.String(), "pattern", daily)).Want(201)
 	}
+
 	later := w.rent("date", yesterday.AddDays(30).String(), "pattern", daily)
 	w.Post(templates, later).Want(201)
 	fixture.CloseBooks(closed.Team, yesterday.AddDays(10).String())
+
 	for range 2 {
 		for _, e := range recurring.Part().Every {
 			if err := e.Do(t.Context(), w.DB); err != nil {
@@ -321,6 +370,7 @@ func TestDueTemplatesRunByThemselves(t *testing.T) {
 			}
 		}
 	}
+
 	if got := w.made(nil); got != yesterday.String() || closed.made(nil) != "" {
 		t.Errorf("made %q and %q", got, closed.made(nil))
 	}
@@ -331,16 +381,20 @@ func TestPagesOfTemplatesWithTooManyLines(t *testing.T) {
 	t.Parallel()
 	byHand(t)
 	w := newWorld(t)
+
 	lines := make(list, 100)
 	for i := range lines {
 		lines[i] = object{"assignment": "accountsReceivable", "amount": 1}
 	}
+
 	rent := w.Post(templates, w.rent("contactId", nil, "lines", lines, "type", "deposit")).Want(201).ID("id")
 	w.Exec(`insert into transaction_template select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid()))).*
 		from transaction_template t, generate_series(1, 219) where t.team_id = @team and t.id = @id`, db.Args{"id": rent})
+
 	if refused := w.Get(templates+"?limit=250").WantIssue("tooManyLines", "limit"); refused.Int("context.suggestedLimit") != 200 {
 		t.Errorf("refused %s", refused.Body)
 	}
+
 	if got := w.Get(templates + "?limit=200").Want(200); got.Len("data") != 200 {
 		t.Errorf("%d templates", got.Len("data"))
 	}

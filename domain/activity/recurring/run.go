@@ -56,6 +56,7 @@ func (a *RunAnswer) HTTPStatus() int {
 	if a.Acknowledgement != nil {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 
@@ -69,6 +70,7 @@ func (in *runInput) args() runArgs {
 	if in.Body.Dates.Value != nil {
 		args.Dates = append([]day.Day{}, *in.Body.Dates.Value...)
 	}
+
 	return args
 }
 
@@ -77,20 +79,24 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	if t.Status != transaction.Active {
 		return nil, errArchived
 	}
+
 	args, tasks := in.args(), 1
 	if args.Dates == nil {
 		tasks = t.runs(day.Of(tx.Now))
 	} else if err := t.bound(args.Dates); err != nil {
 		return nil, err
 	}
+
 	target := operation.Resource{Type: operation.RecurringTransactionTemplate, ID: in.ID, Role: operation.Target}
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.RecurringTransactionRun, Primary: &target, Resources: []operation.Resource{target},
 		Tasks: slices.Repeat([]operation.Task{{Kind: RunKind, Args: args}}, tasks),
 	})
+
 	return &RunAnswer{Acknowledgement: ack}, err
 }
 
@@ -100,7 +106,9 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	if err == nil {
 		err = transaction.Show(ctx, tx, made)
 	}
+
 	out.Acknowledgement, out.Data, out.HeldBack = nil, made, held
+
 	return err
 }
 
@@ -112,12 +120,14 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	if err != nil {
 		return err
 	}
+
 	for i := range made[:min(len(made), namedResults)] {
 		result := operation.Resource{Type: operation.Transaction, ID: made[i].ID, Role: operation.Result}
 		if err := operation.AddResult(ctx, tx, r.OperationID, result); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -126,6 +136,7 @@ func (t *Template) bound(dates []day.Day) error {
 	if len(dates) <= t.atOnce() {
 		return nil
 	}
+
 	return apierr.BadRequest.At(apierr.IssueTooManyLines.InBody("dates")).
 		With(map[string]any{"suggestedLimit": t.atOnce()})
 }
@@ -138,6 +149,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if t.Status != transaction.Active {
 		return nil, nil, errArchived
 	}
@@ -148,6 +160,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 		if err = t.bound(args.Dates); err != nil {
 			return nil, nil, err
 		}
+
 		if dates, err = missing(ctx, tx, t.ID, args.Dates); err != nil {
 			return nil, nil, err
 		}
@@ -157,6 +170,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 
 	// Then make each of them.
 	audit.From(tx, audit.Recurring)
+
 	made, refused, err = t.addEach(ctx, tx, dates, args.Dates != nil)
 	if err != nil {
 		return nil, nil, err
@@ -165,6 +179,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	// Last, keep how far the template is and what it could not make.
 	t.Made = append(t.Made, dates...)
 	t.settle(dates, refused)
+
 	_, err = tx.Exec(ctx, `
 		update transaction_template set done_through = @done, next_at = @next, held_back = @held,
 			failed_at = case when @failed then @now::timestamptz end
@@ -175,6 +190,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep how far a recurring template is: %w", err)
 	}
+
 	return made, refused, nil
 }
 
@@ -186,6 +202,7 @@ func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]
 	if err != nil {
 		return nil, fmt.Errorf("read an account: %w", err)
 	}
+
 	all := make([]transaction.Create, len(dates))
 	for i, d := range dates {
 		all[i] = t.instance(d)
@@ -193,6 +210,7 @@ func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]
 			all[i].Payment = api.Set(transaction.PaymentInput{Date: d})
 		}
 	}
+
 	return all, nil
 }
 
@@ -204,8 +222,10 @@ func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.
 	if err != nil {
 		return nil, fmt.Errorf("read the instances of a recurring template: %w", err)
 	}
+
 	open := slices.DeleteFunc(slices.Clone(dates), func(d day.Day) bool { return slices.Contains(made, d) })
 	slices.SortFunc(open, day.Day.Compare)
+
 	return slices.Compact(open), nil
 }
 
@@ -220,7 +240,9 @@ const dueAtOnce = 500
 // runDue makes the instances that are due, a template to a transaction. Dates that are held back are tried again a day later.
 func runDue(ctx context.Context, d *db.DB) error {
 	type due struct{ TeamID, ID id.ID }
+
 	var templates []due
+
 	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		templates, err = db.Select[due](ctx, tx, `
 			select t.team_id, t.id from transaction_template t join team m on m.team_id = t.team_id
@@ -228,6 +250,7 @@ func runDue(ctx context.Context, d *db.DB) error {
 				and (t.next_at <= @today
 					or t.held_back <> '[]' and (t.failed_at is null or t.failed_at < @now::timestamptz - interval '1 day'))
 			order by t.next_at, t.id limit @limit`, db.Args{"today": day.Of(tx.Now), "now": tx.Now, "limit": dueAtOnce})
+
 		return err
 	})
 	if err != nil {
@@ -235,10 +258,12 @@ func runDue(ctx context.Context, d *db.DB) error {
 	}
 
 	var failures []error
+
 	for _, t := range templates {
 		if err := runByItself(ctx, d, db.Scope{Team: t.TeamID}, t.ID); err != nil {
 			failures = append(failures, err)
 		}
 	}
+
 	return errors.Join(failures...)
 }

@@ -25,12 +25,15 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
+
 	w := &world{World: whole.New(tb), accounts: map[string]id.ID{}}
 	for _, code := range []string{"1000", "5200"} {
 		w.accounts[code] = w.Account(code)
 	}
+
 	w.villa, w.vendor = w.Listing("Villa", w.Contact("owner", "Ann Owner")).ID, w.Contact("vendor", "Fix-It")
 	w.tax = w.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15000}).Want(201).ID("id")
+
 	return w
 }
 
@@ -48,5 +51,6 @@ func date(text string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }

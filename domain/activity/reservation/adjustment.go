@@ -55,6 +55,7 @@ func (a *Adjustment) credited() ledger.Party {
 	if a.Party != nil {
 		return *a.Party
 	}
+
 	return partyOf(a.Classification)
 }
 
@@ -63,6 +64,7 @@ func partyOf(c account.Classification) ledger.Party {
 	if c == account.Revenue || c == account.Expense {
 		return ledger.Owners
 	}
+
 	return ledger.NoParty
 }
 
@@ -70,6 +72,7 @@ func otherParty(p ledger.Party) ledger.Party {
 	if p == ledger.Manager {
 		return ledger.Owners
 	}
+
 	return ledger.Manager
 }
 

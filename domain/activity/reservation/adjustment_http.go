@@ -18,6 +18,7 @@ import (
 
 func adjustmentEndpoints() []api.Endpoint {
 	write := []string{"reservations:write"}
+
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations/{id}/adjustments", ID: "createReservationAdjustment", Tag: tag, Summary: "Adjust a reservation",
@@ -81,11 +82,14 @@ func Adjust(ctx context.Context, tx *db.Tx, reservationID id.ID, b *CreateAdjust
 	if err := b.checkFee(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	r, err := takeTurn(ctx, tx, reservationID)
 	if err != nil {
 		return nil, err
 	}
+
 	a := &Adjustment{ID: tx.NewID(), ReservationID: r.ID, Amount: b.Amount, CreatedAt: day.At(tx.Now)}
+
 	return adjust(ctx, tx, r, nil, a, &b.AdjustmentTerms)
 }
 
@@ -103,16 +107,20 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 	if err := in.Body.checkFee(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
 	if err != nil {
 		return nil, err
 	}
+
 	before := *a
 	keep(&a.Amount, in.Body.Amount)
+
 	return adjust(ctx, tx, r, &before, a, &in.Body.AdjustmentTerms)
 }
 
@@ -121,14 +129,18 @@ func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Res
 	if err != nil {
 		return nil, err
 	}
+
 	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := removeAdjustment(ctx, tx, in.AdjustmentID); err != nil {
 		return nil, err
 	}
+
 	noteAdjustment(tx, audit.Deleted, a, nil)
+
 	return readjusted(ctx, tx, r)
 }
 
@@ -138,6 +150,7 @@ func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
 		_, err := fee.Active(ctx, tx, *v)
 		return err
 	}
+
 	return nil
 }
 
@@ -147,9 +160,11 @@ func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation
 	if err == nil && len(found) == 0 {
 		err = apierr.NotFound
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return &found[0], nil
 }
 
@@ -159,31 +174,40 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 	if err != nil {
 		return nil, err
 	}
+
 	if issues = append(issues, a.apply(t, named)...); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	if a.needsAccount() && r.Status == Canceled {
 		assigned, err := account.Assigned(ctx, tx)
 		if err != nil {
 			return nil, err
 		}
+
 		if err := account.Require(assigned, account.CancellationRevenue); err != nil {
 			return nil, err
 		}
+
 		a.AccountID = given(assigned[account.CancellationRevenue])
 	}
+
 	if issues := a.check(); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	a.UpdatedAt = day.At(tx.Now)
 	if err := saveAdjustment(ctx, tx, a); err != nil {
 		return nil, err
 	}
+
 	what := audit.Updated
 	if before == nil {
 		what = audit.Created
 	}
+
 	noteAdjustment(tx, what, before, a)
+
 	return readjusted(ctx, tx, r)
 }
 
@@ -193,16 +217,20 @@ func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, e
 	if err != nil {
 		return nil, err
 	}
+
 	derived := journals(loaded)
 	if err := mapping.AddUnmapped(ctx, tx, unmapped(loaded)); err != nil {
 		return nil, err
 	}
+
 	if _, err := Source().Store(ctx, tx, derived, string(DecoupledAdjustmentsOnly), ledger.Lenience{}); err != nil {
 		return nil, held(err)
 	}
+
 	if _, err := Source().Store(ctx, tx, derived, string(Full), ledger.Lenience{SkipLocked: true}); err != nil {
 		return nil, err
 	}
+
 	return written(ctx, tx, loaded[0].Reservation, loaded[0].Mappings, own)
 }
 
@@ -216,12 +244,14 @@ func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []api
 		if err == nil && found == nil {
 			return nil, []apierr.Issue{apierr.IssueNotFound.InBody("accountRef")}, nil
 		}
+
 		return found, nil, err
 	case t.AccountID.Value != nil:
 		found, err := account.ByID(ctx, tx, []id.ID{*t.AccountID.Value})
 		if _, exists := found[*t.AccountID.Value]; err == nil && !exists {
 			return nil, []apierr.Issue{apierr.IssueNotFound.InBody("accountId")}, nil
 		}
+
 		return t.AccountID.Value, nil, err
 	default:
 		return nil, nil, nil
@@ -232,6 +262,7 @@ func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []api
 func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Issue) {
 	a.Description, a.ReservationRef, a.UniqueRef = t.Description.Or(a.Description), t.ReservationRef.Or(a.ReservationRef), t.UniqueRef.Or(a.UniqueRef)
 	a.GeneralLedgerPostingAt, a.RecurringFeeID = t.GeneralLedgerPostingAt.Or(a.GeneralLedgerPostingAt), t.RecurringFeeID.Or(a.RecurringFeeID)
+
 	a.Party = t.Party.Or(a.Party)
 	switch {
 	case named != nil:
@@ -239,11 +270,13 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 	case t.AccountID.Present:
 		a.AccountID = nil
 	}
+
 	if t.Metadata.Present && t.Metadata.Value != nil {
 		a.Metadata = *t.Metadata.Value
 	} else if t.Metadata.Present || a.Metadata == nil {
 		a.Metadata = map[string]any{}
 	}
+
 	switch {
 	case t.Type != nil:
 		a.Type = *t.Type
@@ -252,16 +285,21 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 	case a.Type == "":
 		a.Type = Financial
 	}
+
 	if a.RecurringFeeID == nil {
 		return nil
 	}
+
 	if named != nil {
 		issues = append(issues, apierr.IssueContradiction.InBody("accountId"))
 	}
+
 	if t.Party.Value != nil {
 		issues = append(issues, apierr.IssueContradiction.InBody("party"))
 	}
+
 	a.AccountID, a.Party = nil, nil
+
 	return issues
 }
 
@@ -275,13 +313,17 @@ func (a *Adjustment) check() (issues []apierr.Issue) {
 		if a.Type == Financial {
 			return []apierr.Issue{apierr.IssueContradiction.InBody("type")}
 		}
+
 		return nil
 	}
+
 	if a.AccountID == nil {
 		issues = append(issues, apierr.IssueRequired.InBody("accountId"))
 	}
+
 	if a.Type == FeeAdjustment && a.Party == nil {
 		issues = append(issues, apierr.IssueRequired.InBody("party"))
 	}
+
 	return issues
 }

@@ -25,28 +25,36 @@ func TestCancellation(t *testing.T) {
 	path := "/reservations/" + r.String("id")
 	b.pay(r.ID("id"), 50_000, 0)
 	b.pay(r.ID("id"), -25_000, 0)
+
 	if got := b.Put(path, object{"status": "canceled", "cancelledAt": "2026-01-10"}).Want(200); got.String("lines.0.status") != "inactive" ||
 		got.String("lines.0.inactiveReason") != "reservationCancelled" || got.Int("financials.total") != 0 || got.String("payment.status") != "overpaid" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantEntries()
 	got := b.Post(path+"/adjustments", object{"amount": 25_000, "description": "Kept"}).Want(201)
 	b.wantEntries("2026-01-10 2000 25000", "2026-01-10 4090o -25000", "2026-01-10 5100o 5000", "2026-01-10 4100m -5000")
+
 	if got.String("adjustments.0.type") != "financial" || got.ID("adjustments.0.accountId") != b.account("4090") || got.String("adjustments.0.status") != "active" ||
 		got.Int("financials.total") != 25_000 || got.Int("financials.adjustments") != 25_000 || got.String("payment.status") != "paid" || got.String("id") != r.String("id") {
 		t.Errorf("%s", got.Body)
 	}
+
 	if got := b.Get("/reservations?paidStatus=paid&amount=25000").Want(200); got.Len("data") != 1 {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.Put(path, object{"status": "booked"}).Want(200)
 	b.wantEntries("2026-01-29 2000 50000", "2026-01-29 4000o -50000", "2026-01-29 2000 25000", "2026-01-29 4090o -25000", "2026-01-29 5100o 15000", "2026-01-29 4100m -15000")
+
 	if got := b.Put(path, object{"status": "canceled"}).Want(200); got.String("cancelledAt") != b.DB.Now().Format("2006-01-02") {
 		t.Errorf("%s", got.Body)
 	}
+
 	if got := b.Put(path, object{"status": "inactive"}).Want(200); got.String("adjustments.0.inactiveReason") != "reservationInactive" || got.Int("financials.total") != 0 {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantEntries()
 }
 
@@ -58,41 +66,52 @@ func TestAdjustmentsOverHTTP(t *testing.T) {
 	old := b.Post("/recurring-fees", b.fee("name", "Old", "status", "inactive")).Want(201).String("id")
 	r := b.Post("/reservations", b.stay("lines", []any{})).Want(201)
 	path := "/reservations/" + r.String("id") + "/adjustments"
+
 	b.Exec(`update account set unique_ref = 'damages' where team_id = @team and code = '4030'`, nil)
 
 	got := b.Post(path, object{
 		"amount": 8_000, "accountRef": "damages", "uniqueRef": "a-1", "reservationRef": "HM1", "metadata": object{"a": 1}, "generalLedgerPostingAt": "2026-03-01", "party": nil,
 	}).Want(201)
 	one := path + "/" + got.String("adjustments.0.id")
+
 	b.wantEntries("2026-03-01 2000 8000", "2026-03-01 4030o -8000")
 	b.Put(one, object{"accountRef": "4020", "party": "manager", "generalLedgerPostingAt": nil}).Want(200)
 	b.wantEntries("2026-01-29 2000 8000", "2026-01-29 4020m -8000")
+
 	if got := b.Put(one, object{"amount": 9_000, "metadata": nil}).Want(200); got.String("adjustments.0.reservationRef") != "HM1" || got.Int("adjustments.0.amount") != 9_000 {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.Put(one, object{"recurringFeeId": management, "type": "financial"}).WantError(apierr.CodeBadRequest, "").WantIssue("contradiction", "type")
+
 	if got := b.Put(one, object{"recurringFeeId": management}).Want(200); got.String("adjustments.0.accountId") != "null" ||
 		got.String("adjustments.0.party") != "null" || got.Int("financials.total") != 0 {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantEntries("2026-01-29 5100o 9000", "2026-01-29 4100m -9000")
 	two := b.Post(path, object{"amount": 100, "type": "fee", "party": "manager", "accountId": b.account("4100")}).Want(201)
 	b.wantEntries("2026-01-29 5100o 9000", "2026-01-29 4100m -9000", "2026-01-29 4100o 100", "2026-01-29 4100m -100")
+
 	if got := b.Delete(one).Want(200); got.Len("adjustments") != 1 || got.String("adjustments.0.id") != two.String("adjustments.1.id") {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantEntries("2026-01-29 4100o 100", "2026-01-29 4100m -100")
 
 	foreign := newBooks(t)
 	theirs := foreign.Post("/recurring-fees", foreign.fee()).Want(201).String("id")
+
 	unknown := id.New(b.DB.Now()).String()
 	for _, feeID := range []string{unknown, old, theirs} {
 		b.Post(path, object{"amount": 1, "recurringFeeId": feeID}).WantError(apierr.CodeNotFound, "")
 	}
+
 	b.Post("/reservations/"+unknown+"/adjustments", object{"amount": 1}).WantError(apierr.CodeNotFound, "")
 	b.Put(one, object{"amount": 1}).WantError(apierr.CodeNotFound, "")
 	b.Delete(one).WantError(apierr.CodeNotFound, "")
 	b.Post("/reservations", b.stay("lines", []any{})).Want(201)
+
 	for issue, body := range map[[2]string]object{
 		{"required", "accountId"}:       {"amount": 1},
 		{"notFound", "accountId"}:       {"amount": 1, "accountId": unknown},
@@ -107,6 +126,7 @@ func TestAdjustmentsOverHTTP(t *testing.T) {
 	} {
 		b.Post(path, body).WantError(apierr.CodeBadRequest, "").WantIssue(issue[0], issue[1])
 	}
+
 	b.Post(path, object{"amount": 1, "accountRef": "4000", "uniqueRef": "same"}).Want(201)
 	b.Post(path, object{"amount": 1, "accountRef": "4000", "uniqueRef": "same"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
 }
@@ -121,24 +141,31 @@ func TestAdjustmentsOfALockedStay(t *testing.T) {
 	path := "/reservations/" + r.String("id")
 	stay := []string{"2026-01-29 2000 1000", "2026-01-29 4000o -1000", "2026-01-29 5100o 200", "2026-01-29 4100m -200"}
 	statement := b.published()
+
 	refused := b.Post(path+"/adjustments", object{"amount": 500, "accountRef": "4030"}).WantError(apierr.CodeForbidden, apierr.ReasonReservationLocked)
 	if refused.String("context.lockReason") != "statement" || refused.String("context.statementIds.0") != statement.String() {
 		t.Errorf("%s", refused.Body)
 	}
+
 	b.Put(path, object{"lines": []any{}}).WantError(apierr.CodeForbidden, apierr.ReasonReservationLocked)
 	b.wantEntries(stay...)
 
 	open := b.Post(path+"/adjustments", object{"amount": 500, "accountRef": "4030", "generalLedgerPostingAt": "2026-02-10"}).Want(201)
 	b.wantEntries(append(stay, "2026-02-10 2000 500", "2026-02-10 4030o -500")...)
+
 	if open.String("journalStatus.status") != "current" {
 		t.Errorf("%s", open.Body)
 	}
+
 	fee := b.Post(path+"/adjustments", object{"amount": 100, "accountRef": "4090", "generalLedgerPostingAt": "2026-02-10"}).Want(201)
 	b.wantEntries(append(stay, "2026-02-10 2000 500", "2026-02-10 4030o -500", "2026-02-10 2000 100", "2026-02-10 4090o -100")...)
+
 	if fee.String("journalStatus.status") != "stale" || fee.String("journalStatus.reason") != "journalLocked" || fee.String("journalStatus.action") != "unlock" {
 		t.Errorf("%s", fee.Body)
 	}
+
 	b.Delete(path + "/adjustments/" + fee.String("adjustments.1.id")).Want(200)
+
 	if got := b.Get(path).Want(200); got.String("journalStatus.status") != "current" {
 		t.Errorf("%s", got.Body)
 	}
@@ -156,18 +183,22 @@ func TestDelete(t *testing.T) {
 	b.Delete("/reservations/" + free + "?onLocked=archive").Want(204)
 	b.Get("/reservations/"+free).WantError(apierr.CodeNotFound, "")
 	b.Delete("/reservations/"+free).WantError(apierr.CodeNotFound, "")
+
 	path := "/reservations/" + paid.String()
 	if got := b.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); got.String("context.lockReasons.0") != "transactions" ||
 		got.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.Exec(`update team set books_closed_at = '2026-02-01' where id = @team`, nil)
 	b.Delete(path+"?onLocked=archive").WantError(apierr.CodeForbidden, apierr.ReasonReservationLocked)
 	b.Exec(`update team set books_closed_at = null where id = @team`, nil)
 	b.Delete(path + "?onLocked=archive").Want(204)
+
 	if got := b.Get(path).Want(200); got.String("status") != "inactive" {
 		t.Errorf("%s", got.Body)
 	}
+
 	b.wantEntries()
 }
 
@@ -179,8 +210,10 @@ func TestRefreshModes(t *testing.T) {
 	r := b.Post("/reservations", b.stay("lines", []any{object{"type": "rent", "amount": 1_000}})).Want(201)
 	b.Post("/reservations/"+r.String("id")+"/adjustments", object{"amount": 500, "accountRef": "4030"}).Want(201)
 	b.Exec(`update team set default_revenue_recognition = 'checkOut' where id = @team`, nil)
+
 	refreshed := func(mode, status string) {
 		t.Helper()
+
 		got := b.Post("/reservations/journal-entries", object{"ids": []string{r.String("id")}, "mode": mode}).Want(200)
 		if got.String("data.0.journalStatus.status") != status {
 			t.Errorf("%s: %s", mode, got.Body)
@@ -200,7 +233,9 @@ func TestRefreshModes(t *testing.T) {
 func TestAdjustmentsStayInTheSafeRange(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
+
 	const most = 1<<53 - 1
+
 	path := "/reservations/" + b.Post("/reservations", b.rent("one", most)).Want(201).String("id")
 	b.Post(path+"/adjustments", object{"amount": 1, "accountRef": "4000"}).WantError(apierr.CodeBadRequest, "")
 	b.Put(path, object{"lines": []any{}}).Want(200)

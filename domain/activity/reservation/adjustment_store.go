@@ -28,16 +28,19 @@ func adjustmentsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adj
 	if err != nil {
 		return nil, fmt.Errorf("read reservation adjustments: %w", err)
 	}
+
 	out := map[id.ID][]Adjustment{}
 	for i := range rows {
 		out[rows[i].ReservationID] = append(out[rows[i].ReservationID], rows[i])
 	}
+
 	return out, nil
 }
 
 func getAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID id.ID) (*Adjustment, error) {
 	a, err := db.One[Adjustment](ctx, tx, apierr.NotFound, adjustmentSQL+`a.reservation_id = @reservation and a.id = @id`,
 		db.Args{"team": tx.Team, "reservation": reservationID, "id": adjustmentID})
+
 	return &a, err
 }
 
@@ -58,14 +61,18 @@ func noteAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
 		Status         *struct{} `json:"status,omitempty"`
 		InactiveReason *struct{} `json:"inactiveReason,omitempty"`
 	}
+
 	var was, now any
+
 	one := after
 	if before != nil {
 		was, one = view{Adjustment: before}, before
 	}
+
 	if after != nil {
 		now = view{Adjustment: after}
 	}
+
 	audit.Note(tx, what, audit.Adjustment, one.ID, was, now, audit.Ref(audit.RoleReservation, audit.Reservation, one.ReservationID))
 }
 
@@ -76,6 +83,7 @@ func saveAdjustment(ctx context.Context, tx *db.Tx, a *Adjustment) error {
 		"reservation_ref": a.ReservationRef, "general_ledger_posting_at": a.GeneralLedgerPostingAt, "metadata": a.Metadata,
 		"created_at": a.CreatedAt, "updated_at": a.UpdatedAt,
 	})
+
 	return refused(err)
 }
 

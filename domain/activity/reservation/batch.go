@@ -84,30 +84,38 @@ var errNothingLands = errors.New("reservation: an item of an atomic batch was re
 
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	b := &batcher{batch: &in.Body, written: map[id.ID]bool{}, out: api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}}
+
 	var wanted []int
+
 	for i := range in.Body.Data {
 		if s := in.Body.Data[i].Status; s == nil || *s != inquiry || in.Body.OnInquiry == ImportInquiry {
 			wanted = append(wanted, i)
 		}
 	}
+
 	if err := b.hold(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		for chunk := range slices.Chunk(wanted, batchChunk) {
 			if err := b.land(ctx, tx, chunk); err != nil {
 				return err
 			}
 		}
+
 		if in.Atomic && len(b.out.Issues) > 0 {
 			return errNothingLands
 		}
+
 		return nil
 	})
 	if errors.Is(err, errNothingLands) {
 		b.out.Data, err = []api.Written{}, nil
 	}
+
 	slices.SortFunc(b.out.Issues, func(a, b api.Refused) int { return a.Index - b.Index })
+
 	return &b.out, err
 }
 
@@ -123,30 +131,39 @@ type batcher struct {
 // for each other.
 func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
 	ids, refs := []id.ID{}, []string{}
+
 	for i := range b.batch.Data {
 		item := &b.batch.Data[i]
 		if item.ID != nil {
 			ids = append(ids, *item.ID)
 		}
+
 		if ref := item.UniqueRef.Value; ref != nil {
 			refs = append(refs, *ref)
 		}
 	}
+
 	_, err := holdNamed(ctx, tx, ids, refs)
+
 	return err
 }
 
 // land writes some items and derives their journals together. When that fails, halves are tried, down to the item that is to blame.
 func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
-	var drafts []*draft
-	var refused []api.Refused
+	var (
+		drafts  []*draft
+		refused []api.Refused
+	)
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		var k known
 		if drafts, refused, err = b.drafts(ctx, tx, items, &k); err != nil || len(drafts) == 0 {
 			return err
 		}
+
 		return k.write(ctx, tx, drafts)
 	})
+
 	refusal := apierr.From(err)
 	switch {
 	case err == nil:
@@ -155,6 +172,7 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 			b.written[d.ID] = true
 			b.out.Data = append(b.out.Data, api.Written{ID: d.ID, UniqueRef: d.UniqueRef, Index: d.index})
 		}
+
 		return nil
 	case refusal.Code().Status() >= 500:
 		return err
@@ -162,34 +180,43 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 		b.out.Issues = append(b.out.Issues, api.Refusal(items[0], b.batch.Data[items[0]].UniqueRef.Value, refusal))
 		return nil
 	}
+
 	half := len(items) / 2
 	if err := b.land(ctx, tx, items[:half]); err != nil {
 		return err
 	}
+
 	return b.land(ctx, tx, items[half:])
 }
 
 // drafts loads what the items name, which goes into k, and makes drafts of the good ones.
 func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) (good []*draft, bad []api.Refused, err error) {
-	var ids []id.ID
-	var refs []string
+	var (
+		ids  []id.ID
+		refs []string
+	)
+
 	for _, i := range items {
 		item := &b.batch.Data[i]
 		if item.ID != nil {
 			ids = append(ids, *item.ID)
 		}
+
 		if ref := item.UniqueRef.Value; ref != nil {
 			refs = append(refs, *ref)
 		}
 	}
+
 	named, err := holdNamed(ctx, tx, ids, refs)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	found, err := readAll(ctx, tx, named)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	byID, byRef := map[id.ID]*Reservation{}, map[string]*Reservation{}
 	for i := range found {
 		byID[found[i].ID] = &found[i]
@@ -197,47 +224,60 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) 
 			byRef[*ref] = &found[i]
 		}
 	}
+
 	var drafts []*draft
+
 	refuse := func(i int, err error) {
 		bad = append(bad, api.Refusal(i, b.batch.Data[i].UniqueRef.Value, apierr.From(err)))
 	}
 	taken := map[id.ID]bool{}
+
 	for _, i := range items {
 		d, err := b.draft(tx, i, byID, byRef)
 		if err != nil {
 			refuse(i, err)
 			continue
 		}
+
 		if b.written[d.ID] || taken[d.ID] {
 			refuse(i, errDuplicateUniqueRef)
 			continue
 		}
+
 		taken[d.ID] = true
 		if d.before != nil && d.before.UniqueRef != nil {
 			delete(byRef, *d.before.UniqueRef) // a later item may take what this one gives up
 		}
+
 		if d.UniqueRef != nil {
 			byRef[*d.UniqueRef] = &d.Reservation
 		}
+
 		drafts = append(drafts, d)
 	}
+
 	if *k, err = loadKnown(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
+
 	for _, d := range drafts {
 		if err := k.check(d); err != nil {
 			refuse(d.index, err)
 			continue
 		}
+
 		good = append(good, d)
 	}
+
 	return good, bad, nil
 }
 
 // draft makes a draft of an item: a change of the reservation that it names, else a new one.
 func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef map[string]*Reservation) (*draft, error) {
 	item := &b.batch.Data[index]
+
 	var old *Reservation
+
 	switch {
 	case item.ID != nil:
 		if old = byID[*item.ID]; old == nil {
@@ -246,28 +286,34 @@ func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef
 	case item.UniqueRef.Value != nil:
 		old = byRef[*item.UniqueRef.Value]
 	}
+
 	d := &draft{before: old, index: index}
 	if old != nil {
 		d.Reservation = *old
 	} else {
 		d.ID = tx.NewID()
+
 		d.ShortRef, d.AppID, d.CreatedAt, d.relined = d.ID.ShortRef(), b.batch.AppID, day.At(tx.Now), true
 		if issues := item.missing(); issues != nil {
 			return nil, apierr.BadRequest.At(issues...)
 		}
 	}
+
 	d.change(item.update())
 	d.UpdatedAt = day.At(tx.Now)
 	d.settleDefaults(tx)
+
 	if b.batch.OnLineTotalDeviation == IssueDeviation && item.Total != nil && d.relined {
 		var sum money.Cents
 		for i := range d.Lines {
 			sum += d.Lines[i].Amount
 		}
+
 		if sum != *item.Total {
 			d.issues = append(d.issues, apierr.IssueLineTotalDeviation.InBody("total"))
 		}
 	}
+
 	return d, nil
 }
 
@@ -281,6 +327,7 @@ func (item *BatchItem) missing() (issues []apierr.Issue) {
 			issues = append(issues, apierr.IssueRequired.InBody(field.name))
 		}
 	}
+
 	return issues
 }
 
@@ -292,7 +339,9 @@ func (item *BatchItem) update() *Update {
 		if *item.Status == inquiry {
 			status = Inactive
 		}
+
 		u.Status = &status
 	}
+
 	return &u
 }

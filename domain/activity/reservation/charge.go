@@ -17,6 +17,7 @@ const (
 // stay is the reservation as fees see it.
 func (in *Input) stay(lines []postable) *fee.Stay {
 	r := &in.Reservation
+
 	return &fee.Stay{
 		Line:    in.named,
 		Account: func(accountID id.ID) money.Cents { return in.credited(lines, accountID) },
@@ -28,12 +29,14 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 // named is the amount behind a name of a fee's formula: the active lines of a type, what deposits paid, or what was kept of a cancellation.
 func (in *Input) named(name string) (sum money.Cents) {
 	r := &in.Reservation
+
 	switch name {
 	case fee.MerchantFee:
 		return in.MerchantFee
 	case fee.ChannelFee:
 		return in.ChannelFee
 	}
+
 	if r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, name)) == "" {
 		for i := range r.Lines {
 			if r.Lines[i].Type == name {
@@ -41,6 +44,7 @@ func (in *Input) named(name string) (sum money.Cents) {
 			}
 		}
 	}
+
 	switch name {
 	case cancellation:
 		return sum + in.adjusted(in.Assigned[account.CancellationRevenue])
@@ -59,6 +63,7 @@ func (in *Input) credited(lines []postable, accountID id.ID) money.Cents {
 			sum += lines[i].Amount
 		}
 	}
+
 	return sum
 }
 
@@ -68,11 +73,13 @@ func (in *Input) adjusted(accountID id.ID) (sum money.Cents) {
 	if accountID.IsZero() || r.Status == Inactive {
 		return 0
 	}
+
 	for i := range r.Adjustments {
 		if a := &r.Adjustments[i]; a.Type == Financial && a.AccountID != nil && *a.AccountID == accountID {
 			sum += a.Amount
 		}
 	}
+
 	return sum
 }
 
@@ -81,6 +88,7 @@ func (j *journal) charge(c *fee.Charge) {
 	if c.InactiveReason != "" {
 		return
 	}
+
 	for _, s := range j.in.charged(c.Subscription) {
 		j.post(s, "fee:"+c.Subscription.Fee.ID.String(), j.feeLines(s, c))
 	}
@@ -92,11 +100,13 @@ func (in *Input) charged(s *fee.Subscription) (parts []segment) {
 	if s.Fee.RevenueRecognition != nil {
 		recognition = *s.Fee.RevenueRecognition
 	}
+
 	for _, whole := range in.segments(recognition) {
 		if part, covered := whole.during(s.Period); covered {
 			parts = append(parts, part)
 		}
 	}
+
 	return parts
 }
 
@@ -107,6 +117,7 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 		if amount == 0 {
 			return
 		}
+
 		entry := j.entry(s, ledger.TriggerRecurringFee, f.Name)
 		entry.RecurringFeeID = f.ID
 		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = ref, accountID, party, amount
@@ -114,9 +125,11 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 	}
 	add("debit", f.DebitAccountID, f.DebitParty, amount+tax)
 	add("credit", f.CreditAccountID, f.CreditParty, -amount)
+
 	if tax != 0 {
 		add("tax", j.assigned(account.ExpenseSalesTax), ledger.NoParty, -tax)
 	}
+
 	return lines
 }
 
@@ -128,22 +141,27 @@ func (j *journal) adjustment(a *Adjustment) {
 	if a.Amount == 0 {
 		return
 	}
+
 	s := j.in.segments(j.recognition)[0]
 	if a.GeneralLedgerPostingAt != nil || s.proRata {
 		at := s.at
 		if a.GeneralLedgerPostingAt != nil {
 			at = *a.GeneralLedgerPostingAt
 		}
+
 		s = j.in.on(at)
 	}
+
 	debit := j.entry(s, triggerAdjustment, a.label())
 	if a.RecurringFeeID != nil {
 		debit.RecurringFeeID = *a.RecurringFeeID
 	}
+
 	credit := debit
 	debit.Ref, debit.CentTotal = "debit", a.Amount
 	credit.Ref, credit.CentTotal = "credit", -a.Amount
 	name := "feeAdjustment:"
+
 	switch {
 	case a.Type == Financial:
 		name = "adjustment:"
@@ -156,5 +174,6 @@ func (j *journal) adjustment(a *Adjustment) {
 		debit.AccountID, debit.Party = *a.AccountID, otherParty(*a.Party)
 		credit.AccountID, credit.Party = *a.AccountID, *a.Party
 	}
+
 	j.post(s, name+a.ID.String(), []ledger.Line{debit, credit})
 }

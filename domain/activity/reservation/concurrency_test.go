@@ -23,29 +23,38 @@ func TestConcurrentChangesTakeTurns(t *testing.T) {
 	first := b.Post("/reservations", b.stay()).Want(201).String("id")
 	second := b.Post("/reservations", b.stay()).Want(201).String("id")
 	paths := []string{"/reservations/" + first, "/reservations/" + second, "/reservations"}
+
 	var wait sync.WaitGroup
 	for i := range 24 {
 		wait.Go(func() {
 			// The harness would send a dry run first and compare the whole team, which the others are changing.
 			method, body := http.MethodPut, map[string]any{"lines": []any{map[string]any{"type": "rent", "amount": 1_000 + i}}}
+
 			path := paths[i%len(paths)]
 			if path == "/reservations" {
 				method, body = http.MethodPost, b.stay("checkIn", "2026-01-"+strconv.Itoa(10+i%10))
 			}
+
 			if got := b.Call(method, path+"?dryRun=false", body); got.Status >= 300 {
 				t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
 			}
 		})
 	}
+
 	wait.Wait()
+
 	for _, path := range paths[:2] {
 		got := b.Get(path).Want(200)
+
 		var owed int64
+
 		b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			owed, err = db.Get[int64](ctx, tx, `select sum(cent_total)::bigint from ledger_entry where team_id = @team and source_id = @id and ref = 'guest'`,
 				db.Args{"team": tx.Team, "id": got.ID("id")})
+
 			return err
 		})
+
 		if total := got.Int("financials.total"); owed != total {
 			t.Errorf("the journal shows %d, the reservation %d", owed, total)
 		}
@@ -60,19 +69,25 @@ func TestMappingChangesWaitForDerivations(t *testing.T) {
 	rent := b.Get(mappings + "?lineType=rent").Want(200).String("data.0.id")
 	account := b.account("4020")
 	changed := make(chan int, 1)
+
 	var early bool
+
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if _, err := reservation.Refresh(ctx, tx, []id.ID{r.ID("id")}, ledger.Lenience{}); err != nil {
 			return err
 		}
+
 		go func() { changed <- b.Call(http.MethodPut, mappings+"/"+rent, object{"accountId": account}).Status }()
+
 		select {
 		case <-changed:
 			early = true
 		case <-time.After(200 * time.Millisecond):
 		}
+
 		return nil
 	})
+
 	if early || <-changed != http.StatusOK {
 		t.Error("the change did not wait")
 	}
@@ -85,26 +100,33 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 	path := "/reservations/" + b.Post("/reservations", b.rent("one", 100)).Want(201).String("id") + "/adjustments"
 	managed := b.Post("/recurring-fees", b.fee("listingSubscriptions", []any{})).Want(201).ID("id")
 	made := make(chan int, 1)
+
 	var early bool
+
 	alone := b.Scope()
 	alone.Exclusive = true
+
 	err := b.DB.Write(t.Context(), alone, apitest.SetUp(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `update fee set credit_account_id = debit_account_id where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": managed})
 		if err != nil {
 			return err
 		}
+
 		go func() {
 			made <- b.Call(http.MethodPost, path+"?dryRun=false", object{"amount": 7, "recurringFeeId": managed}).Status
 		}()
+
 		select {
 		case <-made:
 			early = true
 		case <-time.After(200 * time.Millisecond):
 		}
+
 		return nil
 	}))
 	if err != nil || early || <-made != http.StatusCreated {
 		t.Error("the adjustment did not wait", err)
 	}
+
 	b.wantEntries("2026-01-29 2000 100", "2026-01-29 4000o -100", "2026-01-29 5100o 7", "2026-01-29 5100m -7")
 }

@@ -48,21 +48,26 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 	if err != nil {
 		return nil, err
 	}
+
 	return journals(loaded), mapping.AddUnmapped(ctx, tx, unmapped(loaded))
 }
 
 // journals derives the journals of loaded reservations.
 func journals(loaded []Input) *ledger.Derived {
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
+
 	for i := range loaded {
 		reservationID := loaded[i].Reservation.ID
+
 		derived := Journal(&loaded[i])
 		if err := derived.check(&loaded[i]); err != nil {
 			out.Failed[reservationID] = err
 			continue
 		}
+
 		out.Sources, out.Postings = append(out.Sources, reservationID), append(out.Postings, derived.Postings...)
 	}
+
 	return out
 }
 
@@ -72,16 +77,20 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
 		return ledger.All(ctx, tx, ledger.Reservations)
 	}
+
 	found, err := ofListings(ctx, tx, b.Listings)
 	if err != nil {
 		return nil, err
 	}
+
 	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Reservations, b.Assignments, string(account.AccountsReceivable), string(account.DepositCoHostPayout),
 		string(account.DeferredRevenue), string(account.CancellationRevenue), string(account.ExpenseSalesTax))
 	if err != nil {
 		return nil, err
 	}
+
 	charged, err := chargedOn(ctx, tx, b.Assignments)
+
 	return slices.Concat(found, assigned, charged), err
 }
 
@@ -91,20 +100,25 @@ func (d *Derived) check(in *Input) error {
 	for i := range in.Reservation.Lines {
 		size.Add(in.Reservation.Lines[i].Amount)
 	}
+
 	for i := range in.Reservation.Adjustments {
 		size.Add(in.Reservation.Adjustments[i].Amount)
 	}
+
 	if !size.Valid() {
 		return errAmountRange
 	}
+
 	if len(d.Missing) > 0 {
 		return account.Require(in.Assigned, d.Missing...)
 	}
+
 	for i := range d.Postings {
 		if err := d.Postings[i].Check(); err != nil {
 			return errAmountRange.Because(err)
 		}
 	}
+
 	return nil
 }
 
@@ -114,22 +128,28 @@ func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, e
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
+
 	loaded, _, err := known.inputs(ctx, tx, found)
+
 	return loaded, err
 }
 
 // inputs reads, set-based, what the journals of these reservations depend on; what belongs to the reservations comes beside as well.
 func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, own, error) {
-	var own own
-	var b basis
+	var (
+		own own
+		b   basis
+	)
 	if err := tx.Together(ctx, db.LoadOf(&own, ownOf, idsOf(found)), db.LoadOf(&b, known.basis, listingsOf(found))); err != nil {
 		return nil, own, err
 	}
+
 	out := make([]Input, len(found))
 	for i := range found {
 		own.attach(&found[i])
 		out[i] = b.input(&found[i], own)
 	}
+
 	return out, own, nil
 }
 
@@ -144,7 +164,9 @@ func ownOf(ctx context.Context, tx *db.Tx, ids []id.ID) (o own, err error) {
 	if len(ids) == 0 {
 		return own{}, nil
 	}
+
 	err = tx.Together(ctx, db.LoadOf(&o.lines, linesOf, ids), db.LoadOf(&o.adjustments, adjustmentsOf, ids), db.LoadOf(&o.deposits, depositsOf, ids))
+
 	return o, err
 }
 
@@ -165,15 +187,19 @@ type basis struct {
 // basis reads the basis of the journals of reservations on some listings.
 func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b basis, err error) {
 	b.assigned, b.periods = known.Assigned, known.Periods
+
 	works := []db.Work{db.Load(&b.settings, settingsOf), db.LoadOf(&b.fees, fee.Subscribed, listings)}
 	if b.assigned == nil {
 		works = append(works, db.Load(&b.assigned, account.Assigned))
 	}
+
 	if slices.ContainsFunc(listings, func(v id.ID) bool { return b.periods[v] == nil }) {
 		works = append(works, db.LoadOf(&b.periods, listing.Periods, listings))
 	}
+
 	err = tx.Together(ctx, works...)
 	b.mappings = mapping.NewSet(b.settings.Mappings)
+
 	return b, err
 }
 
@@ -200,6 +226,7 @@ func idsOf(rs []Reservation) []id.ID {
 	for i := range rs {
 		ids[i] = rs[i].ID
 	}
+
 	return ids
 }
 
@@ -212,8 +239,10 @@ type beside struct {
 
 func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
 	var s settings
+
 	err = tx.Together(ctx, db.LoadOf(&b.own, ownOf, ids), db.Load(&s, settingsOf), db.LoadOf(&b.booked, bookedOf, ids))
 	b.mappings = mapping.NewSet(s.Mappings)
+
 	return b, err
 }
 
@@ -228,13 +257,16 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	if len(rs) == 0 {
 		return nil
 	}
+
 	b, err := besideOf(ctx, tx, idsOf(rs))
 	if err != nil {
 		return err
 	}
+
 	for i := range rs {
 		b.fill(&rs[i], withLines)
 	}
+
 	return nil
 }
 
@@ -249,6 +281,7 @@ type booked struct {
 func bookedOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b booked, err error) {
 	err = tx.Together(ctx, db.LoadOf(&b.locks, ledger.LocksOf, ids), db.LoadOf(&b.statuses, ledger.Reservations.StatusOf, ids),
 		db.LoadOf(&b.ownerless, ownerless, ids))
+
 	return b, err
 }
 
@@ -259,6 +292,7 @@ func (b *booked) fill(r *Reservation) {
 // finish fills in what a reservation shows once all else is loaded.
 func (r *Reservation) finish(mappings mapping.Set, o own, withLines bool) {
 	r.settle(mappings, o.deposits[r.ID].Paid)
+
 	r.Issues = r.issues(mappings)
 	if withLines {
 		r.Lines, r.Adjustments = orEmpty(r.Lines), orEmpty(r.Adjustments)
@@ -271,6 +305,7 @@ func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
+
 	return list
 }
 
@@ -284,5 +319,6 @@ func unmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 			}
 		}
 	}
+
 	return lines
 }

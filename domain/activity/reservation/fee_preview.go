@@ -27,6 +27,7 @@ func (b FeePreviewRequest) Resolve() []apierr.Issue {
 	if (b.RecurringFeeID == nil) == (b.Fee == nil) {
 		return []apierr.Issue{apierr.IssueContradiction.InBody("fee")}
 	}
+
 	return nil
 }
 
@@ -56,39 +57,50 @@ func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePre
 	if err != nil {
 		return nil, unknown(err, "reservationId")
 	}
+
 	f, err := asked.Body.fee(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
 	}
+
 	in := &loaded[0]
 	if err := in.subscribe(f); err != nil {
 		return nil, err
 	}
+
 	derived := Journal(in)
 	out := &FeePreview{Lines: derived.previewLines(in)}
+
 	costs, err := depositCosts(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	out.Lines = append(out.Lines, costs...)
+
 	ids := make([]id.ID, len(out.Lines))
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		ids[i] = l.accountID
 		l.Fee = l.Type == PreviewRecurringFee && l.RecurringFee.ID == f.ID
 	}
+
 	accounts, err := account.ByID(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range out.Lines {
 		out.Lines[i].Account = refOf(accounts, ids[i])
 	}
+
 	out.total(&derived, r)
+
 	return out, nil
 }
 
@@ -96,6 +108,7 @@ func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePre
 func (p *FeePreview) total(d *Derived, r *Reservation) {
 	t := &p.Totals
 	t.Guest, t.Deposit, t.Reservation = r.Financials.Total, r.Financials.Paid, r.Financials.Total-r.Financials.Adjustments
+
 	for i := range d.Postings {
 		for k := range d.Postings[i].Lines {
 			l := &d.Postings[i].Lines[k]
@@ -109,6 +122,7 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 			}
 		}
 	}
+
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		switch {
@@ -131,7 +145,9 @@ func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error
 		f, err := fee.Unsaved(ctx, tx, b.Fee)
 		return f, inFee(err)
 	}
+
 	f, err := fee.Active(ctx, tx, *b.RecurringFeeID)
+
 	return f, unknown(err, "recurringFeeId")
 }
 
@@ -142,11 +158,14 @@ func (in *Input) subscribe(f *fee.Fee) error {
 			return nil
 		}
 	}
+
 	always, err := fee.NewSubscription(*f, fee.Period{FeeID: f.ID, ListingID: in.Reservation.ListingID})
 	if err != nil {
 		return err
 	}
+
 	in.Fees = append(slices.DeleteFunc(in.Fees, func(s fee.Subscription) bool { return s.Fee.ID == f.ID }), always)
+
 	return nil
 }
 
@@ -155,6 +174,7 @@ func unknown(err error, field string) error {
 	if err != nil && apierr.From(err).Code() == apierr.CodeNotFound {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	}
+
 	return err
 }
 
@@ -163,10 +183,12 @@ func inFee(err error) error {
 	if err == nil {
 		return nil
 	}
+
 	e := apierr.From(err)
 	if len(e.Issues()) == 0 || e.Code() != apierr.CodeBadRequest {
 		return err
 	}
+
 	return e.Under("fee")
 }
 
@@ -181,6 +203,7 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 		Party      string
 		Amount     money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select t.id, t.short_ref, t.date, `+depositCost+` as assignment, l.account_id, coalesce(l.party, 'manager') as party, -l.amount as amount
 		from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
@@ -189,6 +212,7 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 	if err != nil {
 		return nil, fmt.Errorf("read the costs of deposits: %w", err)
 	}
+
 	out := make([]PreviewLine, len(rows))
 	for i, l := range rows {
 		party := ledger.Party(l.Party)
@@ -198,5 +222,6 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 			Transaction: &TransactionRef{l.ID, l.ShortRef, l.Date},
 		}
 	}
+
 	return out, nil
 }

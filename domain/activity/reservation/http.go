@@ -76,6 +76,7 @@ func endpoints() []api.Endpoint {
 				"account or tax rate and for a formula that cannot be read.",
 		}, previewFee),
 	}
+
 	return append(out, adjustmentEndpoints()...)
 }
 
@@ -88,12 +89,16 @@ func getReservation(ctx context.Context, tx *db.Tx, in *byID) (*Reservation, err
 }
 
 func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	var r *Reservation
-	var b beside
+	var (
+		r *Reservation
+		b beside
+	)
 	if err := tx.Together(ctx, db.LoadOf(&r, get, reservationID), db.LoadOf(&b, besideOf, []id.ID{reservationID})); err != nil {
 		return nil, err
 	}
+
 	b.fill(r, true)
+
 	return r, nil
 }
 
@@ -118,6 +123,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Reservation, erro
 	if err != nil {
 		return nil, err
 	}
+
 	return save(ctx, tx, redrafted(tx, r, &in.Body))
 }
 
@@ -131,6 +137,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	reasons, err := references(ctx, tx, in.ID)
 	switch {
 	case err != nil:
@@ -138,12 +145,15 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	case reasons != nil && in.OnLocked == "":
 		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}
+
 	inactive := Inactive
 	if _, err := record(ctx, tx, redrafted(tx, r, &Update{Status: &inactive})); err != nil {
 		return nil, err
 	}
+
 	if reasons == nil {
 		err = remove(ctx, tx, r)
 	}
+
 	return &api.None{}, err
 }

@@ -54,17 +54,22 @@ type Derived struct {
 // Lines without an account and amounts of zero are left out.
 func Journal(in *Input) Derived {
 	j := journal{in: in, recognition: in.recognition(), lines: in.postable()}
+
 	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
 	if !in.Reservation.posts() {
 		return j.out
 	}
+
 	j.revenue()
+
 	for i := range j.out.Charges {
 		j.charge(&j.out.Charges[i])
 	}
+
 	for i := range in.Reservation.Adjustments {
 		j.adjustment(&in.Reservation.Adjustments[i])
 	}
+
 	return j.out
 }
 
@@ -92,6 +97,7 @@ func (l *postable) label() string {
 	if l.Description != nil {
 		return *l.Description
 	}
+
 	return l.Type
 }
 
@@ -99,33 +105,40 @@ func (l *postable) label() string {
 // or cost, and to nobody when it is money owed, such as tax.
 func (in *Input) postable() []postable {
 	r := &in.Reservation
+
 	out := make([]postable, 0, len(r.Lines))
 	for i := range r.Lines {
 		l := &r.Lines[i]
+
 		m := in.Mappings.Of(r.AppID, r.BookingPlatform, l.Type)
 		if r.inactive(m) != "" {
 			continue
 		}
+
 		p := postable{Line: l, index: i}
 		if m != nil {
 			p.party = m.Posts()
 			if m.AccountID != nil {
 				p.accountID = *m.AccountID
 			}
+
 			if m.RevenueRecognition != nil {
 				p.own = *m.RevenueRecognition
 			}
 		}
+
 		if l.AccountID != nil {
 			p.accountID = *l.AccountID
 			if m == nil {
 				p.party = partyOf(l.Classification)
 			}
 		}
+
 		if !p.accountID.IsZero() {
 			out = append(out, p)
 		}
 	}
+
 	return out
 }
 
@@ -133,6 +146,7 @@ func (in *Input) postable() []postable {
 // of its own is deferred there, and what was deferred is recognised on its dates, whichever comes first.
 func (j *journal) revenue() {
 	defaults := j.in.segments(j.recognition)
+
 	deferred := map[fee.Recognition][]segment{}
 	for i := range j.lines {
 		if own := j.lines[i].own; own != "" && deferred[own] == nil {
@@ -141,9 +155,11 @@ func (j *journal) revenue() {
 			}
 		}
 	}
+
 	for _, s := range defaults {
 		j.post(s, "revenue", j.owed(s, deferred))
 	}
+
 	for _, own := range []fee.Recognition{fee.CheckIn, fee.CheckOut, fee.ProRata, fee.BookedAt} {
 		for _, s := range deferred[own] {
 			j.post(s, "recognition:"+string(own), j.recognised(s, own))
@@ -154,26 +170,35 @@ func (j *journal) revenue() {
 // owed is what the guest owes for a segment of the stay against the lines, or against what is deferred.
 func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledger.Line {
 	lines := make([]ledger.Line, 1, len(j.lines)+1)
+
 	var owed money.Cents
+
 	for i := range j.lines {
 		l := &j.lines[i]
+
 		amount := s.share(l.Amount)
 		if amount == 0 {
 			continue
 		}
+
 		entry := j.entry(s, ledger.TriggerReservation, l.label())
+
 		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = l.ref(), l.accountID, l.party, -amount
 		if deferred[l.own] != nil {
 			entry.Trigger, entry.AccountID, entry.Party = ledger.TriggerDeferredRevenue, j.assigned(account.DeferredRevenue), ledger.NoParty
 		}
+
 		lines = append(lines, entry)
 		owed += amount
 	}
+
 	if owed == 0 {
 		return lines[1:]
 	}
+
 	lines[0] = j.entry(s, ledger.TriggerReservation, "Guest deposits")
 	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", j.assigned(receivableOf(s.period)), owed
+
 	return lines
 }
 
@@ -181,26 +206,31 @@ func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledg
 func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Line) {
 	for i := range j.lines {
 		l := &j.lines[i]
+
 		amount := s.share(l.Amount)
 		if l.own != own || amount == 0 {
 			continue
 		}
+
 		debit := j.entry(s, ledger.TriggerRevenueRecognition, l.label())
 		credit := debit
 		debit.Ref, debit.AccountID, debit.CentTotal = "deferred:"+strconv.Itoa(l.index), j.assigned(account.DeferredRevenue), amount
 		credit.Ref, credit.AccountID, credit.Party, credit.CentTotal = l.ref(), l.accountID, l.party, -amount
 		lines = append(lines, debit, credit)
 	}
+
 	return lines
 }
 
 // entry is an entry of the reservation, stamped with the ownership period of its date.
 func (j *journal) entry(s segment, trigger, description string) ledger.Line {
 	r := &j.in.Reservation
+
 	l := ledger.Line{ListingID: r.ListingID, ReservationID: r.ID, Trigger: trigger, Description: description}
 	if s.period != nil {
 		l.OwnershipPeriodID = s.period.ID
 	}
+
 	return l
 }
 
@@ -210,6 +240,7 @@ func (j *journal) assigned(a account.Assignment) id.ID {
 	if accountID.IsZero() && !slices.Contains(j.out.Missing, a) {
 		j.out.Missing = append(j.out.Missing, a)
 	}
+
 	return accountID
 }
 
@@ -218,12 +249,14 @@ func receivableOf(p *listing.Period) account.Assignment {
 	if p == nil {
 		return account.AccountsReceivable
 	}
+
 	switch p.BusinessModel {
 	case listing.CoHost, listing.CoHostAirbnb:
 		return account.DepositCoHostPayout
 	case listing.Managed:
 		return account.AccountsReceivable
 	}
+
 	return account.AccountsReceivable
 }
 
@@ -232,11 +265,14 @@ func (j *journal) post(s segment, name string, lines []ledger.Line) {
 	if len(lines) == 0 {
 		return
 	}
+
 	r := &j.in.Reservation
+
 	code := codePrefix(r.ID) + name
 	if s.proRata {
 		code += ":" + s.at.String()
 	}
+
 	j.out.Postings = append(j.out.Postings, ledger.Posting{
 		SourceID: r.ID, TxnCode: code, Ledger: ledger.Trust, Status: ledger.Active, TxnAt: s.at, Currency: r.Currency, Lines: lines,
 	})
@@ -248,5 +284,6 @@ func deref(s *string) string {
 	if s == nil {
 		return ""
 	}
+
 	return *s
 }

@@ -32,10 +32,12 @@ func codeOf(v id.ID) string { return string(v[1:5]) }
 
 func date(t testing.TB, s string) day.Day {
 	t.Helper()
+
 	d, err := day.Parse(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return d
 }
 
@@ -48,6 +50,7 @@ func mappingOf(lineType, code string, party ledger.Party) mapping.Mapping {
 	if party != ledger.NoParty {
 		m.Party = &party
 	}
+
 	return m
 }
 
@@ -61,6 +64,7 @@ func mapped(more ...mapping.Mapping) mapping.Set {
 // subscription charges the owners on the first account for the manager on the second.
 func subscription(t testing.TB, n byte, name, formula string, accounts [2]string) fee.Subscription {
 	t.Helper()
+
 	s, err := fee.NewSubscription(fee.Fee{
 		ID: id.ID{0xfe, n}, Name: name, Formula: formula, RateType: fee.Percentage, DefaultRate: int64(money.WholeRate), DebitParty: ledger.Owners,
 		CreditParty: ledger.Manager, DebitAccountID: chart(accounts[0]), CreditAccountID: chart(accounts[1]),
@@ -68,12 +72,14 @@ func subscription(t testing.TB, n byte, name, formula string, accounts [2]string
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return s
 }
 
 // stayA is the stay of worked example A: January 29 to February 3, with its fees and the two card payments.
 func stayA(t testing.TB) *reservation.Input {
 	t.Helper()
+
 	return &reservation.Input{
 		Reservation: reservation.Reservation{
 			ID: id.ID{0xe5}, ListingID: id.ID{0x11}, Status: reservation.Booked, GeneralLedgerStatus: reservation.LedgerActive, Currency: "usd",
@@ -97,27 +103,34 @@ func stayA(t testing.TB) *reservation.Input {
 // written is a journal as a bookkeeper would write it, a posting per line.
 func written(postings []ledger.Posting) string {
 	var b strings.Builder
+
 	for i := range postings {
 		p := &postings[i]
 		b.WriteString(p.TxnAt.String() + ":")
+
 		for k := range p.Lines {
 			l := &p.Lines[k]
 			party := map[ledger.Party]string{ledger.Owners: "o", ledger.Manager: "m"}[l.Party]
 			fmt.Fprintf(&b, " %s%s %s", codeOf(l.AccountID), party, l.CentTotal.Decimal("usd"))
 		}
+
 		b.WriteString("\n")
 	}
+
 	return b.String()
 }
 
 func want(t *testing.T, got []ledger.Posting, expected string) {
 	t.Helper()
+
 	if expected = strings.ReplaceAll(strings.TrimSpace(expected), "\t", ""); expected != "" {
 		expected += "\n"
 	}
+
 	if text := written(got); text != expected {
 		t.Errorf("got\n%swant\n%s", text, expected)
 	}
+
 	for i := range got {
 		if err := got[i].Check(); err != nil {
 			t.Error(err)
@@ -128,6 +141,7 @@ func want(t *testing.T, got []ledger.Posting, expected string) {
 // ownersNet is what a journal leaves to the owners, by ownership period.
 func ownersNet(postings []ledger.Posting) map[id.ID]money.Cents {
 	net := map[id.ID]money.Cents{}
+
 	for i := range postings {
 		for k := range postings[i].Lines {
 			if l := &postings[i].Lines[k]; l.Party == ledger.Owners {
@@ -135,6 +149,7 @@ func ownersNet(postings []ledger.Posting) map[id.ID]money.Cents {
 			}
 		}
 	}
+
 	return net
 }
 
@@ -146,13 +161,16 @@ func TestExampleA(t *testing.T) {
 		2026-01-29: 5100o 200.00 4100m -200.00
 		2026-01-29: 5110o 150.00 4110m -150.00
 		2026-01-29: 5120o 37.96 4120m -37.96`)
+
 	if net := ownersNet(postings)[id.ID{0x0a}]; net != 76_204 {
 		t.Errorf("owner net %d", net)
 	}
+
 	revenue := postings[0].Lines[0]
 	if revenue.Trigger != ledger.TriggerReservation || revenue.ReservationID != (id.ID{0xe5}) || revenue.ListingID != (id.ID{0x11}) {
 		t.Errorf("guest deposits line %+v", revenue)
 	}
+
 	charged := postings[1].Lines[0]
 	if charged.Trigger != ledger.TriggerRecurringFee || charged.RecurringFeeID != (id.ID{0xfe, 1}) || charged.Description != "Management" {
 		t.Errorf("fee line %+v", charged)
@@ -173,10 +191,12 @@ func TestExampleB(t *testing.T) {
 		2026-02-01: 5110o 60.00 4110m -60.00
 		2026-01-29: 5120o 22.78 4120m -22.78
 		2026-02-01: 5120o 15.18 4120m -15.18`)
+
 	january := slices.DeleteFunc(slices.Clone(postings), func(p ledger.Posting) bool { return p.TxnAt.Month() != date(t, "2026-01-01").Month() })
 	if net := ownersNet(january)[id.ID{0x0a}]; net != 45_722 {
 		t.Errorf("owner net of January %d", net)
 	}
+
 	if net := ownersNet(postings)[id.ID{0x0a}]; net != 76_204 {
 		t.Errorf("owner net %d", net)
 	}
@@ -189,14 +209,17 @@ func TestExampleC(t *testing.T) {
 	owners := []listing.Period{{ID: first, EndAt: &change, BusinessModel: listing.Managed}, {ID: second, StartAt: &change, BusinessModel: listing.Managed}}
 
 	in := stayA(t)
+
 	in.Periods, in.Recognition = owners, fee.ProRata
 	if net := ownersNet(reservation.Journal(in).Postings); net[first] != 45_722 || net[second] != 30_482 || len(net) != 2 {
 		t.Errorf("pro rata: %v", net)
 	}
+
 	in.Recognition = fee.CheckIn
 	if net := ownersNet(reservation.Journal(in).Postings); net[first] != 76_204 || len(net) != 1 {
 		t.Errorf("check-in: %v", net)
 	}
+
 	in.Recognition = fee.CheckOut
 	if net := ownersNet(reservation.Journal(in).Postings); net[second] != 76_204 || len(net) != 1 {
 		t.Errorf("check-out: %v", net)
@@ -217,6 +240,7 @@ func TestOwnershipChangeWithinAMonthCutsTheStay(t *testing.T) {
 
 func TestRecognitionDates(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		change func(*reservation.Input)
 		want   string
@@ -236,10 +260,12 @@ func TestRecognitionDates(t *testing.T) {
 		in := stayA(t)
 		in.Fees = nil
 		c.change(in)
+
 		var dates []string
 		for _, p := range reservation.Journal(in).Postings {
 			dates = append(dates, p.TxnAt.String())
 		}
+
 		if got := strings.Join(dates, " "); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -248,9 +274,11 @@ func TestRecognitionDates(t *testing.T) {
 
 func TestFees(t *testing.T) {
 	t.Parallel()
+
 	flat := func(in *reservation.Input) *fee.Subscription {
 		in.Fees = in.Fees[:1]
 		in.Fees[0].Fee.RateType, in.Fees[0].Rate = fee.Flat, 2_500
+
 		return &in.Fees[0]
 	}
 	for name, c := range map[string]struct {
@@ -289,6 +317,7 @@ func TestFees(t *testing.T) {
 	} {
 		in := stayA(t)
 		c.change(in)
+
 		got := slices.DeleteFunc(reservation.Journal(in).Postings, func(p ledger.Posting) bool { return strings.Contains(p.TxnCode, ":revenue") })
 		if text := strings.TrimSpace(written(got)); text != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, text, c.want)
@@ -298,6 +327,7 @@ func TestFees(t *testing.T) {
 
 func TestWhatIsNotPosted(t *testing.T) {
 	t.Parallel()
+
 	for name, change := range map[string]func(*reservation.Input){
 		"canceled":    func(in *reservation.Input) { in.Reservation.Status = reservation.Canceled },
 		"inactive":    func(in *reservation.Input) { in.Reservation.Status = reservation.Inactive },
@@ -308,6 +338,7 @@ func TestWhatIsNotPosted(t *testing.T) {
 	} {
 		in := stayA(t)
 		change(in)
+
 		if got := reservation.Journal(in).Postings; len(got) != 0 {
 			t.Errorf("%s: %s", name, written(got))
 		}
@@ -321,6 +352,7 @@ func TestExplicitAccounts(t *testing.T) {
 	named := func(kind, code string, c account.Classification) reservation.Line {
 		l := line(kind, 100)
 		l.AccountID, l.Classification = new(chart(code)), c
+
 		return l
 	}
 	in.Reservation.Lines = []reservation.Line{
@@ -334,35 +366,43 @@ func TestJournalProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		in := drawInput(t, r)
+
 		postings := reservation.Journal(in).Postings
 		if again := reservation.Journal(in).Postings; fmt.Sprintf("%#v", again) != fmt.Sprintf("%#v", postings) {
 			r.Fatal("deriving twice gives two journals")
 		}
+
 		byRef := map[string]money.Cents{}
 		codes := map[string]bool{}
+
 		for i := range postings {
 			p := &postings[i]
 			if err := p.Check(); err != nil {
 				r.Fatal(err)
 			}
+
 			if codes[p.TxnCode] {
 				r.Fatalf("two postings are called %s", p.TxnCode)
 			}
+
 			codes[p.TxnCode] = true
 			for k := range p.Lines {
 				l := &p.Lines[k]
+
 				byRef[l.RecurringFeeID.String()+l.Ref] += l.CentTotal
 				if covering := listing.Covering(in.Periods, p.TxnAt); covering != nil && l.OwnershipPeriodID != covering.ID {
 					r.Fatalf("%s on %s is not stamped with the owner of the day", p.TxnCode, p.TxnAt)
 				}
 			}
 		}
+
 		zero := id.ID{}.String()
 		for i, l := range in.Reservation.Lines {
 			if got := byRef[zero+"line:"+strconv.Itoa(i)]; got != -l.Amount {
 				r.Fatalf("line %d of %d is posted as %d", i, l.Amount, got)
 			}
 		}
+
 		if flat := byRef[in.Fees[0].Fee.ID.String()+"debit"]; flat != 1_001 {
 			r.Fatalf("the nights of the flat fee add up to %d", flat)
 		}
@@ -377,11 +417,14 @@ func drawInput(t *testing.T, r *rapid.T) *reservation.Input {
 	in.Reservation.CheckOut = in.Reservation.CheckIn.AddDays(rapid.IntRange(1, 100).Draw(r, "nights"))
 	in.Recognition = rapid.SampledFrom([]fee.Recognition{fee.CheckIn, fee.CheckOut, fee.BookedAt, fee.ProRata}).Draw(r, "recognition")
 	in.Reservation.Lines = nil
+
 	for range rapid.IntRange(0, 6).Draw(r, "lines") {
 		kind := rapid.SampledFrom([]string{"rent", "cleaningFee", "tax", "discount"}).Draw(r, "type")
 		in.Reservation.Lines = append(in.Reservation.Lines, line(kind, money.Cents(rapid.Int64Range(-1_000_000, 1_000_000).Draw(r, "amount"))))
 	}
+
 	change := in.Reservation.CheckIn.AddDays(rapid.IntRange(-5, 40).Draw(r, "ownership change"))
 	in.Periods = []listing.Period{{ID: id.ID{0x0a}, EndAt: &change}, {ID: id.ID{0x0b}, StartAt: &change}}
+
 	return in
 }

@@ -44,8 +44,10 @@ func byDate(q *page.Query, f *Filter) {
 	if span.IsZero() {
 		return
 	}
+
 	days := span.Range(f.IsDateRangeEndInclusive)
 	args := db.Args{"from": days.From, "to": days.To}
+
 	switch f.DateField {
 	case "checkOut":
 		q.And("r.check_out >= @from and r.check_out < @to", args)
@@ -90,6 +92,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	if f.Amount == nil && f.PaidStatus == "" {
 		q.From, q.Joined = tables, "l"
 	}
+
 	return q
 }
 
@@ -102,10 +105,13 @@ func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
 	byWhat(&q, f)
 	byDate(&q, f)
 	q.Amounts("f.expected", f.Amount)
+
 	if status, others := strings.CutPrefix(f.PaidStatus, "!"); status != "" {
 		q.And("(payment.status = @paid_status) <> @others", db.Args{"paid_status": status, "others": others})
 	}
+
 	q.Search(f.Search, "r.guest_name", "r.booker_name", "r.confirmation_code", "r.unique_ref", "r.short_ref")
+
 	return q
 }
 
@@ -137,13 +143,16 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 		q.Lines = `(select count(*) from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id)
 			+ (select count(*) from reservation_adjustment a where a.team_id = r.team_id and a.reservation_id = r.id)`
 	}
+
 	found, err := page.List[Reservation](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := complete(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
 		return found, err
 	}
+
 	return found, operation.Embed(ctx, tx, operation.Reservation, found.Data,
 		func(r *Reservation) (id.ID, **operation.Summary) { return r.ID, &r.Operations })
 }

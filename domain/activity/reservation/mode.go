@@ -29,6 +29,7 @@ func (Mode) Enum() []string {
 // replaces reports whether a posting is a mode's to replace.
 func replaces(mode string, p *ledger.Posting) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(p.TxnCode, codePrefix(p.SourceID)), ":")
+
 	switch Mode(mode) {
 	case RecurringFeesOnly:
 		return name == "fee"
@@ -38,5 +39,6 @@ func replaces(mode string, p *ledger.Posting) bool {
 		return name == "adjustment" || name == "feeAdjustment"
 	case Full:
 	}
+
 	return true
 }

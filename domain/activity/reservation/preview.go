@@ -89,16 +89,20 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
 	}
+
 	derived := Journal(&loaded[0])
 	out := &Preview{Entries: []PreviewEntry{}, Lines: derived.previewLines(&loaded[0]), Lock: r.Lock, Issues: r.Issues}
 	for _, need := range derived.Missing {
 		out.Issues = append(out.Issues, finding.Finding{Code: "unassignedAccount", Severity: finding.Error, Context: map[string]any{"assignment": need}})
 	}
+
 	var ids []id.ID
+
 	for i := range derived.Postings {
 		p := &derived.Postings[i]
 		for k := range p.Lines {
@@ -106,19 +110,24 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 			ids = append(ids, p.Lines[k].AccountID)
 		}
 	}
+
 	for i := range out.Lines {
 		ids = append(ids, out.Lines[i].accountID)
 	}
+
 	accounts, err := account.ByID(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range out.Entries {
 		out.Entries[i].Account = refOf(accounts, ids[i])
 	}
+
 	for i := range out.Lines {
 		out.Lines[i].Account = refOf(accounts, out.Lines[i].accountID)
 	}
+
 	return out, nil
 }
 
@@ -126,6 +135,7 @@ func refOf(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef
 	if a, known := accounts[accountID]; known {
 		return &account.NameRef{ID: a.ID, Name: a.Name}
 	}
+
 	return nil
 }
 
@@ -142,6 +152,7 @@ func shown(p ledger.Party) *ledger.Party {
 	if p == ledger.NoParty {
 		return nil
 	}
+
 	return &p
 }
 
@@ -153,36 +164,45 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 		if p.Status = LineActive; reason == "" && r.GeneralLedgerStatus == LedgerInactive {
 			reason = string(GeneralLedgerInactive)
 		}
+
 		if reason != "" {
 			p.Status, p.InactiveReason = LineInactive, &reason
 		}
+
 		out = append(out, p)
 	}
 	posted := map[int]*postable{}
+
 	lines := in.postable()
 	for i := range lines {
 		posted[lines[i].index] = &lines[i]
 	}
+
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		p := PreviewLine{Name: l.Type, Type: PreviewReservation, Amount: l.Amount}
+
 		reason := r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, l.Type))
 		if at := posted[i]; at != nil {
 			p.Name, p.Party, p.accountID = at.label(), shown(at.party), at.accountID
 		} else if reason == "" {
 			reason = UnassignedAccount
 		}
+
 		add(p, string(reason))
 	}
+
 	for i := range r.Adjustments {
 		add(r.Adjustments[i].previewLine(), string(inactiveAdjustment(r)))
 	}
+
 	for i := range d.Charges {
 		c := &d.Charges[i]
 		if parts := in.charged(c.Subscription); parts != nil {
 			add(feeLine(c, parts), c.InactiveReason)
 		}
 	}
+
 	return out
 }
 
@@ -190,6 +210,7 @@ func inactiveAdjustment(r *Reservation) InactiveReason {
 	if r.Status == Inactive {
 		return ReservationInactive
 	}
+
 	return ""
 }
 
@@ -203,15 +224,18 @@ func (a *Adjustment) previewLine() PreviewLine {
 	default:
 		p.Party, p.accountID = a.Party, *a.AccountID
 	}
+
 	return p
 }
 
 func feeLine(c *fee.Charge, parts []segment) PreviewLine {
 	f := &c.Subscription.Fee
+
 	var amount money.Cents
 	for _, s := range parts {
 		amount += s.share(c.Amount) + s.share(c.Tax)
 	}
+
 	return PreviewLine{
 		Name: f.Name, Type: PreviewRecurringFee, Party: shown(f.CreditParty), Amount: amount, accountID: f.CreditAccountID,
 		RecurringFee: &FeeRef{f.ID, f.Name},
@@ -222,5 +246,6 @@ func given(v id.ID) *id.ID {
 	if v.IsZero() {
 		return nil
 	}
+
 	return &v
 }

@@ -30,6 +30,7 @@ func cleaningAt(t *testing.T, r fee.Recognition) *reservation.Input {
 	t.Helper()
 	in := stayA(t)
 	in.Fees, in.Mappings = nil, mapped(recognized(mappingOf("cleaningFee", "4010", ledger.Owners), r))
+
 	return in
 }
 
@@ -39,9 +40,11 @@ func TestExampleD(t *testing.T) {
 	want(t, postings, `
 		2026-01-29: 2000 1288.00 4000o -1000.00 2010 -150.00 2100 -138.00
 		2026-02-03: 2010 150.00 4010o -150.00`)
+
 	if got := postings[0].Lines[2].Trigger; got != ledger.TriggerDeferredRevenue {
 		t.Errorf("deferred by %s", got)
 	}
+
 	for _, l := range postings[1].Lines {
 		if l.Trigger != ledger.TriggerRevenueRecognition {
 			t.Errorf("recognised by %s", l.Trigger)
@@ -51,6 +54,7 @@ func TestExampleD(t *testing.T) {
 
 func TestLinesWithTheirOwnRecognition(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		own    fee.Recognition
 		change func(*reservation.Input)
@@ -107,16 +111,20 @@ func TestLinesWithTheirOwnRecognition(t *testing.T) {
 
 func TestMostSpecificMapping(t *testing.T) {
 	t.Parallel()
+
 	scoped := func(code, app, channel string) mapping.Mapping {
 		m := mappingOf("pet", code, ledger.Owners)
 		if app != "" {
 			m.AppID = &app
 		}
+
 		if channel != "" {
 			m.Channel = &channel
 		}
+
 		return m
 	}
+
 	all := []mapping.Mapping{
 		scoped("0001", "", ""), scoped("0002", "", "airbnb"), scoped("0003", "pms", ""), scoped("0004", "pms", "AirBnB"),
 		{LineType: "pet", AppID: new("other"), Status: mapping.Unmapped},
@@ -129,6 +137,7 @@ func TestMostSpecificMapping(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.app, c.channel, got, c.want)
 		}
 	}
+
 	in := stayA(t)
 	in.Fees, in.Mappings = nil, mapped(mapping.Mapping{LineType: "cleaningFee", Status: mapping.Excluded}, mapping.Mapping{LineType: "tax", Status: mapping.Unmapped})
 	want(t, reservation.Journal(in).Postings, "2026-01-29: 2000 1000.00 4000o -1000.00")
@@ -147,6 +156,7 @@ func canceled(t *testing.T) *reservation.Input {
 	management := subscription(t, 1, "Management", "20% * (rent + cancellation)", [2]string{"5100", "4100"})
 	management.Fee.StatusFilter = fee.AnyStatus
 	in.Fees = []fee.Subscription{management, subscription(t, 2, "Cleaning", "cleaningFee", [2]string{"5110", "4110"})}
+
 	return in
 }
 
@@ -166,7 +176,9 @@ func TestExampleG(t *testing.T) {
 
 func TestAdjustments(t *testing.T) {
 	t.Parallel()
+
 	manager := ledger.Manager
+
 	for name, c := range map[string]struct {
 		change func(*reservation.Input, *reservation.Adjustment)
 		want   string
@@ -214,11 +226,15 @@ func TestTaxedFeesAndOwnerStays(t *testing.T) {
 		2026-01-29: 5100o 132.00 4100m -120.00 2110 -12.00
 		2026-02-01: 5100o 88.00 4100m -80.00 2110 -8.00`)
 	delete(in.Assigned, account.ExpenseSalesTax)
+
 	if got := reservation.Journal(in).Missing; !slices.Equal(got, []account.Assignment{account.ExpenseSalesTax}) {
 		t.Errorf("missing %v", got)
 	}
+
 	in.Reservation.Type = reservation.OwnerStay
+
 	want(t, fees(), "")
+
 	if got := reservation.Journal(in).Charges[0].InactiveReason; got != fee.OwnerStay {
 		t.Error(got)
 	}
@@ -228,6 +244,7 @@ func TestConditionsSeeLinesAndAdjustments(t *testing.T) {
 	t.Parallel()
 	in := stayA(t)
 	in.Fees = in.Fees[:1]
+
 	in.Reservation.Adjustments = []reservation.Adjustment{financial(1, "4000", 1)}
 	for value, charged := range map[money.Cents]bool{100_000: true, 100_001: false} {
 		in.Fees[0].Fee.AccountTotalConditions = []fee.Condition{{AccountID: chart("4000"), Operator: fee.Above, CentValue: value}}
@@ -243,23 +260,29 @@ func TestDeferralNetsToZero(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		in := drawInput(t, r)
 		in.Fees = nil
+
 		for i := range rapid.IntRange(0, 3).Draw(r, "adjustments") {
 			a := financial(byte(i), "4030", money.Cents(rapid.Int64Range(-9_999, 9_999).Draw(r, "adjusted")))
 			if rapid.Bool().Draw(r, "own date") {
 				a.GeneralLedgerPostingAt = new(in.Reservation.CheckIn.AddDays(rapid.IntRange(-60, 60).Draw(r, "days")))
 			}
+
 			in.Reservation.Adjustments = append(in.Reservation.Adjustments, a)
 		}
+
 		balances := func() map[string]money.Cents {
 			out := map[string]money.Cents{}
+
 			for _, p := range reservation.Journal(in).Postings {
 				if err := p.Check(); err != nil {
 					r.Fatal(err)
 				}
+
 				for _, l := range p.Lines {
 					out[codeOf(l.AccountID)+string(l.Party)] += l.CentTotal
 				}
 			}
+
 			return out
 		}
 		plain := balances()
@@ -267,11 +290,14 @@ func TestDeferralNetsToZero(t *testing.T) {
 		in.Mappings = mapped(
 			recognized(mappingOf("rent", "4000", ledger.Owners), rapid.SampledFrom(recognitions).Draw(r, "rent")),
 			recognized(mappingOf("tax", "2100", ledger.NoParty), rapid.SampledFrom(recognitions).Draw(r, "tax")))
+
 		deferred := balances()
 		if deferred["2010"] != 0 {
 			r.Fatalf("%d stays deferred", deferred["2010"])
 		}
+
 		delete(deferred, "2010")
+
 		for _, m := range []map[string]money.Cents{plain, deferred} {
 			for account, sum := range m {
 				if sum == 0 {
@@ -279,6 +305,7 @@ func TestDeferralNetsToZero(t *testing.T) {
 				}
 			}
 		}
+
 		if fmt.Sprint(plain) != fmt.Sprint(deferred) {
 			r.Fatalf("%v became %v", plain, deferred)
 		}

@@ -29,12 +29,15 @@ func TestJournalsThatCannotBeDerived(t *testing.T) {
 	b.Put(mappings+"/"+rent, object{"accountId": b.account("4020")}).Want(200)
 	b.Post("/reservations/journal-entries", object{"ids": []string{one, two}}).Want(202)
 	b.Work()
+
 	failed := b.Get("/operations?status=failed").Want(200)
 	if failed.Len("items") != 2 {
 		t.Errorf("%s", failed.Body)
 	}
+
 	status := func(id, want string) {
 		t.Helper()
+
 		if got := b.Get("/reservations/" + id).Want(200); got.String("journalStatus.status") != want {
 			t.Errorf("%s: %s", want, got.String("journalStatus"))
 		}
@@ -56,11 +59,14 @@ func TestJournalsOutliveTheirFee(t *testing.T) {
 	path := "/reservations/" + b.Post("/reservations", b.rent("one", 100)).Want(201).String("id")
 	huge := b.Post("/recurring-fees", b.fee("rateType", "flat", "formula", "", "defaultRate", 1<<53-1, "chargeBasis", "perNight")).Want(201).String("id")
 	b.Work()
+
 	if got := b.Get(path).Want(200); got.String("journalStatus.status") != "failed" {
 		t.Errorf("%s", got.String("journalStatus"))
 	}
+
 	b.Delete("/recurring-fees/" + huge).Want(204)
 	b.Work()
+
 	if got := b.Get(path).Want(200); got.String("journalStatus.status") != "current" {
 		t.Errorf("%s", got.String("journalStatus"))
 	}
@@ -69,7 +75,9 @@ func TestJournalsOutliveTheirFee(t *testing.T) {
 // A task that is given up leaves no journal waiting for it, save those that only a lock keeps stale.
 func TestGivenUpRefresh(t *testing.T) {
 	t.Parallel()
+
 	var cause error
+
 	refresh := reservation.Part().Handlers[ledger.RefreshReservations]
 	refresh.Do = func(context.Context, *db.DB, job.Job) error { return job.Permanent(cause) }
 	b := booksWith(t, map[job.Kind]job.Handler{ledger.RefreshReservations: refresh})
@@ -77,16 +85,20 @@ func TestGivenUpRefresh(t *testing.T) {
 	other := b.Post("/reservations", b.stay("lines", []any{})).Want(201).String("id")
 	status := func(id, want string) {
 		t.Helper()
+
 		if got := b.Get("/reservations/" + id).Want(200); got.String("journalStatus.status") != want {
 			t.Errorf("%s: %s", want, got.String("journalStatus"))
 		}
 	}
 	rent := b.Get(mappings + "?lineType=rent").Want(200).String("data.0.id")
 	cause = ledger.ErrBooksClosed
+
 	b.Put(mappings+"/"+rent, object{"accountId": b.account("4020")}).Want(200)
 	b.Work()
 	status(stay, "stale")
+
 	cause = errors.New("out of reach")
+
 	b.Post("/reservations/journal-entries", object{}).Want(202)
 	b.Work()
 	status(stay, "failed")
@@ -100,16 +112,21 @@ func TestRefreshEqualsRebuild(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	b.Post("/recurring-fees", b.fee("formula", "rent + cancellation - discount", "statusFilter", "all")).Want(201)
+
 	for _, m := range []object{{"lineType": "cleaningFee", "channel": "vrbo", "accountId": b.account("4010"), "revenueRecognition": "checkOut"}, {"lineType": "tax", "appId": "pms", "status": "excluded"}} {
 		b.Post(mappings, m).Want(201)
 	}
+
 	n := 0
+
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		reservationID := b.Post("/reservations?dryRun=false", b.stay("uniqueRef", "r"+strconv.Itoa(n))).Want(201).ID("id")
 		path := "/reservations/" + reservationID.String()
+
 		for range rapid.IntRange(1, 4).Draw(r, "changes") {
 			change := object{}
+
 			for name, values := range map[string][]any{
 				"status": {"booked", "canceled", "inactive"}, "bookingPlatform": {"vrbo", nil}, "appId": {"pms", nil}, "checkOut": {"2026-01-30", "2026-03-03"},
 				"generalLedgerPostingAt": {"2026-05-05", nil}, "lines": {[]any{}, []any{object{"type": "cleaningFee", "amount": 3}, object{"type": "discount", "amount": -100}}},
@@ -118,17 +135,22 @@ func TestRefreshEqualsRebuild(t *testing.T) {
 					change[name] = rapid.SampledFrom(values).Draw(r, name+" value")
 				}
 			}
+
 			b.Put(path+"?dryRun=false", change).Want(200)
+
 			if rapid.Bool().Draw(r, "adjust") {
 				b.Post(path+"/adjustments?dryRun=false", object{"amount": rapid.IntRange(-50, 50).Draw(r, "adjusted"), "accountRef": "4090"}).Want(201)
 			}
 		}
+
 		stored := b.entries()
 		b.Exec(`delete from ledger_entry where team_id = @team and source_id = @id`, db.Args{"id": reservationID})
 		b.Post("/reservations/journal-entries", object{"ids": []id.ID{reservationID}}).Want(200)
+
 		if rebuilt := b.entries(); !slices.Equal(rebuilt, stored) {
 			r.Fatalf("stored %q, rebuilt %q", stored, rebuilt)
 		}
+
 		b.Delete(path + "?dryRun=false").Want(204)
 		b.wantEntries()
 	})

@@ -192,17 +192,22 @@ type Payment struct {
 // settle fills in what follows from the mappings of the lines and from what deposits brought in.
 func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 	var total, adjusted money.Cents
+
 	for i := range r.Lines {
 		l := &r.Lines[i]
+
 		l.Status, l.InactiveReason = LineActive, nil
 		if reason := r.inactive(mappings.Of(r.AppID, r.BookingPlatform, l.Type)); reason != "" {
 			l.Status, l.InactiveReason = LineInactive, &reason
 			continue
 		}
+
 		total += l.Amount
 	}
+
 	for i := range r.Adjustments {
 		a := &r.Adjustments[i]
+
 		a.Status, a.InactiveReason = LineActive, nil
 		switch {
 		case r.Status == Inactive:
@@ -212,6 +217,7 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 			adjusted += a.Amount
 		}
 	}
+
 	total += adjusted
 	r.Financials = Financials{Total: total, Adjustments: adjusted, Paid: paid, Balance: total - paid}
 	r.Payment = Payment{Status: paymentStatus(total, paid), Expected: total, Received: paid}
@@ -239,15 +245,19 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 			"listingId": r.ListingID, "centTotal": *r.ownerless, "currency": r.Currency,
 		}})
 	}
+
 	seen := map[string]bool{}
+
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		if mappings.Of(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
 			continue
 		}
+
 		seen[l.Type] = true
 		out = append(out, finding.Finding{Code: "unassignedAccount", Severity: finding.Error, Context: map[string]any{"lineType": l.Type}})
 	}
+
 	return out
 }
 
@@ -264,5 +274,6 @@ func held(err error) error {
 	if !ledger.IsLock(err) {
 		return err
 	}
+
 	return errLocked.With(apierr.From(err).Context())
 }

@@ -23,6 +23,7 @@ func (in *Input) recognition() fee.Recognition {
 	if in.LongTermStayNights != nil && int64(in.Reservation.Nights()) > *in.LongTermStayNights {
 		return fee.ProRata
 	}
+
 	return in.Recognition
 }
 
@@ -43,6 +44,7 @@ func (in *Input) fixedAt() *day.Day {
 func (in *Input) segments(recognition fee.Recognition) []segment {
 	r := &in.Reservation
 	at := r.CheckIn
+
 	fixed := in.fixedAt()
 	switch {
 	case fixed != nil:
@@ -54,6 +56,7 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 	case recognition == fee.BookedAt && r.BookedAt != nil:
 		at = *r.BookedAt
 	}
+
 	return []segment{in.on(at)}
 }
 
@@ -70,31 +73,40 @@ func (in *Input) owned(at day.Day) (nearest *listing.Period) {
 	if p := listing.Covering(in.Periods, at); p != nil {
 		return p
 	}
+
 	distance := 0
+
 	for night := range in.Reservation.Nights() {
 		on := in.Reservation.CheckIn.AddDays(night)
+
 		away := max(on.DaysUntil(at), at.DaysUntil(on))
 		if nearest != nil && away >= distance {
 			continue
 		}
+
 		if p := listing.Covering(in.Periods, on); p != nil {
 			nearest, distance = p, away
 		}
 	}
+
 	return nearest
 }
 
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
+
 	for night := range nights {
 		at := in.Reservation.CheckIn.AddDays(night)
+
 		period := in.owned(at)
 		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
 			out[n-1].to = night + 1
 			continue
 		}
+
 		out = append(out, segment{at: at, period: period, from: night, to: night + 1, nights: nights, proRata: true})
 	}
+
 	return out
 }
 
@@ -108,13 +120,16 @@ func (s segment) during(p fee.Period) (segment, bool) {
 	if !s.proRata {
 		return s, p.Covers(s.at)
 	}
+
 	for s.from < s.to && !p.Covers(s.at) {
 		s.from++
 		s.at = s.at.AddDays(1)
 	}
+
 	for s.from < s.to && !p.Covers(s.at.AddDays(s.to-s.from-1)) {
 		s.to--
 	}
+
 	return s, s.from < s.to
 }
 
@@ -123,8 +138,10 @@ func (s segment) share(total money.Cents) (sum money.Cents) {
 	if !s.proRata || s.to-s.from == s.nights {
 		return total
 	}
+
 	for _, night := range money.Nightly(total, s.nights)[s.from:s.to] {
 		sum += night
 	}
+
 	return sum
 }

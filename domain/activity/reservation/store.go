@@ -28,6 +28,7 @@ const tables = `reservation r join listing l on l.team_id = r.team_id and l.id =
 func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	r, err := db.One[Reservation](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
 		db.Args{"team": tx.Team, "id": reservationID})
+
 	return &r, err
 }
 
@@ -37,6 +38,7 @@ func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, err
 // with the listing that it has left, and finds nothing.
 func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": ids}
+
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `select from listing where team_id = @team and id in (
@@ -47,6 +49,7 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("hold reservations: %w", err)
 	}
+
 	return nil
 }
 
@@ -54,6 +57,7 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, err error) {
 	take := func(ctx context.Context, tx *db.Tx) error { return hold(ctx, tx, ids) }
 	err = tx.Together(ctx, take, db.LoadOf(&found, readAll, ids))
+
 	return found, err
 }
 
@@ -64,6 +68,7 @@ func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error)
 	if err != nil {
 		return nil, fmt.Errorf("read reservations: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -74,6 +79,7 @@ func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id
 	if err != nil {
 		return nil, fmt.Errorf("find reservations: %w", err)
 	}
+
 	return named, hold(ctx, tx, named)
 }
 
@@ -82,6 +88,7 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 	if listingIDs == nil {
 		return nil, nil
 	}
+
 	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings)`,
 		db.Args{"team": tx.Team, "listings": listingIDs})
 }
@@ -93,6 +100,7 @@ func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID
 	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
 		return nil, nil
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
 			select l.transaction_id from transaction_line l
@@ -104,6 +112,7 @@ func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID
 	if err != nil {
 		return nil, fmt.Errorf("find transactions that wait for reservations: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -113,12 +122,14 @@ func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct transaction_id from transaction_line where team_id = @team and reservation_id = any(@ids) and follows_reservation
 		order by transaction_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find transactions that follow reservations: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -133,10 +144,12 @@ func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, err
 	if err != nil {
 		return nil, fmt.Errorf("read reservation lines: %w", err)
 	}
+
 	out := make(map[id.ID][]Line, len(ids))
 	for i := range rows {
 		out[rows[i].ReservationID] = append(out[rows[i].ReservationID], rows[i])
 	}
+
 	return out, nil
 }
 
@@ -200,10 +213,12 @@ func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits
 	if err != nil {
 		return nil, fmt.Errorf("read deposits of reservations: %w", err)
 	}
+
 	out := make(map[id.ID]deposits, len(rows))
 	for _, d := range rows {
 		out[d.ReservationID] = d
 	}
+
 	return out, nil
 }
 
@@ -224,6 +239,7 @@ func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
 	if err != nil {
 		return settings{}, fmt.Errorf("read team settings: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -243,10 +259,12 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedL
 	if err != nil {
 		return nil, fmt.Errorf("read the listings of reservations: %w", err)
 	}
+
 	out := make(map[id.ID]namedListing, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r
 	}
+
 	return out, nil
 }
 
@@ -256,10 +274,12 @@ func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []s
 	if len(ids) == 0 {
 		return nil, nil
 	}
+
 	if _, err := tx.Exec(ctx, `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return nil, fmt.Errorf("lock reservations: %w", err)
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `
 		select w.id from unnest(@ids::uuid[], @currencies::text[]) w (id, currency) where exists (
 				select from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id
@@ -271,10 +291,12 @@ func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []s
 	if err != nil {
 		return nil, fmt.Errorf("find what names reservations in another currency: %w", err)
 	}
+
 	out := make(map[id.ID]bool, len(found))
 	for _, one := range found {
 		out[one] = true
 	}
+
 	return out, nil
 }
 
@@ -300,6 +322,7 @@ func column[T any](drafts []*draft, of func(*Reservation) T) []T {
 	for i, d := range drafts {
 		out[i] = of(&d.Reservation)
 	}
+
 	return out
 }
 
@@ -337,18 +360,23 @@ func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 
 // replaceLines makes the stored lines of drafts with other lines those that they have in memory.
 func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
-	var owners, ids, of []id.ID
-	var positions, amounts []int64
-	var refs, descriptions []*string
-	var types []string
-	var accounts []*id.ID
+	var (
+		owners, ids, of    []id.ID
+		positions, amounts []int64
+		refs, descriptions []*string
+		types              []string
+		accounts           []*id.ID
+	)
+
 	for _, d := range drafts {
 		if !d.relined {
 			continue
 		}
+
 		if d.before != nil {
 			owners = append(owners, d.ID)
 		}
+
 		for k := range d.Lines {
 			l := &d.Lines[k]
 			ids, of, positions = append(ids, l.ID), append(of, d.ID), append(positions, int64(k)+1)
@@ -356,15 +384,18 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 			amounts, accounts = append(amounts, int64(l.Amount)), append(accounts, l.AccountID)
 		}
 	}
+
 	if len(owners) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
 			Args: db.Args{"team": tx.Team, "reservations": owners},
 		})
 	}
+
 	if len(ids) == 0 {
 		return stmts
 	}
+
 	return append(stmts, db.Stmt{
 		SQL: `insert into reservation_line (team_id, id, reservation_id, position, unique_ref, type, description, amount, account_id)
 			select @team, l.id, l.reservation_id, l.position, l.unique_ref, l.type, l.description, l.amount, l.account_id
@@ -380,6 +411,7 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 // references are what else names a reservation: a reason by its name.
 func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
 	type row struct{ Transactions, JournalEntries bool }
+
 	used, err := db.Get[row](ctx, tx, `
 		select exists (select from transaction_line where team_id = @team and reservation_id = @id) as transactions,
 			exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id
@@ -387,6 +419,7 @@ func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, 
 	if err != nil {
 		return nil, fmt.Errorf("look for references to a reservation: %w", err)
 	}
+
 	return apierr.Uses(apierr.Use{Holds: used.Transactions, Name: "transactions"}, apierr.Use{Holds: used.JournalEntries, Name: "journalEntries"}), nil
 }
 
@@ -396,19 +429,25 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	if err != nil {
 		return err
 	}
+
 	lines, err := linesOf(ctx, tx, []id.ID{r.ID})
 	if err != nil {
 		return err
 	}
+
 	gone := *r
+
 	gone.Lines = lines[r.ID]
 	if _, err := tx.Exec(ctx, `delete from reservation where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": r.ID}); err != nil {
 		return fmt.Errorf("delete a reservation: %w", err)
 	}
+
 	note(tx, audit.Deleted, &gone, nil)
+
 	for i := range adjusted[r.ID] {
 		noteAdjustment(tx, audit.Deleted, &adjusted[r.ID][i], nil)
 	}
+
 	return nil
 }
 
@@ -419,6 +458,7 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 		SourceID id.ID
 		Total    money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select e.source_id, -sum(e.cent_total)::bigint as total from ledger_entry e
 		where e.team_id = @team and e.source_id = any(@ids) and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active'
@@ -426,10 +466,12 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 	if err != nil {
 		return nil, fmt.Errorf("find what belongs to no owner: %w", err)
 	}
+
 	out := make(map[id.ID]*money.Cents, len(rows))
 	for i := range rows {
 		out[rows[i].SourceID] = &rows[i].Total
 	}
+
 	return out, nil
 }
 
@@ -437,6 +479,7 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 // line was or becomes what the channel or the processor kept: fees charge that on, and no entry of the stay's own names the account.
 func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
 	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
+
 	var accounts, moved []id.ID
 	for _, c := range changed {
 		accounts = append(accounts, c.From, c.To)
@@ -444,9 +487,11 @@ func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]i
 			moved = append(moved, c.From, c.To)
 		}
 	}
+
 	if len(accounts) == 0 {
 		return nil, nil
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct l.reservation_id from transaction_line l
 		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.type = 'deposit' and t.status = 'active'
@@ -456,6 +501,7 @@ func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]i
 	if err != nil {
 		return nil, fmt.Errorf("find the stays whose deposits a change touches: %w", err)
 	}
+
 	return found, nil
 }
 

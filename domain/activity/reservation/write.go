@@ -106,6 +106,7 @@ func drafted(tx *db.Tx, b *Create) *draft {
 		Userdata: b.Userdata, Metadata: b.Metadata, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now), Lines: linesFrom(b.Lines),
 	}}
 	d.settleDefaults(tx)
+
 	return d
 }
 
@@ -115,6 +116,7 @@ func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
 	d.change(b)
 	d.UpdatedAt = day.At(tx.Now)
 	d.settleDefaults(tx)
+
 	return d
 }
 
@@ -138,13 +140,16 @@ func (d *draft) change(b *Update) {
 	d.Guests, d.ConfirmationCode = b.Guests.Or(d.Guests), b.ConfirmationCode.Or(d.ConfirmationCode)
 	d.PMSReferenceCode, d.BookingPlatform = b.PMSReferenceCode.Or(d.PMSReferenceCode), b.BookingPlatform.Or(d.BookingPlatform)
 	d.BookedAt, d.CancelledAt = b.BookedAt.Or(d.BookedAt), b.CancelledAt.Or(d.CancelledAt)
+
 	d.GeneralLedgerPostingAt = b.GeneralLedgerPostingAt.Or(d.GeneralLedgerPostingAt)
 	if b.Userdata != nil {
 		d.Userdata = b.Userdata
 	}
+
 	if b.Metadata != nil {
 		d.Metadata = b.Metadata
 	}
+
 	if b.Lines != nil {
 		d.Lines, d.relined = linesFrom(*b.Lines), true
 	}
@@ -155,21 +160,26 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 	if d.Type == "" {
 		d.Type = Guest
 	}
+
 	if d.Status == "" {
 		d.Status = Booked
 	}
+
 	if d.GeneralLedgerStatus == "" {
 		d.GeneralLedgerStatus = LedgerActive
 	}
+
 	switch today := day.Of(tx.Now); {
 	case d.Status == Canceled && d.CancelledAt == nil:
 		d.CancelledAt = &today
 	case d.Status == Booked:
 		d.CancelledAt = nil
 	}
+
 	if d.Userdata == nil {
 		d.Userdata = map[string]any{}
 	}
+
 	if d.Metadata == nil {
 		d.Metadata = map[string]any{}
 	}
@@ -181,6 +191,7 @@ func linesFrom(given []LineInput) []Line {
 		l := &given[i]
 		out[i] = Line{UniqueRef: l.UniqueRef, Type: l.Type, Description: l.Description, Amount: l.Amount, AccountID: l.AccountID}
 	}
+
 	return out
 }
 
@@ -190,6 +201,7 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return written(ctx, tx, d.Reservation, k.mappings, k.own)
 }
 
@@ -199,8 +211,10 @@ func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set
 	if err != nil {
 		return nil, err
 	}
+
 	b.fill(&r)
 	r.finish(mappings, o, true)
+
 	return &r, nil
 }
 
@@ -210,24 +224,30 @@ func record(ctx context.Context, tx *db.Tx, d *draft) (known, error) {
 	if err != nil {
 		return k, err
 	}
+
 	if err := k.check(d); err != nil {
 		return k, err
 	}
+
 	return k, k.write(ctx, tx, []*draft{d})
 }
 
 // write stores checked drafts, and the journals that they come to.
 func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	loaded := make([]Input, len(drafts))
+
 	existing := false
 	for i, d := range drafts {
 		existing = existing || d.before != nil
 		k.complete(tx, d)
 		loaded[i] = k.input(&d.Reservation, k.own)
 	}
+
 	derived := journals(loaded)
 	derived.Made = !existing
+
 	var waiting []id.ID
+
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return store(ctx, tx, drafts) },
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, unmapped(loaded)) },
@@ -236,12 +256,14 @@ func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 			if existing {
 				err = held(err)
 			}
+
 			return err
 		},
 		db.LoadOf(&waiting, waitingOn, drafts))
 	if err != nil {
 		return err
 	}
+
 	return bookWaiting(ctx, tx, drafts[0].ID, waiting)
 }
 
@@ -250,6 +272,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err := tx.Pipeline(ctx, append([]db.Stmt{upsertStatement(tx, drafts)}, replaceLines(tx, drafts)...)...); err != nil {
 		return refused(err)
 	}
+
 	for _, d := range drafts {
 		if d.before == nil {
 			note(tx, audit.Created, nil, &d.Reservation)
@@ -257,6 +280,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 			note(tx, audit.Updated, d.before, &d.Reservation)
 		}
 	}
+
 	return nil
 }
 
@@ -265,18 +289,22 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 func (k *known) complete(tx *db.Tx, d *draft) {
 	given := d.Lines
 	k.own.attach(&d.Reservation)
+
 	if d.before != nil {
 		was := *d.before
 		was.Lines = d.Lines
 		d.before = &was
 	}
+
 	d.Listing = k.listings[d.ListingID].Ref
 	if !d.relined {
 		return
 	}
+
 	d.Lines = given
 	for i := range d.Lines {
 		l := &d.Lines[i]
+
 		l.ID, l.ReservationID = tx.NewID(), d.ID
 		if l.AccountID != nil {
 			l.Classification = k.accounts[*l.AccountID].Classification
@@ -298,23 +326,29 @@ func viewOf(r *Reservation) any {
 	if r == nil {
 		return nil
 	}
+
 	v := view{Reservation: r}
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		v.Lines = append(v.Lines, LineInput{UniqueRef: l.UniqueRef, Type: l.Type, Description: l.Description, Amount: l.Amount, AccountID: l.AccountID})
 	}
+
 	return v
 }
 
 // note notes what became of a reservation, which concerns its listing of before and after.
 func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
-	var of id.ID
-	var refs []audit.Reference
+	var (
+		of   id.ID
+		refs []audit.Reference
+	)
+
 	for _, r := range []*Reservation{before, after} {
 		if r != nil {
 			of, refs = r.ID, append(refs, audit.Ref(audit.RoleListing, audit.Listing, r.ListingID))
 		}
 	}
+
 	audit.Note(tx, what, audit.Reservation, of, viewOf(before), viewOf(after), refs...)
 }
 
@@ -322,31 +356,41 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 // those with lines that have their listing from a reservation which goes to another. Only drafts that take on or give up such a name or a listing
 // have them looked for.
 func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
-	var codes, guests []string
-	var moved []id.ID
+	var (
+		codes, guests []string
+		moved         []id.ID
+	)
+
 	for _, d := range drafts {
 		code, guest := d.matches()
 		if d.before != nil {
 			oldCode, oldGuest := d.before.matches()
+
 			elsewhere := d.ListingID != d.before.ListingID
 			if elsewhere {
 				moved = append(moved, d.ID)
 			}
+
 			if code == oldCode && guest == oldGuest && !elsewhere {
 				continue
 			}
+
 			codes, guests = append(codes, oldCode), append(guests, oldGuest)
 		}
+
 		codes, guests = append(codes, code), append(guests, guest)
 	}
+
 	waiting, err := waitingFor(ctx, tx, codes, guests)
 	if err != nil {
 		return nil, err
 	}
+
 	following, err := followersOf(ctx, tx, moved)
 	if err != nil {
 		return nil, err
 	}
+
 	waiting = append(waiting, following...)
 
 	return id.Distinct(waiting), nil
@@ -359,6 +403,7 @@ func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) e
 		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: cause}, Type: operation.TransactionJournal,
 		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: waiting},
 	})
+
 	return err
 }
 
@@ -367,7 +412,9 @@ func (r *Reservation) matches() (code, guest string) {
 	if r.Status == Inactive {
 		return "", ""
 	}
+
 	guest, _ = r.Metadata["stripeGuestRef"].(string)
+
 	return deref(r.ConfirmationCode), guest
 }
 
@@ -382,23 +429,30 @@ type known struct {
 }
 
 func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err error) {
-	var stored, listings, accounts, converted []id.ID
-	var currencies []string
+	var (
+		stored, listings, accounts, converted []id.ID
+		currencies                            []string
+	)
+
 	for _, d := range drafts {
 		listings = append(listings, d.ListingID)
 		if d.before != nil {
 			stored = append(stored, d.ID)
 		}
+
 		if wanted := strings.ToLower(d.Currency); d.before != nil && d.before.Currency != wanted {
 			converted, currencies = append(converted, d.ID), append(currencies, wanted)
 		}
+
 		for i := range d.Lines {
 			if v := d.Lines[i].AccountID; v != nil {
 				accounts = append(accounts, *v)
 			}
 		}
 	}
+
 	listings = id.Distinct(listings)
+
 	works := []db.Work{
 		db.LoadOf(&k.listings, holdListings, listings),
 		func(ctx context.Context, tx *db.Tx) (err error) {
@@ -410,7 +464,9 @@ func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err er
 	if accounts != nil {
 		works = append(works, db.LoadOf(&k.accounts, account.ByID, accounts))
 	}
+
 	err = tx.Together(ctx, works...)
+
 	return k, err
 }
 
@@ -421,44 +477,56 @@ const maxNights = 3660
 func (k *known) check(d *draft) error {
 	found := d.issues
 	add := func(code apierr.IssueCode, path ...any) { found = append(found, code.InBody(path...)) }
+
 	switch nights := d.Nights(); {
 	case nights < 1:
 		add(apierr.IssueDateOrder, "checkOut")
 	case nights > maxNights:
 		add(apierr.IssueRange, "checkOut")
 	}
+
 	on, exists := k.listings[d.ListingID]
 	if !exists {
 		add(apierr.IssueNotFound, "listingId")
 	} else if d.Currency == "" {
 		d.Currency = on.DefaultCurrency
 	}
+
 	if d.Currency != "" {
 		currency, err := money.ParseCurrency(d.Currency)
 		if err != nil {
 			add(apierr.IssueCurrency, "currency")
 		}
+
 		d.Currency = string(currency)
 	}
+
 	if k.booked[d.ID] {
 		add(apierr.IssueCurrencyMismatch, "currency")
 	}
+
 	var size money.Reach
+
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		size.Add(l.Amount)
+
 		if l.AccountID == nil {
 			continue
 		}
+
 		if _, exists := k.accounts[*l.AccountID]; !exists {
 			add(apierr.IssueNotFound, "lines", i, "accountId")
 		}
 	}
+
 	if !size.Valid() {
 		add(apierr.IssueRange, "lines")
 	}
+
 	if len(found) > 0 {
 		return apierr.BadRequest.At(found...)
 	}
+
 	return nil
 }

@@ -12,6 +12,7 @@ func (l *Line) Payable() money.Cents {
 	if l.AppliedAmount != nil && l.AppliedAmount.TaxPayee == TaxToVendor {
 		return l.Base() + l.AppliedAmount.TaxAmount
 	}
+
 	return l.Base()
 }
 
@@ -20,6 +21,7 @@ func (l *Line) Base() money.Cents {
 	if l.AppliedAmount != nil && l.AppliedAmount.TaxBehavior == TaxIncluded {
 		return l.Amount - l.AppliedAmount.TaxAmount
 	}
+
 	return l.Amount
 }
 
@@ -41,9 +43,11 @@ func (l *Line) Taxes() money.Cents {
 	if l.AppliedAmount != nil {
 		taxes += l.AppliedAmount.TaxAmount
 	}
+
 	if l.Markup != nil {
 		taxes += l.Markup.TaxAmount
 	}
+
 	return taxes
 }
 
@@ -62,6 +66,7 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 			a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
 		}
 	}
+
 	if m := l.Markup; m != nil {
 		was := old.Markup
 		switch {
@@ -73,6 +78,7 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 			m.TaxAmount = taxOn(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
 		}
 	}
+
 	l.Total = l.Base() + l.MarkupRevenue() + l.Taxes()
 }
 
@@ -80,6 +86,7 @@ func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cent
 	if behavior == TaxIncluded {
 		return rate.Included(amount)
 	}
+
 	return rate.Of(amount)
 }
 
@@ -87,21 +94,28 @@ func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cent
 // journal takes of a subset of them can leave it either.
 func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 	var all money.Reach
+
 	d.Total = 0
+
 	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
+
 		old := stored[l.ID]
 		if old == nil {
 			old = &Line{}
 		}
+
 		l.settle(rates, old)
+
 		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
 			if !all.Add(part) {
 				return []apierr.Issue{apierr.IssueRange.InBody(d.paths[i], "amount")}
 			}
 		}
+
 		d.Total += l.Payable()
 	}
+
 	return nil
 }

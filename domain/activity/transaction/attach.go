@@ -12,35 +12,44 @@ import (
 // The files are locked first, so that of two transactions that want one only the first gets it.
 func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	wanted := idSet{}
+
 	for _, d := range drafts {
 		for _, a := range d.attach {
 			wanted.add(a)
 		}
 	}
+
 	if len(wanted) == 0 {
 		return nil
 	}
+
 	holder, err := file.HoldAttachments(ctx, tx, wanted.list())
 	if err != nil {
 		return err
 	}
+
 	for _, d := range drafts {
 		var issues []apierr.Issue
+
 		for i, a := range d.attach {
 			if _, known := holder[a]; !known {
 				issues = append(issues, apierr.IssueAttachmentNotFound.InBody("attachmentIds", i))
 			}
 		}
+
 		if issues != nil {
 			return apierr.BadRequest.At(issues...)
 		}
+
 		for i, a := range d.attach {
 			if by := holder[a]; !by.IsZero() && by != d.ID {
 				return errLinked.At(apierr.IssueAttachmentLinked.InBody("attachmentIds", i))
 			}
+
 			holder[a] = d.ID
 		}
 	}
+
 	return nil
 }
 
@@ -51,5 +60,6 @@ func linkStatements(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 			stmts = append(stmts, file.Attach(tx, d.ID, d.attach)...)
 		}
 	}
+
 	return stmts
 }

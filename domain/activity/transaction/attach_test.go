@@ -17,6 +17,7 @@ func (w *world) upload(kind string) id.ID {
 	f := w.id()
 	w.Exec(`insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)
 		values (@team, @id, @kind, 'bill.pdf', 'application/pdf', 1, '', 'key', now(), now() + interval '7 days')`, db.Args{"id": f, "kind": kind})
+
 	return f
 }
 
@@ -25,16 +26,19 @@ func attached(r *apitest.Response) string {
 		IDs []string `json:"attachmentIds"`
 	}
 	r.Into(&t)
+
 	return strings.Join(t.IDs, " ")
 }
 
 // unlinked are the files that are going to be purged.
 func (w *world) unlinked() int64 {
 	var n int64
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		n, err = db.Get[int64](ctx, tx, `select count(*) from file where team_id = @team and purge_at is not null`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n
 }
 
@@ -45,11 +49,14 @@ func TestAttachments(t *testing.T) {
 	a, b, c := w.upload("attachment").String(), w.upload("attachment").String(), w.upload("attachment").String()
 	made := w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a, b, a})).Want(201)
 	path := "/transactions/" + made.String("id")
+
 	put := func(body object, want string, unlinked int64) {
 		t.Helper()
+
 		if got := attached(w.Put(path, body).Want(200)); got != want {
 			t.Errorf("%v: attached %s, want %s", body, got, want)
 		}
+
 		if got := w.unlinked(); got != unlinked {
 			t.Errorf("%v: %d files are to be purged, want %d", body, got, unlinked)
 		}
@@ -57,6 +64,7 @@ func TestAttachments(t *testing.T) {
 	if attached(made) != a+" "+b || attached(w.Get(path).Want(200)) != a+" "+b || w.unlinked() != 1 {
 		t.Errorf("made %s", made.Body)
 	}
+
 	put(object{"description": "x"}, a+" "+b, 1)
 	put(object{"attachmentIds": list{a, c}}, a+" "+c, 1)
 	put(object{"attachmentIds": list{a, b, c}}, a+" "+b+" "+c, 0)
@@ -68,9 +76,11 @@ func TestAttachments(t *testing.T) {
 	put(object{"attachmentIds": list{b, a}}, b+" "+a, 1)
 	fixture.CloseBooks(w.Team, "2026-01-01")
 	w.Delete(path).Want(204)
+
 	if got := w.unlinked(); got != 3 {
 		t.Errorf("%d files are to be purged", got)
 	}
+
 	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a})).Want(201)
 }
 
@@ -85,9 +95,11 @@ func TestRefusedAttachments(t *testing.T) {
 	w.Put(deposit, object{"attachmentIds": list{}}).Want(200)
 	w.Post("/transactions", fixture.With(transfer, "attachmentIds", list{a})).WantIssue("attachmentsNotSupported", "attachmentIds")
 	w.Post("/transactions", fixture.With(transfer, "attachmentIds", list{})).Want(201)
+
 	for _, unknown := range []id.ID{w.id(), w.upload("export"), other.upload("attachment")} {
 		w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a, unknown})).WantIssue("attachmentNotFound", "attachmentIds.1")
 	}
+
 	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a})).Want(201)
 	w.Post("/transactions", fixture.With(w.expense("2026-01-15", 1), "attachmentIds", list{a})).WantError(apierr.CodeConflict, "")
 }

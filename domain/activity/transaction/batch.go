@@ -27,9 +27,11 @@ func (in *batchInput) Resolve() []apierr.Issue {
 	for i := range in.Body.Data {
 		lines += len(in.Body.Data[i].Lines)
 	}
+
 	if lines > batchLines {
 		return []apierr.Issue{apierr.IssueTooManyLines.InBody("data")}
 	}
+
 	return nil
 }
 
@@ -39,11 +41,13 @@ var errNothingLands = errors.New("transaction: an item of an atomic batch was re
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
 	data := in.Body.Data
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		attempts, err := AddEach(ctx, tx, data, in.lenience())
 		if err != nil {
 			return err
 		}
+
 		for i, a := range attempts {
 			if a.Refusal != nil {
 				out.Issues = append(out.Issues, api.Refusal(i, data[i].UniqueRef.Value, a.Refusal))
@@ -51,14 +55,17 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 				out.Data = append(out.Data, api.Written{ID: a.Added.ID, UniqueRef: a.Added.UniqueRef, Index: i})
 			}
 		}
+
 		if in.Atomic && len(out.Issues) > 0 {
 			return errNothingLands
 		}
+
 		return nil
 	})
 	if errors.Is(err, errNothingLands) {
 		out.Data, err = []api.Written{}, nil
 	}
+
 	return out, err
 }
 
@@ -73,6 +80,7 @@ type Attempt struct {
 // are alone.
 func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Attempt, error) {
 	var added []Transaction
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		added, err = AddAll(ctx, tx, all, l)
 		return err
@@ -84,6 +92,7 @@ func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([
 		for i := range added {
 			attempts[i].Added = &added[i]
 		}
+
 		return attempts, nil
 	case !apierr.Refused(err):
 		return nil, err
@@ -92,10 +101,13 @@ func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([
 	}
 
 	middle := len(all) / 2
+
 	first, err := AddEach(ctx, tx, all[:middle], l)
 	if err != nil {
 		return nil, err
 	}
+
 	second, err := AddEach(ctx, tx, all[middle:], l)
+
 	return append(first, second...), err
 }

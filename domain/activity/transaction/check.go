@@ -17,23 +17,28 @@ func (d *draft) fill(t *terms) error {
 	if issues := d.typeIssues(); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	if d.Currency == "" {
 		d.Currency = t.DefaultCurrency
 	}
+
 	currency, err := money.ParseCurrency(d.Currency)
 	if err != nil {
 		return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 	}
+
 	d.Currency = string(currency)
 	if err := d.fillAccounts(t); err != nil {
 		return err
 	}
+
 	return d.checkDates(t)
 }
 
 // typeIssues are the fields that the type of the transaction does not have.
 func (d *draft) typeIssues() []apierr.Issue {
 	var issues []apierr.Issue
+
 	refuse := func(wrong bool, issue apierr.Issue) {
 		if wrong {
 			issues = append(issues, issue)
@@ -46,12 +51,14 @@ func (d *draft) typeIssues() []apierr.Issue {
 	refuse(d.Payment != nil && d.Type != Expense, apierr.IssuePaymentNotSupported.InBody("payment"))
 	refuse(d.IsOpeningBalance && d.Type != Deposit, apierr.IssueOpeningBalanceNotSupported.InBody("isOpeningBalance"))
 	refuse(len(d.attach) > 0 && d.Type != Expense, apierr.IssueAttachmentsNotSupported.InBody("attachmentIds"))
+
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		refuse(l.AppliedAmount != nil && d.Type != Expense, apierr.IssueTaxNotSupported.InBody(d.paths[i], "appliedAmount"))
 		refuse(l.Markup != nil && d.Type != Expense, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
 		refuse(l.OwnerStatementID != nil && d.Type != Payout, apierr.IssueStatementNotSupported.InBody(d.paths[i], "ownerStatementId"))
 	}
+
 	return issues
 }
 
@@ -60,12 +67,15 @@ const maxLines = 1000
 // fillAccounts resolves assignments. An assignment without an account is reason requiredAccountMissing (RSN-52).
 func (d *draft) fillAccounts(t *terms) error {
 	var missing error
+
 	assigned := func(a account.Assignment) id.ID {
 		if err := account.Require(t.assigned, a); err != nil && missing == nil {
 			missing = err
 		}
+
 		return t.assigned[a]
 	}
+
 	d.isAccountAssigned = d.AccountID.IsZero()
 	switch {
 	case !d.isAccountAssigned:
@@ -74,17 +84,21 @@ func (d *draft) fillAccounts(t *terms) error {
 	default:
 		d.AccountID = assigned(account.PayoutBankAccount)
 	}
+
 	var issues []apierr.Issue
+
 	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		if old, ok := stored[l.ID]; ok && !l.AccountID.IsZero() && old.AccountID == l.AccountID && deref(old.Assignment) == deref(l.Assignment) {
 			continue // resolved when it was booked, whatever is assigned today
 		}
+
 		if l.Assignment == nil && l.AccountID.IsZero() && d.Type == Payout {
 			distribution := account.PayoutDistribution
 			l.Assignment = &distribution
 		}
+
 		switch {
 		case l.Assignment == nil && l.AccountID.IsZero():
 			issues = append(issues, apierr.IssueRequired.InBody(d.paths[i], "accountId"))
@@ -95,22 +109,27 @@ func (d *draft) fillAccounts(t *terms) error {
 			if !l.AccountID.IsZero() && l.AccountID != given && missing == nil {
 				issues = append(issues, apierr.IssueAssignmentMismatch.InBody(d.paths[i], "accountId"))
 			}
+
 			l.AccountID = given
 		}
 	}
+
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return missing
 }
 
 func (d *draft) storedLines() map[id.ID]*Line {
 	out := map[id.ID]*Line{}
+
 	if d.old != nil {
 		for i := range d.old.Lines {
 			out[d.old.Lines[i].ID] = &d.old.Lines[i]
 		}
 	}
+
 	return out
 }
 
@@ -119,9 +138,11 @@ func (d *draft) checkDates(t *terms) error {
 	if t.StatementStartAt == nil || d.IsOpeningBalance {
 		return nil
 	}
+
 	early := func(at day.Day, old *day.Day) bool {
 		return at.Before(*t.StatementStartAt) && (old == nil || *old != at)
 	}
+
 	var oldDate, oldPaid *day.Day
 	if d.old != nil {
 		oldDate = &d.old.Date
@@ -129,13 +150,16 @@ func (d *draft) checkDates(t *terms) error {
 			oldPaid = &d.old.Payment.Date
 		}
 	}
+
 	context := map[string]any{"statementStartAt": t.StatementStartAt}
 	if early(d.Date, oldDate) {
 		return ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).With(context)
 	}
+
 	if d.Payment != nil && early(d.Payment.Date, oldPaid) {
 		return ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("payment", "date")).With(context)
 	}
+
 	return nil
 }
 
@@ -144,30 +168,38 @@ func (d *draft) check(t *terms, r *references) error {
 	if issues := d.unknown(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	if err := d.fillPayment(t, r); err != nil {
 		return err
 	}
+
 	if issues := d.closedAccounts(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	for i := range d.Lines {
 		d.fillParty(t, r, &d.Lines[i])
 	}
+
 	if err := d.checkStates(r); err != nil {
 		return err
 	}
+
 	if issues := d.mismatches(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	if issues := d.settle(r.rates); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return nil
 }
 
 // unknown are the references to what the team does not have.
 func (d *draft) unknown(r *references) []apierr.Issue {
 	var issues []apierr.Issue
+
 	missing := func(given, known bool, path ...any) {
 		if given && !known {
 			issues = append(issues, apierr.IssueNotFound.InBody(path...))
@@ -177,9 +209,11 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 	missing(true, knownAccount(d.AccountID), "accountId")
 	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], "contactId")
 	missing(d.RecurringTemplateID != nil, r.templates[deref(d.RecurringTemplateID)], "recurringTemplateId")
+
 	if p := d.Payment; p != nil {
 		missing(!p.AccountID.IsZero(), knownAccount(p.AccountID), "payment", "accountId")
 	}
+
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		_, listingKnown := r.listings[deref(l.ListingID)]
@@ -190,15 +224,18 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 		missing(l.ReservationID != nil, reservationKnown, d.paths[i], "reservationId")
 		missing(l.OwnerStatementID != nil, statementKnown, d.paths[i], "ownerStatementId")
 		missing(l.ContactID != nil, r.contacts[deref(l.ContactID)], d.paths[i], "contactId")
+
 		if a := l.AppliedAmount; a != nil {
 			_, known := r.rates[a.TaxRateID]
 			missing(true, known, d.paths[i], "appliedAmount")
 		}
+
 		if m := l.Markup; m != nil {
 			_, known := r.rates[deref(m.TaxRateID)]
 			missing(m.TaxRateID != nil, known, d.paths[i], "markup")
 		}
 	}
+
 	return issues
 }
 
@@ -208,7 +245,9 @@ func (d *draft) closedAccounts(r *references) []apierr.Issue {
 	if d.old != nil {
 		standing.addAccounts(d.old)
 	}
+
 	var issues []apierr.Issue
+
 	check := func(account id.ID, path ...any) {
 		code := r.accounts[account].closed
 		if _, stays := standing[account]; !stays && code != "" {
@@ -220,21 +259,26 @@ func (d *draft) closedAccounts(r *references) []apierr.Issue {
 	} else {
 		check(d.AccountID, "accountId")
 	}
+
 	if d.Payment != nil {
 		check(d.Payment.AccountID, "payment", "accountId")
 	}
+
 	for i := range d.Lines {
 		check(d.Lines[i].AccountID, d.paths[i], "accountId")
 	}
+
 	return issues
 }
 
 // addAccounts collects the accounts that a transaction names.
 func (s idSet) addAccounts(t *Transaction) {
 	s.add(t.AccountID)
+
 	if t.Payment != nil {
 		s.add(t.Payment.AccountID)
 	}
+
 	for i := range t.Lines {
 		s.add(t.Lines[i].AccountID)
 	}
@@ -246,19 +290,24 @@ func (d *draft) fillPayment(t *terms, r *references) error {
 		if p.AccountID.IsZero() && r.accounts[d.AccountID].bank {
 			p.AccountID = d.AccountID
 		}
+
 		if p.AccountID.IsZero() {
 			if err := account.Require(t.assigned, account.PayoutBankAccount); err != nil {
 				return err
 			}
+
 			p.AccountID = t.assigned[account.PayoutBankAccount]
 		}
+
 		if !r.accounts[p.AccountID].bank {
 			return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("payment", "accountId"))
 		}
 	}
+
 	if (d.Type == Deposit || d.Type == Payout) && !r.accounts[d.AccountID].bank {
 		return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("accountId"))
 	}
+
 	return nil
 }
 
@@ -271,12 +320,15 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 				return true
 			}
 		}
+
 		return false
 	}
+
 	party := ledger.Manager
 	if l.ListingID != nil {
 		party = ledger.Owners
 	}
+
 	classification := r.accounts[l.AccountID].classification
 	switch {
 	case assigned(account.AccountsReceivable, account.DepositCoHostPayout):
@@ -291,6 +343,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 	default:
 		return
 	}
+
 	l.Party = &party
 }
 
@@ -298,23 +351,28 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 // the listing keeps it when the stay moves away, and may be sent again so.
 func (d *draft) mismatches(r *references) []apierr.Issue {
 	issues := append(d.foreign(r), d.foreignBanks(r)...)
+
 	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		old := stored[l.ID]
 		stands := old != nil && deref(old.ReservationID) == deref(l.ReservationID) && deref(old.ListingID) == deref(l.ListingID) &&
 			deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
+
 		elsewhere := func(listingID id.ID) bool { return !stands && !listingID.IsZero() && listingID != deref(l.ListingID) }
 		if elsewhere(r.reservations[deref(l.ReservationID)]) || elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
 			issues = append(issues, apierr.IssueListingMismatch.InBody(d.paths[i], "listingId"))
 		}
+
 		owners := deref(l.Party) == ledger.Owners
 		if l.Markup != nil && !owners {
 			issues = append(issues, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
 		}
+
 		if d.Type == Transfer && l.AccountID == d.AccountID {
 			issues = append(issues, apierr.IssueSameAccount.InBody(d.paths[i], "accountId"))
 		}
+
 		switch {
 		case owners && l.ListingID == nil:
 			issues = append(issues, apierr.IssueRequired.InBody(d.paths[i], "listingId"))
@@ -322,6 +380,7 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 			issues = append(issues, apierr.IssueOwnershipPeriodMissing.InBody(d.paths[i], "listingId"))
 		}
 	}
+
 	return issues
 }
 
@@ -329,17 +388,21 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 // booked so stays until its reference or the currency changes.
 func (d *draft) foreign(r *references) []apierr.Issue {
 	standing := idSet{}
+
 	if d.old != nil && d.old.Currency == d.Currency {
 		for i := range d.old.Lines {
 			standing.add(deref(d.old.Lines[i].ReservationID))
 			standing.add(deref(d.old.Lines[i].OwnerStatementID))
 		}
 	}
+
 	var issues []apierr.Issue
+
 	check := func(named *id.ID, i int, field string) {
 		if named == nil || r.currencies[*named] == d.Currency {
 			return
 		}
+
 		if _, stays := standing[*named]; !stays {
 			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(d.paths[i], field))
 		}
@@ -348,6 +411,7 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 		check(d.Lines[i].ReservationID, i, "reservationId")
 		check(d.Lines[i].OwnerStatementID, i, "ownerStatementId")
 	}
+
 	return issues
 }
 
@@ -360,6 +424,7 @@ func (d *draft) foreignBanks(r *references) []apierr.Issue {
 	}
 
 	var issues []apierr.Issue
+
 	check := func(accountID id.ID, path ...any) {
 		currency := r.accounts[accountID].currency
 		if _, stays := standing[accountID]; !stays && currency != "" && currency != d.Currency {
@@ -371,9 +436,11 @@ func (d *draft) foreignBanks(r *references) []apierr.Issue {
 	} else {
 		check(d.AccountID, "accountId")
 	}
+
 	if d.Payment != nil {
 		check(d.Payment.AccountID, "payment", "accountId")
 	}
+
 	for i := range d.Lines {
 		check(d.Lines[i].AccountID, d.paths[i], "accountId")
 	}
@@ -385,25 +452,30 @@ func (d *draft) foreignBanks(r *references) []apierr.Issue {
 // that cannot be paid (RSN-28).
 func (d *draft) checkStates(r *references) error {
 	before := idSet{}
+
 	if d.old != nil && d.old.Date == d.Date {
 		for i := range d.old.Lines {
 			before.add(deref(d.old.Lines[i].ListingID))
 		}
 	}
+
 	paid := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		if s := deref(l.OwnerStatementID); !s.IsZero() && !r.statements[s].published && (paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
 			return ErrNotReady.At(apierr.IssueStatementNotReadyForPayment.InBody(d.paths[i], "ownerStatementId"))
 		}
+
 		listingID := deref(l.ListingID)
 		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance || l.OwnerStatementID != nil {
 			continue
 		}
+
 		if inactiveOn(r.listings[listingID], r.facts.Periods[listingID], d.Date) {
 			return ErrListing.At(apierr.IssueListingInactive.InBody(d.paths[i], "listingId"))
 		}
 	}
+
 	return nil
 }
 
@@ -413,10 +485,12 @@ func inactiveOn(status string, periods []listing.Period, at day.Day) bool {
 	if p := listing.Covering(periods, at); p != nil {
 		return status == "inactive" && (!p.SetListingInactive || p.EndAt == nil)
 	}
+
 	for i := range periods {
 		if p := &periods[i]; p.SetListingInactive && p.EndAt != nil && !at.Before(*p.EndAt) {
 			return true
 		}
 	}
+
 	return status == "inactive"
 }

@@ -22,16 +22,20 @@ type Checked struct {
 // Check completes a transaction and holds it to all rules but the locks, and stores nothing. It fails as Add does before the locks.
 func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	d := drafted(c, tx.NewID)
+
 	t, r, err := complete(ctx, tx, nil, []*draft{d})
 	if err != nil {
 		return nil, err
 	}
+
 	if err := d.check(t, r); err != nil {
 		return nil, err
 	}
+
 	if _, err := Journal(&d.Transaction, &r.facts); err != nil {
 		return nil, err
 	}
+
 	return &Checked{Transaction: d.Transaction, OnBank: r.accounts[d.AccountID].bank, Assigned: t.assigned, draft: d}, nil
 }
 

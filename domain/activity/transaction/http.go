@@ -20,6 +20,7 @@ var changeFailures = "Failures in order: malformed input; a rule of the type; `r
 // endpoints are the routes of transactions.
 func endpoints() []api.Endpoint {
 	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
@@ -115,5 +116,6 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience()); err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }

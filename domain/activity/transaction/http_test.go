@@ -22,6 +22,7 @@ import (
 
 func wantBalances(t *testing.T, w *world, want map[string]int64) {
 	t.Helper()
+
 	if got := fixture.Balances(w.Team, "true"); !maps.Equal(got, want) {
 		t.Errorf("balances %v, want %v", got, want)
 	}
@@ -35,6 +36,7 @@ func TestDepositOfAGuest(t *testing.T) {
 		object{"assignment": "accountsReceivable", "amount": 64400, "reservationId": w.stay, "party": "owners"},
 		object{"assignment": "deposit_merchantFee", "amount": -1898, "reservationId": w.stay},
 	}}
+
 	r := w.Post("/transactions", body).Want(201)
 	for path, want := range map[string]string{
 		"type": "deposit", "status": "active", "date": "2026-01-05", "currency": "usd", "total": "62502", "account.code": "1000", "payment": "null",
@@ -46,7 +48,9 @@ func TestDepositOfAGuest(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": 62502, "2000": -64400, "5010": 1898})
+
 	got := w.Get("/transactions/" + r.String("id")).Want(200)
 	if string(got.Body) != string(r.Body) {
 		t.Errorf("read\n%s\nwritten\n%s", got.Body, r.Body)
@@ -62,25 +66,31 @@ func TestExpenseWithMarkupAndTax(t *testing.T) {
 		"accountId": w.accounts["5200"], "amount": 10000, "listingId": w.villa, "appliedAmount": tax,
 		"markup": object{"amount": 1000, "taxRateId": w.tax, "taxBehavior": "excluded"},
 	}}}
+
 	r := w.Post("/transactions", body).Want(201)
 	if r.Int("lines.0.total") != 12650 || r.Int("total") != 10000 || r.String("account.code") != "2200" || r.String("lines.0.party") != "owners" ||
 		r.Int("lines.0.appliedAmount.taxAmount") != 1500 || r.Int("lines.0.markup.taxAmount") != 150 {
 		t.Errorf("got %s", r.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"5200": 12650, "2200": -10000, "4190": -1000, "2110": -1650})
+
 	paid := w.Put("/transactions/"+r.String("id"), object{"payment": object{"date": "2026-01-20"}}).Want(200)
 	if paid.ID("payment.accountId") != w.accounts["1000"] || paid.String("payment.date") != "2026-01-20" {
 		t.Errorf("got %s", paid.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"5200": 12650, "1000": -10000, "4190": -1000, "2110": -1650})
 	included := fixture.With(object{}, "lines_update", list{object{
 		"id": r.String("lines.0.id"), "amount": 11500, "markup": nil,
 		"appliedAmount": object{"taxRateId": w.tax, "taxBehavior": "included", "taxPayee": "authority"},
 	}})
+
 	changed := w.Put("/transactions/"+r.String("id"), included).Want(200)
 	if changed.Int("lines.0.total") != 11500 || changed.Int("total") != 10000 || changed.Int("lines.0.appliedAmount.taxAmount") != 1500 {
 		t.Errorf("got %s", changed.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"5200": 11500, "1000": -10000, "2110": -1500})
 	w.Put("/transactions/"+r.String("id"), object{"payment": nil}).Want(200)
 	wantBalances(t, w, map[string]int64{"5200": 11500, "2200": -10000, "2110": -1500})
@@ -90,6 +100,7 @@ func TestExpenseWithMarkupAndTax(t *testing.T) {
 // on the markup alone. What is on top of the bill can be the vendor's too, and what is inside can be the manager's to remit.
 func TestVendorGetsTheTaxOnTheBill(t *testing.T) {
 	t.Parallel()
+
 	cases := []struct {
 		behavior, payee string
 		amount          int64
@@ -107,18 +118,22 @@ func TestVendorGetsTheTaxOnTheBill(t *testing.T) {
 		t.Run(fmt.Sprint(c.amount, c.behavior, c.payee), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			tax := object{"taxRateId": w.tax, "taxBehavior": c.behavior}
 			if c.payee != "" {
 				tax["taxPayee"] = c.payee
 			}
+
 			r := w.Post("/transactions", object{"type": "expense", "date": "2026-01-15", "contactId": w.vendor, "lines": list{object{
 				"accountId": w.accounts["5200"], "amount": c.amount, "listingId": w.villa, "appliedAmount": tax,
 				"markup": object{"amount": 1150, "taxRateId": w.tax, "taxBehavior": "included"},
 			}}}).Want(201)
+
 			charged := c.paid + c.owed + 1150
 			if r.Int("total") != c.paid || r.Int("lines.0.total") != charged || r.Int("lines.0.appliedAmount.taxAmount") != c.tax {
 				t.Errorf("got %s", r.Body)
 			}
+
 			wantBalances(t, w, map[string]int64{"5200": charged, "2200": -c.paid, "4190": -1000, "2110": -c.owed - 150})
 			w.Put("/transactions/"+r.String("id"), object{"payment": object{"date": "2026-01-20"}}).Want(200)
 			wantBalances(t, w, map[string]int64{"5200": charged, "1000": -c.paid, "4190": -1000, "2110": -c.owed - 150})
@@ -133,12 +148,15 @@ func TestBooksStayInTheSafeRange(t *testing.T) {
 	w := newWorld(t)
 	most := w.Post("/transactions", w.expense("2026-01-15", money.MaxCents-10)).Want(201).String("id")
 	w.Post("/transactions", fixture.With(w.expense("2026-02-15", 10), "accountId", w.accounts["2200"])).Want(201)
+
 	full := map[string]int64{"5200": money.MaxCents, "1000": 10 - money.MaxCents, "2200": -10}
 	wantBalances(t, w, full)
+
 	for _, body := range []object{w.expense("2026-01-15", 1), w.expense("2026-03-15", 1), w.expense("2026-03-15", money.MaxCents)} {
 		w.Post("/transactions", body).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
 		w.Post("/transactions?dryRun=true", body).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
 	}
+
 	w.Put("/transactions/"+most, object{"payment": object{"date": "2026-03-20"}}).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
 	wantBalances(t, w, full)
 	w.Put("/transactions/"+most, object{"status": "inactive"}).Want(200)
@@ -166,6 +184,7 @@ func TestTypeRules(t *testing.T) {
 	twoLines := append(slices.Clone(oneLine), oneLine...)
 	paid := w.statement("published", "2026-01-01", "2026-01-31", false)
 	payout := object{"type": "payout", "date": "2026-01-15", "lines": oneLine}
+
 	tests := map[string]struct {
 		body       object
 		code, path string
@@ -205,6 +224,7 @@ func TestTypeRules(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			continue
 		}
+
 		r.WantIssue(test.code, test.path)
 	}
 }
@@ -231,11 +251,13 @@ func TestCurrencyOfAStayAndItsMoney(t *testing.T) {
 	w.Put(path, object{"description": "stored before"}).Want(200)
 	w.Put(path, object{"lines_create": list{object{"amount": 1, "assignment": "accountsReceivable", "reservationId": fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15")}}}).Want(200)
 	w.Exec(`update reservation set confirmation_code = 'HM7' where team_id = @team and id = @stay`, db.Args{"stay": w.stay})
+
 	waits := fixture.With(w.deposit("2026-01-15", 500), "lines",
 		list{object{"amount": 500, "assignment": "accountsReceivable", "matchReservationConfirmationCode": "HM7"}})
 	if got := w.Post("/transactions", waits).Want(201).String("lines.0.matchStatus"); got != "unmatched" {
 		t.Errorf("a stay in euros takes dollars: %s", got)
 	}
+
 	if got := w.Post("/transactions", fixture.With(waits, "currency", "eur", "accountId", w.euros())).Want(201).ID("lines.0.reservationId"); got != w.stay {
 		t.Errorf("a stay in euros does not take euros: %v", got)
 	}
@@ -266,6 +288,7 @@ func TestChangeLines(t *testing.T) {
 	}
 	made := w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 1), "lines", list{guest(100), guest(200), guest(300)})).Want(201)
 	path := "/transactions/" + made.String("id")
+
 	changed := w.Put(path, object{
 		"lines_create": list{guest(1000)}, "lines_delete": list{made.String("lines.0.id")},
 		"lines_update": list{object{"id": made.String("lines.1.id"), "amount": 201, "description": "more"}},
@@ -274,10 +297,12 @@ func TestChangeLines(t *testing.T) {
 		changed.String("lines.0.description") != "more" || changed.Int("lines.1.amount") != 300 || changed.Int("lines.2.amount") != 1000 {
 		t.Errorf("got %s", changed.Body)
 	}
+
 	replaced := w.Put(path, object{"lines": list{guest(5)}}).Want(200)
 	if replaced.Int("total") != 5 || replaced.Len("lines") != 1 {
 		t.Errorf("got %s", replaced.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": 5, "2000": -5})
 
 	w.Put(path, object{"lines": list{guest(5)}, "lines_create": list{guest(5)}}).WantError(apierr.CodeBadRequest, "").WantIssue("contradiction", "lines")
@@ -295,6 +320,7 @@ func TestSendingItAgainChangesNothing(t *testing.T) {
 	body := w.expense("2026-01-15", 10000)
 	made := w.Post("/transactions", body).Want(201)
 	fixture.CloseBooks(w.Team, "2026-02-01")
+
 	same := fixture.With(body)
 	delete(same, "type")
 	w.Put("/transactions/"+made.String("id"), same).Want(200)
@@ -308,21 +334,27 @@ func TestUniqueRefs(t *testing.T) {
 	add := func(ref any) *apitest.Response {
 		return w.Post("/transactions", fixture.With(w.deposit("2026-01-15", 1), "uniqueRef", ref))
 	}
+
 	var paths []string
 	for range 3 {
 		paths = append(paths, "/transactions/"+add(nil).Want(201).String("id"))
 	}
+
 	w.Post("/transactions", w.deposit("2026-01-15", 1)).Want(201)
+
 	taken := func(r *apitest.Response) { r.WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef) }
+
 	w.Put(paths[0], object{"uniqueRef": ""}).Want(200)
 	taken(w.Put(paths[1], object{"uniqueRef": ""}))
 	w.Put(paths[0], object{"uniqueRef": nil}).Want(200)
 	w.Put(paths[1], object{"uniqueRef": nil}).Want(200)
 	w.Put(paths[0], object{"description": "omitted"}).Want(200)
 	w.Put(paths[1], object{"description": "omitted"}).Want(200)
+
 	if got := w.Put(paths[1], object{"uniqueRef": ""}).Want(200).String("uniqueRef"); got != "" {
 		t.Errorf("uniqueRef %q", got)
 	}
+
 	taken(add(""))
 	add("a").Want(201)
 	taken(add("a"))
@@ -362,9 +394,11 @@ func TestInactiveListings(t *testing.T) {
 	chalet := fixture.Listing(w.Team, "Chalet")
 	p := w.ownership(chalet, "", "2026-03-01")
 	w.Exec(`update listing_ownership_period set set_listing_inactive = true where team_id = @team and id = @id`, db.Args{"id": p})
+
 	spent := func(date string) object {
 		return fixture.With(w.expense(date, 1), "lines", list{object{"accountId": w.accounts["5200"], "amount": 1, "listingId": chalet}})
 	}
+
 	for _, status := range []string{"active", "inactive"} {
 		w.Exec(`update listing set status = @status where team_id = @team and id = @id`, db.Args{"id": chalet, "status": status})
 		w.Post("/transactions", spent("2026-02-28")).Want(201)
@@ -379,6 +413,7 @@ func TestMissingAssignments(t *testing.T) {
 	missing := func(assignment string, body object) {
 		t.Helper()
 		w.Exec(`delete from account_assignment where team_id = @team and assignment = @assignment`, db.Args{"assignment": assignment})
+
 		r := w.Post("/transactions", body).WantError(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing)
 		if got := r.String("context.assignments.0"); got != assignment {
 			t.Errorf("missing %s, want %s", got, assignment)
@@ -405,9 +440,11 @@ func TestDeleteAndArchive(t *testing.T) {
 	w.Get(gone).WantError(apierr.CodeNotFound, "")
 	w.Delete(gone).WantError(apierr.CodeNotFound, "")
 	w.Delete(archived + "?onLocked=archive").Want(204)
+
 	if got := w.Get(archived).Want(200).String("status"); got != "inactive" {
 		t.Errorf("status %s", got)
 	}
+
 	wantBalances(t, w, map[string]int64{})
 	w.Put(archived, object{"description": "x"}).WantError(apierr.CodeBadRequest, apierr.ReasonTransactionInactive)
 	w.Put(archived, object{"status": "active"}).Want(200)
@@ -422,16 +459,19 @@ func TestDepositsOfOneStayTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fees()
+
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
 			paid, kept := transaction.LineInput{Amount: 100}, transaction.LineInput{Amount: -1}
 			paid.Assignment, kept.Assignment = api.Set(account.AccountsReceivable), api.Set(account.DepositMerchantFee)
 			paid.ReservationID, kept.ReservationID = api.Set(w.stay), api.Set(w.stay)
+
 			err := w.DB.Write(t.Context(), w.Scope(), func(ctx context.Context, tx *db.Tx) error {
 				_, err := transaction.Add(ctx, tx, &transaction.Create{
 					Type: transaction.Deposit, Date: date("2026-01-15"), Lines: []transaction.LineInput{paid, kept},
 				}, ledger.Lenience{})
+
 				return err
 			})
 			if err != nil {
@@ -439,6 +479,7 @@ func TestDepositsOfOneStayTakeTurns(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	wantBalances(t, w, map[string]int64{"1000": 594, "2000": -600, "5010": 6, "4120": -6, "5120": 6})
 }
@@ -450,6 +491,7 @@ func TestClosedAccounts(t *testing.T) {
 	made := w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).String("id")
 	w.Exec(`update account set status = 'inactive' where team_id = @team and code in ('1000', '5200')`, nil)
 	w.Exec(`update account set type = 'nonPosting' where team_id = @team and code in ('5100', '2200')`, nil)
+
 	line := func(code string) list {
 		return list{object{"accountId": w.accounts[code], "amount": 5, "party": "manager"}}
 	}
@@ -477,17 +519,22 @@ func TestSettledTaxesStay(t *testing.T) {
 	body := object{"type": "expense", "date": "2026-01-15", "lines": list{line}}
 	made := w.Post("/transactions", body).Want(201)
 	path := "/transactions/" + made.String("id")
+
 	w.Exec(`update tax_rate set basis_points = 20000 where team_id = @team`, nil)
+
 	want := func(amount, markup int64) {
 		t.Helper()
+
 		r := w.Get(path).Want(200)
 		if r.Int("lines.0.appliedAmount.taxAmount") != amount || r.Int("lines.0.markup.taxAmount") != markup {
 			t.Errorf("got %s, want %d and %d", r.String("lines.0"), amount, markup)
 		}
 	}
+
 	w.Put(path, object{"description": "Boiler"}).Want(200)
 	w.Put(path, object{"lines": list{line}}).Want(200)
 	want(1500, 130)
+
 	one := object{"id": made.String("lines.0.id")}
 	w.Put(path, object{"lines_update": list{fixture.With(one, "markup", object{"amount": 1200, "taxRateId": w.tax, "taxBehavior": "included"})}}).Want(200)
 	want(1500, 200)
@@ -504,11 +551,14 @@ func TestAssignmentsAreResolvedOnce(t *testing.T) {
 	made := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201)
 	w.Exec(`update account_assignment set account_id = @other where team_id = @team and assignment = 'accountsReceivable'`,
 		db.Args{"other": w.accounts["2300"]})
+
 	line := object{"id": made.String("lines.0.id"), "amount": 200}
+
 	changed := w.Put("/transactions/"+made.String("id"), object{"lines_update": list{line}}).Want(200)
 	if changed.String("lines.0.account.code") != "2000" {
 		t.Errorf("got %s", changed.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": 200, "2000": -200})
 	w.Put("/transactions/"+made.String("id"), object{"lines_update": list{fixture.With(line, "assignment", "accountsReceivable")}}).Want(200)
 	wantBalances(t, w, map[string]int64{"1000": 200, "2300": -200})
@@ -543,6 +593,7 @@ func TestRefresh(t *testing.T) {
 			if got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
+
 			return err
 		})
 	}
@@ -553,6 +604,7 @@ func TestRefresh(t *testing.T) {
 		if _, err := transaction.Source().Book(ctx, tx, []id.ID{made}, ledger.Lenience{}); !apierr.Refused(err) {
 			t.Errorf("a listing without an owner: %v", err)
 		}
+
 		return nil
 	})
 	w.ownership(w.villa, "2026-01-01", "")
@@ -570,14 +622,17 @@ func TestAddAll(t *testing.T) {
 			Lines: []transaction.LineInput{{Amount: cents, LineFields: transaction.LineFields{ListingID: api.Set(w.villa)}}},
 		}
 	}
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		got, err := transaction.AddAll(ctx, tx, []transaction.Create{create(3, "c"), create(1, "a"), create(2, "b")}, ledger.Lenience{})
 		if err == nil && (len(got) != 3 || got[0].Total != 3 || got[1].Total != 1 || got[2].Total != 2) {
 			t.Errorf("got %+v", got)
 		}
+
 		return err
 	})
 	wantBalances(t, w, map[string]int64{"1000": -6, "2400": 6})
+
 	err := w.DB.Write(t.Context(), w.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := transaction.AddAll(ctx, tx, []transaction.Create{create(4, "d"), create(5, "a")}, ledger.Lenience{})
 		return err
@@ -585,6 +640,7 @@ func TestAddAll(t *testing.T) {
 	if reasonOf(err) != apierr.ReasonDuplicateUniqueRef {
 		t.Errorf("got %v", err)
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": -6, "2400": 6})
 }
 
@@ -598,11 +654,13 @@ func TestPayoutOfStatement(t *testing.T) {
 	body := object{"type": "payout", "date": "2026-02-05", "lines": list{object{"amount": 38132, "ownerStatementId": s, "contactId": w.owner}}}
 	w.Post("/transactions", body).WantError(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment)
 	w.Exec(`update statement set status = 'published' where team_id = @team and id = @id`, db.Args{"id": s})
+
 	made := w.Post("/transactions", body).Want(201)
 	if made.ID("lines.0.listingId") != w.villa || made.ID("lines.0.ownerStatementId") != s || made.String("lines.0.contact.name") != "Ann Owner" ||
 		made.String("lines.0.assignment") != "payout_distribution" || made.String("lines.0.party") != "owners" {
 		t.Errorf("got %s", made.Body)
 	}
+
 	review := w.statement("inReview", "2025-12-01", "2025-12-31", false)
 	line := object{"id": made.ID("lines.0.id"), "ownerStatementId": review}
 	w.Put("/transactions/"+made.String("id"), object{"lines_update": list{line}}).WantError(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment)

@@ -103,6 +103,7 @@ func (u *Update) Resolve() []apierr.Issue {
 	if u.Lines != nil && (u.LinesCreate != nil || u.LinesUpdate != nil || u.LinesDelete != nil) {
 		return []apierr.Issue{apierr.IssueContradiction.InBody("lines")}
 	}
+
 	return nil
 }
 
@@ -131,11 +132,14 @@ func drafted(c *Create, newID func() id.ID) *draft {
 	if d.RecurringTemplateID != nil {
 		d.RecurringAt = &c.Date
 	}
+
 	d.ShortRef = d.ID.ShortRef()
 	d.pay(c.Payment.Value)
+
 	for i := range c.Lines {
 		d.append(newID(), &c.Lines[i], "lines", i)
 	}
+
 	return d
 }
 
@@ -143,22 +147,28 @@ func drafted(c *Create, newID func() id.ID) *draft {
 func redrafted(old *Transaction, u *Update, newID func() id.ID) (*draft, []apierr.Issue) {
 	d := &draft{Transaction: *old, old: old, attach: u.AttachmentIDs}
 	d.UniqueRef, d.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
+
 	d.ContactID = u.ContactID.Or(old.ContactID)
 	if u.Status != "" {
 		d.Status = u.Status
 	}
+
 	if u.Date != nil {
 		d.Date = *u.Date
 	}
+
 	if u.Currency.Present {
 		d.Currency = deref(u.Currency.Value)
 	}
+
 	if u.AccountID.Present {
 		d.AccountID = deref(u.AccountID.Value)
 	}
+
 	if u.Payment.Present {
 		d.pay(u.Payment.Value)
 	}
+
 	return d, d.changeLines(old.Lines, u, newID)
 }
 
@@ -179,46 +189,61 @@ func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.
 			if i < len(old) {
 				lineID = old[i].ID
 			}
+
 			d.append(lineID, &u.Lines[i], "lines", i)
 		}
+
 		return nil
 	}
+
 	known := make(map[id.ID]bool, len(old))
 	for i := range old {
 		known[old[i].ID] = true
 	}
+
 	var issues []apierr.Issue
+
 	deleted, updates := map[id.ID]bool{}, map[id.ID]int{}
+
 	for i, line := range u.LinesDelete {
 		if !known[line] {
 			issues = append(issues, apierr.IssueNotFound.InBody("lines_delete", i))
 		}
+
 		deleted[line] = true
 	}
+
 	for i := range u.LinesUpdate {
 		line := u.LinesUpdate[i].ID
 		if _, twice := updates[line]; twice || !known[line] || deleted[line] {
 			issues = append(issues, apierr.IssueNotFound.InBody("lines_update", i, "id"))
 		}
+
 		updates[line] = i
 	}
+
 	for i := range old {
 		if deleted[old[i].ID] {
 			continue
 		}
+
 		l, path := old[i].cloned(), []any{"lines", i}
 		if n, ok := updates[l.ID]; ok {
 			path = []any{"lines_update", n}
 			if u.LinesUpdate[n].Amount.Value != nil {
 				l.Amount = *u.LinesUpdate[n].Amount.Value
 			}
+
 			l.apply(&u.LinesUpdate[n].LineFields)
 		}
+
 		d.Lines, d.paths = append(d.Lines, l), append(d.paths, path)
 	}
+
 	for i := range u.LinesCreate {
 		d.append(newID(), &u.LinesCreate[i], "lines_create", i)
 	}
+
 	return issues
 }
 
@@ -235,10 +260,12 @@ func (l *Line) cloned() Line {
 		a := *l.AppliedAmount
 		c.AppliedAmount = &a
 	}
+
 	if l.Markup != nil {
 		m := *l.Markup
 		c.Markup = &m
 	}
+
 	return c
 }
 
@@ -248,17 +275,21 @@ func (l *Line) apply(f *LineFields) {
 	l.ContactID, l.Party = f.ContactID.Or(l.ContactID), f.Party.Or(l.Party)
 	l.OwnerStatementID = f.OwnerStatementID.Or(l.OwnerStatementID)
 	l.applyMatch(f)
+
 	l.ReservationID = f.ReservationID.Or(l.ReservationID)
 	if f.ReservationID.Value != nil || f.OwnerStatementID.Value != nil {
 		l.ListingID = nil // given anew by the reservation or the statement
 	}
+
 	if f.ListingID.Present || f.ReservationID.Present {
 		l.FollowsReservation = false // until the reservation gives the listing
 	}
+
 	l.ListingID = f.ListingID.Or(l.ListingID)
 	if f.Assignment.Present || f.AccountID.Present {
 		l.Assignment, l.AccountID, l.Party = f.Assignment.Value, deref(f.AccountID.Value), f.Party.Value
 	}
+
 	if f.AppliedAmount.Present {
 		l.AppliedAmount = nil
 		if a := f.AppliedAmount.Value; a != nil {
@@ -266,6 +297,7 @@ func (l *Line) apply(f *LineFields) {
 			l.AppliedAmount = &Applied{TaxRateID: a.TaxRateID, TaxBehavior: behavior, TaxPayee: a.TaxPayee.or(behavior)}
 		}
 	}
+
 	if f.Markup.Present {
 		l.Markup = nil
 		if m := f.Markup.Value; m != nil {
@@ -285,6 +317,7 @@ func (l *Line) applyMatch(f *LineFields) {
 		guest != nil && deref(guest) != deref(l.MatchReservationStripeGuestRef)) {
 		l.ReservationID, l.ListingID, l.FollowsReservation = nil, nil, false
 	}
+
 	l.MatchReservationConfirmationCode, l.MatchReservationStripeGuestRef = code, guest
 	l.MatchLineTypeClassification = f.MatchLineTypeClassification.Or(l.MatchLineTypeClassification)
 }
@@ -293,6 +326,7 @@ func orExcluded(b TaxBehavior) TaxBehavior {
 	if b == "" {
 		return TaxExcluded
 	}
+
 	return b
 }
 
@@ -307,14 +341,18 @@ func (l *Line) Input() LineInput {
 	if l.Assignment != nil {
 		in.AccountID = api.Opt[id.ID]{}
 	}
+
 	if l.FollowsReservation {
 		in.ListingID = api.Opt[id.ID]{}
 	}
+
 	if a := l.AppliedAmount; a != nil {
 		in.AppliedAmount = api.Set(AppliedInput{TaxRateID: a.TaxRateID, TaxBehavior: a.TaxBehavior, TaxPayee: a.TaxPayee})
 	}
+
 	if m := l.Markup; m != nil {
 		in.Markup = api.Set(MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
 	}
+
 	return in
 }

@@ -43,6 +43,7 @@ func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 	if t.Status != Active {
 		return nil, nil
 	}
+
 	d := &derivation{t: t, f: f}
 	switch t.Type {
 	case Deposit:
@@ -50,6 +51,7 @@ func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 		if t.IsOpeningBalance {
 			trigger = ledger.TriggerOpeningBalance
 		}
+
 		d.receive(trigger)
 	case Expense:
 		if _, bank := f.Banks[t.AccountID]; bank && t.Payment == nil {
@@ -62,6 +64,7 @@ func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 	case Payout:
 		d.pay()
 	}
+
 	return d.postings, d.err
 }
 
@@ -93,6 +96,7 @@ func (d *derivation) receive(trigger string) {
 	for i := range d.t.Lines {
 		e.line(i, "", -d.t.Lines[i].Amount)
 	}
+
 	e.bank(d.t.AccountID, d.t.Total)
 	e.post()
 }
@@ -112,11 +116,13 @@ func (d *derivation) pay() {
 	e := d.event(ledger.TriggerPayout, d.t.Date)
 	for i := range d.t.Lines {
 		l := &d.t.Lines[i]
+
 		in, bank := d.f.Banks[l.AccountID]
 		if !bank || deref(l.Party) != ledger.Manager || in == d.ledgerOf(d.t.AccountID) {
 			e.line(i, "", l.Base())
 			continue
 		}
+
 		drawn, arrived, held := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base()), e.entry(i, ":held", -l.Base())
 		drawn.AccountID, drawn.Party = d.assigned(account.PayoutDistribution), ledger.Manager
 		arrived.AccountID = l.AccountID
@@ -125,6 +131,7 @@ func (d *derivation) pay() {
 		e.add(in, arrived)
 		e.add(in, held)
 	}
+
 	e.bank(d.t.AccountID, -d.t.Total)
 	e.post()
 }
@@ -135,19 +142,25 @@ func (d *derivation) bill() {
 	if _, bank := d.f.Banks[payable]; bank {
 		payable = d.assigned(account.AccountsPayable)
 	}
+
 	e := d.event(ledger.TriggerExpense, d.t.Date)
 	e.charges()
+
 	for i := range d.t.Lines {
 		e.held(i, "payable", payable, -d.t.Lines[i].Payable())
 	}
+
 	e.post()
+
 	if d.t.Payment == nil {
 		return
 	}
+
 	e = d.event(ledger.TriggerExpensePayment, d.t.Payment.Date)
 	for i := range d.t.Lines {
 		e.held(i, "payable", payable, d.t.Lines[i].Payable())
 	}
+
 	e.bank(d.t.Payment.AccountID, -d.t.Total)
 	e.post()
 }
@@ -160,11 +173,13 @@ func (e *event) charges() {
 		e.line(i, "", l.Base())
 		e.line(i, ":markup", markup)
 		e.line(i, ":tax", l.Taxes())
+
 		if markup != 0 {
 			revenue := e.entry(i, ":markupRevenue", -markup)
 			revenue.AccountID, revenue.Party = e.d.assigned(account.ExpenseMarkup), ledger.Manager
 			e.add(e.home(l), revenue)
 		}
+
 		if owed != 0 {
 			payable := e.entry(i, ":salesTax", -owed)
 			payable.AccountID = e.d.assigned(account.ExpenseSalesTax)
@@ -177,10 +192,12 @@ func (e *event) charges() {
 func (e *event) line(i int, suffix string, cents money.Cents) {
 	l := &e.d.t.Lines[i]
 	entry := e.entry(i, suffix, cents)
+
 	entry.AccountID, entry.Party = l.AccountID, deref(l.Party)
 	if entry.Party == ledger.Owners && cents != 0 {
 		entry.OwnershipPeriodID = e.period(i)
 	}
+
 	e.add(e.home(l), entry)
 }
 
@@ -195,6 +212,7 @@ func (e *event) held(i int, suffix string, accountID id.ID, cents money.Cents) {
 // that the entry will be attached to, so it is left out.
 func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 	t, l := e.d.t, &e.d.t.Lines[i]
+
 	entry := ledger.Line{
 		Ref: l.ID.String() + suffix, CentTotal: cents, ListingID: deref(l.ListingID), ReservationID: deref(l.ReservationID),
 		ContactID: deref(l.ContactID), TransactionID: t.ID, Trigger: e.trigger, Description: deref(l.Description),
@@ -202,9 +220,11 @@ func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 	if entry.ContactID.IsZero() {
 		entry.ContactID = deref(t.ContactID)
 	}
+
 	if entry.Description == "" {
 		entry.Description = deref(t.Description)
 	}
+
 	return entry
 }
 
@@ -237,16 +257,19 @@ func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
 	if len(lines) == 0 {
 		return
 	}
+
 	var open money.Cents
 	for i := range lines {
 		open += lines[i].CentTotal
 	}
+
 	if open != 0 {
 		lines = append(lines, ledger.Line{
 			Ref: "dueToFromTrust", AccountID: e.d.assigned(account.DueToFromTrust), CentTotal: -open, ContactID: deref(e.d.t.ContactID),
 			TransactionID: e.d.t.ID, Trigger: triggerIntercompany, Description: deref(e.d.t.Description),
 		})
 	}
+
 	e.d.postings = append(e.d.postings, ledger.Posting{
 		SourceID: e.d.t.ID, TxnCode: "transaction:" + e.d.t.ID.String() + ":" + name, Ledger: in, Status: ledger.Active, TxnAt: e.at,
 		Currency: e.d.t.Currency, Lines: lines,
@@ -259,9 +282,11 @@ func (e *event) home(l *Line) ledger.Ledger {
 	if in, bank := e.d.f.Banks[l.AccountID]; bank {
 		return in
 	}
+
 	if deref(l.Party) == ledger.Manager && e.d.ledgerOf(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
 		return ledger.Operating
 	}
+
 	return ledger.Trust
 }
 
@@ -269,6 +294,7 @@ func (d *derivation) ledgerOf(accountID id.ID) ledger.Ledger {
 	if in, bank := d.f.Banks[accountID]; bank {
 		return in
 	}
+
 	return ledger.Trust
 }
 
@@ -276,6 +302,7 @@ func (d *derivation) assigned(a account.Assignment) id.ID {
 	if err := account.Require(d.f.Assigned, a); err != nil && d.err == nil {
 		d.err = err
 	}
+
 	return d.f.Assigned[a]
 }
 
@@ -284,9 +311,11 @@ func (e *event) period(i int) id.ID {
 	if p != nil {
 		return p.ID
 	}
+
 	if e.d.err == nil {
 		e.d.err = apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"))
 	}
+
 	return id.Zero
 }
 
@@ -296,7 +325,9 @@ func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day)
 	if err != nil {
 		return false, fmt.Errorf("read ownership periods: %w", err)
 	}
+
 	f := Facts{Periods: periods}
+
 	return f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
 }
 
@@ -310,9 +341,11 @@ func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
 			return &periods[i]
 		}
 	}
+
 	p := listing.Covering(periods, at)
 	if p == nil && t.IsOpeningBalance {
 		p = listing.Covering(periods, at.AddDays(1))
 	}
+
 	return p
 }

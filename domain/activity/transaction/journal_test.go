@@ -39,12 +39,14 @@ func date(text string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }
 
 // facts: a villa that one owner has from inception to the end of January and another from February on.
 func facts() *transaction.Facts {
 	february := date("2026-02-01")
+
 	return &transaction.Facts{
 		Assigned: map[account.Assignment]id.ID{
 			account.AccountsPayable: payable, account.ExpenseMarkup: markupRevenue, account.ExpenseSalesTax: salesTax, account.DueToFromTrust: due,
@@ -62,6 +64,7 @@ func line(n int, accountID id.ID, amount money.Cents, party ledger.Party) transa
 	if party != "" {
 		l.Party = &party
 	}
+
 	return l
 }
 
@@ -79,6 +82,7 @@ func movement(typ transaction.Type, at string, accountID id.ID, lines ...transac
 	for i := range lines {
 		t.Total += lines[i].Payable()
 	}
+
 	return t
 }
 
@@ -88,14 +92,18 @@ func told(postings []ledger.Posting) []string {
 	for _, n := range []int{1000, 1010, 1100, 1120, 2000, 2100, 2110, 2200, 2300, 2400, 2500, 2900, 4030, 4190, 5000, 5010, 5200} {
 		accounts[named(n)] = strconv.Itoa(n)
 	}
+
 	parties := map[ledger.Party]string{"": "", ledger.Owners: " (o)", ledger.Manager: " (m)"}
+
 	var out []string
+
 	for _, p := range postings {
 		for _, l := range p.Lines {
 			account, amount := accounts[l.AccountID]+parties[l.Party], l.CentTotal.Decimal("usd")
 			out = append(out, fmt.Sprintf("%s %s %s %s", p.TxnAt, p.Ledger, account, amount))
 		}
 	}
+
 	return out
 }
 
@@ -104,6 +112,7 @@ func expense(n int) transaction.Line {
 	l.AppliedAmount = &transaction.Applied{TaxRateID: named(7), TaxBehavior: transaction.TaxExcluded, TaxAmount: 1500}
 	l.Markup = &transaction.Markup{Amount: 1000, TaxRateID: new(named(7)), TaxBehavior: new(transaction.TaxExcluded), TaxAmount: 150}
 	l.Total = 12650
+
 	return l
 }
 
@@ -115,6 +124,7 @@ func withTaxInside(n int) transaction.Line {
 	}
 	l.Markup = &transaction.Markup{Amount: 1150, TaxRateID: new(named(7)), TaxBehavior: new(transaction.TaxIncluded), TaxAmount: 150}
 	l.Total = 12650
+
 	return l
 }
 
@@ -131,10 +141,12 @@ func opening(t *transaction.Transaction) *transaction.Transaction {
 // The worked examples of a transaction's own postings.
 func TestJournalOfWorkedExamples(t *testing.T) {
 	t.Parallel()
+
 	bill := []string{
 		"2026-01-15 trust 5200 (o) 100.00", "2026-01-15 trust 5200 (o) 10.00", "2026-01-15 trust 5200 (o) 16.50",
 		"2026-01-15 trust 4190 (m) -10.00", "2026-01-15 trust 2110 -16.50", "2026-01-15 trust 2200 -100.00",
 	}
+
 	tests := map[string]struct {
 		given *transaction.Transaction
 		want  []string
@@ -276,13 +288,16 @@ func TestJournalOfWorkedExamples(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			got, err := transaction.Journal(test.given, facts())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if !slices.Equal(told(got), test.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(told(got), "\n"), strings.Join(test.want, "\n"))
 			}
+
 			for _, p := range got {
 				if err := p.Check(); err != nil {
 					t.Error(err)
@@ -295,16 +310,20 @@ func TestJournalOfWorkedExamples(t *testing.T) {
 // What an entry carries besides its amount.
 func TestJournalStampsItsEntries(t *testing.T) {
 	t.Parallel()
+
 	payout := movement(transaction.Payout, "2026-02-05", trustBank, ofListing(line(1, distributions, 38132, ledger.Owners)))
 	payout.Lines[0].ContactID, payout.ContactID, payout.Description = &ownerA, &vendor, new("January")
+
 	got, err := transaction.Journal(payout, facts())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	p := got[0]
 	if p.SourceID != payout.ID || p.TxnCode != "transaction:"+payout.ID.String()+":payout" {
 		t.Errorf("posting %+v", p)
 	}
+
 	want := ledger.Line{
 		Ref: named(101).String(), AccountID: distributions, CentTotal: 38132, Party: ledger.Owners, ListingID: villa, OwnershipPeriodID: laterPeriod,
 		ContactID: ownerA, TransactionID: payout.ID, Trigger: ledger.TriggerPayout, Description: "January",
@@ -312,13 +331,16 @@ func TestJournalStampsItsEntries(t *testing.T) {
 	if p.Lines[0] != want {
 		t.Errorf("got  %+v\nwant %+v", p.Lines[0], want)
 	}
+
 	if bank := p.Lines[1]; bank.ContactID != vendor || !bank.ListingID.IsZero() || bank.Party != ledger.NoParty {
 		t.Errorf("bank %+v", bank)
 	}
+
 	guest := movement(transaction.Deposit, "2026-01-05", trustBank, ofStay(line(1, guestDeposits, 64400, "")))
 	if got, err = transaction.Journal(guest, facts()); err != nil {
 		t.Fatal(err)
 	}
+
 	if l := got[0].Lines[0]; l.ReservationID != stay || l.ListingID != villa || !l.OwnershipPeriodID.IsZero() {
 		t.Errorf("guest deposit %+v", l)
 	}
@@ -326,6 +348,7 @@ func TestJournalStampsItsEntries(t *testing.T) {
 
 func TestJournalTriggers(t *testing.T) {
 	t.Parallel()
+
 	tests := map[string]*transaction.Transaction{
 		"deposit":                   movement(transaction.Deposit, "2026-01-05", trustBank, line(1, guestDeposits, 1, "")),
 		"openingBalance":            opening(movement(transaction.Deposit, "2026-01-05", trustBank, line(1, openingBalance, 1, ""))),
@@ -337,17 +360,22 @@ func TestJournalTriggers(t *testing.T) {
 	for want, given := range tests {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
+
 			postings, err := transaction.Journal(given, facts())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			var got []string
+
 			for _, p := range postings {
 				for _, l := range p.Lines {
 					got = append(got, l.Trigger)
 				}
 			}
+
 			slices.Sort(got)
+
 			wanted := strings.Fields(strings.ReplaceAll(want, "and", ""))
 			if !slices.Equal(slices.Compact(got), wanted) {
 				t.Errorf("got %v, want %v", got, wanted)
@@ -358,7 +386,9 @@ func TestJournalTriggers(t *testing.T) {
 
 func TestJournalOfArchivedTransactionIsEmpty(t *testing.T) {
 	t.Parallel()
+
 	archived := movement(transaction.Deposit, "2026-01-05", trustBank, line(1, guestDeposits, 64400, ""))
+
 	archived.Status = transaction.Inactive
 	if got, err := transaction.Journal(archived, facts()); err != nil || got != nil {
 		t.Errorf("got %v, %v", got, err)
@@ -368,8 +398,10 @@ func TestJournalOfArchivedTransactionIsEmpty(t *testing.T) {
 // Proves: RSN-52.
 func TestJournalNeedsItsAssignments(t *testing.T) {
 	t.Parallel()
+
 	f := facts()
 	delete(f.Assigned, account.DueToFromTrust)
+
 	_, err := transaction.Journal(movement(transaction.Expense, "2026-01-15", operatingBank, ofListing(line(1, repairs, 10000, ledger.Owners))), f)
 	if got := reasonOf(err); got != apierr.ReasonRequiredAccountMissing {
 		t.Errorf("got %v", err)
@@ -380,26 +412,31 @@ func reasonOf(err error) apierr.Reason {
 	if e, ok := errors.AsType[*apierr.Error](err); ok {
 		return e.Reason()
 	}
+
 	return ""
 }
 
 func TestJournalNeedsAnOwner(t *testing.T) {
 	t.Parallel()
+
 	february := date("2026-02-01")
 	only := func(p listing.Period) *transaction.Facts {
 		f := facts()
 		f.Periods = map[id.ID][]listing.Period{villa: {p}}
+
 		return f
 	}
 	from := only(listing.Period{ID: period, StartAt: &february})
 	spent := movement(transaction.Expense, "2026-01-31", trustBank, ofListing(line(1, repairs, 10000, ledger.Owners)))
 	_, err := transaction.Journal(spent, from)
+
 	var e *apierr.Error
 	if !errors.As(err, &e) || len(e.Issues()) != 1 || e.Issues()[0].Code != "ownershipPeriodMissing" {
 		t.Errorf("got %v", err)
 	}
 	// An opening balance of the day before belongs to whoever owns on the first day.
 	first := opening(movement(transaction.Deposit, "2026-01-31", trustBank, ofListing(line(1, openingBalance, 30000, ledger.Owners))))
+
 	got, err := transaction.Journal(first, from)
 	if err != nil || got[0].Lines[0].OwnershipPeriodID != period {
 		t.Errorf("got %+v, %v", got, err)
@@ -413,42 +450,54 @@ func TestLedgersEliminate(t *testing.T) {
 		banks := rapid.SampledFrom([]id.ID{trustBank, operatingBank})
 		typ := rapid.SampledFrom([]transaction.Type{transaction.Deposit, transaction.Expense, transaction.Transfer, transaction.Payout}).Draw(t, "type")
 		account := banks.Draw(t, "account")
+
 		n := 1
 		if typ == transaction.Deposit || typ == transaction.Expense {
 			n = rapid.IntRange(1, 5).Draw(t, "lines")
 		}
+
 		if typ == transaction.Expense && rapid.Bool().Draw(t, "owed") {
 			account = payable
 		}
+
 		var lines []transaction.Line
+
 		for i := range n {
 			party := rapid.SampledFrom([]ledger.Party{"", ledger.Owners, ledger.Manager}).Draw(t, "party")
 			on := rapid.SampledFrom([]id.ID{repairs, guestDeposits, lodgingTax, channelFees, distributions, payable, trustBank, operatingBank}).Draw(t, "line's account")
+
 			l := ofListing(line(i, on, money.Cents(rapid.Int64Range(-100_000, 100_000).Draw(t, "amount")), party))
 			if typ == transaction.Expense && rapid.Bool().Draw(t, "taxed") {
 				l.Markup = &transaction.Markup{Amount: money.Cents(rapid.Int64Range(0, 9_000).Draw(t, "markup")), TaxAmount: 17}
 			}
+
 			lines = append(lines, l)
 		}
+
 		given := movement(typ, "2026-01-15", account, lines...)
 		if typ == transaction.Expense && rapid.Bool().Draw(t, "paid apart") {
 			given = paid(given, "2026-02-20", banks.Draw(t, "paid from"))
 		}
+
 		got, err := transaction.Journal(given, facts())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		owed := map[day.Day]money.Cents{}
+
 		for _, p := range got {
 			if err := p.Check(); err != nil {
 				t.Fatal(err)
 			}
+
 			for _, l := range p.Lines {
 				if l.AccountID == due {
 					owed[p.TxnAt] += l.CentTotal
 				}
 			}
 		}
+
 		for at, cents := range owed {
 			if cents != 0 {
 				t.Fatalf("on %s the ledgers owe each other %d:\n%s", at, cents, strings.Join(told(got), "\n"))
@@ -465,9 +514,12 @@ func TestJournalBalances(t *testing.T) {
 		typ := rapid.SampledFrom([]transaction.Type{transaction.Deposit, transaction.Expense, transaction.Transfer, transaction.Payout}).Draw(t, "type")
 		bank := rapid.SampledFrom([]id.ID{trustBank, operatingBank}).Draw(t, "bank")
 		cents := rapid.Int64Range(-1_000_000_000, 1_000_000_000)
+
 		var lines []transaction.Line
+
 		for i := range rapid.IntRange(1, 6).Draw(t, "lines") {
 			party := rapid.SampledFrom([]ledger.Party{"", ledger.Owners, ledger.Manager}).Draw(t, "party")
+
 			l := ofListing(line(i, rapid.SampledFrom([]id.ID{repairs, guestDeposits, lodgingTax}).Draw(t, "account"), money.Cents(cents.Draw(t, "amount")), party))
 			if typ == transaction.Expense && rapid.Bool().Draw(t, "taxed") {
 				behavior := rapid.SampledFrom([]transaction.TaxBehavior{transaction.TaxIncluded, transaction.TaxExcluded}).Draw(t, "behavior")
@@ -475,33 +527,42 @@ func TestJournalBalances(t *testing.T) {
 				l.AppliedAmount = &transaction.Applied{TaxBehavior: behavior, TaxPayee: payee, TaxAmount: money.Cents(cents.Draw(t, "tax"))}
 				l.Markup = &transaction.Markup{Amount: money.Cents(cents.Draw(t, "markup")), TaxBehavior: &behavior, TaxAmount: money.Cents(cents.Draw(t, "markupTax"))}
 			}
+
 			lines = append(lines, l)
 		}
+
 		given := movement(typ, "2026-01-15", bank, lines...)
 		if typ == transaction.Expense && rapid.Bool().Draw(t, "bill") {
 			given = paid(given, "2026-02-20", bank)
 		}
+
 		got, err := transaction.Journal(given, facts())
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		var moved money.Cents
+
 		for _, p := range got {
 			if err := p.Check(); err != nil {
 				t.Fatal(err)
 			}
+
 			for _, l := range p.Lines {
 				if l.AccountID == bank {
 					moved += l.CentTotal
 				}
 			}
 		}
+
 		if typ != transaction.Deposit {
 			moved = -moved
 		}
+
 		if moved != given.Total {
 			t.Fatalf("moved %v of %v", moved, given.Total)
 		}
+
 		again, err := transaction.Journal(given, facts())
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(got) {
 			t.Fatalf("derived again: %v, %v", again, err)

@@ -72,11 +72,13 @@ func ListQuery(f Filter) page.Query {
 		ID: "t.id",
 	}
 	q.Kept("transaction")
+
 	const (
 		onAccount = "t.account_id = any(?) or t.payment_account_id = any(?) or " + anyLine + "l.account_id = any(?))"
 		ofContact = "t.contact_id = any(?) or " + anyLine + "l.contact_id = any(?))"
 		moved     = "case when " + paidStatus + " = 'paid' then coalesce(t.payment_date, t.date) end"
 	)
+
 	q.IDs("t.id = any(?)", f.IDs)
 	q.Narrow("t.type = any(?)", f.Type)
 	q.Narrow("t.status = ?", f.Status)
@@ -99,6 +101,7 @@ func ListQuery(f Filter) page.Query {
 	q.Dates("t.date", f.Dates)
 	q.Days(moved, f.PaidAtRange, f.IsDateRangeEndInclusive)
 	q.Amounts("t.total", f.Amount)
+
 	return q
 }
 
@@ -107,6 +110,7 @@ func (f *Filter) byState(q *page.Query) {
 	if f.IsLocked != nil {
 		q.Args["reader"] = f.reader
 	}
+
 	q.Whether("t.is_opening_balance", f.IsOpeningBalance)
 	q.Whether(ledger.HeldSource("t.id"), f.IsLocked)
 	q.Whether("exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries)
@@ -125,25 +129,31 @@ type listInput struct {
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
 	in.reader = tx.Actor.User
 	q := ListQuery(in.Filter)
+
 	q.Columns, q.Args["team"] = listed(in.IncludeLines), tx.Team
 	if in.IncludeLines {
 		q.Lines = "(select count(*) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id)"
 	}
+
 	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := Show(ctx, tx, found.Data); err != nil {
 		return nil, err
 	}
+
 	if !in.IncludeLines {
 		for i := range found.Data {
 			found.Data[i].Lines = nil
 		}
 	}
+
 	if !in.Operations() {
 		return found, nil
 	}
+
 	return found, operation.Embed(ctx, tx, operation.Transaction, found.Data,
 		func(t *Transaction) (id.ID, **operation.Summary) { return t.ID, &t.Operations })
 }

@@ -16,11 +16,14 @@ import (
 // listed are the descriptions on the first page of a list.
 func listed(w *world, pairs ...string) []string {
 	r := w.Get(fixture.Query("/transactions", pairs...)).Want(200)
+
 	var page struct {
 		Data []struct{ Description *string }
 	}
 	r.Into(&page)
+
 	out := []string{}
+
 	for _, row := range page.Data {
 		if row.Description == nil {
 			out = append(out, "null")
@@ -28,6 +31,7 @@ func listed(w *world, pairs ...string) []string {
 			out = append(out, *row.Description)
 		}
 	}
+
 	return out
 }
 
@@ -87,6 +91,7 @@ func TestListFilters(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
+
 	for _, bad := range [][]string{
 		{"amount", "1..2"},
 		{"amount", "200...100"},
@@ -108,6 +113,7 @@ func TestListFiltersOfState(t *testing.T) {
 	add := func(name string, body object) id.ID {
 		return w.Post("/transactions", fixture.With(body, "description", name)).Want(201).ID("id")
 	}
+
 	w.Exec(`update account set banking_last4 = case code when '1000' then '1111' else '2222' end where team_id = @team and type = 'bank'`, nil)
 	early := add("early", w.deposit("2026-01-10", 300))
 	open := add("open", fixture.With(w.expense("2026-02-20", 200), "accountId", w.accounts["2200"]))
@@ -158,34 +164,41 @@ func TestListFiltersOfState(t *testing.T) {
 	}
 	// A statement holds what came before it, a soft close what lies in it, save for those who may post there.
 	w.Exec(`delete from statement where team_id = @team`, nil)
+
 	for posters, want := range map[string]string{"{}": "attached late paid open early", "{" + w.User.String() + "}": "attached late open early"} {
 		w.Exec(`update team set soft_closed_at = '2026-03-01', soft_close_posters = @posters::text::uuid[] where team_id = @team`, db.Args{"posters": posters})
+
 		if got := strings.Join(listed(w, "isLocked", "true"), " "); got != want {
 			t.Errorf("softly closed to all but %s: %q, want %q", posters, got, want)
 		}
 	}
+
 	for _, bad := range []string{
 		"last4=12", "last4=12a4", "paidStatus=due", "paidAtRange=x", "ids=!x", "ids=!!" + early.String(), "amount=1,2...1", "amount=1,", "isLocked=yes",
 		"recurringTemplateId=x",
 	} {
 		w.Get("/transactions?"+bad).WantError(apierr.CodeBadRequest, "")
 	}
+
 	w.Post("/transactions", fixture.With(w.deposit("2026-05-10", 1), "matchBankAccountLast4", "9999")).WantIssue("notFound", "matchBankAccountLast4")
 }
 
 func (w *world) listingWithOwner(name string) id.ID {
 	l := fixture.Listing(w.Team, name)
 	w.ownership(l, "", "")
+
 	return l
 }
 
 func TestListLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	made := w.Post("/transactions", w.deposit("2026-01-10", 300)).Want(201)
 	if w.Get("/transactions").Want(200).Has("data.0.lines") {
 		t.Error("lines without includeLines")
 	}
+
 	if got := w.Get("/transactions?includeLines=true").Want(200).String("data.0.lines.0.id"); got != made.String("lines.0.id") {
 		t.Errorf("line %s", got)
 	}
@@ -193,14 +206,17 @@ func TestListLines(t *testing.T) {
 
 func TestListPages(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	for range 3 {
 		w.Post("/transactions", w.deposit("2026-01-10", 300)).Want(201)
 	}
+
 	first := w.Get("/transactions?limit=2").Want(200)
 	if first.Len("data") != 2 || first.Int("pagination.total") != 3 || first.Int("pagination.totalPage") != 2 || first.Int("pagination.nextPage") != 2 {
 		t.Errorf("got %s", first.Body)
 	}
+
 	second := w.Get("/transactions?limit=2&page=2").Want(200)
 	if second.Len("data") != 1 || second.String("pagination.nextPage") != "null" || second.String("data.0.id") == first.String("data.1.id") {
 		t.Errorf("got %s", second.Body)
@@ -210,10 +226,12 @@ func TestListPages(t *testing.T) {
 // Proves: PAG-33, PAG-34, PAG-35.
 func TestDateRanges(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	for _, d := range []string{"2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
 		w.Post("/transactions", fixture.With(w.deposit(d, 1), "description", d)).Want(201)
 	}
+
 	tests := []struct {
 		dateRange, inclusive string
 		want                 []string
@@ -233,13 +251,16 @@ func TestDateRanges(t *testing.T) {
 		if test.inclusive != "" {
 			pairs = append(pairs, "isDateRangeEndInclusive", test.inclusive)
 		}
+
 		if got := listed(w, pairs...); !slices.Equal(got, test.want) {
 			t.Errorf("%v: got %v, want %v", pairs, got, test.want)
 		}
 	}
+
 	for _, bad := range []string{"26", "2026-13", "2026-02-30", "2026-W01", "2026-01...2026-02", "2026-02-01...2026-01-01", "2026-01-01..2026-01-02", "x"} {
 		w.Get(fixture.Query("/transactions", "dateRange", bad)).WantError(apierr.CodeBadRequest, "").WantIssue("dateRange", "dateRange")
 	}
+
 	w.Get(fixture.Query("/transactions", "dateRange", "2026", "isDateRangeEndInclusive", "yes")).Want(400)
 }
 
@@ -249,13 +270,16 @@ func TestOpeningBalances(t *testing.T) {
 	w := newWorld(t)
 	chalet := fixture.Listing(w.Team, "Chalet")
 	w.ownership(chalet, "2026-01-01", "")
+
 	path := func(l id.ID) string { return "/listings/" + l.String() + "/opening-balance" }
 
 	made := w.Put(path(w.villa), object{"amount": 30000}).Want(200)
 	if made.ID("listingId") != w.villa || made.Int("amount") != 30000 || made.String("currency") != "usd" {
 		t.Errorf("got %s", made.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": 30000, "2900": -30000})
+
 	booked := w.Get("/transactions/" + made.String("transactionId")).Want(200)
 	if booked.String("date") != "2025-12-31" || booked.String("isOpeningBalance") != "true" || booked.String("lines.0.party") != "owners" {
 		t.Errorf("got %s", booked.Body)
@@ -265,20 +289,24 @@ func TestOpeningBalances(t *testing.T) {
 	w.Put(path(chalet), object{"amount": -500}).Want(200)
 
 	before := w.Get("/transactions").Body
+
 	again := w.Put(path(w.villa), object{"amount": 30000}).Want(200)
 	if string(again.Body) != string(made.Body) || string(w.Get("/transactions").Body) != string(before) {
 		t.Error("putting it again changed something")
 	}
+
 	changed := w.Put(path(w.villa), object{"amount": 100}).Want(200)
 	if changed.String("transactionId") != made.String("transactionId") || changed.Int("amount") != 100 {
 		t.Errorf("got %s", changed.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": -400, "2900": 400})
 
 	all := w.Get("/listings/opening-balance").Want(200)
 	if all.Int("pagination.total") != 2 || all.Int("data.0.amount")+all.Int("data.1.amount") != -400 {
 		t.Errorf("got %s", all.Body)
 	}
+
 	one := w.Get("/listings/opening-balance?listingIds=" + chalet.String()).Want(200)
 	if one.Len("data") != 1 || one.ID("data.0.listingId") != chalet || one.Int("data.0.amount") != -500 || one.String("data.0.currency") != "usd" {
 		t.Errorf("got %s", one.Body)
@@ -297,11 +325,13 @@ func TestOpeningBalanceBeingUpdated(t *testing.T) {
 	w := newWorld(t)
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": w.villa})
+
 		r := w.Put("/listings/"+w.villa.String()+"/opening-balance", object{"amount": 1}).
 			WantError(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress)
 		if r.String("retryable") != "true" || r.Header.Get("Retry-After") == "" {
 			t.Errorf("not retryable: %s", r.Body)
 		}
+
 		return err
 	})
 }
@@ -310,28 +340,36 @@ func TestOpeningBalanceBeingUpdated(t *testing.T) {
 func TestPagesOfTooManyLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	lines := make(list, 100)
 	for i := range lines {
 		lines[i] = object{"assignment": "accountsReceivable", "amount": 1}
 	}
+
 	one := w.Post("/transactions", object{"type": "deposit", "date": "2026-02-05", "lines": lines}).Want(201).ID("id")
 	w.Exec(`insert into transaction select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'short_ref', 'copy' || n))).*
 		from transaction t, generate_series(1, 219) n where t.team_id = @team and t.id = @id`, db.Args{"id": one})
 	w.Exec(`insert into transaction_line select (jsonb_populate_record(l, jsonb_build_object('id', gen_random_uuid(), 'transaction_id', t.id))).*
 		from transaction_line l join transaction t on t.team_id = l.team_id and t.id <> l.transaction_id where l.team_id = @team and l.transaction_id = @id`,
 		db.Args{"id": one})
+
 	const path = "/transactions?includeLines=true"
+
 	refused := w.Get(path+"&limit=250").WantError(apierr.CodeBadRequest, "").WantIssue("tooManyLines", "limit")
 	if refused.Int("context.suggestedLimit") != 200 {
 		t.Errorf("refused %s", refused.Body)
 	}
+
 	w.Get(path+"&limit=201&sort=-amount").WantIssue("tooManyLines", "limit")
+
 	if got := w.Get(path + "&limit=200").Want(200); got.Len("data") != 200 || got.Len("data.199.lines") != 100 {
 		t.Errorf("%d rows", got.Len("data"))
 	}
+
 	if got := w.Get(path + "&limit=250&offset=100").Want(200); got.Len("data") != 120 || got.Int("pagination.total") != 220 {
 		t.Errorf("the rest has %d rows", got.Len("data"))
 	}
+
 	if got := w.Get("/transactions?limit=250").Want(200); got.Len("data") != 220 {
 		t.Errorf("%d rows without lines", got.Len("data"))
 	}
@@ -341,23 +379,28 @@ func TestPagesOfTooManyLines(t *testing.T) {
 func TestDatesFarAhead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	year := day.Of(w.DB.Now()).AddYears(1)
 	if got := w.Post("/transactions", w.deposit(year.String(), 5)).Want(201); got.Len("issues") != 0 {
 		t.Errorf("a year ahead: %s", got.Body)
 	}
+
 	far := w.Post("/transactions", w.deposit(year.AddDays(1).String(), 5)).Want(201)
 	if far.Len("issues") != 1 || far.String("issues.0.code") != "dateFarAhead" || far.String("issues.0.severity") != "warning" ||
 		far.String("issues.0.context.date") != year.AddDays(1).String() || far.ID("issues.0.context.transactionId") != far.ID("id") {
 		t.Errorf("further ahead: %s", far.Body)
 	}
+
 	listed := w.Get("/transactions?sort=-date&limit=2").Want(200)
 	if listed.String("data.0.issues.0.code") != "dateFarAhead" || listed.Len("data.1.issues") != 0 {
 		t.Errorf("listed %s", listed.Body)
 	}
+
 	bill := w.Post("/transactions", fixture.With(w.expense("2026-02-01", 100), "payment", object{"date": year.AddDays(9).String()})).Want(201)
 	if bill.String("issues.0.context.date") != year.AddDays(9).String() {
 		t.Errorf("a payment further ahead: %s", bill.Body)
 	}
+
 	for _, date := range []string{"0001-01-01", "1989-12-31", "9999-12-31", day.Of(w.DB.Now()).AddYears(10).AddDays(1).String()} {
 		w.Post("/transactions", w.deposit(date, 5)).WantError(apierr.CodeBadRequest, "").WantIssue("dateOutOfRange", "date")
 		w.Put("/transactions/"+far.String("id"), object{"date": date}).WantIssue("dateOutOfRange", "date")

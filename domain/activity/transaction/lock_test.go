@@ -20,21 +20,26 @@ import (
 func TestClosedBooksAndTheOverride(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	const header = "x-ignore-books-closed-at"
+
 	w.Post("/transactions", fixture.With(w.deposit("2026-03-15", 1), "uniqueRef", "used")).Want(201)
 	fixture.CloseBooks(w.Team, "2026-03-01")
 	body := w.deposit("2026-02-10", 100)
 	locked := func(r *apitest.Response) {
 		t.Helper()
 		r.WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+
 		if r.String("context.lockReason") != "period" || r.String("context.booksClosedAt") != "2026-03-01" {
 			t.Errorf("context %s", r.Body)
 		}
 	}
 	locked(w.Post("/transactions", body))
+
 	for _, value := range []string{"false", "TRUE", "1", "yes"} {
 		locked(w.Post("/transactions", body, header, value))
 	}
+
 	path := "/transactions/" + w.Post("/transactions", body, header, "true").Want(201).String("id")
 	locked(w.Put(path, object{"description": "x"}))
 	w.Put(path, object{"description": "x"}, header, "true").Want(200)
@@ -50,13 +55,17 @@ func TestClosedBooksAndTheOverride(t *testing.T) {
 func TestStatementLocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	const header = "x-ignore-books-closed-at"
+
 	attached := "/transactions/" + w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).String("id")
 	s := w.statement("published", "2026-01-01", "2026-01-31", true)
 	fixture.CloseBooks(w.Team, "2026-02-01")
+
 	locked := func(r *apitest.Response, reason apierr.Reason) {
 		t.Helper()
 		r.WantError(apierr.CodeForbidden, reason)
+
 		if r.String("context.lockReason") != "statement" || r.String("context.statementIds.0") != s.String() {
 			t.Errorf("context %s", r.Body)
 		}
@@ -73,26 +82,35 @@ func TestDryRun(t *testing.T) {
 	w := newWorld(t)
 	body := fixture.With(w.deposit("2026-02-10", 100), "uniqueRef", "once")
 	before := w.Fingerprint()
+
 	dry := w.Post("/transactions?dryRun=true", body).Want(201)
 	if w.Fingerprint() != before {
 		t.Error("rows changed")
 	}
+
 	w.Get("/transactions/"+dry.String("id")).WantError(apierr.CodeNotFound, "")
+
 	if dry.Header.Get("X-Service-Audit-Should-Poll") != "false" || dry.Header.Get("X-Service-Audit-Action-Id") != "" {
 		t.Errorf("headers %v", dry.Header)
 	}
+
 	made := w.Post("/transactions?dryRun=false", body).Want(201)
+
 	var a, b map[string]any
 	dry.Into(&a)
 	made.Into(&b)
+
 	if !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b))) || dry.Int("total") != 100 || dry.String("lines.0.listing.name") != "Villa" {
 		t.Errorf("dry %s\nreal %s", dry.Body, made.Body)
 	}
+
 	path := "/transactions/" + made.String("id")
 	if got := w.Put(path+"?dryRun=true", object{"description": "new"}).Want(200).String("description"); got != "new" {
 		t.Errorf("description %s", got)
 	}
+
 	w.Delete(path + "?dryRun=true").Want(204)
+
 	if got := w.Get(path).Want(200).String("description"); got != "null" {
 		t.Errorf("description %s", got)
 	}
@@ -111,29 +129,36 @@ func TestDryRun(t *testing.T) {
 // Proves: DRY-03, DRY-49, DRY-54, BKC-11.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
+
 	endpoints := transaction.Part().Endpoints
 	declared := 0
+
 	for i := range endpoints {
 		e := &endpoints[i]
 		if e.DryRun != (e.Mutates() && e.Path != "/transactions/journal-entries") {
 			t.Errorf("%s %s declares dryRun: %v", e.Method, e.Path, e.DryRun)
 		}
+
 		if e.DryRun {
 			declared++
 		}
 	}
+
 	described, err := api.NewServer(api.Config{DB: apitest.DB(t)}, endpoints).OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	tree, err := described.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	paths, err := json.Marshal(tree["paths"])
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if text := string(paths); strings.Contains(text, "ignore-books") || strings.Count(text, `"dryRun"`) != declared {
 		t.Errorf("%d declarations of dryRun for %d endpoints, or the header", strings.Count(text, `"dryRun"`), declared)
 	}
@@ -146,6 +171,7 @@ func (w *world) reconcile(transaction id.ID, account string, rule *id.ID) id.ID 
 		values (@team, @id, @account, '2026-01-15', 1, @rule, now(), now())`, db.Args{"id": record, "account": w.accounts[account], "rule": rule})
 	w.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 		values (@team, @id, @transaction, @account, 1, now())`, db.Args{"id": record, "transaction": transaction, "account": w.accounts[account]})
+
 	return record
 }
 
@@ -160,6 +186,7 @@ func TestReconciledTransactions(t *testing.T) {
 		t.Helper()
 		r.WantError(apierr.CodeForbidden, apierr.ReasonTransactionReconciled)
 	}
+
 	const header = "x-ignore-books-closed-at"
 	for _, headers := range [][]string{nil, {header, "true"}} {
 		reconciled(w.Put(path, object{"date": "2026-01-16"}, headers...))
@@ -168,11 +195,14 @@ func TestReconciledTransactions(t *testing.T) {
 		reconciled(w.Delete(path, headers...))
 		reconciled(w.Delete(path+"?onLocked=archive", headers...))
 	}
+
 	reconciled(w.Put(path+"?dryRun=true", object{"date": "2026-01-16"}))
+
 	got := w.Put(path, object{"uniqueRef": "not in the books"}).Want(200)
 	if got.String("lock.status") != "locked" || got.ID("lock.reconciled.bankRecordIds.0") != record {
 		t.Errorf("lock %s", got.Body)
 	}
+
 	w.Exec(`delete from bank_reconciliation where team_id = @team`, nil)
 	w.Put(path, object{"date": "2026-01-16"}).Want(200)
 	// A bill's own posting moves no money: only its payment is reconciled.
@@ -186,10 +216,14 @@ func TestReconciledTransactions(t *testing.T) {
 func TestTheOverrideOnLineChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	const header = "x-ignore-books-closed-at"
+
 	made := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201)
 	path := "/transactions/" + made.String("id")
+
 	fixture.CloseBooks(w.Team, "2026-02-01")
+
 	line := object{"assignment": "accountsReceivable", "amount": 5}
 	for _, change := range []object{
 		{"lines_update": list{object{"id": made.String("lines.0.id"), "amount": 101}}},
@@ -199,6 +233,7 @@ func TestTheOverrideOnLineChanges(t *testing.T) {
 	} {
 		w.Put(path, change).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
 	}
+
 	w.Put(path, object{"lines_update": list{object{"id": made.String("lines.0.id"), "amount": 101}}}, header, "true").Want(200)
 	w.Put(path, object{"lines_create": list{line}}, header, "true").Want(200)
 	w.Put(path, object{"lines_delete": list{made.String("lines.0.id")}}, header, "true").Want(200)
@@ -211,12 +246,15 @@ func TestTheOverrideOnLineChanges(t *testing.T) {
 func TestLockOfATransaction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	path := "/transactions/" + w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).String("id")
 	if got := w.Get(path).Want(200); got.String("lock.status") != "open" || got.String("lock.booksClosed") != "null" || got.String("journalStatus.status") != "current" {
 		t.Errorf("got %s", got.Body)
 	}
+
 	s := w.statement("published", "2026-01-01", "2026-01-31", true)
 	fixture.CloseBooks(w.Team, "2026-02-01")
+
 	got := w.Get(path).Want(200)
 	for field, want := range map[string]string{
 		"status": "locked", "booksClosed.date": "2026-02-01", "ownerStatement.ids.0": s.String(), "statementPeriod.hits.0.txnAt": "2026-01-15",
@@ -226,6 +264,7 @@ func TestLockOfATransaction(t *testing.T) {
 			t.Errorf("%s: %s, want %s", field, got.String("lock."+field), want)
 		}
 	}
+
 	listed := w.Get("/transactions").Want(200)
 	if listed.String("data.0.lock.booksClosed.date") != "2026-02-01" || listed.String("data.0.journalStatus.status") != "current" {
 		t.Errorf("listed %s", listed.Body)
@@ -243,13 +282,16 @@ func TestDepositOfALockedStay(t *testing.T) {
 	s := w.statement("published", "2026-02-01", "2026-02-28", true)
 	w.Post("/transactions", w.guestPays("2026-03-05", 1000, 30)).Want(201)
 	wantBalances(t, w, map[string]int64{"1000": 63472, "2000": -65400, "5010": 1928, "5120": 1898, "4120": -1898})
+
 	if got := fixture.Staleness(w.Team, w.stay); got != "locked" {
 		t.Errorf("stay is %q", got)
 	}
+
 	w.Exec(`update ledger_entry set statement_id = null where team_id = @team and statement_id = @id`, db.Args{"id": s})
 	w.Exec(`delete from statement where team_id = @team and id = @id`, db.Args{"id": s})
 	w.Post("/transactions", w.guestPays("2026-03-06", 1000, 30)).Want(201)
 	wantBalances(t, w, map[string]int64{"1000": 64442, "2000": -66400, "5010": 1958, "5120": 1958, "4120": -1958})
+
 	if got := fixture.Staleness(w.Team, w.stay); got != "" {
 		t.Errorf("stay is %q", got)
 	}

@@ -35,12 +35,14 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	if err != nil {
 		return nil, fmt.Errorf("link lines to reservations: %w", err)
 	}
+
 	stays := make([]id.ID, len(linked))
 	for i := range linked {
 		m := &linked[i]
 		stays[i] = *m.ReservationID
 		noteLine(tx, audit.Matched, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID})
 	}
+
 	return stays, nil
 }
 
@@ -55,20 +57,26 @@ func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("move lines with their reservations: %w", err)
 	}
+
 	for i := range followed {
 		m := &followed[i]
 		noteLine(tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID})
 	}
+
 	return nil
 }
 
 // match finds the reservations that the lines of drafts name and gives them to those that nobody linked by hand.
 func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	type place struct{ draft, line int }
-	var places []place
-	var codes, guests []*string
-	var listings []id.ID
-	var currencies []string
+
+	var (
+		places        []place
+		codes, guests []*string
+		listings      []id.ID
+		currencies    []string
+	)
+
 	for i, d := range drafts {
 		for k := range d.Lines {
 			l := &d.Lines[k]
@@ -79,13 +87,16 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 			}
 		}
 	}
+
 	if len(places) == 0 {
 		return nil
 	}
+
 	type fit struct {
 		N             int
 		ReservationID id.ID
 	}
+
 	fits, err := db.Select[fit](ctx, tx, `
 		select l.n::int as n, min(r.id::text)::uuid as reservation_id
 		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality
@@ -96,9 +107,11 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err != nil {
 		return fmt.Errorf("find the reservations that lines name: %w", err)
 	}
+
 	for _, f := range fits {
 		p := places[f.N-1]
 		drafts[p.draft].Lines[p.line].ReservationID = &f.ReservationID
 	}
+
 	return nil
 }

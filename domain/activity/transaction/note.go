@@ -35,6 +35,7 @@ func viewOf(t *Transaction) any {
 	if t == nil {
 		return nil
 	}
+
 	return view{Transaction: t, Lines: viewsOf(t.Lines)}
 }
 
@@ -43,6 +44,7 @@ func viewsOf(lines []Line) []lineView {
 	for i := range lines {
 		out = append(out, lineView{Line: &lines[i]})
 	}
+
 	return out
 }
 
@@ -55,19 +57,25 @@ func (d *draft) after() *Transaction {
 	if d.attach != nil {
 		t.AttachmentIDs = d.attach
 	}
+
 	return &t
 }
 
 // note notes what became of a transaction and of its attachments. It concerns all that its lines name, before and after.
 func note(tx *db.Tx, what audit.Type, before, after *Transaction) {
-	var of id.ID
-	var refs []audit.Reference
-	var held, holds []id.ID
+	var (
+		of          id.ID
+		refs        []audit.Reference
+		held, holds []id.ID
+	)
+
 	for _, t := range []*Transaction{before, after} {
 		if t == nil {
 			continue
 		}
+
 		of = t.ID
+
 		refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, t.AccountID), audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID))
 		for i := range t.Lines {
 			l := &t.Lines[i]
@@ -75,13 +83,17 @@ func note(tx *db.Tx, what audit.Type, before, after *Transaction) {
 				audit.Ref(audit.RoleOwner, audit.Contact, l.ContactID), audit.Ref(audit.RoleStatement, audit.Statement, l.OwnerStatementID))
 		}
 	}
+
 	audit.Note(tx, what, audit.Transaction, of, viewOf(before), viewOf(after), refs...)
+
 	if before != nil {
 		held = before.AttachmentIDs
 	}
+
 	if after != nil {
 		holds = after.AttachmentIDs
 	}
+
 	file.NoteAttached(tx, of, held, holds)
 }
 
@@ -110,13 +122,16 @@ func noteTakenBack(ctx context.Context, tx *db.Tx, t *Transaction) error {
 	if err != nil {
 		return fmt.Errorf("find the payment of a transaction: %w", err)
 	}
+
 	type view struct {
 		Status string `json:"status"`
 	}
+
 	for _, payment := range waiting {
 		audit.Note(tx, audit.Updated, audit.Payment, payment, view{"awaitingApproval"}, view{"canceled"},
 			audit.Ref(audit.RoleParent, audit.Transaction, t.ID), audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID))
 	}
+
 	return nil
 }
 
@@ -127,9 +142,11 @@ func noteUnopened(ctx context.Context, tx *db.Tx, transaction id.ID) error {
 	if err != nil {
 		return fmt.Errorf("find the bank accounts that a transaction opened: %w", err)
 	}
+
 	for _, account := range opened {
 		audit.Note(tx, audit.Updated, audit.Account, account, map[string]id.ID{"banking.balance.openingTransactionId": transaction}, nil,
 			audit.Ref(audit.RoleParent, audit.Transaction, transaction))
 	}
+
 	return nil
 }

@@ -21,10 +21,12 @@ func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*
 	if err != nil {
 		return nil, err
 	}
+
 	d, _ := redrafted(old, &Update{Payment: api.Opt[PaymentInput]{Present: true, Value: p}}, tx.NewID)
 	if err := save(ctx, tx, nil, []*draft{d}, ledger.Lenience{}); err != nil {
 		return nil, err
 	}
+
 	return byID(ctx, tx, bill)
 }
 
@@ -38,6 +40,7 @@ func (u *Update) describes() bool {
 func (u *Update) archives() bool {
 	other := *u
 	other.Status = ""
+
 	return u.Status == Inactive && other.describes()
 }
 
@@ -50,6 +53,7 @@ func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
 	if err != nil {
 		return err
 	}
+
 	return by.refusal()
 }
 
@@ -73,6 +77,7 @@ func paidBy(ctx context.Context, tx *db.Tx, of asked) (payer, error) {
 	if err != nil {
 		return "", fmt.Errorf("look for payments of a transaction: %w", err)
 	}
+
 	return by, nil
 }
 
@@ -83,6 +88,7 @@ func (p payer) refusal() error {
 	case "payment":
 		return ErrAttempted
 	}
+
 	return nil
 }
 

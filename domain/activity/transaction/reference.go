@@ -24,12 +24,16 @@ type terms struct {
 }
 
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	var t terms
-	var assigned map[account.Assignment]id.ID
+	var (
+		t        terms
+		assigned map[account.Assignment]id.ID
+	)
 	if err := tx.Together(ctx, db.Load(&t, settingsOf), db.Load(&assigned, account.Assigned)); err != nil {
 		return nil, fmt.Errorf("read the team and its account assignments: %w", err)
 	}
+
 	t.assigned = assigned
+
 	return &t, nil
 }
 
@@ -83,28 +87,35 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	if err := r.loadNamed(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
+
 	listings, rates := idSet{}, idSet{}
+
 	for _, d := range drafts {
 		stored := d.storedLines()
 		for i := range d.Lines {
 			l := &d.Lines[i]
 			r.giveListing(l, stored[l.ID])
 			listings.add(deref(l.ListingID))
+
 			if l.AppliedAmount != nil {
 				rates.add(l.AppliedAmount.TaxRateID)
 			}
+
 			if l.Markup != nil {
 				rates.add(deref(l.Markup.TaxRateID))
 			}
 		}
 	}
+
 	works := []db.Work{db.LoadOf(&r.listings, holdListings, listings.list()), db.LoadOf(&r.facts.Periods, periodsOf, listings.list())}
 	if len(rates) > 0 {
 		works = append(works, db.LoadOf(&r.rates, tax.ByID, rates.list()))
 	}
+
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, fmt.Errorf("read listings and tax rates: %w", err)
 	}
+
 	return r, nil
 }
 
@@ -115,6 +126,7 @@ func (r *references) giveListing(l, stored *Line) {
 	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) && deref(stored.ListingID) == deref(l.ListingID) {
 		l.FollowsReservation = true
 	}
+
 	switch statement := r.statements[deref(l.OwnerStatementID)].listing; {
 	case !stay.IsZero() && (l.ListingID == nil || l.FollowsReservation):
 		l.ListingID, l.FollowsReservation = &stay, true
@@ -148,10 +160,12 @@ const namedSQL = `
 func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
 	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
+
 	for _, d := range drafts {
 		accounts.addAccounts(&d.Transaction)
 		contacts.add(deref(d.ContactID))
 		templates.add(deref(d.RecurringTemplateID))
+
 		for i := range d.Lines {
 			l := &d.Lines[i]
 			contacts.add(deref(l.ContactID))
@@ -159,6 +173,7 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 			statements.add(deref(l.OwnerStatementID))
 		}
 	}
+
 	found, err := db.Select[named](ctx, tx, namedSQL, db.Args{
 		"team": tx.Team, "accounts": accounts.list(), "contacts": contacts.list(), "reservations": reservations.list(), "statements": statements.list(),
 		"templates": templates.list(),
@@ -166,8 +181,10 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	if err != nil {
 		return fmt.Errorf("read what transactions name: %w", err)
 	}
+
 	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
 	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
+
 	r.facts.Paid, r.currencies = map[id.ID]id.ID{}, map[id.ID]string{}
 	for _, n := range found {
 		a := r.accounts[n.ID]
@@ -178,6 +195,7 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 		case "bank":
 			a.bank = true
 			r.accounts[n.ID] = a
+
 			r.facts.Banks[n.ID] = ledger.Trust
 			if n.Detail == "operating" {
 				r.facts.Banks[n.ID] = ledger.Operating
@@ -190,6 +208,7 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 			if n.Detail == "nonPosting" {
 				a.closed = apierr.IssueNonPostingAccount
 			}
+
 			r.accounts[n.ID] = a
 		case "contact":
 			r.contacts[n.ID] = true
@@ -203,6 +222,7 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 			r.statements[n.ID] = statementFact{listing: n.Other, published: n.Detail == "published"}
 		}
 	}
+
 	return nil
 }
 
@@ -213,15 +233,18 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string
 	if len(ids) == 0 {
 		return statuses, nil
 	}
+
 	type row struct {
 		ID     id.ID
 		Status string
 	}
+
 	found, err := db.Select[row](ctx, tx, `select id, status from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": ids})
 	for _, l := range found {
 		statuses[l.ID] = l.Status
 	}
+
 	return statuses, err
 }
 
@@ -230,5 +253,6 @@ func periodsOf(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID][]li
 	if len(listings) == 0 {
 		return map[id.ID][]listing.Period{}, nil
 	}
+
 	return listing.Periods(ctx, tx, listings)
 }

@@ -28,8 +28,10 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Transactions, b.Assignments, string(account.ExpenseSalesTax), string(account.AccountsPayable),
 		string(account.ExpenseMarkup), string(account.DueToFromTrust), string(account.PayoutDistribution))
+
 	return append(found, assigned...), err
 }
 
@@ -38,12 +40,14 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 	if listingIDs == nil {
 		return nil, nil
 	}
+
 	ids, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and exists (
 			select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and l.listing_id = any(@listings))`, db.Args{"team": tx.Team, "listings": listingIDs})
 	if err != nil {
 		return nil, fmt.Errorf("find the transactions of listings: %w", err)
 	}
+
 	return ids, nil
 }
 
@@ -54,29 +58,39 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		SQL:  `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
 		Args: db.Args{"team": tx.Team, "ids": ids},
 	}
-	var linked []id.ID
-	var stored []Transaction
-	var t *terms
+
+	var (
+		linked []id.ID
+		stored []Transaction
+		t      *terms
+	)
+
 	follow := func(ctx context.Context, tx *db.Tx) error { return followStays(ctx, tx, ids) }
 	if err := tx.Together(ctx, db.Send(lock), db.LoadOf(&linked, linkLines, ids), follow, db.LoadOf(&stored, byIDs, ids), db.Load(&t, loadTerms)); err != nil {
 		return nil, fmt.Errorf("lock and read transactions: %w", err)
 	}
+
 	drafts := make([]*draft, len(stored))
 	for i := range stored {
 		drafts[i] = &draft{Transaction: stored[i]}
 	}
+
 	r, err := t.load(ctx, tx, drafts)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &ledger.Derived{Failed: map[id.ID]error{}, With: &ledger.Following{Source: reservation.Source(), IDs: linked}}
+
 	for _, d := range drafts {
 		postings, err := Journal(&d.Transaction, &r.facts)
 		if err != nil {
 			out.Failed[d.ID] = err
 			continue
 		}
+
 		out.Postings, out.Sources = append(out.Postings, postings...), append(out.Sources, d.ID)
 	}
+
 	return out, nil
 }

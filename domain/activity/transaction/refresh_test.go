@@ -18,30 +18,37 @@ func TestRefreshJournals(t *testing.T) {
 	one := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201).ID("id")
 	two := w.Post("/transactions", w.expense("2026-01-15", 100)).Want(201).ID("id")
 	w.forget()
+
 	done := w.Post(journals, object{"ids": list{one}}).Want(200)
 	if done.Int("total") != 1 || done.ID("data.0.id") != one || done.String("data.0.journalStatus.status") != "current" || done.Has("operationId") {
 		t.Errorf("done %s", done.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"1000": 100, "2000": -100})
+
 	if got := w.Get("/operations").Want(200); got.Int("total") != 0 {
 		t.Errorf("operations %s", got.Body)
 	}
+
 	w.Post(journals, object{"ids": list{one, one}}).Want(200)
 
 	ack := w.Post(journals, object{"ids": list{one, two}, "mode": "full", "lockPolicy": "strict"}).Want(202)
 	if ack.String("type") != "transaction-journal-refresh" || ack.Has("data") {
 		t.Errorf("acknowledged %s", ack.Body)
 	}
+
 	pending := w.Get("/transactions/" + two.String()).Want(200)
 	if pending.String("journalStatus.status") != "recalculating" || pending.String("journalStatus.operationIds.0") != ack.String("operationId") {
 		t.Errorf("pending %s", pending.Body)
 	}
+
 	w.Work()
 	wantBalances(t, w, map[string]int64{"2000": -100, "5200": 100})
 	w.forget()
 	all := w.Post(journals, object{}).Want(202)
 	w.Work()
 	wantBalances(t, w, map[string]int64{"2000": -100, "5200": 100})
+
 	if got := w.Get("/operations/" + all.String("operationId")).Want(200); got.String("status") != "completed" {
 		t.Errorf("operation %s", got.Body)
 	}
@@ -65,15 +72,18 @@ func TestRefreshUnderLocks(t *testing.T) {
 	fixture.CloseBooks(w.Team, "2026-02-01")
 	w.stale(one)
 	w.Post(journals, object{"ids": list{one}, "lockPolicy": "strict"}).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+
 	done := w.Post(journals, object{"ids": list{one}}).Want(200)
 	if done.String("data.0.journalStatus.status") != "stale" || done.String("data.0.journalStatus.reason") != "journalLocked" ||
 		done.String("data.0.journalStatus.action") != "unlock" {
 		t.Errorf("done %s", done.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{})
 	other := w.Post("/transactions", w.deposit("2026-02-15", 7)).Want(201).ID("id")
 	ack := w.Post(journals, object{"ids": list{one, other}, "lockPolicy": "strict"}).Want(202)
 	w.Work()
+
 	if got := w.Get("/operations/" + ack.String("operationId")).Want(200); got.String("status") != "failed" {
 		t.Errorf("operation %s", got.Body)
 	}
@@ -95,14 +105,18 @@ func TestUnderivableJournals(t *testing.T) {
 	w.Post(journals, object{"ids": list{one}}).WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "lines.0.listingId")
 	ack := w.Post(journals, object{"ids": list{one, other}}).Want(202)
 	w.Work()
+
 	if got := w.Get("/operations/" + ack.String("operationId")).Want(200); got.String("status") != "failed" {
 		t.Errorf("operation %s", got.Body)
 	}
+
 	if got := w.Get("/transactions/" + one.String()).Want(200); got.String("journalStatus.status") != "failed" || got.String("status") != "active" {
 		t.Errorf("got %s", got.Body)
 	}
+
 	wantBalances(t, w, map[string]int64{"5200": 100, "2000": -100})
 	w.ownership(w.villa, "2026-01-01", "")
+
 	if done := w.Post(journals, object{"ids": list{one}}).Want(200); done.String("data.0.journalStatus.status") != "current" {
 		t.Errorf("done %s", done.Body)
 	}
@@ -118,20 +132,25 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fees()
+
 	waiting := func(pairs ...any) object {
 		ar := fixture.With(object{"assignment": "accountsReceivable", "amount": 64400, "matchLineTypeClassification": "payout"}, pairs...)
 		return fixture.With(w.deposit("2026-01-05", 1), "lines", list{ar, fixture.With(ar, "assignment", "deposit_merchantFee", "amount", -1898)})
 	}
+
 	w.coded(w.stay, "HM1")
+
 	now := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM1")).Want(201)
 	if now.ID("lines.0.reservationId") != w.stay || now.ID("lines.0.listingId") != w.villa || now.String("lines.0.matchStatus") != "matched" ||
 		now.String("lines.0.reservation.confirmationCode") != "HM1" || now.String("lines.1.party") != "manager" {
 		t.Errorf("linked %s", now.Body)
 	}
+
 	guest := w.Post("/transactions", waiting("matchReservationStripeGuestRef", "cus_HM1")).Want(201)
 	if guest.ID("lines.0.reservationId") != w.stay || guest.String("lines.0.matchReservationStripeGuestRef") != "cus_HM1" {
 		t.Errorf("linked %s", guest.Body)
 	}
+
 	w.Delete("/transactions/" + guest.String("id")).Want(204)
 
 	later := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM2")).Want(201)
@@ -139,9 +158,11 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 		later.String("lines.0.matchLineTypeClassification") != "payout" {
 		t.Errorf("waiting %s", later.Body)
 	}
+
 	stay := fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15")
 	w.coded(stay, "HM2")
 	w.Post(journals, object{"ids": list{later.String("id")}}).Want(200)
+
 	got := w.Get("/transactions/" + later.String("id")).Want(200)
 	if got.ID("lines.0.reservationId") != stay || got.ID("lines.1.reservationId") != stay || got.String("lines.0.matchStatus") != "matched" {
 		t.Errorf("linked %s", got.Body)
@@ -152,21 +173,25 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 	refreshed := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM3")).Want(201)
 	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM3")
 	w.Post(journals, object{"ids": list{refreshed.String("id")}}).Want(200)
+
 	if got := w.Get("/transactions/" + refreshed.String("id")).Want(200); got.String("lines.1.matchStatus") != "matched" {
 		t.Errorf("refreshed %s", got.Body)
 	}
 	// Two stays with one code: nobody can say which is meant.
 	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM4")
 	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM4")
+
 	if got := w.Post("/transactions", waiting("matchReservationConfirmationCode", "HM4")).Want(201); got.String("lines.0.matchStatus") != "unmatched" {
 		t.Errorf("ambiguous %s", got.Body)
 	}
 	// Another code looks anew, and what the caller links by hand stays.
 	path := "/transactions/" + later.String("id")
+
 	line := object{"id": later.String("lines.0.id")}
 	if got := w.Put(path, object{"lines_update": list{fixture.With(line, "matchReservationConfirmationCode", "HM9")}}).Want(200); got.String("lines.0.matchStatus") != "unmatched" {
 		t.Errorf("other code %s", got.Body)
 	}
+
 	if got := w.Put(path, object{"lines_update": list{fixture.With(line, "reservationId", w.stay)}}).Want(200); got.ID("lines.0.reservationId") != w.stay {
 		t.Errorf("by hand %s", got.Body)
 	}
@@ -176,11 +201,14 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 func TestUnassignedAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	made := w.Post("/transactions", w.deposit("2026-01-15", 100)).Want(201)
 	if made.Len("lines.0.issues") != 0 {
 		t.Errorf("issues %s", made.Body)
 	}
+
 	w.Exec(`delete from account_assignment where team_id = @team and assignment = 'accountsReceivable'`, nil)
+
 	got := w.Get("/transactions/" + made.String("id")).Want(200)
 	if got.String("lines.0.issues.0.code") != "unassignedAccount" || got.String("lines.0.issues.0.severity") != "error" ||
 		got.String("lines.0.issues.0.context.lineType") != "accountsReceivable" {

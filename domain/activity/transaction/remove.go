@@ -21,6 +21,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return fmt.Errorf("lock transactions: %w", err)
 	}
+
 	all, err := byIDs(ctx, tx, ids)
 	if err != nil || len(all) == 0 {
 		return err
@@ -32,9 +33,11 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 		if all[i].IsOpeningBalance {
 			return errInUse.With(apierr.InUse{LockReasons: []string{"openingBalance"}})
 		}
+
 		found[i] = all[i].ID
 		stays.addReservations(&all[i])
 	}
+
 	paid, err := db.Get[bool](ctx, tx, `
 		select exists (select from payment where team_id = @team and transaction_id = any(@ids))
 			or exists (select from payment_return where team_id = @team and (transaction_id = any(@ids) or original_id = any(@ids)))`,
@@ -42,6 +45,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 	if err != nil {
 		return fmt.Errorf("look for payments of transactions: %w", err)
 	}
+
 	if paid {
 		return ErrAttempted
 	}
@@ -52,14 +56,18 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 			return fmt.Errorf("lock reservations: %w", err)
 		}
 	}
+
 	if _, err := ledger.Replace(ctx, tx, found, nil, l); err != nil {
 		return fmt.Errorf("take transactions out of the books: %w", err)
 	}
+
 	stmts := make([]db.Stmt, 0, len(found)+1)
+
 	for i := range all {
 		note(tx, audit.Deleted, &all[i], nil)
 		stmts = append(stmts, file.Detach(tx, all[i].ID, []id.ID{}))
 	}
+
 	stmts = append(stmts, db.Stmt{
 		SQL: `delete from transaction where team_id = @team and id = any(@ids)`, Args: db.Args{"team": tx.Team, "ids": found},
 	})

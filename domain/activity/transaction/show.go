@@ -21,21 +21,26 @@ func Issues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, err
 
 		Code string
 	}
+
 	rows, err := db.Select[found](ctx, tx, `
 		select transaction_id, payment_id, contact_id, amount, currency, code from payment_not_received
 		where team_id = @team and transaction_id = any(@ids) order by payment_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read the payments that were not received: %w", err)
 	}
+
 	out := make(map[id.ID][]Issue, len(rows))
 	for i := range rows {
 		r := &rows[i]
+
 		severity := finding.Error
 		if r.Code == AwaitingApproval {
 			severity = finding.Warning
 		}
+
 		out[r.TransactionID] = append(out[r.TransactionID], Issue{Code: r.Code, Severity: severity, Context: r.IssueContext})
 	}
+
 	return out, nil
 }
 
@@ -45,9 +50,11 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	if t.Payment != nil {
 		last = day.Max(last, t.Payment.Date)
 	}
+
 	if !last.After(today.AddYears(1)) {
 		return nil
 	}
+
 	return []Issue{{Code: "dateFarAhead", Severity: finding.Warning, Context: IssueContext{TransactionID: t.ID, Date: last}}}
 }
 
@@ -63,6 +70,7 @@ func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	if err != nil {
 		return s, fmt.Errorf("read the state of transactions: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -76,17 +84,21 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if len(all) == 0 {
 		return nil
 	}
+
 	ids := make([]id.ID, len(all))
 	for i := range all {
 		ids[i] = all[i].ID
 	}
+
 	s, err := stateOf(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
+
 	for i := range all {
 		s.fill(&all[i], day.Of(tx.Now))
 	}
+
 	return nil
 }
 
@@ -95,18 +107,24 @@ func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transact
 	if err != nil {
 		return nil, err
 	}
+
 	one := []Transaction{*t}
+
 	return &one[0], Show(ctx, tx, one)
 }
 
 // read reads a transaction as it is shown, or fails with apierr.NotFound.
 func read(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
-	var stored *Transaction
-	var s state
+	var (
+		stored *Transaction
+		s      state
+	)
 	if err := tx.Together(ctx, db.LoadOf(&stored, byID, one), db.LoadOf(&s, stateOf, []id.ID{one})); err != nil {
 		return nil, err
 	}
+
 	s.fill(stored, day.Of(tx.Now))
+
 	return stored, nil
 }
 
@@ -115,5 +133,6 @@ func (d *draft) shown(ctx context.Context, tx *db.Tx, err error) (*Transaction, 
 	if err != nil {
 		return nil, err
 	}
+
 	return read(ctx, tx, d.ID)
 }

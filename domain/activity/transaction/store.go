@@ -73,6 +73,7 @@ func columns(withLines bool) string {
 	if withLines {
 		return head + linesOf("transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id")
 	}
+
 	return head + "null::jsonb as lines"
 }
 
@@ -82,6 +83,7 @@ func listed(withLines bool) string {
 	if withLines {
 		return columns(true)
 	}
+
 	return head + `(select jsonb_agg(distinct jsonb_build_object('listingId', l.listing_id)) from transaction_line l
 		where l.team_id = t.team_id and l.transaction_id = t.id) as lines`
 }
@@ -93,6 +95,7 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read transactions: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -102,16 +105,20 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	return &found[0], nil
 }
 
 // Lock reads one transaction and keeps others from changing it until the end.
 func Lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var found *Transaction
+
 	err := tx.Together(ctx, db.Send(hold(tx, one)), db.LoadOf(&found, byID, one))
+
 	return found, err
 }
 
@@ -214,6 +221,7 @@ func holdStays(tx *db.Tx, stays idSet) db.Stmt {
 // work done again: whoever moved it could not see these lines and take them along.
 func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	held, ids, listings := maps.Clone(stays), []id.ID{}, []id.ID{}
+
 	for _, d := range drafts {
 		for i := range d.Lines {
 			if l := &d.Lines[i]; l.FollowsReservation {
@@ -222,9 +230,11 @@ func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 			}
 		}
 	}
+
 	if len(held) == 0 {
 		return nil
 	}
+
 	return []db.Stmt{holdStays(tx, held), {
 		SQL: `
 			select stay_has_moved() from unnest(@stays::uuid[], @listings::uuid[]) f (id, listing_id)
@@ -235,21 +245,27 @@ func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 
 // store writes drafts: new ones are inserted, others updated with their lines replaced. The stays are those that will be refreshed.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
-	var added, changed []headRow
-	var changedIDs []id.ID
-	var rows []lineRow
+	var (
+		added, changed []headRow
+		changedIDs     []id.ID
+		rows           []lineRow
+	)
+
 	for _, d := range drafts {
 		if d.old == nil {
 			added = append(added, d.row())
 		} else {
 			changed, changedIDs = append(changed, d.row()), append(changedIDs, d.ID)
 		}
+
 		rows = d.lineRows(rows)
 	}
+
 	stmts := holdFollowed(tx, drafts, stays)
 	if added != nil {
 		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
 	}
+
 	if changed != nil {
 		stmts = append(stmts,
 			db.Stmt{SQL: updateHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": changed}},
@@ -258,8 +274,10 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 				Args: db.Args{"team": tx.Team, "ids": changedIDs},
 			})
 	}
+
 	stmts = append(stmts, db.Stmt{SQL: insertLines, Args: db.Args{"team": tx.Team, "rows": rows}})
 	stmts = append(stmts, linkStatements(tx, drafts)...)
+
 	err := tx.Pipeline(ctx, stmts...)
 	switch db.Constraint(err) {
 	case "transaction_unique_ref":
@@ -267,9 +285,11 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	case "transaction_recurring_once":
 		return errRecurring
 	}
+
 	if err != nil {
 		return fmt.Errorf("store transactions: %w", err)
 	}
+
 	return nil
 }
 
@@ -282,12 +302,14 @@ func (d *draft) row() headRow {
 	if d.Payment != nil {
 		r.PaymentDate, r.PaymentAccountID = &d.Payment.Date, &d.Payment.AccountID
 	}
+
 	return r
 }
 
 func (d *draft) lineRows(rows []lineRow) []lineRow {
 	for i := range d.Lines {
 		l := &d.Lines[i]
+
 		r := lineRow{
 			ID: l.ID, TransactionID: d.ID, Position: i, UniqueRef: l.UniqueRef, Description: l.Description, Assignment: l.Assignment,
 			AccountID: l.AccountID, Amount: l.Amount, Total: l.Total, ListingID: l.ListingID, ReservationID: l.ReservationID,
@@ -298,11 +320,14 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 		if a := l.AppliedAmount; a != nil {
 			r.TaxRateID, r.TaxBehavior, r.TaxPayee, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, &a.TaxPayee, a.TaxAmount
 		}
+
 		if m := l.Markup; m != nil {
 			r.MarkupAmount, r.MarkupTaxRateID, r.MarkupTaxBehavior, r.MarkupTaxAmount = &m.Amount, m.TaxRateID, m.TaxBehavior, m.TaxAmount
 		}
+
 		rows = append(rows, r)
 	}
+
 	return rows
 }
 
@@ -321,9 +346,11 @@ func refusedInUse(err error) error {
 	if db.SQLState(err) == foreignKeyViolation {
 		return errInUse.With(apierr.InUse{LockReasons: []string{"inUse"}, SuggestedOnLocked: apierr.Archive})
 	}
+
 	if err != nil {
 		return fmt.Errorf("delete a transaction: %w", err)
 	}
+
 	return nil
 }
 
@@ -337,8 +364,10 @@ func Unlink(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("unlink archived payouts: %w", err)
 	}
+
 	for i := range freed {
 		noteLine(tx, audit.Updated, &freed[i], map[string]*id.ID{"ownerStatementId": freed[i].OldStatement}, nil)
 	}
+
 	return nil
 }

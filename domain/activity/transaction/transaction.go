@@ -240,6 +240,7 @@ func deref[T any](p *T) (zero T) {
 	if p == nil {
 		return zero
 	}
+
 	return *p
 }
 

@@ -32,6 +32,7 @@ func newWorld(tb testing.TB) *world {
 	w.villa = fixture.Listing(x, "Villa")
 	w.period = w.ownership(w.villa, "", "")
 	w.stay, w.tax = fixture.Stay(x, w.villa, "booked", "2026-02-10", "2026-02-15"), fixture.TaxRate(x, "Sales tax", 15_000)
+
 	return w
 }
 
@@ -47,6 +48,7 @@ func (w *world) statement(status, first, last string, attach bool) id.ID {
 	if attach {
 		fixture.Attach(w.Team, s)
 	}
+
 	return s
 }
 

@@ -19,6 +19,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transac
 	if err != nil {
 		return nil, err
 	}
+
 	return &added[0], nil
 }
 
@@ -26,14 +27,17 @@ func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transac
 // issues of a refused one have the paths of its own body.
 func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Transaction, error) {
 	drafts := make([]*draft, len(all))
+
 	ids := make([]id.ID, len(all))
 	for i := range all {
 		drafts[i] = drafted(&all[i], tx.NewID)
 		ids[i] = drafts[i].ID
 	}
+
 	if err := save(ctx, tx, nil, drafts, l); err != nil {
 		return nil, err
 	}
+
 	return inOrder(ctx, tx, ids)
 }
 
@@ -42,14 +46,17 @@ func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error)
 	if err != nil {
 		return nil, err
 	}
+
 	place := make(map[id.ID]int, len(ids))
 	for i := range ids {
 		place[ids[i]] = i
 	}
+
 	out := make([]Transaction, len(ids))
 	for i := range found {
 		out[place[found[i].ID]] = found[i]
 	}
+
 	return out, nil
 }
 
@@ -59,36 +66,46 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	if _, err := change(ctx, tx, one, u, l); err != nil {
 		return nil, err
 	}
+
 	return byID(ctx, tx, one)
 }
 
 // change is Change without reading what became of the transaction.
 func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*draft, error) {
-	var old *Transaction
-	var by payer
-	var t *terms
+	var (
+		old *Transaction
+		by  payer
+		t   *terms
+	)
+
 	works := []db.Work{db.Send(hold(tx, one)), db.LoadOf(&old, byID, one), db.Load(&t, loadTerms)}
 	if !u.describes() {
 		works = append(works, db.LoadOf(&by, paidBy, asked{one, u.archives()}))
 	}
+
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
+
 	if old.Status == Inactive && u.Status != Active {
 		return nil, ErrArchived
 	}
+
 	if err := by.refusal(); err != nil {
 		return nil, err
 	}
+
 	d, issues := redrafted(old, u, tx.NewID)
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	if d.Status == Inactive {
 		if err := noteTakenBack(ctx, tx, old); err != nil {
 			return nil, err
 		}
 	}
+
 	return d, save(ctx, tx, t, []*draft{d}, l)
 }
 
@@ -99,32 +116,40 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	if err != nil {
 		return err
 	}
+
 	if err := guard(ctx, tx, one, archive); err != nil {
 		return err
 	}
+
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if old.IsOpeningBalance {
 		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
 			return err
 		}
 	}
+
 	stays := idSet{}
 	stays.addReservations(old)
+
 	if len(stays) > 0 {
 		if err := tx.Pipeline(ctx, holdStays(tx, stays)); err != nil {
 			return fmt.Errorf("lock reservations: %w", err)
 		}
 	}
+
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, l); err != nil {
 		return fmt.Errorf("take a transaction out of the books: %w", err)
 	}
+
 	if err := reverse(ctx, tx); err != nil {
 		return err
 	}
+
 	if archive {
 		if err := noteTakenBack(ctx, tx, old); err != nil {
 			return err
 		}
+
 		archived := *old
 		archived.Status = Inactive
 		note(tx, audit.Updated, old, &archived)
@@ -134,12 +159,15 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		if err := noteUnopened(ctx, tx, one); err != nil {
 			return err
 		}
+
 		note(tx, audit.Deleted, old, nil)
 		err = remove(ctx, tx, one)
 	}
+
 	if err != nil {
 		return fmt.Errorf("remove a transaction: %w", err)
 	}
+
 	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }
 
@@ -149,39 +177,50 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 	if err != nil {
 		return err
 	}
+
 	var postings []ledger.Posting
+
 	sources := make([]id.ID, len(drafts))
 	stays, opening, made := idSet{}, false, true
+
 	for i, d := range drafts {
 		if err := d.check(t, r); err != nil {
 			return err
 		}
+
 		derived, err := Journal(&d.Transaction, &r.facts)
 		if err != nil {
 			return err
 		}
+
 		postings, sources[i] = append(postings, derived...), d.ID
 		stays.addReservations(&d.Transaction)
+
 		if d.old != nil {
 			stays.addReservations(d.old)
 		}
+
 		opening, made = opening || d.IsOpeningBalance, made && d.old == nil
 	}
+
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if opening {
 		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
 			return err
 		}
 	}
+
 	book := ledger.Replace
 	if made {
 		book = ledger.Post
 	}
+
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
 			if err := store(ctx, tx, drafts, stays); err != nil {
 				return err
 			}
+
 			for _, d := range drafts {
 				if d.old == nil {
 					note(tx, audit.Created, nil, d.after())
@@ -189,20 +228,24 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 					note(tx, audit.Updated, d.old, d.after())
 				}
 			}
+
 			return nil
 		},
 		func(ctx context.Context, tx *db.Tx) error {
 			if _, err := book(ctx, tx, sources, postings, l); err != nil {
 				return fmt.Errorf("book transactions: %w", err)
 			}
+
 			return nil
 		})
 	if err != nil {
 		return err
 	}
+
 	if err := reverse(ctx, tx); err != nil {
 		return err
 	}
+
 	return reservation.SourceKnowing(reservation.Known{Assigned: t.assigned, Periods: r.facts.Periods}).BookAfter(ctx, tx, stays.list(), l)
 }
 
@@ -213,21 +256,27 @@ func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *ter
 			return nil, nil, err
 		}
 	}
+
 	if err := byLast4(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
+
 	for _, d := range drafts {
 		if err := d.fill(t); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	if err := checkAttachments(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
+
 	if err := match(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
+
 	r, err := t.load(ctx, tx, drafts)
+
 	return t, r, err
 }
 
@@ -237,16 +286,20 @@ func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		if d.bankLast4 == "" || !d.AccountID.IsZero() {
 			continue
 		}
+
 		found, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and status = 'active'`,
 			db.Args{"team": tx.Team, "last4": d.bankLast4})
 		if err != nil {
 			return fmt.Errorf("find a bank account: %w", err)
 		}
+
 		if len(found) == 0 {
 			return apierr.BadRequest.At(apierr.IssueNotFound.InBody("matchBankAccountLast4"))
 		}
+
 		d.AccountID = found[0]
 	}
+
 	return nil
 }
 
@@ -255,6 +308,7 @@ func (s idSet) addReservations(t *Transaction) {
 	if t.Type != Deposit {
 		return
 	}
+
 	for i := range t.Lines {
 		s.add(deref(t.Lines[i].ReservationID))
 	}

@@ -55,6 +55,7 @@ type known struct {
 // refusal.
 func decide(drafts []*draft, k *known) error {
 	var faults *apierr.Error
+
 	for _, d := range drafts {
 		err := d.apply(k)
 		switch {
@@ -67,9 +68,11 @@ func decide(drafts []*draft, k *known) error {
 			return err
 		}
 	}
+
 	if faults == nil {
 		return nil
 	}
+
 	return faults
 }
 
@@ -78,32 +81,40 @@ func (d *draft) apply(k *known) error {
 	if d.isNew && in.Name == nil {
 		return apierr.BadRequest.At(d.at(apierr.IssueRequired, "name"))
 	}
+
 	if in.Name != nil {
 		d.Name = *in.Name
 	}
+
 	d.LastDigits, d.Type, d.StartAt = in.LastDigits.Or(d.LastDigits), in.Type.Or(d.Type), in.StartAt.Or(d.StartAt)
 	if in.Currency != nil {
 		currency, err := money.ParseCurrency(*in.Currency)
 		if err != nil {
 			return apierr.BadRequest.At(d.at(apierr.IssueCurrency, "currency"))
 		}
+
 		d.Currency = string(currency)
 	}
+
 	if in.Mode != "" && (!in.AccountID.Present || in.AccountID.Value != nil) {
 		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "mode"))
 	}
+
 	if err := d.place(k); err != nil {
 		return err
 	}
+
 	if d.Currency == "" {
 		d.Currency = k.currency
 	}
+
 	if d.Status != Gone {
 		d.Status = Detached
 		if d.AccountID != nil {
 			d.Status = Active
 		}
 	}
+
 	return nil
 }
 
@@ -116,30 +127,38 @@ func (d *draft) place(k *known) error {
 	case wanted == nil:
 		delete(k.attached, *d.AccountID)
 		d.AccountID = nil
+
 		return nil
 	case d.AccountID != nil && *d.AccountID != *wanted:
 		return errAttached.With(Attached{AccountID: *d.AccountID, AccountConnectionID: d.ID}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
+
 	a, exists := k.accounts[*wanted]
 	if !exists {
 		return apierr.BadRequest.At(d.at(apierr.IssueNotFound, "accountId"))
 	}
+
 	if d.AccountID == nil {
 		if err := d.mayAttach(&a, k); err != nil {
 			return err
 		}
 	}
+
 	if d.Currency == "" {
 		d.Currency = a.Banking.Currency
 	}
+
 	if d.Currency != a.Banking.Currency {
 		field := "currency"
 		if d.AccountID == nil {
 			field = "accountId"
 		}
+
 		return apierr.BadRequest.At(d.at(apierr.IssueCurrencyMismatch, field))
 	}
+
 	d.AccountID, k.attached[a.ID] = wanted, d.ID
+
 	return nil
 }
 
@@ -156,6 +175,7 @@ func (d *draft) mayAttach(a *account.Account, k *known) error {
 	case taken:
 		return errAttached.With(Attached{AccountID: a.ID, AccountConnectionID: other}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
+
 	return nil
 }
 
@@ -164,17 +184,21 @@ func (d *draft) last4(k *known) *account.Last4 {
 	if d.LastDigits == nil {
 		return nil
 	}
+
 	w := &account.Last4{Digits: *d.LastDigits, ConnectionID: d.ID}
 	if d.AccountID != nil {
 		w.AccountID = *d.AccountID
 	}
+
 	if d.was.LastDigits == nil || *d.was.LastDigits != *d.LastDigits {
 		w.Path = append(append([]any{}, d.path...), "lastDigits")
 		return w
 	}
+
 	if d.copies(k) {
 		return w
 	}
+
 	return nil
 }
 

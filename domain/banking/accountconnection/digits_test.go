@@ -24,9 +24,11 @@ func duplicate(t *testing.T, r *apitest.Response, has holders, places ...string)
 	want(t, r, map[string]string{
 		"context.lastDigits": has.digits, "context.accountIds": list(has.accounts), "context.accountConnectionIds": list(has.connections),
 	})
+
 	if r.Len("issues") != len(places) {
 		t.Errorf("there are %d issues, want %d: %s", r.Len("issues"), len(places), r.Body)
 	}
+
 	for _, place := range places {
 		r.WantIssue("duplicateLast4", place)
 	}
@@ -38,6 +40,7 @@ func list(ids []id.ID) string {
 	for i, v := range ids {
 		quoted[i] = strconv.Quote(v.String())
 	}
+
 	return "[" + strings.Join(quoted, ",") + "]"
 }
 
@@ -47,7 +50,9 @@ func list(ids []id.ID) string {
 func TestLastDigitsAreUniqueOverAccountsAndAccountConnections(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
+
 	const batch = "/account-connections/batch"
+
 	one := func(v id.ID) []id.ID { return []id.ID{v} }
 	account, connection := b.bank("1111"), b.add("2222", nil)
 	other, free := b.bank("5555"), b.add("6666", nil)
@@ -91,9 +96,11 @@ func TestCopiedDigitsThatAreUsedHaveNoPath(t *testing.T) {
 	second := b.bank("")
 	r := b.attach(c, second)
 	duplicate(t, r, holders{digits: "1111", accounts: []id.ID{first}}, "")
+
 	if r.Has("issues.0.path") {
 		t.Errorf("the issue has a path: %s", r.Body)
 	}
+
 	duplicate(t, b.Post("/account-connections/batch", object{"data": array{object{"id": c, "accountId": second}}}), holders{digits: "1111", accounts: []id.ID{first}}, "")
 	want(t, b.Get(path(c)), map[string]string{"accountId": "null"})
 	b.Put("/accounts/"+first.String(), object{"banking": object{"last4": nil}}).Want(200)
@@ -109,6 +116,7 @@ func TestDigitsOutOfSyncAreAFinding(t *testing.T) {
 	at := "/accounts/" + a.String()
 	want(t, b.Get(at), map[string]string{"issues": "[]"})
 	b.Put(path(c), object{"lastDigits": "2222"}).Want(200)
+
 	finding := map[string]string{
 		"code": "bankAccountLast4OutOfSync", "severity": "warning", "context.accountLast4": "1111", "context.bankAccountLast4": "2222",
 		"context.bankAccountIds": list([]id.ID{c}),
@@ -118,6 +126,7 @@ func TestDigitsOutOfSyncAreAFinding(t *testing.T) {
 			want(t, r, map[string]string{prefix + field: value})
 		}
 	}
+
 	b.Put(at, object{"banking": object{"last4": "2222"}}).Want(200)
 	want(t, b.Get(at), map[string]string{"issues": "[]"})
 	b.Put(at, object{"banking": object{"last4": nil}}).Want(200)
@@ -131,12 +140,16 @@ func TestDigitsOutOfSyncAreAFinding(t *testing.T) {
 // together makes a call for each of so many writers at once and counts the answers by what they say.
 func together(writers int, call func(n int) *apitest.Response) map[string]int {
 	answers := make([]*apitest.Response, writers)
+
 	var done sync.WaitGroup
 	for n := range writers {
 		done.Go(func() { answers[n] = call(n) })
 	}
+
 	done.Wait()
+
 	counts := map[string]int{}
+
 	for _, r := range answers {
 		if r.Status == 200 {
 			counts["done"]++
@@ -144,6 +157,7 @@ func together(writers int, call func(n int) *apitest.Response) map[string]int {
 			counts[strconv.Itoa(r.Status)+" "+r.String("reason")]++
 		}
 	}
+
 	return counts
 }
 
@@ -151,6 +165,7 @@ const writers = 24
 
 func only(t *testing.T, got map[string]int, refusal string) {
 	t.Helper()
+
 	if len(got) != 2 || got["done"] != 1 || got[refusal] != writers-1 {
 		t.Errorf("got %v, want one that is done and %d times %s", got, writers-1, refusal)
 	}
@@ -161,17 +176,21 @@ func TestOneOfManyWritersAttaches(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	c, a := b.add("1111", nil), b.bank("")
+
 	banks, connections := make([]id.ID, writers), make([]id.ID, writers)
 	for n := range writers {
 		banks[n], connections[n] = b.bank(""), b.add("", nil)
 	}
 	// The harness would send a dry run first and compare the whole team, which the others are changing.
 	now := func(path string, body object) *apitest.Response { return b.Put(path+"?dryRun=false", body) }
+
 	only(t, together(writers, func(n int) *apitest.Response { return now(path(c), object{"accountId": banks[n]}) }), "409 accountConnectionAttached")
 	only(t, together(writers, func(n int) *apitest.Response { return now(path(connections[n]), object{"accountId": a}) }), "409 accountConnectionAttached")
+
 	if n := b.stored(`select count(*) from account where team_id = @team and banking_last4 = '1111'`, nil); n != 1 {
 		t.Errorf("%d accounts have the digits", n)
 	}
+
 	if n := b.stored(`select count(*) from account_connection where team_id = @team and account_id is not null`, nil); n != 2 {
 		t.Errorf("%d account connections are attached", n)
 	}
@@ -183,12 +202,17 @@ func TestOneOfManyWritersAttaches(t *testing.T) {
 func TestOneOfManyWritersGetsTheDigits(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
+
 	connections, banks := make([]id.ID, writers/2), make([]id.ID, writers/2)
 	for n := range writers / 2 {
 		connections[n], banks[n] = b.add("", nil), b.bank("")
 	}
-	var mu sync.Mutex
-	var refused []*apitest.Response
+
+	var (
+		mu      sync.Mutex
+		refused []*apitest.Response
+	)
+
 	only(t, together(writers, func(n int) *apitest.Response {
 		var r *apitest.Response
 		if n%2 == 0 {
@@ -196,18 +220,23 @@ func TestOneOfManyWritersGetsTheDigits(t *testing.T) {
 		} else {
 			r = b.Put("/accounts/"+banks[n/2].String()+"?dryRun=false", object{"banking": object{"last4": "1111"}})
 		}
+
 		if r.Status != 200 {
 			mu.Lock()
 			defer mu.Unlock()
+
 			refused = append(refused, r)
 		}
+
 		return r
 	}), "400 duplicateLast4")
+
 	for _, r := range refused {
 		if r.Len("context.accountIds")+r.Len("context.accountConnectionIds") != 1 {
 			t.Errorf("a loser is told of %s", r.String("context"))
 		}
 	}
+
 	if n := b.stored(`select (select count(*) from account where team_id = @team and banking_last4 = '1111')
 		+ (select count(*) from account_connection where team_id = @team and last_digits = '1111')`, nil); n != 1 {
 		t.Errorf("%d have the digits", n)

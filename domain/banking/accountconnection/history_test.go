@@ -12,11 +12,13 @@ import (
 func (b *book) where(record id.ID) (account, status, currency string) {
 	b.t.Helper()
 	r := b.Get("/bank-records/" + record.String()).Want(200)
+
 	return r.String("accountId"), r.String("status"), r.String("currency")
 }
 
 func (b *book) isAt(record id.ID, account, status string) {
 	b.t.Helper()
+
 	if a, s, currency := b.where(record); a != account || s != status || currency != "usd" {
 		b.t.Errorf("the record is on %s, %s, in %s; want on %s, %s, in usd", a, s, currency, account, status)
 	}
@@ -34,6 +36,7 @@ var detaches = []detach{
 		if mode != "" {
 			body["mode"] = mode
 		}
+
 		return b.Put(path(connection), body).Status
 	}},
 	{"by the account", func(b *book, connection, account id.ID, mode string) int {
@@ -41,6 +44,7 @@ var detaches = []detach{
 		if mode != "" {
 			body["mode"] = mode
 		}
+
 		return b.Post("/accounts/"+account.String()+"/disconnect-bank-account", body).Status
 	}},
 }
@@ -49,6 +53,7 @@ var detaches = []detach{
 // what a person excluded stay as they are.
 func TestDetachingLeavesOrTakesTheHistory(t *testing.T) {
 	t.Parallel()
+
 	for _, way := range detaches {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,10 +63,12 @@ func TestDetachingLeavesOrTakesTheHistory(t *testing.T) {
 			counts, excluded := b.record(c, a, "2026-01-10"), b.record(c, a, "2026-01-11")
 			foreign, early := b.record(other, a, "2026-01-12"), b.record(c, next, "2026-01-13")
 			b.Exec(`update bank_record set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": excluded})
+
 			for _, mode := range []string{"", "preserve-history"} {
 				if status := way.call(b, c, a, mode); status != 200 {
 					t.Fatalf("mode %q answers %d", mode, status)
 				}
+
 				b.isAt(counts, a.String(), "active")
 				b.isAt(excluded, a.String(), "inactive")
 				want(t, b.Get(path(c)).Want(200), map[string]string{"status": "detached", "accountId": "null"})
@@ -70,9 +77,11 @@ func TestDetachingLeavesOrTakesTheHistory(t *testing.T) {
 				})
 				b.attach(c, a).Want(200)
 			}
+
 			if status := way.call(b, c, a, "detach-history"); status != 200 {
 				t.Fatalf("detach-history answers %d", status)
 			}
+
 			b.isAt(counts, "null", "active")
 			b.isAt(excluded, "null", "inactive")
 			b.isAt(foreign, a.String(), "active")
@@ -83,6 +92,7 @@ func TestDetachingLeavesOrTakesTheHistory(t *testing.T) {
 			b.isAt(counts, next.String(), "active")
 			b.isAt(excluded, next.String(), "inactive")
 			b.isAt(foreign, a.String(), "active")
+
 			if untold := b.Untold(); len(untold) > 0 {
 				t.Errorf("not told: %v", untold)
 			}
@@ -104,13 +114,17 @@ func TestTheFirstDayOfAnAccountHoldsForWhatComes(t *testing.T) {
 	b.Put(path(c), object{"accountId": nil, "mode": "detach-history"}).Want(200)
 	b.isAt(old, "null", "active")
 	b.isAt(fresh, "null", "active")
+
 	if n := b.stored(`select count(*) from account_excluded_record where team_id = @team`, nil); n != 0 {
 		t.Errorf("%d records are still left out", n)
 	}
+
 	b.attach(c, b.bank("")).Want(200)
+
 	if _, status, _ := b.where(old); status != "active" {
 		t.Errorf("on an account without a first day the old record is %s", status)
 	}
+
 	if untold := b.Untold(); len(untold) > 0 {
 		t.Errorf("not told: %v", untold)
 	}
@@ -121,6 +135,7 @@ func TestTheFirstDayOfAnAccountHoldsForWhatComes(t *testing.T) {
 // Proves: RSN-11.
 func TestReconciledHistoryStays(t *testing.T) {
 	t.Parallel()
+
 	for _, way := range detaches {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
@@ -128,16 +143,20 @@ func TestReconciledHistoryStays(t *testing.T) {
 			c, a := b.attached("1111")
 			open, made := b.record(c, a, "2026-01-10"), b.record(c, a, "2026-01-11")
 			b.reconcile(made, a)
+
 			if status := way.call(b, c, a, "detach-history"); status != 403 {
 				t.Fatalf("detach-history answers %d", status)
 			}
+
 			b.isAt(open, a.String(), "active")
 			want(t, b.Get(path(c)), map[string]string{"accountId": a.String()})
 			r := b.Put(path(c), object{"accountId": nil, "mode": "detach-history"}).WantError(apierr.CodeForbidden, apierr.ReasonBankRecordReconciled)
 			want(t, r, map[string]string{"context.bankRecordIds": `["` + made.String() + `"]`})
+
 			if status := way.call(b, c, a, "preserve-history"); status != 200 {
 				t.Fatalf("preserve-history answers %d", status)
 			}
+
 			b.isAt(made, a.String(), "active")
 		})
 	}

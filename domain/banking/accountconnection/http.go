@@ -16,9 +16,11 @@ import (
 // endpoints are the routes of account connections.
 func endpoints() []api.Endpoint {
 	const tag = "Account connections"
+
 	reads, writes := []string{"bank:read"}, []string{"bank:write"}
 	detaching := apierr.List{bank.ErrTooManyRecords, bank.ErrReconciled}
 	writing := apierr.List{errAttached, account.ErrNotBank, account.ErrDuplicateLast4, detaching}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/account-connections", ID: "listAccountConnections", Tag: tag, Summary: "List accounts at banks", Scopes: reads,
@@ -68,13 +70,16 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, erro
 	if err != nil {
 		return nil, err
 	}
+
 	c, exists := found[in.ID]
 	if !exists {
 		return nil, apierr.NotFound
 	}
+
 	if err := write(ctx, tx, []*draft{change(c, &in.Body)}); err != nil {
 		return nil, err
 	}
+
 	return one(ctx, tx, in.ID)
 }
 
@@ -101,36 +106,44 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := write(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
+
 	out := &api.Outcome{Data: make([]api.Written, len(drafts)), Issues: []api.Refused{}}
 	for i, d := range drafts {
 		out.Data[i] = api.Written{ID: d.ID, Index: i}
 	}
+
 	return out, nil
 }
 
 // draftsOf makes drafts of the items of a batch, holding what they change. It refuses items that name what is not there, or the same twice.
 func draftsOf(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, error) {
 	ids := []id.ID{}
+
 	for i := range items {
 		if v := items[i].ID; v != nil {
 			ids = append(ids, *v)
 		}
 	}
+
 	found, err := lock(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	drafts, issues := make([]*draft, len(items)), []apierr.Issue{}
 	seen := map[id.ID]bool{}
+
 	for i := range items {
 		item := &items[i]
 		if item.ID == nil {
 			drafts[i] = &draft{AccountConnection: AccountConnection{ID: tx.NewID()}, isNew: true, in: &item.Fields, path: []any{"data", i}}
 			continue
 		}
+
 		c, exists := found[*item.ID]
 		switch {
 		case !exists:
@@ -138,12 +151,15 @@ func draftsOf(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, erro
 		case seen[c.ID]:
 			issues = append(issues, apierr.IssueUnique.InBody("data", i, "id"))
 		}
+
 		seen[*item.ID] = true
 		drafts[i] = change(c, &item.Fields, "data", i)
 	}
+
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	return drafts, nil
 }
 
@@ -163,24 +179,30 @@ func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.A
 	if err != nil {
 		return nil, err
 	}
+
 	accounts, err := account.ByID(ctx, tx, []id.ID{in.ID})
 	if err != nil {
 		return nil, err
 	}
+
 	a, exists := accounts[in.ID]
 	if !exists {
 		return nil, apierr.NotFound
 	}
+
 	if a.Type != account.TypeBank {
 		return nil, account.ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
+
 	c, exists := found[in.Body.BankAccountID]
 	if !exists || c.AccountID == nil || *c.AccountID != in.ID {
 		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("bankAccountId"))
 	}
+
 	detached := Fields{AccountID: api.Opt[id.ID]{Present: true}, Mode: in.Body.Mode}
 	if err := write(ctx, tx, []*draft{change(c, &detached)}); err != nil {
 		return nil, err
 	}
+
 	return account.Get(ctx, tx, in.ID)
 }

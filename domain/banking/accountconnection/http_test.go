@@ -24,9 +24,11 @@ func TestAccountConnectionLife(t *testing.T) {
 	})
 	want(t, b.Put(path(c), object{"lastDigits": "9999"}).Want(200), map[string]string{"name": "Savings", "currency": "eur", "lastDigits": "9999"})
 	b.record(c, id.Zero, "2026-02-01")
+
 	if got := b.Get(path(c)).Want(200).String("lastRecordAt"); got != "2026-02-01T00:00:00.000Z" {
 		t.Errorf("the latest record came %s", got)
 	}
+
 	b.Exec(`update account_connection set balance_current = 1234, balance_at = '2026-02-02' where team_id = @team`, nil)
 	want(t, b.Get(path(c)).Want(200), map[string]string{"balance.current": "1234", "balance.available": "null", "balance.at": "2026-02-02T00:00:00.000Z"})
 }
@@ -57,12 +59,15 @@ func TestAttaching(t *testing.T) {
 	euros := b.bank("")
 	b.Put("/accounts/"+euros.String(), object{"banking": object{"currency": "eur"}}).Want(200)
 	want(t, b.Get(path(b.add("", object{"accountId": euros}))), map[string]string{"currency": "eur", "status": "active"})
+
 	if untold := b.Untold(); len(untold) > 0 {
 		t.Errorf("not told: %v", untold)
 	}
+
 	if n := b.stored(`select count(*) from audit_event where team_id = @team and changes::text ~ '"(1111|2222|3333)"'`, nil); n != 0 {
 		t.Errorf("%d audit events tell last digits", n)
 	}
+
 	if n := b.stored(`select count(*) from audit_event where team_id = @team and changes::text ~ '(last4|lastDigits)"[^}]*•••'`, nil); n < 4 {
 		t.Errorf("%d audit events tell that last digits changed", n)
 	}
@@ -73,6 +78,7 @@ func TestAttachingIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	c, a := b.attached("1111")
+
 	other, free := b.add("2222", nil), b.bank("")
 	for _, test := range []struct {
 		connection, account id.ID
@@ -82,6 +88,7 @@ func TestAttachingIsRefused(t *testing.T) {
 			WantIssue("accountConnectionAttached", "accountId")
 		want(t, r, map[string]string{"context.accountConnectionId": test.attached[0].String(), "context.accountId": test.attached[1].String()})
 	}
+
 	b.attach(other, b.account("ledger", "")).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount).WantIssue("notBankAccount", "accountId")
 	refused := func(connection, account id.ID, code string) {
 		t.Helper()
@@ -91,11 +98,14 @@ func TestAttachingIsRefused(t *testing.T) {
 	archived := b.bank("")
 	b.Put("/accounts/"+archived.String(), object{"status": "inactive"}).Want(200)
 	refused(other, archived, "accountInactive")
+
 	euros := b.add("3333", object{"currency": "eur"})
 	refused(euros, free, "currencyMismatch")
+
 	lost := b.add("4444", nil)
 	b.gone(lost)
 	refused(lost, free, "contradiction")
+
 	for what, test := range map[string]struct {
 		body        object
 		code, field string
@@ -112,6 +122,7 @@ func TestAttachingIsRefused(t *testing.T) {
 		t.Log(what)
 		b.Put(path(c), test.body).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, test.field)
 	}
+
 	b.Get(path(c)).Want(200)
 	want(t, b.Get(path(other)), map[string]string{"accountId": "null", "status": "detached"})
 	// The account's side is held to the same.
@@ -135,7 +146,9 @@ func TestWhatTheBankDoesNotShowIsDetached(t *testing.T) {
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
+
 	const batch = "/account-connections/batch"
+
 	one, two, a := b.add("1111", nil), b.add("2222", nil), b.bank("")
 	r := b.Post(batch, object{"data": array{
 		object{"id": one, "lastDigits": "2222"}, object{"name": "New", "accountId": a, "lastDigits": "3333"}, object{"id": two, "name": "Second", "lastDigits": "1111"},
@@ -150,9 +163,11 @@ func TestBatch(t *testing.T) {
 	// In their order: an account that the first item leaves takes the second one's.
 	moved := b.Post(batch, object{"data": array{object{"id": r.ID("data.1.id"), "accountId": nil}, object{"id": one, "accountId": a}}}).Want(200)
 	want(t, b.Get(path(moved.ID("data.1.id"))), map[string]string{"accountId": a.String()})
+
 	if untold := b.Untold(); len(untold) > 0 {
 		t.Errorf("not told: %v", untold)
 	}
+
 	before := b.Get("/account-connections").Want(200).String("data")
 	refuses := b.Refuses(batch)
 	refuses("nothing", object{"data": array{}}, "items", "data")
@@ -163,9 +178,11 @@ func TestBatch(t *testing.T) {
 	// All faults of fields are told at once.
 	all := b.Post(batch, object{"data": array{object{"name": "X", "currency": "abc"}, object{}, object{"name": "Y", "mode": "detach-history"}}}).Want(400)
 	all.WantIssue("currency", "data.0.currency").WantIssue("required", "data.1.name").WantIssue("contradiction", "data.2.mode")
+
 	free := b.bank("")
 	b.Post(batch, object{"data": array{object{"name": "X", "accountId": free}, object{"name": "Y", "accountId": free}}}).
 		WantError(apierr.CodeConflict, apierr.ReasonAccountConnectionAttached).WantIssue("accountConnectionAttached", "data.1.accountId")
+
 	if after := b.Get("/account-connections").Want(200).String("data"); after != before {
 		t.Errorf("refused batches left %s, there was %s", after, before)
 	}
@@ -177,6 +194,7 @@ func TestADryRunOfABatchChangesNothing(t *testing.T) {
 	b := newBook(t)
 	c, a := b.attached("1111")
 	b.record(c, a, "2026-01-01")
+
 	before := b.Fingerprint()
 	for method, body := range map[string]object{
 		"/account-connections/batch?dryRun=true":                           {"data": array{object{"id": c, "accountId": nil, "mode": "detach-history"}, object{"name": "New", "lastDigits": "2222"}}},
@@ -184,7 +202,9 @@ func TestADryRunOfABatchChangesNothing(t *testing.T) {
 	} {
 		b.Post(method, body).Want(200)
 	}
+
 	want(t, b.Put(path(c)+"?dryRun=true", object{"accountId": nil}).Want(200), map[string]string{"accountId": "null", "status": "detached"})
+
 	if b.Fingerprint() != before {
 		t.Error("a dry run has changed something")
 	}
@@ -194,10 +214,12 @@ func TestADryRunOfABatchChangesNothing(t *testing.T) {
 func (b *book) names(query string) string {
 	b.t.Helper()
 	r := b.Get("/account-connections?" + query).Want(200)
+
 	names := make([]string, r.Len("data"))
 	for i := range names {
 		names[i] = r.String("data." + strconv.Itoa(i) + ".name")
 	}
+
 	return strings.Join(names, " ")
 }
 
@@ -206,11 +228,14 @@ func TestAccountConnectionLists(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	a := b.bank("")
+
 	ids := make([]id.ID, 3)
 	for i, item := range []object{{"name": "alpha", "lastDigits": "1111", "accountId": a}, {"name": "Beta", "currency": "eur"}, {"name": "gamma", "lastDigits": "3334"}} {
 		ids[i] = b.add("", item)
 	}
+
 	b.gone(ids[2])
+
 	for query, want := range map[string]string{
 		"": "alpha Beta gamma", "sort=-name": "gamma Beta alpha", "sort=-createdAt": "gamma Beta alpha", "ids=" + ids[1].String(): "Beta", "ids=!" + ids[1].String(): "alpha gamma",
 		"accountIds=" + a.String(): "alpha", "accountIds=null": "Beta gamma", "accountIds=!null": "alpha", "status=active": "alpha", "status=active,gone": "alpha gamma",
@@ -236,11 +261,13 @@ func TestOtherTeamsAccountConnectionsAreUnknown(t *testing.T) {
 	b.Post("/accounts/"+account.String()+"/disconnect-bank-account", object{"bankAccountId": theirs}).Want(400).WantIssue("notFound", "bankAccountId")
 	b.attach(b.add("2222", nil), theirAccount).Want(400).WantIssue("notFound", "accountId")
 	b.Refuses("/account-connections/batch")("another team's", object{"data": array{object{"id": theirs}}}, "notFound", "data.0.id")
+
 	for _, query := range []string{"ids=" + theirs.String(), "accountIds=" + theirAccount.String(), "connectionIds=" + theirs.String()} {
 		if got := b.names(query); got != "" {
 			t.Errorf("%s lists %q", query, got)
 		}
 	}
+
 	if got := other.Get(path(theirs)).Want(200).String("name"); got != "Checking 1111" || !slices.Equal([]string{b.names("ids=" + mine.String())}, []string{got}) {
 		t.Errorf("the names are %q and %q", got, b.names("ids="+mine.String()))
 	}

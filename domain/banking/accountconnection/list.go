@@ -34,5 +34,6 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[AccountConn
 	q.Narrow("c.currency = lower(?::text)", in.Currency)
 	q.Narrow("c.last_digits = ?", in.LastDigits)
 	q.Search(in.Search, "c.name", "c.last_digits")
+
 	return page.List[AccountConnection](ctx, tx, q, in.Params, in.Sort)
 }

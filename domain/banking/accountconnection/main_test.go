@@ -30,7 +30,9 @@ type book struct {
 
 func newBook(t *testing.T) *book {
 	t.Helper()
+
 	all := parts.Join(account.Part(nil), bank.Part(rule.OfBank), accountconnection.Part())
+
 	return &book{apitest.New(t, apitest.Config{Endpoints: all.Endpoints}), t}
 }
 
@@ -38,14 +40,17 @@ func newBook(t *testing.T) *book {
 func (b *book) account(kind, last4 string) id.ID {
 	b.t.Helper()
 	name := id.New(b.DB.Now()).String()
+
 	body := object{"name": name, "type": kind, "categoryId": b.Post("/account-categories", object{"name": name, "classification": "asset"}).Want(201).ID("id")}
 	if kind == "bank" {
 		banking := object{"category": "trust"}
 		if last4 != "" {
 			banking["last4"] = last4
 		}
+
 		body["banking"] = banking
 	}
+
 	return b.Post("/accounts", body).Want(201).ID("id")
 }
 
@@ -54,11 +59,14 @@ func (b *book) bank(last4 string) id.ID { return b.account("bank", last4) }
 // add makes an account connection with last digits, or "" for none, and more fields.
 func (b *book) add(digits string, more object) id.ID {
 	b.t.Helper()
+
 	item := object{"name": "Checking " + digits}
 	if digits != "" {
 		item["lastDigits"] = digits
 	}
+
 	maps.Copy(item, more)
+
 	return b.Post("/account-connections/batch", object{"data": array{item}}).Want(200).ID("data.0.id")
 }
 
@@ -66,6 +74,7 @@ func (b *book) add(digits string, more object) id.ID {
 func (b *book) attached(digits string) (connection, account id.ID) {
 	b.t.Helper()
 	account = b.bank("")
+
 	return b.add(digits, object{"accountId": account}), account
 }
 
@@ -78,6 +87,7 @@ func (b *book) attach(connection, account id.ID) *apitest.Response {
 // want holds fields of an answer to what they should be.
 func want(t *testing.T, r *apitest.Response, fields map[string]string) {
 	t.Helper()
+
 	for field, want := range fields {
 		if got := r.String(field); got != want {
 			t.Errorf("%s is %s, want %s: %s", field, got, want, r.Body)
@@ -91,6 +101,7 @@ func (b *book) record(connection, account id.ID, day string) id.ID {
 	b.Exec(`insert into bank_record (team_id, id, bank_account_id, account_id, date, amount, currency, source, created_at, updated_at)
 		values (@team, @id, @connection, @account, @day::text::date, 100, case when @account::uuid is null then 'usd' end, 'bankfeed', '2026-02-01', '2026-02-01')`,
 		db.Args{"id": made, "connection": connection, "account": account, "day": day})
+
 	return made
 }
 
@@ -109,8 +120,10 @@ func (b *book) stored(sql string, args db.Args) (n int64) {
 		all := db.Args{"team": tx.Team}
 		maps.Copy(all, args)
 		n, err = db.Get[int64](ctx, tx, sql, all)
+
 		return err
 	})
+
 	return n
 }
 

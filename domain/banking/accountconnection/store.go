@@ -26,6 +26,7 @@ func query(tx *db.Tx) page.Query {
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
 	q.Kept("account_connection")
+
 	return q
 }
 
@@ -34,10 +35,12 @@ var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "creat
 func one(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountConnection, error) {
 	q := query(tx)
 	q.And("c.id = @id", db.Args{"id": connection})
+
 	found, err := db.One[AccountConnection](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read account connection: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -48,10 +51,12 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnect
 	if err != nil {
 		return nil, fmt.Errorf("lock account connections: %w", err)
 	}
+
 	out := make(map[id.ID]AccountConnection, len(rows))
 	for i := range rows {
 		out[rows[i].ID] = rows[i]
 	}
+
 	return out, nil
 }
 
@@ -62,26 +67,33 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err != nil {
 		return err
 	}
+
 	if err := decide(drafts, k); err != nil {
 		return err
 	}
+
 	var wanted []account.Last4
+
 	for _, d := range drafts {
 		if w := d.last4(k); w != nil {
 			wanted = append(wanted, *w)
 		}
 	}
+
 	if err := account.CheckLast4(ctx, tx, wanted...); err != nil {
 		return err
 	}
+
 	if err := save(ctx, tx, drafts, wanted); err != nil {
 		return err
 	}
+
 	for _, d := range drafts {
 		if err := d.follow(ctx, tx, k); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -89,6 +101,7 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	k := &known{attached: map[id.ID]id.ID{}}
 	ids := []id.ID{}
+
 	for _, d := range drafts {
 		for _, a := range []*id.ID{d.AccountID, d.in.AccountID.Value} {
 			if a != nil {
@@ -96,7 +109,9 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 			}
 		}
 	}
+
 	type pair struct{ ID, AccountID id.ID }
+
 	var err error
 	if k.accounts, err = account.Hold(ctx, tx, ids); err != nil {
 		return nil, err
@@ -107,12 +122,15 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what is attached to accounts: %w", err)
 	}
+
 	for _, p := range attached {
 		k.attached[p.AccountID] = p.ID
 	}
+
 	if k.currency, err = db.Get[string](ctx, tx, `select default_currency from team where team_id = @team`, db.Args{"team": tx.Team}); err != nil {
 		return nil, fmt.Errorf("read the team's currency: %w", err)
 	}
+
 	return k, nil
 }
 
@@ -120,6 +138,7 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 // since they were looked up are looked up again, to name the holder.
 func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
 	changed, made := []AccountConnection{}, []AccountConnection{}
+
 	for _, d := range drafts {
 		if d.isNew {
 			made = append(made, d.AccountConnection)
@@ -127,7 +146,9 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last
 			changed = append(changed, d.AccountConnection)
 		}
 	}
+
 	const rows = `jsonb_to_recordset(@rows) as x (id uuid, name text, "lastDigits" text, type text, currency text, "accountId" uuid, "startAt" date, status text)`
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx,
 			db.Stmt{SQL: `update account_connection c set name = x.name, last_digits = x."lastDigits", type = x.type, currency = x.currency, account_id = x."accountId",
@@ -145,9 +166,11 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last
 			return taken
 		}
 	}
+
 	if err != nil {
 		return fmt.Errorf("write account connections: %w", err)
 	}
+
 	return nil
 }
 
@@ -159,17 +182,22 @@ func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
 	case d.leaves() && d.in.Mode == DetachHistory:
 		err = bank.Detach(ctx, tx, d.ID, *d.was.AccountID)
 	}
+
 	if err == nil && d.attaches() {
 		err = rule.OfBank.Attach(ctx, tx, d.ID, *d.AccountID)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	what, before := audit.Created, any(nil)
 	if !d.isNew {
 		what, before = audit.Updated, d.before
 	}
+
 	audit.Note(tx, what, audit.AccountConnection, d.ID, before, d.AccountConnection, audit.Ref(audit.RoleConnection, audit.Connection, d.ConnectionID),
 		audit.Ref(audit.RoleAccount, audit.Account, d.was.AccountID), audit.Ref(audit.RoleAccount, audit.Account, d.AccountID))
+
 	return nil
 }

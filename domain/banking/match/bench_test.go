@@ -26,6 +26,7 @@ func BenchmarkWorstPage(b *testing.B) {
 	for i := range records {
 		records[i] = hard(b, i+1, 40)
 	}
+
 	for b.Loop() {
 		match.Suggest(records, candidates, match.Usual())
 	}
@@ -37,9 +38,11 @@ func BenchmarkEqualAmounts(b *testing.B) {
 	for i := range records {
 		records[i] = record(b, i+1, "2026-03-10", 10000, "TRANSFER FROM SOMEBODY")
 	}
+
 	for i := range candidates {
 		candidates[i] = moved(b, i+1, "2026-03-09", 10000, "Payment by somebody else")
 	}
+
 	for b.Loop() {
 		match.Suggest(records, candidates, match.Usual())
 	}
@@ -52,6 +55,7 @@ func BenchmarkPage(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			random := rand.New(rand.NewPCG(1, 2))
 			first := on(b, "2026-01-01")
+
 			candidates := make([]match.Candidate, n)
 			for i := range candidates {
 				c := moved(b, i+1, "2026-01-01", money.Cents(5000+random.IntN(200000)), "Payment of a guest, stay at the lake")
@@ -61,18 +65,22 @@ func BenchmarkPage(b *testing.B) {
 				c.Codes = []string{fmt.Sprintf("HM%08d", i)}
 				candidates[i] = c
 			}
+
 			records := make([]match.Record, 250)
 			for i := range records {
 				c := candidates[random.IntN(n)]
 				records[i] = record(b, i+1, "2026-01-01", c.Amount, "ACH CREDIT AIRBNB PAYMENTS 4977 ID:1234567890")
+
 				records[i].Date = c.Date.AddDays(1)
 				if i%2 == 0 {
 					records[i].Amount += candidates[random.IntN(n)].Amount
 				}
 			}
+
 			for b.Loop() {
 				match.Suggest(records, candidates, match.Usual())
 			}
+
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/candidate")
 		})
 	}

@@ -27,10 +27,12 @@ func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, 
 	}
 
 	near := daysAround(open, Usual().Reach())
+
 	rivals, cutRivals, err := loadRivals(ctx, tx, open, near)
 	if err != nil {
 		return nil, err
 	}
+
 	candidates, cutCandidates, err := loadCandidates(ctx, tx, near)
 	if err != nil {
 		return nil, err
@@ -42,6 +44,7 @@ func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, 
 		if cutRivals || cutCandidates {
 			a.cutShort()
 		}
+
 		out[a.RecordID] = a
 	}
 
@@ -53,6 +56,7 @@ func (a *Answer) cutShort() {
 	if a.Result != Ambiguous {
 		a.Result = Unknown
 	}
+
 	if !slices.Contains(a.Cut, CutCandidates) {
 		a.Cut = append(a.Cut, CutCandidates)
 	}
@@ -68,13 +72,16 @@ func daysAround(open []bank.Open, reach int) bank.Days {
 		if r.Date.Before(around.From) {
 			around.From = r.Date
 		}
+
 		if r.Date.After(around.To) {
 			around.To = r.Date
 		}
+
 		if !slices.Contains(around.Accounts, r.AccountID) {
 			around.Accounts = append(around.Accounts, r.AccountID)
 		}
 	}
+
 	around.From, around.To = around.From.AddDays(-reach), around.To.AddDays(reach+1)
 
 	return around
@@ -85,6 +92,7 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 	reach := Usual().Reach()
 	far := near
 	far.From, far.To = near.From.AddDays(-reach), near.To.AddDays(reach)
+
 	open, err := bank.OpenIn(ctx, tx, far, maxRivals+1)
 	if err != nil {
 		return nil, false, err
@@ -92,10 +100,12 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 
 	cut := len(open) > maxRivals
 	open = open[:min(len(open), maxRivals)]
+
 	isThere := make(map[id.ID]bool, len(open))
 	for _, r := range open {
 		isThere[r.ID] = true
 	}
+
 	for _, r := range asked {
 		if !isThere[r.ID] {
 			open = append(open, r)
@@ -120,6 +130,7 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 	if err != nil {
 		return nil, false, err
 	}
+
 	cut := len(movables) > maxCandidates
 	movables = movables[:min(len(movables), maxCandidates)]
 
@@ -130,10 +141,12 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 		Codes      []string
 		Channel    string
 	}
+
 	ids := make([]id.ID, len(movables))
 	for i := range movables {
 		ids[i] = movables[i].TransactionID
 	}
+
 	rows, err := db.Select[described](ctx, tx, `
 		select t.id, concat_ws(' ', t.description, c.name, s.guests) as text, array_remove(array[t.unique_ref], null) as "references",
 			coalesce(s.codes, '{}') as codes, case when s.channels = 1 then s.channel else '' end as channel
@@ -150,6 +163,7 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 	if err != nil {
 		return nil, false, fmt.Errorf("describe transactions: %w", err)
 	}
+
 	by := make(map[id.ID]*described, len(rows))
 	for i := range rows {
 		by[rows[i].ID] = &rows[i]

@@ -55,22 +55,28 @@ func ordinal(d day.Day) int { return epoch.DaysUntil(d) }
 // indexed puts candidates into their books. One of nothing explains nothing and would fit every set.
 func indexed(candidates []Candidate) map[place]*book {
 	books := map[place]*book{}
+
 	for i := range candidates {
 		c := &candidates[i]
 		if c.Amount == 0 {
 			continue
 		}
+
 		at := place{c.AccountID, c.Currency}
+
 		b := books[at]
 		if b == nil {
 			b = &book{}
 			books[at] = b
 		}
+
 		b.items = append(b.items, item{Candidate: c, at: ordinal(c.Date)})
 	}
+
 	for _, b := range books {
 		b.index()
 	}
+
 	return books
 }
 
@@ -81,21 +87,26 @@ func (b *book) index() {
 	b.amounts, b.references, b.codes, b.channels = map[money.Cents][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
 	b.waiting = map[money.Cents][]int{}
 	names := map[string]string{}
+
 	for i := range b.items {
 		c := b.items[i].Candidate
 		b.amounts[c.Amount] = append(b.amounts[c.Amount], i)
 		b.addKeys(b.references, c.References, i)
 		b.addKeys(b.codes, c.Codes, i)
+
 		name, known := names[c.Channel]
 		if !known {
 			name = plain.Text(c.Channel)
 			names[c.Channel] = name
 		}
+
 		b.channels[name] = append(b.channels[name], i)
 	}
+
 	for name := range b.channels {
 		b.lanes = append(b.lanes, name)
 	}
+
 	slices.Sort(b.lanes)
 	slices.Sort(b.widths)
 }
@@ -110,13 +121,16 @@ const (
 func (b *book) addKeys(index map[string][]int, texts []string, i int) {
 	for _, text := range texts {
 		words := plain.Words(text)
+
 		key := strings.Join(words, " ")
 		if len(words) == 0 || len(words) > keyWords || len(key)-len(words)+1 < keyLength {
 			continue
 		}
+
 		if places := index[key]; len(places) > 0 && places[len(places)-1] == i {
 			continue // Named twice.
 		}
+
 		index[key] = append(index[key], i)
 		if !slices.Contains(b.widths, len(words)) {
 			b.widths = append(b.widths, len(words))
@@ -128,6 +142,7 @@ func (b *book) addKeys(index map[string][]int, texts []string, i int) {
 func (b *book) within(places []int, from, to int) []int {
 	low := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at >= from })
 	high := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at > to })
+
 	return places[low:max(low, high)]
 }
 

@@ -14,19 +14,23 @@ const keyMembers = 1000
 // byKeys answers the records whose text names what they stand for, and gives back the others.
 func byKeys(asks []*ask) []*ask {
 	var left, found []*ask
+
 	for _, a := range asks {
 		if a.findKeys(); len(a.sets) == 0 {
 			left = append(left, a)
 			continue
 		}
+
 		a.wants = union(a.sets)
 		a.want()
 		found = append(found, a)
 	}
+
 	for _, a := range found {
 		contested := slices.ContainsFunc(a.wants, func(i int) bool { return a.book.items[i].wanted > 1 })
 		a.settle(Key, len(a.sets), contested)
 	}
+
 	return left
 }
 
@@ -35,6 +39,7 @@ func byKeys(asks []*ask) []*ask {
 func (a *ask) findKeys() {
 	for _, index := range []map[string][]int{a.book.references, a.book.codes} {
 		var groups [][]int
+
 		for _, key := range a.keys(index) {
 			group := a.book.within(index[key], a.at-a.bounds.KeyDays, a.at+a.bounds.KeyDays)
 			switch {
@@ -44,9 +49,11 @@ func (a *ask) findKeys() {
 				groups = append(groups, group)
 			}
 		}
+
 		if len(groups) > 1 {
 			groups = append(groups, a.together(groups))
 		}
+
 		for _, group := range groups {
 			if a.sums(group) && !slices.ContainsFunc(a.sets, func(s []int) bool { return slices.Equal(s, group) }) {
 				a.sets = append(a.sets, group)
@@ -62,6 +69,7 @@ func (a *ask) together(groups [][]int) []int {
 		a.cut(CutKeys)
 		return nil
 	}
+
 	return all
 }
 
@@ -69,6 +77,7 @@ func (a *ask) together(groups [][]int) []int {
 func union(lists [][]int) []int {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
+
 	return slices.Compact(all)
 }
 
@@ -77,6 +86,7 @@ func (a *ask) sums(group []int) bool {
 	for _, i := range group {
 		sum += a.book.items[i].Amount
 	}
+
 	return sum == a.Amount
 }
 
@@ -85,7 +95,9 @@ func (a *ask) keys(index map[string][]int) []string {
 	if len(index) == 0 {
 		return nil
 	}
+
 	var named []string
+
 	for _, text := range append([]string{a.Description}, a.References...) {
 		words := plain.Words(text)
 		for _, width := range a.book.widths {
@@ -96,6 +108,7 @@ func (a *ask) keys(index map[string][]int) []string {
 			}
 		}
 	}
+
 	return named
 }
 

@@ -144,6 +144,7 @@ func (a *Answer) Certain() *Set {
 	if a.Result != Unique {
 		return nil
 	}
+
 	return &a.Sets[0]
 }
 
@@ -177,9 +178,11 @@ func (b Bounds) Reach() int { return max(b.Days, b.Before, b.After, b.KeyDays) }
 func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 	answers := make([]Answer, len(records))
 	books := indexed(candidates)
+
 	asks := make([]*ask, 0, len(records))
 	for i := range records {
 		r := &records[i]
+
 		answers[i] = Answer{RecordID: r.ID, Result: None}
 		if b := books[place{r.AccountID, r.Currency}]; b != nil && r.Amount != 0 {
 			asks = append(asks, &ask{Record: r, answer: &answers[i], book: b, at: ordinal(r.Date), bounds: &bounds})
@@ -192,6 +195,7 @@ func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 	asks = byKeys(asks)
 	asks = oneToOne(asks, &bounds)
 	bySets(asks, &bounds)
+
 	return answers
 }
 
@@ -226,6 +230,7 @@ func (a *ask) settle(reason Reason, ways int, contested bool) {
 			a.book.items[i].taken = true
 		}
 	}
+
 	a.answer.Sets = a.ranked()
 	if ways > len(a.answer.Sets) {
 		a.cut(CutSets)

@@ -18,10 +18,12 @@ const (
 
 func on(t testing.TB, date string) day.Day {
 	t.Helper()
+
 	d, err := day.Parse(date)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return d
 }
 
@@ -34,10 +36,12 @@ func record(t testing.TB, n int, date string, amount money.Cents, description st
 // moved is a transaction on the trust bank in dollars, whose text has the name of its channel first when it says "channel: text".
 func moved(t testing.TB, n int, date string, amount money.Cents, text string) match.Candidate {
 	t.Helper()
+
 	channel, rest, some := strings.Cut(text, ": ")
 	if !some {
 		channel, rest = "", text
 	}
+
 	return match.Candidate{
 		TransactionID: seq(n), AccountID: seq(trustBank), Currency: "usd", Date: on(t, date), Amount: amount, Channel: channel, Text: rest,
 	}
@@ -49,19 +53,24 @@ func told(a match.Answer) string {
 	if a.Reason != "" {
 		text = append(text, string(a.Reason))
 	}
+
 	for _, s := range a.Sets {
 		numbers := make([]int, len(s.Members))
 		for i, m := range s.Members {
 			numbers[i] = int(m.TransactionID[14])<<8 | int(m.TransactionID[15])
 		}
+
 		text = append(text, fmt.Sprint(numbers))
 	}
+
 	if a.Contested {
 		text = append(text, "contested")
 	}
+
 	if len(a.Cut) > 0 {
 		text = append(text, fmt.Sprint("cut ", a.Cut))
 	}
+
 	return strings.Join(text, " ")
 }
 
@@ -73,13 +82,18 @@ func TestTheWorkedCases(t *testing.T) {
 	}
 	// Eleven stays of a channel, of which the first is that of example E; one was paid before.
 	nets := []money.Cents{86190, 41233, 129950, 77001, 58817, 93404, 31090, 110225, 64538, 50909, 72346}
-	var stays []match.Candidate
-	var paid money.Cents
+
+	var (
+		stays []match.Candidate
+		paid  money.Cents
+	)
+
 	for i, net := range nets {
 		c := moved(t, 100+i, "2026-02-03", net, "airbnb: Payout of a stay")
 		c.Codes = []string{fmt.Sprintf("HM00%04d", i)}
 		stays, paid = append(stays, c), paid+net
 	}
+
 	before := moved(t, 99, "2026-01-20", 45000, "airbnb: Payout of a stay")
 	direct := moved(t, 98, "2026-02-03", 45001, "Guest payment")
 	cheque := moved(t, 3, "2026-01-20", -10000, "Plumber")
@@ -137,6 +151,7 @@ func TestTheWorkedCases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			for i, a := range match.Suggest(test.records, test.candidates, match.Usual()) {
 				if got := told(a); got != test.want[i] {
 					t.Errorf("record %d: got %s, want %s", i+1, got, test.want[i])
@@ -148,10 +163,13 @@ func TestTheWorkedCases(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	t.Parallel()
+
 	const date = "2026-03-10"
+
 	keyed := func(n int, date string, amount money.Cents, references, codes string) match.Candidate {
 		c := moved(t, n, date, amount, "booking: ")
 		c.References, c.Codes = strings.Fields(references), strings.Fields(codes)
+
 		return c
 	}
 	euros := moved(t, 1, date, 500, "")
@@ -346,10 +364,12 @@ func TestSuggest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			bounds := match.Usual()
 			if test.bounds != nil {
 				test.bounds(&bounds)
 			}
+
 			for i, a := range match.Suggest(test.records, test.candidates, bounds) {
 				if got := told(a); got != test.want[i] {
 					t.Errorf("record %d: got %s, want %s", i+1, got, test.want[i])
@@ -361,12 +381,15 @@ func TestSuggest(t *testing.T) {
 
 func TestTheNearestOfManyAreTold(t *testing.T) {
 	t.Parallel()
+
 	var candidates []match.Candidate
+
 	for i := range 300 {
 		c := moved(t, i+1, "2026-03-03", 500, "")
 		c.Date = c.Date.AddDays(i / 20)
 		candidates = append(candidates, c)
 	}
+
 	a := match.Suggest([]match.Record{record(t, 1, "2026-03-11", 500, "")}, candidates, match.Usual())[0]
 	if a.Result != match.Ambiguous || len(a.Sets) != 5 || a.Sets[4].Days != 0 || !slices.Equal(a.Cut, []match.Cut{match.CutSets}) {
 		t.Errorf("got %+v", a)
@@ -375,16 +398,20 @@ func TestTheNearestOfManyAreTold(t *testing.T) {
 
 func TestAKeyOfThousandsIsNone(t *testing.T) {
 	t.Parallel()
+
 	var candidates []match.Candidate
+
 	for i := range 1200 {
 		c := moved(t, i+1, "2026-03-10", money.Cents(100+i), "airbnb: ")
 		c.References = []string{[]string{"AIRBNB", "OTHER"}[i/600]}
 		candidates = append(candidates, c)
 	}
+
 	sum := func(n int) (all money.Cents) {
 		for _, c := range candidates[:n] {
 			all += c.Amount
 		}
+
 		return all
 	}
 	for name, test := range map[string]struct {
@@ -398,16 +425,19 @@ func TestAKeyOfThousandsIsNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			a := match.Suggest([]match.Record{record(t, 1, "2026-03-10", test.amount, test.description)}, candidates, match.Usual())[0]
 			if got := told(a); !strings.HasPrefix(got, test.want) || a.Certain() != nil && len(a.Certain().Members) != 600 {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
 	}
+
 	all := slices.Clone(candidates)
 	for i := range all {
 		all[i].References = []string{"AIRBNB"}
 	}
+
 	a := match.Suggest([]match.Record{record(t, 1, "2026-03-10", sum(1200), "Airbnb")}, all, match.Usual())[0]
 	if got, want := told(a), "unknown cut [keys candidates]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -417,6 +447,7 @@ func TestAKeyOfThousandsIsNone(t *testing.T) {
 // Two searches that the bounds can just hold: what is left of the steps tells whether the table halves the work.
 func TestStepsAreBounded(t *testing.T) {
 	t.Parallel()
+
 	bounds := match.Usual()
 	for name, test := range map[string]struct {
 		candidates int
@@ -431,6 +462,7 @@ func TestStepsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			a := match.Suggest([]match.Record{hard(t, 1, test.candidates)}, hardCandidates(t, test.candidates, test.step), bounds)[0]
 			if got := told(a); got != test.want || a.Nodes > test.most {
 				t.Errorf("got %s after %d steps, want %s after at most %d", got, a.Nodes, test.want, test.most)
@@ -442,8 +474,10 @@ func TestStepsAreBounded(t *testing.T) {
 	for i := range 49 {
 		records = append(records, record(t, i+2, "2026-05-10", 300, ""))
 	}
+
 	candidates = append(candidates, moved(t, 101, "2026-05-10", 100, ""), moved(t, 102, "2026-05-10", 200, ""))
 	shared := bounds
+
 	shared.AllNodes = 150_000
 	if got := told(match.Suggest(records, candidates, shared)[0]); got != "none" {
 		t.Errorf("got %s", got)
@@ -453,6 +487,7 @@ func TestStepsAreBounded(t *testing.T) {
 	for i := range records {
 		records[i] = hard(t, i+1, 40)
 	}
+
 	steps := 0
 	for _, a := range match.Suggest(records, hardCandidates(t, 40, 2), bounds) {
 		steps += a.Nodes
@@ -460,6 +495,7 @@ func TestStepsAreBounded(t *testing.T) {
 			t.Fatalf("got %s", told(a))
 		}
 	}
+
 	if steps > bounds.AllNodes {
 		t.Errorf("%d steps, %d allowed", steps, bounds.AllNodes)
 	}
@@ -474,13 +510,16 @@ func hard(t testing.TB, n, candidates int) match.Record {
 // hardCandidates are amounts around 2000.00 of both signs that differ by steps that make their sums differ, all even.
 func hardCandidates(t testing.TB, n int, step money.Cents) []match.Candidate {
 	t.Helper()
+
 	out := make([]match.Candidate, n)
 	for i := range out {
 		amount := 200000 + step*money.Cents(i*i*i+7*i)
 		if i%8 == 7 {
 			amount = -amount
 		}
+
 		out[i] = moved(t, i+1, "2026-03-09", amount, "airbnb: ")
 	}
+
 	return out
 }

@@ -17,22 +17,29 @@ func oneToOne(asks []*ask, bounds *Bounds) []*ask {
 			seen[a.book] = true
 			a.book.forgetTaken()
 		}
+
 		a.book.waiting[a.Amount] = append(a.book.waiting[a.Amount], a.at)
 	}
+
 	var left []*ask
+
 	for _, a := range asks {
 		same := a.book.within(a.book.amounts[a.Amount], a.at-bounds.Days, a.at+bounds.Days)
 		if len(same) == 0 {
 			left = append(left, a)
 			continue
 		}
+
 		contested := false
+
 		for _, i := range a.book.nearest(same, a.at, rankedSets) {
 			a.sets = append(a.sets, []int{i})
 			contested = contested || a.book.items[i].wanted > 0 || a.book.waitFor(i, bounds.Days) > 1
 		}
+
 		a.settle(OneToOne, len(same), contested)
 	}
+
 	return left
 }
 
@@ -53,6 +60,7 @@ func (b *book) waitFor(i, days int) int {
 func (b *book) nearest(places []int, at, n int) []int {
 	right := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at > at })
 	left := right - 1
+
 	var near []int
 	for len(near) < n && (left >= 0 || right < len(places)) {
 		if right == len(places) || left >= 0 && at-b.items[places[left]].at <= b.items[places[right]].at-at {
@@ -63,5 +71,6 @@ func (b *book) nearest(places []int, at, n int) []int {
 			right++
 		}
 	}
+
 	return near
 }

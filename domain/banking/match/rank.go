@@ -13,7 +13,9 @@ func (a *ask) ranked() []Set {
 		Set
 		items []int
 	}
+
 	own, likeness := trigrams(a.Description), map[int]int{}
+
 	sets := make([]found, len(a.sets))
 	for n, items := range a.sets {
 		sets[n].items = items
@@ -21,23 +23,29 @@ func (a *ask) ranked() []Set {
 			if _, known := likeness[i]; !known {
 				likeness[i] = alike(own, a.book.items[i].grams())
 			}
+
 			sets[n].Days = max(sets[n].Days, apart(a.book.items[i].at, a.at))
 			sets[n].Similarity += likeness[i]
 		}
+
 		sets[n].Similarity /= len(items)
 	}
+
 	slices.SortFunc(sets, func(x, y found) int {
 		return cmp.Or(cmp.Compare(x.Days, y.Days), cmp.Compare(y.Similarity, x.Similarity),
 			cmp.Compare(len(x.items), len(y.items)), slices.Compare(x.items, y.items))
 	})
 	sets = sets[:min(len(sets), max(a.bounds.Shown, 1))]
+
 	out := make([]Set, len(sets))
 	for n := range sets {
 		for _, i := range sets[n].items {
 			sets[n].Members = append(sets[n].Members, Member{a.book.items[i].TransactionID, a.book.items[i].Amount})
 		}
+
 		out[n] = sets[n].Set
 	}
+
 	return out
 }
 
@@ -46,6 +54,7 @@ func (i *item) grams() []uint32 {
 	if i.trigrams == nil {
 		i.trigrams = trigrams(i.Text)
 	}
+
 	return i.trigrams
 }
 
@@ -54,16 +63,20 @@ func trigrams(text string) []uint32 {
 	all := make([]uint32, 0, len(text)+2)
 	for _, word := range plain.Words(text) {
 		last := uint32(' ')
+
 		for i := range len(word) {
 			next := byte(' ')
 			if i+1 < len(word) {
 				next = word[i+1]
 			}
+
 			all = append(all, last<<16|uint32(word[i])<<8|uint32(next))
 			last = uint32(word[i])
 		}
 	}
+
 	slices.Sort(all)
+
 	return slices.Compact(all)
 }
 
@@ -72,7 +85,9 @@ func alike(a, b []uint32) int {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
 	}
+
 	shared := 0
+
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
 		case a[i] < b[j]:
@@ -83,5 +98,6 @@ func alike(a, b []uint32) int {
 			shared, i, j = shared+1, i+1, j+1
 		}
 	}
+
 	return 2000 * shared / (len(a) + len(b))
 }

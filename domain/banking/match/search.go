@@ -36,32 +36,40 @@ type partial struct {
 
 func newSearch(groups []group, target money.Cents, budget int) *search {
 	s := &search{groups: groups, target: target, budget: budget, taken: make(way, len(groups))}
+
 	s.lowest, s.highest = make([]money.Cents, len(groups)+1), make([]money.Cents, len(groups)+1)
 	for i := len(groups) - 1; i >= 0; i-- {
 		all := groups[i].amount * money.Cents(len(groups[i].places))
 		s.lowest[i] = max(s.lowest[i+1]+min(all, 0), -farthest)
 		s.highest[i] = min(s.highest[i+1]+max(all, 0), farthest)
 	}
+
 	s.tail = s.balance()
+
 	return s
 }
 
 // balance finds where the table begins: it has about as many sums as there are paths before it, and at most a quarter of the steps.
 func (s *search) balance() int {
 	const plenty = 1 << 40
+
 	paths := make([]int, len(s.groups)+1)
+
 	paths[0] = 1
 	for i := range s.groups {
 		paths[i+1] = min(paths[i]*(len(s.groups[i].places)+1), plenty)
 	}
+
 	sums, tail := 1, len(s.groups)
 	for tail > 0 {
 		wider := sums * (len(s.groups[tail-1].places) + 1)
 		if wider > s.budget/4 || wider > paths[tail] {
 			break
 		}
+
 		sums, tail = wider, tail-1
 	}
+
 	return tail
 }
 
@@ -74,13 +82,16 @@ func (s *search) run() {
 func (s *search) fillTable() {
 	s.table = append(s.table, partial{})
 	choices := 1
+
 	for _, g := range s.groups[s.tail:] {
 		without := s.table
 		for k := 1; k <= len(g.places); k++ {
 			s.table = merged(s.table, without, partial{g.amount * money.Cents(k), k * choices})
 		}
+
 		choices *= len(g.places) + 1
 	}
+
 	s.nodes += len(s.table)
 }
 
@@ -92,8 +103,10 @@ func merged(table, other []partial, added partial) []partial {
 		for len(table) > 0 && table[0].sum <= p.sum {
 			out, table = append(out, table[0]), table[1:]
 		}
+
 		out = append(out, p)
 	}
+
 	return append(out, table...)
 }
 
@@ -103,10 +116,12 @@ func (s *search) descend(g int, left money.Cents) {
 		s.cut = true
 		return
 	}
+
 	s.nodes++
 	for g < s.tail && s.lowest[g] == 0 && s.groups[g].amount > left {
 		g++ // Nothing brings back what is too much.
 	}
+
 	switch {
 	case left < s.lowest[g] || left > s.highest[g]:
 	case g == s.tail:
@@ -124,11 +139,13 @@ func (s *search) complete(left money.Cents) {
 	at := sort.Search(len(s.table), func(i int) bool { return s.table[i].sum >= left })
 	for ; at < len(s.table) && s.table[at].sum == left && len(s.found) < mostWays; at++ {
 		w := slices.Clone(s.taken)
+
 		choice := s.table[at].choice
 		for g := s.tail; g < len(s.groups); g++ {
 			w[g] = choice % (len(s.groups[g].places) + 1)
 			choice /= len(s.groups[g].places) + 1
 		}
+
 		s.found = append(s.found, w)
 	}
 }

@@ -16,13 +16,16 @@ func bySets(asks []*ask, bounds *Bounds) {
 	// Whoever needs few steps leaves the more to the others.
 	asks = slices.Clone(asks)
 	slices.SortStableFunc(asks, func(x, y *ask) int { return cmp.Compare(x.size(), y.size()) })
+
 	left := bounds.AllNodes
+
 	ways := make([]int, len(asks))
 	for i, a := range asks {
 		ways[i] = a.findSets(min(bounds.Nodes, left/(len(asks)-i)))
 		left -= a.answer.Nodes
 		a.want()
 	}
+
 	for i, a := range asks {
 		a.concludeSets(ways[i])
 	}
@@ -36,6 +39,7 @@ func (a *ask) concludeSets(ways int) {
 		a.settle(OfSet, ways, slices.ContainsFunc(a.wants, func(i int) bool {
 			return a.book.items[i].wanted > 1 || a.book.waitFor(i, a.bounds.Days) > 0
 		}))
+
 		if partial && ways == 1 {
 			a.answer.Result = Unknown
 		}
@@ -49,6 +53,7 @@ func (a *ask) size() (n int) {
 	for _, pool := range a.pools {
 		n += len(pool)
 	}
+
 	return n
 }
 
@@ -58,6 +63,7 @@ func (a *ask) findPools() {
 	if channel := plain.Text(a.Channel); channel != "" {
 		lanes = []string{channel}
 	}
+
 	for _, lane := range lanes {
 		if pool := a.pool(a.book.within(a.book.channels[lane], a.at-a.bounds.Before, a.at+a.bounds.After)); len(pool) > 0 {
 			a.pools = append(a.pools, pool)
@@ -74,11 +80,13 @@ func (a *ask) pool(places []int) []int {
 			open = append(open, i)
 		}
 	}
+
 	for {
 		toward, against := a.reaches(open)
 		if toward < a.magnitude() {
 			return nil
 		}
+
 		fitting := slices.DeleteFunc(slices.Clone(open), func(i int) bool {
 			amount := a.directed(i)
 			return amount > a.magnitude()+against || -amount > toward-a.magnitude()
@@ -86,12 +94,15 @@ func (a *ask) pool(places []int) []int {
 		if len(fitting) == len(open) {
 			break
 		}
+
 		open = fitting
 	}
+
 	if len(open) > a.bounds.Candidates {
 		a.cut(CutCandidates)
 		open = a.book.nearest(open, a.at, a.bounds.Candidates)
 	}
+
 	return open
 }
 
@@ -107,6 +118,7 @@ func (a *ask) reaches(places []int) (toward, against money.Cents) {
 			toward = min(toward+amount, farthest)
 		}
 	}
+
 	return toward, against
 }
 
@@ -115,6 +127,7 @@ func (a *ask) directed(i int) money.Cents {
 	if a.Amount < 0 {
 		return -a.book.items[i].Amount
 	}
+
 	return a.book.items[i].Amount
 }
 
@@ -123,25 +136,31 @@ func (a *ask) magnitude() money.Cents { return max(a.Amount, -a.Amount) }
 // findSets searches the pools and counts the sets, at least as far as two.
 func (a *ask) findSets(nodes int) int {
 	ways := 0
+
 	for _, pool := range a.pools {
 		if a.answer.Nodes >= nodes {
 			a.cut(CutSearch)
 			break
 		}
+
 		groups := a.grouped(pool)
 		s := newSearch(groups, a.magnitude(), nodes-a.answer.Nodes)
 		s.run()
+
 		a.answer.Nodes += s.nodes
 		if s.cut {
 			a.cut(CutSearch)
 		}
+
 		for _, way := range s.found {
 			ways = min(ways+way.sets(groups), manySets)
 			a.collect(groups, way)
 		}
 	}
+
 	slices.Sort(a.wants)
 	a.wants = slices.Compact(a.wants)
+
 	return ways
 }
 
@@ -155,17 +174,22 @@ type group struct {
 // grouped puts equal amounts together, the largest magnitudes first.
 func (a *ask) grouped(pool []int) []group {
 	byAmount := map[money.Cents]*group{}
+
 	var groups []*group
+
 	for _, i := range pool {
 		amount := a.directed(i)
+
 		g := byAmount[amount]
 		if g == nil {
 			g = &group{amount: amount}
 			byAmount[amount] = g
 			groups = append(groups, g)
 		}
+
 		g.places = append(g.places, i)
 	}
+
 	out := make([]group, len(groups))
 	for i, g := range groups {
 		out[i] = *g
@@ -173,9 +197,11 @@ func (a *ask) grouped(pool []int) []group {
 			return cmp.Or(cmp.Compare(apart(a.book.items[x].at, a.at), apart(a.book.items[y].at, a.at)), cmp.Compare(x, y))
 		})
 	}
+
 	slices.SortFunc(out, func(x, y group) int {
 		return cmp.Or(cmp.Compare(max(y.amount, -y.amount), max(x.amount, -x.amount)), cmp.Compare(y.amount, x.amount))
 	})
+
 	return out
 }
 
@@ -192,18 +218,22 @@ const (
 // sets counts the sets that a way stands for: two of three equal amounts are three.
 func (w way) sets(groups []group) int {
 	n := 1
+
 	for g, k := range w {
 		total := len(groups[g].places)
+
 		ways := 1
 		for i := range min(k, total-k) {
 			if ways = ways * (total - i) / (i + 1); ways >= manySets {
 				return manySets
 			}
 		}
+
 		if n *= ways; n >= manySets {
 			return manySets
 		}
 	}
+
 	return n
 }
 
@@ -214,9 +244,14 @@ func (a *ask) collect(groups []group, w way) {
 			a.wants = append(a.wants, groups[g].places...)
 		}
 	}
+
 	most := min(len(a.sets)+setsOfWay, rankedSets)
-	var set []int
-	var choose func(g, from, left int)
+
+	var (
+		set    []int
+		choose func(g, from, left int)
+	)
+
 	choose = func(g, from, left int) {
 		switch {
 		case len(a.sets) == most:
@@ -227,11 +262,13 @@ func (a *ask) collect(groups []group, w way) {
 			if g+1 < len(w) {
 				next = w[g+1]
 			}
+
 			choose(g+1, 0, next)
 		default:
 			for i := from; i <= len(groups[g].places)-left; i++ {
 				set = append(set, groups[g].places[i])
 				choose(g, i+1, left-1)
+
 				set = set[:len(set)-1]
 			}
 		}

@@ -20,7 +20,9 @@ func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
 
 func endpoints() []api.Endpoint {
 	const tag = "Bank records"
+
 	scopes := []string{"bank:write"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/bank-records/suggestions", ID: "suggestBankRecords", Tag: tag, Summary: "Suggest what open bank records are made up of",
@@ -58,13 +60,16 @@ func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record
 	if err != nil {
 		return nil, err
 	}
+
 	refusals, err := bank.Reconcile(ctx, tx, []bank.Match{matchOf(in.ID, in.Body.Transactions, made)})
 	if err != nil {
 		return nil, err
 	}
+
 	if len(refusals) > 0 {
 		return nil, told(&refusals[0], len(in.Body.Transactions))
 	}
+
 	return shown(ctx, tx, in.ID)
 }
 
@@ -80,18 +85,23 @@ func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Re
 	if err != nil {
 		return nil, err
 	}
+
 	var issues []apierr.Issue
+
 	for i, one := range in.Body.TransactionIDs {
 		if record.Reconciliation == nil || !slices.ContainsFunc(record.Reconciliation.Transactions, func(t bank.Transaction) bool { return t.ID == one }) {
 			issues = append(issues, apierr.IssueNotFound.InBody("transactionIds", i))
 		}
 	}
+
 	if issues != nil {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	if _, err := bank.Free(ctx, tx, []id.ID{in.ID}, in.Body.TransactionIDs); err != nil {
 		return nil, err
 	}
+
 	return shown(ctx, tx, in.ID)
 }
 
@@ -107,34 +117,42 @@ var errNothingLands = errors.New("reconciliation: an item of an atomic batch was
 
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
+
 	matches := make([]bank.Match, len(in.Body.Data))
 	for i, item := range in.Body.Data {
 		matches[i] = matchOf(item.BankRecordID, item.Transactions, nil)
 	}
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		refusals, err := bank.Reconcile(ctx, tx, matches)
 		if err != nil {
 			return err
 		}
+
 		for i := range refusals {
 			out.Issues = append(out.Issues, api.Refusal(refusals[i].Match, nil, told(&refusals[i], len(in.Body.Data[refusals[i].Match].Transactions))))
 		}
+
 		if in.Atomic && len(refusals) > 0 {
 			return errNothingLands
 		}
+
 		return nil
 	})
 	if errors.Is(err, errNothingLands) {
 		return out, nil
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	for i, item := range in.Body.Data {
 		if !slices.ContainsFunc(out.Issues, func(r api.Refused) bool { return r.Index == i }) {
 			out.Data = append(out.Data, api.Written{ID: item.BankRecordID, Index: i})
 		}
 	}
+
 	return out, nil
 }
 
@@ -144,8 +162,10 @@ func shown(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if found[record] == nil {
 		return nil, apierr.NotFound
 	}
+
 	return found[record], nil
 }

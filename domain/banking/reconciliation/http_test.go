@@ -42,6 +42,7 @@ func newOffice(t testing.TB) *office {
 		Endpoints: slices.Concat(account.Part(nil).Endpoints, bank.Part(rule.OfBank).Endpoints, transaction.Part().Endpoints, reconciliation.Part().Endpoints),
 		Handlers:  transaction.Part().Handlers,
 	})
+
 	return &office{Team: x, t: t, accounts: fixture.StandardChart(x), listing: fixture.Listing(x, "Villa")}
 }
 
@@ -51,6 +52,7 @@ func (o *office) one(sql string) (n int) {
 		n, err = db.Get[int](ctx, tx, sql, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n
 }
 
@@ -58,6 +60,7 @@ func (o *office) record(code string, cents int64) id.ID {
 	r := id.New(o.DB.Now())
 	o.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, currency, created_at, updated_at)
 		values (@team, @id, @account, '2026-02-10', @cents, 'Payout', 'usd', now(), now())`, db.Args{"id": r, "account": o.accounts[code], "cents": cents})
+
 	return r
 }
 
@@ -72,6 +75,7 @@ func (o *office) deposit(code string, cents int64) id.ID {
 
 func (o *office) transfer(from, to string, cents int64) id.ID {
 	o.t.Helper()
+
 	return o.Post("/transactions", object{
 		"type": "transfer", "date": "2026-02-09", "accountId": o.accounts[from], "lines": list{object{"accountId": o.accounts[to], "amount": cents}},
 	}).Want(201).ID("id")
@@ -87,6 +91,7 @@ func made(transactions ...id.ID) object {
 	for _, x := range transactions {
 		parts = append(parts, object{"id": x})
 	}
+
 	return object{"transactions": parts}
 }
 
@@ -97,22 +102,28 @@ func TestManyToMany(t *testing.T) {
 	o := newOffice(t)
 	large, small := o.deposit("1000", 700), o.deposit("1000", 300)
 	r := o.record("1000", 1000)
+
 	got := o.Post(path(r, "reconcile"), made(large, small)).Want(200)
 	if got.String("reconciliation.status") != "paid" || got.Len("reconciliation.transactions") != 2 {
 		t.Errorf("reconciled: %s", got.Body)
 	}
+
 	again := o.Post(path(o.record("1000", 700), "reconcile"), made(large))
 	again.WantError(apierr.CodeConflict, apierr.ReasonTransactionReconciledElsewhere)
+
 	if again.String("context.bankRecordIds.0") != r.String() {
 		t.Errorf("elsewhere: %s", again.Body)
 	}
+
 	whole := o.deposit("1000", 900)
 	first, second := o.record("1000", 400), o.record("1000", 500)
 	mismatch := o.Post(path(first, "reconcile"), made(whole))
 	mismatch.WantError(apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch)
+
 	if mismatch.Int("context.bankRecordAmount") != 400 || mismatch.Int("context.transactionAmount") != 900 {
 		t.Errorf("amounts of the mismatch: %s", mismatch.Body)
 	}
+
 	part := func(x id.ID, cents int64) object {
 		return object{"transactions": list{object{"id": x, "centTotal": cents}}}
 	}
@@ -120,9 +131,11 @@ func TestManyToMany(t *testing.T) {
 	o.Post(path(first, "reconcile"), part(whole, -400)).WantError(apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch)
 	o.Post(path(first, "reconcile"), part(whole, 400)).Want(200)
 	o.Post(path(second, "reconcile"), part(whole, 600)).WantError(apierr.CodeConflict, apierr.ReasonTransactionReconciledElsewhere)
+
 	if got := o.Post(path(second, "reconcile"), made(whole)).Want(200); got.Int("reconciliation.transactions.0.amount") != 500 {
 		t.Errorf("the rest: %s", got.Body)
 	}
+
 	o.Post(path(first, "reconcile"), made(whole)).Want(400)
 }
 
@@ -133,10 +146,12 @@ func TestPartOfARecord(t *testing.T) {
 	r, x := o.record("1000", -500), o.Post("/transactions", object{
 		"type": "expense", "date": "2026-02-08", "accountId": o.accounts["1000"], "lines": list{object{"accountId": o.accounts["5200"], "amount": 500}},
 	}).Want(201).ID("id")
+
 	got := o.Post(path(r, "reconcile"), object{"transactions": list{object{"id": x, "centTotal": -200}}}).Want(200)
 	if got.String("reconciliation.status") != "underpaid" {
 		t.Errorf("a part: %s", got.Body)
 	}
+
 	o.Post(path(r, "reconcile"), made(x)).Want(400).WantIssue("unique", "transactions.0.id")
 }
 
@@ -144,10 +159,12 @@ func TestPartOfARecord(t *testing.T) {
 func TestTransfersHaveTwoLegs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
+
 	x := o.transfer("1000", "1010", 800)
 	for _, wrong := range []id.ID{o.record("1010", -800), o.record("1000", 800)} {
 		o.Post(path(wrong, "reconcile"), made(x)).WantError(apierr.CodeBadRequest, apierr.ReasonReconciliationTransferMismatch)
 	}
+
 	o.Post(path(o.record("1000", -800), "reconcile"), made(x)).Want(200)
 	o.Post(path(o.record("1010", 800), "reconcile"), made(x)).Want(200)
 	o.Post(path(o.record("1010", 800), "reconcile"), made(x)).WantError(apierr.CodeConflict, apierr.ReasonTransactionReconciledElsewhere)
@@ -173,6 +190,7 @@ func TestRecordsThatAreNotReconciled(t *testing.T) {
 	archived := o.deposit("1000", 100)
 	o.Put("/transactions/"+archived.String(), object{"status": "inactive"}).Want(200)
 	o.Post(path(r, "reconcile"), made(archived)).WantError(apierr.CodeBadRequest, apierr.ReasonTransactionInactive)
+
 	if o.one(`select count(*) from bank_reconciliation where team_id = @team`) != 0 {
 		t.Error("a refused request reconciled something")
 	}
@@ -187,29 +205,40 @@ func TestATransactionFromARecord(t *testing.T) {
 	bad := o.depositBody("1000", 250)
 	bad["accountId"] = id.New(o.DB.Now())
 	o.Post(path(r, "reconcile"), object{"create": list{bad}}).Want(400).WantIssue("notFound", "create.0.accountId")
+
 	if n := o.one(`select count(*) from transaction where team_id = @team`); n != 0 {
 		t.Fatalf("%d transactions of refused requests stand", n)
 	}
+
 	old := o.deposit("1000", 50)
 	both := made(old)
 	both["create"] = list{o.depositBody("1000", 200)}
 	o.Post(path(r, "reconcile"), both).Want(200)
+
 	lock := func() string { return o.Get("/transactions/" + old.String()).Want(200).String("lock.status") }
+
 	o.Put("/transactions/"+old.String(), object{"date": "2026-02-07"}).WantError(apierr.CodeForbidden, apierr.ReasonTransactionReconciled)
+
 	if lock() == "open" {
 		t.Error("a reconciled transaction is open")
 	}
+
 	o.Post(path(r, "unreconcile"), object{"transactionIds": list{id.New(o.DB.Now())}}).Want(400).WantIssue("notFound", "transactionIds.0")
+
 	if got := o.Post(path(r, "unreconcile"), object{"transactionIds": list{old}}).Want(200); got.String("reconciliation.status") != "underpaid" {
 		t.Errorf("after one was taken off: %s", got.Body)
 	}
+
 	if lock() != "open" {
 		t.Error("a freed transaction is locked")
 	}
+
 	o.Put("/transactions/"+old.String(), object{"date": "2026-02-07"}).Want(200)
+
 	if got := o.Post(path(r, "unreconcile"), object{}).Want(200); got.String("reconciliation.status") != "unpaid" || got.Len("reconciliation.transactions") != 0 {
 		t.Errorf("after all were taken off: %s", got.Body)
 	}
+
 	o.Post(path(r, "unreconcile"), object{}).Want(200)
 }
 
@@ -223,17 +252,21 @@ func TestABatch(t *testing.T) {
 	body := object{"data": list{item(one, x), item(two, x), item(one, y), item(two, y), item(id.New(o.DB.Now()), y)}}
 	check := func(r *apitest.Response, landed int) {
 		t.Helper()
+
 		if r.Want(200).Len("data") != landed || r.Len("issues") != 3 || r.String("issues.0.reason") != string(apierr.ReasonTransactionReconciledElsewhere) ||
 			r.Int("issues.2.index") != 4 || r.String("issues.2.code") != string(apierr.CodeNotFound) {
 			t.Errorf("batch: %s", r.Body)
 		}
 	}
 	check(o.Post("/bank-records/reconcile?atomic=true", body), 0)
+
 	if o.one(`select count(*) from bank_reconciliation where team_id = @team`) != 0 {
 		t.Fatal("an atomic batch with bad items landed")
 	}
+
 	check(o.Post("/bank-records/reconcile", body), 2)
 	three, z := o.record("1000", 300), o.deposit("1000", 300)
+
 	twice := o.Post("/bank-records/reconcile", object{"data": list{item(three, z), item(three, o.deposit("1000", 300))}}).Want(200)
 	if twice.Len("data") != 1 || twice.String("issues.0.reason") != string(apierr.ReasonReconciliationAmountMismatch) {
 		t.Errorf("one record twice: %s", twice.Body)
@@ -244,21 +277,29 @@ func TestABatch(t *testing.T) {
 func TestOneOfManyWins(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
+
 	const writers = 24
+
 	record, shared := o.record("1000", 100), o.deposit("1000", 100)
+
 	bodies, paths := make([]object, 2*writers), make([]string, 2*writers)
 	for i := range writers {
 		bodies[i], paths[i] = made(o.deposit("1000", 100)), path(record, "reconcile")
 		bodies[writers+i], paths[writers+i] = made(shared), path(o.record("1000", 100), "reconcile")
 	}
+
 	codes := make([]int, 2*writers)
+
 	var all sync.WaitGroup
 	for i := range codes {
 		all.Go(func() { codes[i] = o.Post(paths[i]+"?dryRun=false", bodies[i]).Status })
 	}
+
 	all.Wait()
+
 	for name, half := range map[string][]int{"record": codes[:writers], "transaction": codes[writers:]} {
 		won := 0
+
 		for _, code := range half {
 			switch code {
 			case 200:
@@ -268,6 +309,7 @@ func TestOneOfManyWins(t *testing.T) {
 				t.Errorf("a writer on one %s got %d", name, code)
 			}
 		}
+
 		if won != 1 {
 			t.Errorf("%d writers on one %s won", won, name)
 		}
@@ -277,26 +319,33 @@ func TestOneOfManyWins(t *testing.T) {
 // What somebody reconciles and has not committed yet is waited for: neither its record nor its transaction is given away twice.
 func TestWhatIsBeingReconciledIsHeld(t *testing.T) {
 	t.Parallel()
+
 	for name, shared := range map[string]string{"record": "record", "transaction": "transaction"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newOffice(t)
 			record, x := o.record("1000", 100), o.deposit("1000", 100)
+
 			otherRecord, other := record, x
 			if shared == "record" {
 				other = o.deposit("1000", 100)
 			} else {
 				otherRecord = o.record("1000", 100)
 			}
+
 			answer := make(chan *apitest.Response, 1)
+
 			o.Tx(func(ctx context.Context, tx *db.Tx) error {
 				refusals, err := bank.Reconcile(ctx, tx, []bank.Match{{RecordID: record, Parts: []bank.Portion{{TransactionID: x}}}})
 				if err != nil || len(refusals) > 0 {
 					t.Errorf("the first was refused: %v %v", refusals, err)
 				}
+
 				go func() { answer <- o.Post(path(otherRecord, "reconcile")+"?dryRun=false", made(other)) }()
+
 				return apitest.UntilWaiting(ctx, tx, 1)
 			})
+
 			if got := apitest.Receive(t, answer); got.Status == 200 {
 				t.Errorf("the second got %s", got.Body)
 			}
@@ -309,11 +358,13 @@ func TestWhatIsBeingReconciledIsHeld(t *testing.T) {
 func TestNothingIsCountedTwice(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
+
 	var records, transactions []id.ID
 	for _, cents := range []int64{100, 200, 300, 500} {
 		records = append(records, o.record("1000", cents), o.record("1000", cents+100))
 		transactions = append(transactions, o.deposit("1000", cents), o.deposit("1000", cents))
 	}
+
 	rapid.Check(t, func(r *rapid.T) {
 		record := rapid.SampledFrom(records).Draw(r, "record")
 		if rapid.IntRange(0, 3).Draw(r, "undo") == 0 {
@@ -323,8 +374,10 @@ func TestNothingIsCountedTwice(t *testing.T) {
 			if cents := rapid.SampledFrom([]int64{0, 50, 100, 200}).Draw(r, "cents"); cents > 0 {
 				part["centTotal"] = cents
 			}
+
 			o.Post(path(record, "reconcile"), object{"transactions": list{part}})
 		}
+
 		for what, sql := range map[string]string{
 			"records": `select count(*) from bank_record where team_id = @team and (made < 0 or made > amount)`,
 			"transactions": `select count(*) from transaction t where team_id = @team and total < (select coalesce(sum(n.cent_total), 0)
@@ -334,6 +387,7 @@ func TestNothingIsCountedTwice(t *testing.T) {
 				r.Fatalf("%d %s are used for more than they are", n, what)
 			}
 		}
+
 		s := o.Get("/accounts/" + o.accounts["1000"].String() + "/summary").Want(200)
 		if left := s.Int("totals.unmatchedBankRecordsBalance"); s.Int("totals.difference") != left {
 			r.Fatalf("the account differs by %s, unmatched is %s", strconv.FormatInt(s.Int("totals.difference"), 10), strconv.FormatInt(left, 10))

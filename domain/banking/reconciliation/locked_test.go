@@ -34,5 +34,6 @@ func TestAReconciledTransactionKeepsItsMoney(t *testing.T) {
 	} {
 		w.Put(path, body).WantError(apierr.CodeForbidden, apierr.ReasonTransactionReconciled)
 	}
+
 	w.Delete(path).WantError(apierr.CodeForbidden, apierr.ReasonTransactionReconciled)
 }

@@ -31,6 +31,7 @@ func (r *Request) Resolve() []apierr.Issue {
 	if len(r.Transactions)+len(r.Create) == 0 {
 		return []apierr.Issue{apierr.IssueRequired.InBody("transactions")}
 	}
+
 	return nil
 }
 
@@ -46,9 +47,11 @@ func matchOf(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	for _, p := range portions {
 		m.Parts = append(m.Parts, bank.Portion{TransactionID: p.ID, Cents: p.CentTotal})
 	}
+
 	for _, one := range made {
 		m.Parts = append(m.Parts, bank.Portion{TransactionID: one})
 	}
+
 	return m
 }
 
@@ -63,27 +66,33 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 		case err != nil:
 			return nil, err
 		}
+
 		made[i] = t.ID
 	}
+
 	return made, nil
 }
 
 // told is a refusal as the caller of one record knows it: the first transactions of a match are those of the request, the others those that it created.
 func told(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
+
 	switch {
 	case r.Part < 0:
 		if r.Issue != "" {
 			return r.Err.At(r.Issue.InPath("id"))
 		}
+
 		return r.Err
 	case r.Part < given:
 		path = []any{"transactions", r.Part, "id"}
 	default:
 		path = []any{"create", r.Part - given}
 	}
+
 	if r.Issue == "" {
 		return r.Err.At(apierr.IssueContradiction.InBody(path...))
 	}
+
 	return r.Err.At(r.Issue.InBody(path...))
 }

@@ -52,22 +52,27 @@ type suggestInput struct {
 
 func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Suggestion], error) {
 	today := day.Of(tx.Now)
+
 	days := bank.Days{Range: day.Range{From: today.AddYears(-100), To: today.AddYears(100)}, Accounts: in.AccountIDs}
 	if !in.DateRange.IsZero() {
 		days.Range = in.DateRange.Range(in.IsDateRangeEndInclusive)
 	}
+
 	shown, total, err := bank.OpenPage(ctx, tx, days, in.Limit, in.Rows())
 	if err != nil {
 		return nil, err
 	}
+
 	out := &page.Page[Suggestion]{Data: []Suggestion{}, Pagination: in.Of(total)}
 	if len(shown) == 0 {
 		return out, nil
 	}
+
 	answers, err := match.Find(ctx, tx, shown)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range shown {
 		out.Data = append(out.Data, suggestion(&shown[i], answers[shown[i].ID]))
 	}
@@ -84,12 +89,15 @@ func suggestion(r *bank.Open, a *match.Answer) Suggestion {
 	if a.Reason != "" {
 		s.Reason = &a.Reason
 	}
+
 	for _, found := range a.Sets {
 		set := SuggestedSet{Days: found.Days, Transactions: make([]SuggestedPart, len(found.Members))}
 		for i, m := range found.Members {
 			set.Transactions[i] = SuggestedPart{m.TransactionID, m.Amount}
 		}
+
 		s.Sets = append(s.Sets, set)
 	}
+
 	return s
 }

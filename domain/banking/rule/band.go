@@ -16,21 +16,27 @@ type bands struct {
 func banded(rules []compiled, tests []test) bands {
 	limits := make([]money.Range, len(rules))
 	from := []money.Cents{0}
+
 	for i := range rules {
 		limits[i] = rules[i].limits(tests)
 		from = append(from, max(limits[i].Low, 0), limits[i].High+1)
 	}
+
 	slices.Sort(from)
+
 	b := bands{from: slices.Compact(from)}
 	for _, start := range b.from {
 		within := newSet(len(rules))
+
 		for i, l := range limits {
 			if l.Low <= start && start <= l.High {
 				within.add(i)
 			}
 		}
+
 		b.sets = append(b.sets, within)
 	}
+
 	return b
 }
 
@@ -45,11 +51,13 @@ func (c *compiled) limits(tests []test) money.Range {
 	if c.MatchMode == Any {
 		return all
 	}
+
 	for _, n := range c.tests {
 		t := &tests[n]
 		if t.field != Amount {
 			continue
 		}
+
 		switch t.operator {
 		case Equals, Between:
 			all.Low, all.High = max(all.Low, t.amounts.Low), min(all.High, t.amounts.High)
@@ -60,5 +68,6 @@ func (c *compiled) limits(tests []test) money.Range {
 		case NotEquals, Contains, NotContains, StartsWith, EndsWith:
 		}
 	}
+
 	return all
 }

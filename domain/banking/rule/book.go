@@ -97,6 +97,7 @@ func (p *Pass) Decide(r *Record) Decision {
 	case r.Reconciled:
 		return Decision{Reason: RecordReconciled}
 	}
+
 	c := p.first(r)
 	if c == nil {
 		return Decision{Reason: NoRule}
@@ -132,6 +133,7 @@ func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 	if !ok {
 		return nil, SplitMismatch
 	}
+
 	t := &transaction.Create{
 		Type: c.TransactionType, Date: r.Date, Currency: api.Set(r.Currency), AccountID: api.Set(r.AccountID),
 		ContactID: api.SetIf(c.VendorContactID), Description: api.SetIf(c.DescriptionOverride),
@@ -139,15 +141,19 @@ func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 	if c.DescriptionOverride == nil && r.Description != "" {
 		t.Description = api.Set(shortened(r.Description))
 	}
+
 	if c.UsePriorMonthEnd {
 		if t.Date = r.Date.Month().Prev().Last(); !t.Date.Valid() {
 			return nil, DateOutOfRange
 		}
+
 		t.Payment = api.Set(transaction.PaymentInput{Date: r.Date, AccountID: api.Set(r.AccountID)})
 	}
+
 	for _, s := range shares {
 		t.Lines = append(t.Lines, s.line.book(s.amount))
 	}
+
 	return t, ""
 }
 
@@ -155,6 +161,7 @@ func shortened(description string) string {
 	if utf8.RuneCountInString(description) <= descriptionLength {
 		return description
 	}
+
 	return string([]rune(description)[:descriptionLength])
 }
 
@@ -168,11 +175,14 @@ func (l *Line) book(amount money.Cents) transaction.LineInput {
 		if l.TaxBehavior != nil {
 			applied.TaxBehavior = *l.TaxBehavior
 		}
+
 		out.AppliedAmount = api.Set(applied)
 	}
+
 	if m := l.Markup; m != nil {
 		out.Markup = api.Set(transaction.MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
 	}
+
 	return out
 }
 
@@ -189,6 +199,7 @@ func split(lines []Line, total money.Cents) ([]share, bool) {
 	rest, parted := total, false
 	weights := make([]int64, len(lines))
 	remainder := int64(money.WholeRate)
+
 	for i := range lines {
 		switch l := &lines[i]; l.SplitMode {
 		case Fixed:
@@ -200,9 +211,11 @@ func split(lines []Line, total money.Cents) ([]share, bool) {
 			parted = true
 		}
 	}
+
 	if rest < 0 || rest > 0 && !parted {
 		return nil, false
 	}
+
 	amounts := make([]money.Cents, len(lines))
 	if parted {
 		for i := range lines {
@@ -210,17 +223,24 @@ func split(lines []Line, total money.Cents) ([]share, bool) {
 				weights[i] = remainder
 			}
 		}
+
 		amounts = money.Split(rest, weights)
 	}
-	var shares []share
-	var reach money.Reach
+
+	var (
+		shares []share
+		reach  money.Reach
+	)
+
 	for i := range lines {
 		if lines[i].SplitMode == Fixed {
 			amounts[i] = *lines[i].FixedCentAmount
 		}
+
 		if reach.Add(amounts[i]); amounts[i] != 0 {
 			shares = append(shares, share{&lines[i], amounts[i]})
 		}
 	}
+
 	return shares, reach.Valid()
 }

@@ -25,11 +25,13 @@ func part(mode rule.SplitMode, n int64) rule.Line {
 		l.PercentageBps = new(money.Rate(n))
 	case rule.Remainder:
 	}
+
 	return l
 }
 
 func TestSplits(t *testing.T) {
 	t.Parallel()
+
 	const fixed, percentage, remainder = rule.Fixed, rule.Percentage, rule.Remainder
 	for name, test := range map[string]struct {
 		lines []rule.Line
@@ -56,21 +58,27 @@ func TestSplits(t *testing.T) {
 		for _, kind := range []transaction.Type{transaction.Deposit, transaction.Expense} {
 			t.Run(name+", "+string(kind), func(t *testing.T) {
 				t.Parallel()
+
 				r := simple(1, rule.Condition{rule.Description, rule.Contains, "x"})
 				r.TransactionType, r.Lines = kind, test.lines
+
 				record := spent("x", test.total)
 				if kind == transaction.Deposit {
 					record.Amount = test.total
 				}
+
 				d := compile(t, r).Pass().Decide(&record)
+
 				got := string(d.Reason)
 				if d.Transaction != nil {
 					var amounts []money.Cents
 					for _, l := range d.Transaction.Lines {
 						amounts = append(amounts, l.Amount)
 					}
+
 					got = strings.ReplaceAll(fmt.Sprintf("%d", amounts), "money.Cents", "")
 				}
+
 				if got != test.want || d.Rule == nil {
 					t.Errorf("got %s, want %s", got, test.want)
 				}
@@ -84,19 +92,23 @@ func genLines(t *rapid.T) []rule.Line {
 	for range rapid.IntRange(0, 3).Draw(t, "fixed") {
 		lines = append(lines, part(rule.Fixed, rapid.Int64Range(1, 2000).Draw(t, "cents")*rapid.SampledFrom([]int64{1, 1, -1}).Draw(t, "sign")))
 	}
+
 	left := int64(money.WholeRate)
 	for range rapid.IntRange(0, 3).Draw(t, "percentages") {
 		p := rapid.Int64Range(1, left/2).Draw(t, "percentage")
 		lines, left = append(lines, part(rule.Percentage, p)), left-p
 	}
+
 	if rapid.Bool().Draw(t, "remainder") {
 		lines = append(lines, part(rule.Remainder, 0))
 	} else if left < int64(money.WholeRate) {
 		lines = append(lines, part(rule.Percentage, left))
 	}
+
 	if len(lines) == 0 {
 		lines = append(lines, part(rule.Remainder, 0))
 	}
+
 	return rapid.Permutation(lines).Draw(t, "lines")
 }
 
@@ -106,17 +118,23 @@ func TestPropertyLinesAddUpToTheRecord(t *testing.T) {
 		r := simple(1, rule.Condition{rule.Amount, rule.GreaterThan, "0"})
 		r.Lines = genLines(t)
 		r.TransactionType = rapid.SampledFrom([]transaction.Type{transaction.Deposit, transaction.Expense}).Draw(t, "type")
+
 		engine, err := rule.Compile([]rule.Rule{r})
 		if err != nil {
 			t.Fatalf("%v: %+v", err, r.Lines)
 		}
+
 		total := money.Cents(rapid.OneOf(rapid.Int64Range(1, 5000), rapid.Int64Range(1, money.MaxCents/2)).Draw(t, "total"))
+
 		record := spent("", total)
 		if r.TransactionType == transaction.Deposit {
 			record.Amount = total
 		}
+
 		var fixed money.Cents
+
 		open := false
+
 		for _, l := range r.Lines {
 			if l.FixedCentAmount != nil {
 				fixed += *l.FixedCentAmount
@@ -124,20 +142,26 @@ func TestPropertyLinesAddUpToTheRecord(t *testing.T) {
 				open = true
 			}
 		}
+
 		d := engine.Pass().Decide(&record)
 		if booked := fixed == total || open && fixed < total; booked != (d.Transaction != nil) || !booked && d.Reason != rule.SplitMismatch {
 			t.Fatalf("%d by %+v: %+v", total, r.Lines, d)
 		}
+
 		if d.Transaction == nil {
 			return
 		}
+
 		var sum money.Cents
+
 		for _, l := range d.Transaction.Lines {
 			if l.Amount == 0 {
 				t.Fatalf("a line of nothing in %+v", d.Transaction.Lines)
 			}
+
 			sum += l.Amount
 		}
+
 		if sum != total {
 			t.Fatalf("%d by %+v gives %d", total, r.Lines, sum)
 		}
@@ -147,16 +171,19 @@ func TestPropertyLinesAddUpToTheRecord(t *testing.T) {
 // booked is a transaction as it would be sent.
 func booked(t *testing.T, d rule.Decision) string {
 	t.Helper()
+
 	text, err := json.Marshal(d.Transaction)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(text)
 }
 
 // Example F of domain.md 2.4 from the record of its payment: base 100.00, markup 10.00, tax 15 % on both.
 func TestAnOwnersBillFromItsPayment(t *testing.T) {
 	t.Parallel()
+
 	r := simple(1, rule.Condition{rule.Description, rule.StartsWith, "check"})
 	r.Conditions = append(r.Conditions, rule.Condition{rule.Description, rule.Contains, "plumber"})
 	r.Mode, r.VendorContactID, r.DescriptionOverride = rule.Auto, new(seq(50)), new("Repair of the sink")
@@ -186,12 +213,14 @@ func TestAnOwnersBillFromItsPayment(t *testing.T) {
 	included := transaction.TaxIncluded
 	r.Lines[0].Markup, r.Lines[0].TaxBehavior, r.Lines[0].DescriptionOverride = nil, &included, nil
 	d = compile(t, r).Pass().Decide(&record)
+
 	want = `{"type":"expense","date":"2026-02-28","description":"CHECK 1001 PLUMBER","currency":"usd","accountId":"` + seq(1).String() +
 		`","contactId":"` + seq(50).String() + `","payment":{"date":"2026-03-15","accountId":"` + seq(1).String() + `"},"lines":[{"amount":10000,"accountId":"` +
 		seq(52).String() + `","appliedAmount":{"taxRateId":"` + seq(15).String() + `","taxBehavior":"included"},"listingId":"` + seq(9).String() + `","party":"owners"}]}`
 	if got := booked(t, d); got != want || d.Auto() {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+
 	line = transaction.Line{Amount: 10000, AppliedAmount: &transaction.Applied{TaxBehavior: included, TaxPayee: transaction.TaxToVendor, TaxAmount: 1304}}
 	if line.Payable() != 10000 {
 		t.Errorf("a line of 100.00 with its tax moves %d", line.Payable())
@@ -201,6 +230,7 @@ func TestAnOwnersBillFromItsPayment(t *testing.T) {
 // A resolution payout that owner and manager share, and the gross of example E with the fee that the channel kept.
 func TestDepositsOfAChannel(t *testing.T) {
 	t.Parallel()
+
 	r := simple(1, rule.Condition{rule.Description, rule.Contains, "airbnb"})
 	r.TransactionType = transaction.Deposit
 	r.Lines = []rule.Line{
@@ -209,6 +239,7 @@ func TestDepositsOfAChannel(t *testing.T) {
 	}
 	record := spent("AIRBNB PAYMENTS", 0)
 	record.Amount = 10003
+
 	lines := compile(t, r).Pass().Decide(&record).Transaction.Lines
 	if len(lines) != 2 || lines[0].Amount != 8002 || lines[1].Amount != 2001 || *lines[1].Party.Value != ledger.Manager {
 		t.Errorf("got %+v", lines)
@@ -219,6 +250,7 @@ func TestDepositsOfAChannel(t *testing.T) {
 		{SplitMode: rule.Fixed, FixedCentAmount: new(money.Cents(-15810)), Assignment: new(account.DepositChannelFee)},
 	}
 	record.Amount = 86190
+
 	lines = compile(t, r).Pass().Decide(&record).Transaction.Lines
 	if len(lines) != 2 || lines[0].Amount != 102000 || lines[1].Amount != -15810 || *lines[1].Assignment.Value != account.DepositChannelFee {
 		t.Errorf("got %+v", lines)
@@ -227,21 +259,27 @@ func TestDepositsOfAChannel(t *testing.T) {
 
 func TestLimitsOfARecord(t *testing.T) {
 	t.Parallel()
+
 	r := simple(1, rule.Condition{rule.Description, rule.Contains, "x"})
 	r.UsePriorMonthEnd = true
 	pass := compile(t, r).Pass()
 	record := spent("x", 100)
+
 	record.Date = day.Month{Year: 1, Month: 1}.First()
 	if d := pass.Decide(&record); d.Reason != rule.DateOutOfRange || d.Transaction != nil {
 		t.Errorf("got %+v", d)
 	}
+
 	record.Date = day.Month{Year: 2024, Month: 3}.Last()
 	record.Description = strings.Repeat("é", 2000) + "x"
+
 	d := pass.Decide(&record)
 	if got := *d.Transaction.Description.Value; got != strings.Repeat("é", 1000) || d.Transaction.Date.String() != "2024-02-29" {
 		t.Errorf("on %s with %d characters", d.Transaction.Date, len([]rune(got)))
 	}
+
 	silent := simple(1, rule.Condition{rule.Amount, rule.Equals, "100"})
+
 	record.Description = ""
 	if d := compile(t, silent).Pass().Decide(&record); d.Transaction.Description.Present {
 		t.Errorf("described as %q", *d.Transaction.Description.Value)

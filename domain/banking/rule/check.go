@@ -46,18 +46,25 @@ func Check(r *Rule) []apierr.Issue {
 	f.describe(r.DescriptionOverride, "descriptionOverride")
 	f.refuse(r.UsePriorMonthEnd && r.TransactionType != transaction.Expense, apierr.IssueContradiction, "usePriorMonthEnd")
 	f.refuse(len(r.AccountIDs) > MaxAccounts, apierr.IssueItems, "accountIds")
+
 	for i, a := range r.AccountIDs {
 		f.refuse(slices.Contains(r.AccountIDs[:i], a), apierr.IssueUnique, "accountIds", i)
 	}
+
 	f.refuse(len(r.Conditions) == 0 || len(r.Conditions) > MaxConditions, apierr.IssueItems, "conditions")
+
 	for i := range r.Conditions {
 		f.checkCondition(&r.Conditions[i], "conditions", i)
 	}
+
 	f.refuse(len(r.Lines) == 0 || len(r.Lines) > MaxLines, apierr.IssueItems, "lines")
+
 	for i := range r.Lines {
 		f.checkLine(r, &r.Lines[i], "lines", i)
 	}
+
 	f.checkSplit(r.Lines)
+
 	return f
 }
 
@@ -80,16 +87,21 @@ func (f *faults) checkCondition(c *Condition, path ...any) {
 		f.refuse(true, apierr.IssueEnum, path, "type")
 		return
 	}
+
 	if !slices.Contains(c.Type.operators(), c.Operator) {
 		f.refuse(!among(c.Operator), apierr.IssueEnum, path, "operator")
 		f.refuse(among(c.Operator), apierr.IssueContradiction, path, "operator")
+
 		return
 	}
+
 	if c.Type == Amount {
 		_, ok := c.amounts()
 		f.refuse(!ok, apierr.IssueMalformed, path, "value")
+
 		return
 	}
+
 	f.refuse(plain.Text(c.Value) == "" || utf8.RuneCountInString(c.Value) > valueLength, apierr.IssueLength, path, "value")
 }
 
@@ -110,6 +122,7 @@ func (f *faults) checkLine(r *Rule, l *Line, path ...any) {
 	expense := r.TransactionType == transaction.Expense
 	f.refuse(l.TaxRateID != nil && !expense, apierr.IssueTaxNotSupported, path, "taxRateId")
 	f.checkTax(l.TaxRateID, l.TaxBehavior, path)
+
 	if m := l.Markup; m != nil {
 		owners := l.ListingID != nil && (l.Party == nil || *l.Party == ledger.Owners)
 		f.refuse(!expense || !owners, apierr.IssueMarkupNotSupported, path, "markup")
@@ -127,9 +140,12 @@ func (f *faults) checkTax(rate *id.ID, behavior *transaction.TaxBehavior, path .
 // checkSplit refuses lines that could not add up to any record: a second remainder, percentages that are not the whole, and with a remainder those that
 // leave it nothing.
 func (f *faults) checkSplit(lines []Line) {
-	var percentages, remainders int
-	var all money.Rate
-	var fixed money.Reach
+	var (
+		percentages, remainders int
+		all                     money.Rate
+		fixed                   money.Reach
+	)
+
 	for i := range lines {
 		switch l := &lines[i]; l.SplitMode {
 		case Fixed:
@@ -138,6 +154,7 @@ func (f *faults) checkSplit(lines []Line) {
 			}
 		case Percentage:
 			percentages++
+
 			if l.PercentageBps != nil {
 				all += max(0, min(*l.PercentageBps, money.WholeRate))
 			}
@@ -146,5 +163,6 @@ func (f *faults) checkSplit(lines []Line) {
 			f.refuse(remainders > 1, apierr.IssueContradiction, "lines", i, "splitMode")
 		}
 	}
+
 	f.refuse(percentages > 0 && remainders == 0 && all != money.WholeRate || remainders > 0 && all >= money.WholeRate, apierr.IssueSplitSum, "lines")
 }

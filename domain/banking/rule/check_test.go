@@ -31,8 +31,10 @@ func split(lines ...rule.Line) func(*rule.Rule) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
+
 	long := strings.Repeat("é", 256)
 	behavior, wrong := transaction.TaxIncluded, transaction.TaxBehavior("some")
+
 	for name, test := range map[string]struct {
 		change func(*rule.Rule)
 		want   string // code and path of each issue
@@ -112,8 +114,10 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			r := simple(1, rule.Condition{rule.Description, rule.Contains, "x"})
 			test.change(&r)
+
 			var got []string
 			for _, issue := range rule.Check(&r) {
 				got = append(got, fmt.Sprint(issue.Code, " ", issue.Path))
@@ -121,9 +125,11 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s is about the %s", issue.Code, issue.Schema)
 				}
 			}
+
 			if text := strings.Join(got, " "); text != test.want {
 				t.Errorf("got %s, want %s", text, test.want)
 			}
+
 			if _, err := rule.Compile([]rule.Rule{r}); (err == nil) != (test.want == "") {
 				t.Errorf("compiled: %v", err)
 			}

@@ -63,6 +63,7 @@ func (f Field) operators() []Operator {
 	case Amount:
 		return []Operator{Equals, NotEquals, GreaterThan, LessThan, Between}
 	}
+
 	return nil
 }
 
@@ -85,6 +86,7 @@ func (c Condition) compiled() test {
 		amounts, _ := c.amounts()
 		return test{field: c.Type, operator: c.Operator, amounts: amounts}
 	}
+
 	return test{field: c.Type, operator: c.Operator, text: plain.Text(c.Value)}
 }
 
@@ -102,6 +104,7 @@ func (f *facts) text(field Field) string {
 	if field == Reference {
 		return f.reference
 	}
+
 	return f.description
 }
 
@@ -109,6 +112,7 @@ func (t *test) holds(f *facts) bool {
 	if t.field == Amount {
 		return t.holdsFor(f.amount)
 	}
+
 	text := f.text(t.field)
 	switch t.operator {
 	case Equals:
@@ -125,6 +129,7 @@ func (t *test) holds(f *facts) bool {
 		return strings.HasSuffix(text, t.text)
 	case GreaterThan, LessThan, Between:
 	}
+
 	return false
 }
 
@@ -141,6 +146,7 @@ func (t *test) holdsFor(amount money.Cents) bool {
 		return amount < t.amounts.Low
 	case Contains, NotContains, StartsWith, EndsWith:
 	}
+
 	return false
 }
 
@@ -148,11 +154,13 @@ func (t *test) holdsFor(amount money.Cents) bool {
 func (r *Rule) Holding(record *Record) []int {
 	f := factsOf(record)
 	places := []int{}
+
 	for i, c := range r.Conditions {
 		if t := c.compiled(); t.holds(&f) {
 			places = append(places, i)
 		}
 	}
+
 	return places
 }
 
@@ -177,11 +185,13 @@ func (t *test) keys() []key {
 	case t.field == Amount || t.operator == NotEquals || t.operator == NotContains:
 		return nil
 	}
+
 	var keys []key
 	for at := 0; at+gramLength <= len(t.text); at++ {
 		if k := (key{t.field, gram(t.text, at)}); !slices.Contains(keys, k) {
 			keys = append(keys, k)
 		}
 	}
+
 	return keys
 }

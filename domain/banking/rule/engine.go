@@ -47,6 +47,7 @@ func direction(in bool) int {
 	if in {
 		return 1
 	}
+
 	return 0
 }
 
@@ -62,34 +63,41 @@ func (f *filter) place(gram int64) (word int, bit uint64) {
 // with 400 and the issues of Check for a rule that has any.
 func Compile(rules []Rule) (*Engine, error) {
 	e := &Engine{byKey: map[key][]int{}, accounts: map[id.ID]*[2]set{}}
+
 	for i := range rules {
 		if issues := Check(&rules[i]); len(issues) > 0 {
 			return nil, apierr.BadRequest.At(issues...)
 		}
+
 		if rules[i].Status == Active {
 			e.rules = append(e.rules, compiled{Rule: &rules[i], lines: rules[i].ordered()})
 		}
 	}
+
 	slices.SortFunc(e.rules, func(a, b compiled) int { return a.compare(b.Rule) })
 	e.compileConditions()
 	e.compileAccounts()
 	e.compileKeys()
 	e.bands = banded(e.rules, e.tests)
+
 	return e, nil
 }
 
 func (e *Engine) compileConditions() {
 	numbers := map[test]int{}
+
 	for i := range e.rules {
 		r := &e.rules[i]
 		for _, c := range r.Conditions {
 			t := c.compiled()
+
 			n, known := numbers[t]
 			if !known {
 				n = len(e.tests)
 				numbers[t] = n
 				e.tests = append(e.tests, t)
 			}
+
 			r.tests = append(r.tests, n)
 		}
 	}
@@ -97,6 +105,7 @@ func (e *Engine) compileConditions() {
 
 func (e *Engine) compileAccounts() {
 	newSets := func() [2]set { return [2]set{newSet(len(e.rules)), newSet(len(e.rules))} }
+
 	e.others = newSets()
 	for i := range e.rules {
 		for _, a := range e.rules[i].AccountIDs {
@@ -106,16 +115,21 @@ func (e *Engine) compileAccounts() {
 			}
 		}
 	}
+
 	for i := range e.rules {
 		r := &e.rules[i]
+
 		towards := direction(r.TransactionType == transaction.Deposit)
 		for _, a := range r.AccountIDs {
 			e.accounts[a][towards].add(i)
 		}
+
 		if len(r.AccountIDs) > 0 {
 			continue
 		}
+
 		e.others[towards].add(i)
+
 		for _, sets := range e.accounts {
 			sets[towards].add(i)
 		}
@@ -127,18 +141,24 @@ func (e *Engine) compileAccounts() {
 func (e *Engine) compileKeys() {
 	e.always = newSet(len(e.rules))
 	uses := map[key]int{}
+
 	for i := range e.tests {
 		for _, k := range e.tests[i].keys() {
 			uses[k]++
 		}
 	}
+
 	rarest := func(keys []key) key {
 		return slices.MinFunc(keys, func(a, b key) int { return uses[a] - uses[b] })
 	}
+
 	for i := range e.rules {
 		r := &e.rules[i]
+
 		var found []key
+
 		loose := false
+
 		for _, n := range r.tests {
 			if keys := e.tests[n].keys(); len(keys) > 0 {
 				found = append(found, rarest(keys))
@@ -146,6 +166,7 @@ func (e *Engine) compileKeys() {
 				loose = true
 			}
 		}
+
 		switch {
 		case len(found) == 0 || r.MatchMode == Any && loose:
 			e.always.add(i)
@@ -153,6 +174,7 @@ func (e *Engine) compileKeys() {
 		case r.MatchMode == All:
 			found = []key{rarest(found)}
 		}
+
 		for _, k := range found {
 			e.byKey[k] = append(e.byKey[k], i)
 			if k.field != Amount {
@@ -182,10 +204,12 @@ func (e *Engine) Pass() *Pass {
 // Matching are the rules that a record meets, in the order in which they would take it. What state the record is in makes no difference.
 func (p *Pass) Matching(r *Record) []*Rule {
 	var rules []*Rule
+
 	p.each(r, func(c *compiled) bool {
 		rules = append(rules, c.Rule)
 		return true
 	})
+
 	return rules
 }
 
@@ -195,6 +219,7 @@ func (p *Pass) first(r *Record) (taker *compiled) {
 		taker = c
 		return false
 	})
+
 	return taker
 }
 
@@ -203,13 +228,16 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	if r.Amount == 0 {
 		return
 	}
+
 	p.record++
 	p.facts = factsOf(r)
 	p.find()
+
 	sets := &p.others
 	if own := p.accounts[r.AccountID]; own != nil {
 		sets = own
 	}
+
 	eligible, fitting := sets[direction(r.Amount > 0)], p.bands.at(p.facts.amount)
 	for word := range p.found {
 		for left := p.found[word] & eligible[word] & fitting[word]; left != 0; left &= left - 1 {
@@ -225,6 +253,7 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 func (p *Pass) find() {
 	copy(p.found, p.always)
 	p.add(key{Amount, int64(p.facts.amount)})
+
 	for _, field := range []Field{Description, Reference} {
 		text := p.facts.text(field)
 		for at := 0; at+gramLength <= len(text); at++ {
@@ -247,9 +276,11 @@ func (p *Pass) meets(c *compiled) bool {
 		if p.known[n] != p.record {
 			p.known[n], p.results[n] = p.record, p.tests[n].holds(&p.facts)
 		}
+
 		if p.results[n] == (c.MatchMode == Any) {
 			return p.results[n]
 		}
 	}
+
 	return c.MatchMode == All
 }

@@ -32,10 +32,12 @@ func simple(n int, c rule.Condition) rule.Rule {
 
 func compile(t testing.TB, rules ...rule.Rule) *rule.Engine {
 	t.Helper()
+
 	e, err := rule.Compile(rules)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return e
 }
 
@@ -49,7 +51,9 @@ func spent(description string, amount money.Cents) rule.Record {
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
+
 	const text = "  ACH Debit\tHOME  Depot 0412 "
+
 	for name, test := range map[string]struct {
 		condition rule.Condition
 		want      bool
@@ -86,8 +90,10 @@ func TestConditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			r := spent(text, 5000)
 			r.Reference = "FIT-1"
+
 			d := compile(t, simple(1, test.condition)).Pass().Decide(&r)
 			if got := d.Rule != nil; got != test.want {
 				t.Errorf("%+v holds: %t", test.condition, got)
@@ -98,6 +104,7 @@ func TestConditions(t *testing.T) {
 
 func TestWhichRuleTakesARecord(t *testing.T) {
 	t.Parallel()
+
 	depot := rule.Condition{rule.Description, rule.Contains, "depot"}
 	other := rule.Condition{rule.Description, rule.Contains, "garden"}
 	large := rule.Condition{rule.Amount, rule.GreaterThan, "100000"}
@@ -106,9 +113,12 @@ func TestWhichRuleTakesARecord(t *testing.T) {
 		if conditions != nil {
 			r.Conditions = conditions
 		}
+
 		change(&r)
+
 		return r
 	}
+
 	none := func(*rule.Rule) {}
 	for name, test := range map[string]struct {
 		rules []rule.Rule
@@ -128,15 +138,19 @@ func TestWhichRuleTakesARecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			r := spent("HOME DEPOT", 5000)
 			pass := compile(t, test.rules...).Pass()
+
 			var got []string
 			for _, m := range pass.Matching(&r) {
 				got = append(got, strings.TrimPrefix(m.Name, "Rule "))
 			}
+
 			if strings.Join(got, " ") != test.want {
 				t.Errorf("matching: %s, want %s", got, test.want)
 			}
+
 			d := pass.Decide(&r)
 			switch {
 			case test.want == "" && (d.Rule != nil || d.Transaction != nil || d.Reason != rule.NoRule):
@@ -151,6 +165,7 @@ func TestWhichRuleTakesARecord(t *testing.T) {
 // Proves: RSN-08, RSN-11, RSN-13.
 func TestRecordsThatNoRuleTakes(t *testing.T) {
 	t.Parallel()
+
 	for name, test := range map[string]struct {
 		change func(*rule.Record)
 		want   rule.Reason
@@ -165,10 +180,13 @@ func TestRecordsThatNoRuleTakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			r := spent("HOME DEPOT", 5000)
 			test.change(&r)
+
 			automatic := simple(1, rule.Condition{rule.Description, rule.Contains, "depot"})
 			automatic.Mode = rule.Auto
+
 			d := compile(t, automatic).Pass().Decide(&r)
 			if d.Reason != test.want || (d.Transaction != nil) != (test.want == "") || d.Auto() != (test.want == "") {
 				t.Errorf("got %+v", d)
@@ -180,25 +198,32 @@ func TestRecordsThatNoRuleTakes(t *testing.T) {
 // The slow way: every condition of every rule is read anew for every record.
 func naive(rules []rule.Rule, r *rule.Record) (names []string) {
 	var met []rule.Rule
+
 	for _, c := range rules {
 		incoming := c.TransactionType == transaction.Deposit
 		if c.Status != rule.Active || r.Amount == 0 || incoming != (r.Amount > 0) || len(c.AccountIDs) > 0 && !slices.Contains(c.AccountIDs, r.AccountID) {
 			continue
 		}
+
 		held := 0
+
 		for _, condition := range c.Conditions {
 			if naivelyHolds(condition, r) {
 				held++
 			}
 		}
+
 		if held == len(c.Conditions) || c.MatchMode == rule.Any && held > 0 {
 			met = append(met, c)
 		}
 	}
+
 	slices.SortFunc(met, func(a, b rule.Rule) int { return cmp.Or(cmp.Compare(a.Priority, b.Priority), a.ID.Compare(b.ID)) })
+
 	for _, m := range met {
 		names = append(names, m.Name)
 	}
+
 	return names
 }
 
@@ -208,15 +233,18 @@ func naivelyHolds(c rule.Condition, r *rule.Record) bool {
 		if err := limits.UnmarshalText([]byte(c.Value)); err != nil {
 			panic(err)
 		}
+
 		return map[rule.Operator]bool{
 			rule.Equals: cents == limits.Low, rule.NotEquals: cents != limits.Low, rule.GreaterThan: cents > limits.Low,
 			rule.LessThan: cents < limits.Low, rule.Between: limits.Low <= cents && cents <= limits.High,
 		}[c.Operator]
 	}
+
 	text, value := plain.Text(r.Description), plain.Text(c.Value)
 	if c.Type == rule.Reference {
 		text = plain.Text(r.Reference)
 	}
+
 	return map[rule.Operator]bool{
 		rule.Equals: text == value, rule.NotEquals: text != value, rule.Contains: strings.Contains(text, value), rule.NotContains: !strings.Contains(text, value),
 		rule.StartsWith: strings.Index(text, value) == 0, rule.EndsWith: strings.HasSuffix(text, value),
@@ -232,14 +260,18 @@ func genCondition(t *rapid.T) rule.Condition {
 	if c.Type != rule.Amount {
 		c.Operator = rapid.SampledFrom([]rule.Operator{rule.Equals, rule.NotEquals, rule.Contains, rule.Contains, rule.NotContains, rule.StartsWith, rule.EndsWith}).Draw(t, "operator")
 		c.Value = genText.Draw(t, "value")
+
 		return c
 	}
+
 	c.Operator = rapid.SampledFrom([]rule.Operator{rule.Equals, rule.NotEquals, rule.GreaterThan, rule.LessThan, rule.Between}).Draw(t, "operator")
 	low := rapid.IntRange(0, 6).Draw(t, "low")
+
 	c.Value = strconv.Itoa(low)
 	if c.Operator == rule.Between {
 		c.Value = fmt.Sprintf("%d...%d", low, low+rapid.IntRange(0, 3).Draw(t, "more"))
 	}
+
 	return c
 }
 
@@ -248,11 +280,13 @@ func genRule(t *rapid.T, n int) rule.Rule {
 	for range rapid.IntRange(0, 2).Draw(t, "more conditions") {
 		r.Conditions = append(r.Conditions, genCondition(t))
 	}
+
 	r.Priority = rapid.IntRange(0, 9).Draw(t, "priority")
 	r.MatchMode = rapid.SampledFrom([]rule.MatchMode{rule.All, rule.Any}).Draw(t, "match")
 	r.Status = rapid.SampledFrom([]rule.Status{rule.Active, rule.Active, rule.Active, rule.Inactive}).Draw(t, "status")
 	r.TransactionType = rapid.SampledFrom([]transaction.Type{transaction.Deposit, transaction.Expense}).Draw(t, "type")
 	r.AccountIDs = rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(1, 3), seq), 0, 2, rapid.ID[id.ID]).Draw(t, "accounts")
+
 	return r
 }
 
@@ -260,6 +294,7 @@ func genRecord(t *rapid.T) rule.Record {
 	r := spent(genText.Draw(t, "description"), money.Cents(rapid.IntRange(-6, 6).Draw(t, "amount")))
 	r.Reference = rapid.OneOf(rapid.Just(""), genText).Draw(t, "reference")
 	r.AccountID = seq(rapid.IntRange(1, 4).Draw(t, "account"))
+
 	return r
 }
 
@@ -270,22 +305,29 @@ func TestPropertyTheEngineIsTheSlowWay(t *testing.T) {
 		for n := range rapid.IntRange(0, 80).Draw(t, "rules") {
 			rules = append(rules, genRule(t, n+1))
 		}
+
 		shuffled := rapid.Permutation(rules).Draw(t, "order")
+
 		engine, err := rule.Compile(shuffled)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		pass := engine.Pass()
+
 		for range 5 {
 			r := genRecord(t)
 			want := naive(rules, &r)
+
 			var got []string
 			for _, m := range pass.Matching(&r) {
 				got = append(got, m.Name)
 			}
+
 			if !slices.Equal(got, want) {
 				t.Fatalf("%+v meets %v, want %v", r, got, want)
 			}
+
 			d := pass.Decide(&r)
 			if (d.Rule != nil) != (len(want) > 0) || d.Rule != nil && d.Rule.Name != want[0] {
 				t.Fatalf("%+v is taken by %+v, want %v", r, d.Rule, want)
@@ -296,6 +338,7 @@ func TestPropertyTheEngineIsTheSlowWay(t *testing.T) {
 
 func TestCompileRefusesWhatCheckDoes(t *testing.T) {
 	t.Parallel()
+
 	r := simple(1, rule.Condition{rule.Description, rule.Contains, " "})
 	if _, err := rule.Compile([]rule.Rule{r}); err == nil {
 		t.Error("compiled")
@@ -304,6 +347,7 @@ func TestCompileRefusesWhatCheckDoes(t *testing.T) {
 
 func TestAssignedLinesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
+
 	r := simple(1, rule.Condition{rule.Description, rule.Contains, "depot"})
 	r.Lines = []rule.Line{
 		{SortOrder: 2, SplitMode: rule.Remainder, Assignment: new(account.ExpenseReimbursement)},
@@ -311,6 +355,7 @@ func TestAssignedLinesKeepTheirOrder(t *testing.T) {
 		{SortOrder: 1, SplitMode: rule.Percentage, PercentageBps: new(money.Rate(50000)), AccountID: new(seq(902))},
 	}
 	record := spent("depot", 1000)
+
 	lines := compile(t, r).Pass().Decide(&record).Transaction.Lines
 	if len(lines) != 3 || *lines[0].AccountID.Value != seq(901) || *lines[1].AccountID.Value != seq(902) || *lines[2].Assignment.Value != account.ExpenseReimbursement {
 		t.Errorf("got %+v", lines)

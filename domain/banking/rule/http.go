@@ -23,7 +23,9 @@ var (
 // endpoints are the routes of bank rules.
 func endpoints() []api.Endpoint {
 	const tag = "Bank rules"
+
 	reads, writes, deletes := []string{"bank:read"}, []string{"bank:write"}, []string{"bank:delete"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/bank-rules", ID: "listBankRules", Tag: tag, Summary: "List bank rules", Scopes: reads,
@@ -93,13 +95,16 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Stored], er
 	q.IDs("exists (select from jsonb_array_elements(r.lines) l where l ->> 'listingId' = any(?::uuid[]::text[]))", in.ListingIDs)
 	q.Refs("r.vendor_contact_id", in.ContactIDs)
 	q.Search(in.Search, "r.name", "r.description_override", `(select string_agg(c ->> 'value', chr(10)) from jsonb_array_elements(r.conditions) c)`)
+
 	found, err := page.List[Stored](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
 		return found, err
 	}
+
 	return found, operation.Embed(ctx, tx, operation.BankRule, found.Data, func(s *Stored) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
 }
 
@@ -116,16 +121,21 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Stored, error) {
 	if err := check(ctx, tx, nil, &s.Rule); err != nil {
 		return nil, err
 	}
+
 	if err := s.mayStore(tx); err != nil {
 		return nil, err
 	}
+
 	if err := room(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.store(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	note(tx, nil, &s.Rule)
+
 	return s.shown(ctx, tx)
 }
 
@@ -150,16 +160,20 @@ type getInput struct {
 }
 
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Stored, error) {
-	var s *Stored
-	var err error
+	var (
+		s   *Stored
+		err error
+	)
 	if in.Version != nil {
 		s, err = versionOf(ctx, tx, in.ID, *in.Version)
 	} else {
 		s, err = byID(ctx, tx, in.ID)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return s.shown(ctx, tx)
 }
 
@@ -173,19 +187,24 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := checkIdle(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	to := changed(tx, s.Rule, &in.Body)
 	if err := check(ctx, tx, &s.Rule, &to); err != nil {
 		return nil, err
 	}
+
 	if err := to.mayStore(tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.change(ctx, tx, to); err != nil {
 		return nil, err
 	}
+
 	return s.shown(ctx, tx)
 }
 
@@ -199,26 +218,34 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := checkIdle(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	if in.OnLocked == apierr.Archive {
 		to := s.Rule
 		to.Status = Inactive
+
 		return &api.None{}, s.change(ctx, tx, to)
 	}
+
 	used, err := db.Get[bool](ctx, tx, `select exists (select from bank_record where team_id = @team and matched_by_bank_rule = @id)`,
 		db.Args{"team": tx.Team, "id": s.ID})
 	if err != nil {
 		return nil, fmt.Errorf("look for the records of a bank rule: %w", err)
 	}
+
 	if used {
 		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"bankRecords"}, SuggestedOnLocked: apierr.Archive})
 	}
+
 	if _, err := tx.Exec(ctx, `delete from bank_rule where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": s.ID}); err != nil {
 		return nil, fmt.Errorf("delete a bank rule: %w", err)
 	}
+
 	note(tx, &s.Rule, nil)
+
 	return &api.None{}, nil
 }
 
@@ -231,10 +258,12 @@ func versions(ctx context.Context, tx *db.Tx, in *versionsInput) (*page.Page[Ver
 	if _, err := byID(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	q := page.Query{
 		Columns: "v.version, v.rule ->> 'name' as name, v.created_at", From: "bank_rule_version v",
 		Sorts: page.Sorts{{Name: "version", Expr: "v.version"}}, Default: "-version", ID: "v.version",
 	}
 	q.And("v.team_id = @team and v.bank_rule_id = @rule", db.Args{"team": tx.Team, "rule": in.ID})
+
 	return page.List[Version](ctx, tx, q, in.Params, "-version")
 }

@@ -17,6 +17,7 @@ import (
 func TestRuleIsKeptAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	made := w.Post(rules, object{
 		"name": "Hardware", "status": "inactive", "priority": 7, "transactionType": "expense", "mode": "auto", "matchMode": "any",
 		"conditions":          list{having("description", "startsWith", "  Home  Depot "), having("amount", "between", "100...2000"), having("reference", "notEquals", `"\_%`)},
@@ -44,13 +45,16 @@ func TestRuleIsKeptAsItWasWritten(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	path := rules + "/" + made.String("id")
 	if got := w.Get(path).Want(200); string(got.Body) != string(made.Body) {
 		t.Errorf("read\n%s\nwritten\n%s", got.Body, made.Body)
 	}
+
 	if got := w.Get(path + "?version=1").Want(200); string(got.Body) != string(made.Body) {
 		t.Errorf("version 1 is\n%s\nwritten\n%s", got.Body, made.Body)
 	}
+
 	short := w.Post(rules, w.depot()).Want(201)
 	for path, want := range map[string]string{
 		"status": "active", "priority": "0", "mode": "suggest", "matchMode": "all", "descriptionOverride": "null", "usePriorMonthEnd": "false", "vendorContactId": "null",
@@ -60,6 +64,7 @@ func TestRuleIsKeptAsItWasWritten(t *testing.T) {
 			t.Errorf("without a word about it, %s = %s, want %s", path, got, want)
 		}
 	}
+
 	newWorld(t).Get(path).WantError(apierr.CodeNotFound, "")
 }
 
@@ -70,7 +75,9 @@ func TestVersionsAreKept(t *testing.T) {
 	path := w.made(w.depot("vendorContactId", w.vendor, "accountIds", list{w.trust}))
 	first := w.Get(path).Want(200)
 	line := first.String("lines.0.id")
+
 	w.Put(path, object{"name": "Depot", "mode": "suggest", "lines": list{object{"splitMode": "remainder", "accountId": w.repairs}}}).Want(200)
+
 	second := w.Put(path, object{"name": "Hardware", "vendorContactId": nil, "accountIds": list{}, "lines": list{
 		object{"splitMode": "remainder", "accountId": w.repairs, "listingId": w.villa}, object{"splitMode": "fixed", "fixedCentAmount": 5, "accountId": w.repairs},
 	}}).Want(200)
@@ -78,6 +85,7 @@ func TestVersionsAreKept(t *testing.T) {
 		second.String("accountIds") != "[]" || second.String("conditions") != first.String("conditions") {
 		t.Errorf("changed %s", second.Body)
 	}
+
 	third := w.Put(path, object{
 		"status": "inactive", "priority": 3, "mode": "auto", "matchMode": "any", "transactionType": "expense", "usePriorMonthEnd": true, "descriptionOverride": "Nails",
 		"conditions": list{having("amount", "lessThan", "100")},
@@ -90,6 +98,7 @@ func TestVersionsAreKept(t *testing.T) {
 			t.Errorf("%s = %s, want %s", field, got, want)
 		}
 	}
+
 	for version, want := range []*apitest.Response{first, second, third} {
 		got := w.Get(fmt.Sprint(path, "?version=", version+1)).Want(200)
 		for _, field := range []string{"version", "name", "status", "conditions", "lines", "accountIds", "vendorContact", "accounts", "createdAt", "updatedAt", "issues"} {
@@ -98,23 +107,29 @@ func TestVersionsAreKept(t *testing.T) {
 			}
 		}
 	}
+
 	listed := w.Get(path + "/versions").Want(200)
 	if listed.Int("pagination.total") != 3 || listed.Int("data.0.version") != 3 || listed.String("data.2.name") != "Depot" || listed.String("data.0.name") != "Hardware" {
 		t.Errorf("versions %s", listed.Body)
 	}
+
 	if got := w.Get(path + "/versions?limit=1&page=2").Want(200); got.Len("data") != 1 || got.Int("data.0.version") != 2 {
 		t.Errorf("the second page of versions is %s", got.Body)
 	}
+
 	w.Get(path+"?version=4").WantError(apierr.CodeNotFound, "")
 	w.Get(path + "?version=0").Want(400)
 	w.Get(rules+"/"+w.id().String()+"/versions").WantError(apierr.CodeNotFound, "")
+
 	other := newWorld(t)
 	for _, below := range []string{"", "?version=1", "/versions"} {
 		other.Get(path+below).WantError(apierr.CodeNotFound, "")
 	}
+
 	other.Put(path, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
 	other.Delete(path).WantError(apierr.CodeNotFound, "")
 	other.Delete(path+"?onLocked=archive").WantError(apierr.CodeNotFound, "")
+
 	if got := w.Get(path).Want(200); string(got.Body) != string(third.Body) {
 		t.Errorf("another team left %s of %s", got.Body, third.Body)
 	}
@@ -123,33 +138,43 @@ func TestVersionsAreKept(t *testing.T) {
 // Whoever changes a rule at once takes turns: no version is lost or made twice.
 func TestChangesTakeTurns(t *testing.T) {
 	t.Parallel()
+
 	const writers = 24
+
 	w := newWorld(t)
 	path := w.made(w.depot())
 	answers := make([]*apitest.Response, writers)
+
 	var wait sync.WaitGroup
 	for i := range writers {
 		wait.Go(func() {
 			answers[i] = w.Put(path, object{"priority": i + 1, "descriptionOverride": fmt.Sprint("Writer ", i)})
 		})
 	}
+
 	wait.Wait()
+
 	seen := map[int64]string{}
+
 	for i, a := range answers {
 		if a.Status != 200 {
 			t.Fatalf("writer %d was answered %d %s", i, a.Status, a.Body)
 		}
+
 		version := a.Int("version")
 		if seen[version] != "" {
 			t.Errorf("version %d was made by two", version)
 		}
+
 		seen[version] = a.String("descriptionOverride")
 	}
+
 	for version, want := range seen {
 		if got := w.Get(fmt.Sprint(path, "?version=", version)).Want(200); got.String("descriptionOverride") != want {
 			t.Errorf("version %d says %s, its writer was told %s", version, got.String("descriptionOverride"), want)
 		}
 	}
+
 	if got := w.Get(path).Want(200); got.Int("version") != writers+1 || w.Get(path+"/versions").Want(200).Int("pagination.total") != writers+1 {
 		t.Errorf("after %d changes: %s", writers, got.Body)
 	}
@@ -165,6 +190,7 @@ func TestRefusedRules(t *testing.T) {
 	when := func(field, operator, value string) object {
 		return w.depot("conditions", list{having(field, operator, value)})
 	}
+
 	refuses("no name", w.depot("name", ""), "length", "name")
 	refuses("a name of spaces", w.depot("name", "  "), "length", "name")
 	refuses("a long name", w.depot("name", strings.Repeat("é", 256)), "length", "name")
@@ -210,8 +236,10 @@ func TestRefusedRules(t *testing.T) {
 		refuses(what+" tax rate", line("taxRateId", x.tax), "notFound", "lines.0.taxRateId")
 		refuses(what+" tax rate of a markup", line("listingId", w.villa, "markup", object{"amount": 1, "taxRateId": x.tax}), "notFound", "lines.0.markup.taxRateId")
 	}
+
 	refuses("records of an account without any", w.depot("accountIds", list{w.repairs}), "notBankAccount", "accountIds.0")
 	refuses("an account beside another assignment", line("assignment", "accountsPayable"), "assignmentMismatch", "lines.0.accountId")
+
 	former := w.cost("Former")
 	w.Put("/accounts/"+former.String(), object{"status": "inactive"}).Want(200)
 	refuses("an archived account", line("accountId", former), "accountInactive", "lines.0.accountId")
@@ -224,6 +252,7 @@ func TestRefusedRules(t *testing.T) {
 	w.Put(path, object{"conditions": list{}}).Want(400)
 	w.Put(rules+"/"+w.id().String(), object{"name": "None"}).WantError(apierr.CodeNotFound, "")
 	w.Post(rules, `{"name": "`+strings.Repeat("x", 2<<20)+`"}`).WantError(apierr.CodePayloadTooLarge, "")
+
 	if w.Fingerprint() != before {
 		t.Error("what was refused left something behind")
 	}
@@ -234,6 +263,7 @@ func slicesOf[T any](n int, v T) []T {
 	for i := range out {
 		out[i] = v
 	}
+
 	return out
 }
 
@@ -247,6 +277,7 @@ func TestRulesRefuseDryRuns(t *testing.T) {
 	w.Put(path+"?dryRun=true", object{"name": "Other"}).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "dryRun")
 	w.Delete(path+"?dryRun=true").WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "dryRun")
 	w.Post(rules+"/preview?dryRun=true", object{"dateRange": "2026"}).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "dryRun")
+
 	if w.Fingerprint() != before {
 		t.Error("a dry run changed something")
 	}
@@ -262,10 +293,12 @@ func TestVanishedReferencesAreFindings(t *testing.T) {
 	path := w.made(w.depot("mode", "auto", "vendorContactId", vendor, "lines", list{object{
 		"splitMode": "remainder", "accountId": cost, "listingId": villa, "taxRateId": tax, "markup": object{"amount": 1, "taxRateId": tax},
 	}}))
+
 	whole := w.made(w.depot("name", "Whole", "priority", 1))
 	if got := w.Get(path).Want(200); got.String("issues") != "[]" {
 		t.Fatalf("issues before anything is gone: %s", got.String("issues"))
 	}
+
 	w.Exec(`delete from listing_ownership_member where team_id = @team and period_id in (select id from listing_ownership_period where team_id = @team and listing_id = @id)`, db.Args{"id": villa})
 	w.Exec(`delete from listing_ownership_period where team_id = @team and listing_id = @id`, db.Args{"id": villa})
 	w.Exec(`delete from listing where team_id = @team and id = @id`, db.Args{"id": villa})
@@ -277,21 +310,27 @@ func TestVanishedReferencesAreFindings(t *testing.T) {
 	if listed.Int("pagination.total") != 2 || listed.String("data.1.issues") != "[]" {
 		t.Fatalf("listed %s", listed.Body)
 	}
+
 	want := map[string]id.ID{
 		`["vendorContactId"]`: vendor, `["lines",0,"accountId"]`: cost, `["lines",0,"listingId"]`: villa, `["lines",0,"taxRateId"]`: tax,
 		`["lines",0,"markup","taxRateId"]`: tax,
 	}
+
 	for i := range listed.Len("data.0.issues") {
 		at := fmt.Sprint("data.0.issues.", i, ".")
+
 		field := listed.String(at + "context.path")
 		if listed.String(at+"code") != "notFound" || listed.String(at+"severity") != "error" || want[field].String() != listed.String(at+"context.id") {
 			t.Errorf("issue %s", listed.String(fmt.Sprint("data.0.issues.", i)))
 		}
+
 		delete(want, field)
 	}
+
 	if len(want) > 0 {
 		t.Errorf("not told: %v", want)
 	}
+
 	if listed.String("data.0.vendorContact") != "null" || listed.Has("data.0.lines.0.account") || listed.Has("data.0.lines.0.listing") {
 		t.Errorf("names of what is gone: %s", listed.Body)
 	}
@@ -299,17 +338,21 @@ func TestVanishedReferencesAreFindings(t *testing.T) {
 	w.Put(path, object{"name": "Broken"}).Want(200)
 	w.Put(whole, object{"vendorContactId": vendor}).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "vendorContactId")
 	w.record(w.trust, "2026-02-03", -700, "Depot 1")
+
 	preview := w.Post(rules+"/preview", object{"dateRange": "2026-02"}).Want(200)
 	if preview.String("rules.0.name") != "Broken" || preview.Len("rules.0.issues") != 5 || preview.String("data.0.isAutoApplicable") != "false" || preview.Len("data.0.matches") != 2 {
 		t.Errorf("previewed %s", preview.Body)
 	}
+
 	w.Delete(path + "?onLocked=archive").Want(204)
+
 	if got := w.Get(path).Want(200); got.String("status") != "inactive" || got.Int("version") != 3 {
 		t.Errorf("archived %s", got.Body)
 	}
 	// A part that no account has been given.
 	w.Put(whole, object{"lines": list{object{"splitMode": "remainder", "assignment": "deposit_channelFee"}}}).Want(200)
 	w.Exec(`delete from account_assignment where team_id = @team and assignment = 'deposit_channelFee'`, nil)
+
 	if got := w.Get(whole).Want(200); got.String("issues.0.code") != "requiredAccountMissing" || got.String("issues.0.context.assignment") != "deposit_channelFee" {
 		t.Errorf("unassigned: %s", got.String("issues"))
 	}
@@ -324,10 +367,12 @@ func TestBrokenRuleLeavesOthersAlone(t *testing.T) {
 	w.Exec(`update bank_rule set lines = '[{"splitMode": "percentage", "percentageBps": 1, "assignment": "accountsPayable"}]' where team_id = @team and id = @id`,
 		db.Args{"id": broken[len(rules)+1:]})
 	w.record(w.trust, "2026-02-03", -700, "Depot 1")
+
 	listed := w.Get(rules).Want(200)
 	if listed.String("data.0.issues.0.code") != "splitSum" || listed.String("data.0.issues.0.context.path") != `["lines"]` || listed.String("data.1.issues") != "[]" {
 		t.Errorf("listed %s", listed.Body)
 	}
+
 	got := w.Post(rules+"/preview", object{"dateRange": "2026-02"}).Want(200)
 	if got.Int("pagination.total") != 1 || got.String("data.0.matches.0.name") != "Whole" || got.String("rules.0.issues.0.code") != "splitSum" {
 		t.Errorf("previewed %s", got.Body)
@@ -342,23 +387,29 @@ func TestDeletedRules(t *testing.T) {
 	used, free := w.made(w.depot("name", "Used")), w.made(w.depot("name", "Free"))
 	record := w.record(w.trust, "2026-02-03", -700, "Depot 1")
 	w.Exec(`update bank_record set matched_by_bank_rule = @rule where team_id = @team and id = @id`, db.Args{"id": record, "rule": used[len(rules)+1:]})
+
 	refused := w.Delete(used).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if refused.String("context.lockReasons") != `["bankRecords"]` || refused.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("refused %s", refused.Body)
 	}
+
 	for range 2 { // the second changes nothing
 		w.Delete(used + "?onLocked=archive").Want(204)
+
 		if got := w.Get(used).Want(200); got.String("status") != "inactive" || got.Int("version") != 2 {
 			t.Errorf("archived %s", got.Body)
 		}
 	}
+
 	w.Put(free, object{"priority": 2}).Want(200)
 	w.Delete(free).Want(204)
 	w.Get(free).WantError(apierr.CodeNotFound, "")
 	w.Delete(free).WantError(apierr.CodeNotFound, "")
+
 	if got := w.Get(rules).Want(200); got.Int("pagination.total") != 1 {
 		t.Errorf("listed %s", got.Body)
 	}
+
 	w.Delete(used + "?onLocked=delete").Want(400)
 }
 
@@ -369,22 +420,29 @@ func TestRulesAreBounded(t *testing.T) {
 	seed := w.made(w.depot())
 	w.Exec(`insert into bank_rule select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).*
 		from bank_rule r, generate_series(1, 996) where r.team_id = @team and r.id = @id`, db.Args{"id": seed[len(rules)+1:]})
+
 	var wait sync.WaitGroup
+
 	answers := make([]*apitest.Response, 12)
 	for i := range answers {
 		wait.Go(func() { answers[i] = w.Post(rules, w.depot()) })
 	}
+
 	wait.Wait()
+
 	made := 0
+
 	for _, a := range answers {
 		if a.Status == 201 {
 			made++
 			continue
 		}
+
 		if a.WantError(apierr.CodeBadRequest, ""); a.Int("context.maxRules") != 1000 {
 			t.Errorf("refused %s", a.Body)
 		}
 	}
+
 	if got := w.Get(rules + "?limit=1").Want(200); made != 3 || got.Int("pagination.total") != 1000 {
 		t.Errorf("%d were made, there are %d", made, got.Int("pagination.total"))
 	}
@@ -398,14 +456,18 @@ func TestPagesOfRulesWithTooManyLines(t *testing.T) {
 	seed := w.made(w.depot("lines", lines))
 	w.Exec(`insert into bank_rule select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).*
 		from bank_rule r, generate_series(1, 219) where r.team_id = @team and r.id = @id`, db.Args{"id": seed[len(rules)+1:]})
+
 	if refused := w.Get(rules+"?limit=250").WantIssue("tooManyLines", "limit"); refused.Int("context.suggestedLimit") != 200 {
 		t.Errorf("refused %s", refused.Body)
 	}
+
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
 		select @team, gen_random_uuid(), @account, '2026-02-03', -1000, 'Depot', now(), now() from generate_series(1, 250)`, db.Args{"account": w.trust})
+
 	if refused := w.Post(rules+"/preview?limit=250", object{"dateRange": "2026-02"}).WantIssue("tooManyLines", "limit"); refused.Int("context.suggestedLimit") != 200 {
 		t.Errorf("refused %s", refused.Body)
 	}
+
 	if got := w.Post(rules+"/preview?limit=200", object{"dateRange": "2026-02"}).Want(200); got.Len("data") != 200 {
 		t.Errorf("%d records", got.Len("data"))
 	}
@@ -418,6 +480,7 @@ func TestListOfRules(t *testing.T) {
 	w.made(w.depot("name", "b", "priority", 1, "mode", "auto", "vendorContactId", w.vendor, "descriptionOverride", "Nails"))
 	w.made(w.depot("name", "c", "priority", 2, "transactionType", "deposit", "conditions", list{having("description", "contains", `100% "pure"`)}))
 	w.made(w.depot("name", "d", "status", "inactive", "lines", list{object{"splitMode": "remainder", "accountId": w.repairs, "listingId": w.villa}}))
+
 	for query, want := range map[string]string{
 		"":                                         "d b a c",
 		"sort=-priority":                           "c a b d",
@@ -441,10 +504,12 @@ func TestListOfRules(t *testing.T) {
 		"accountIds=" + newWorld(t).trust.String(): "",
 	} {
 		got := w.Get(rules + "?" + query).Want(200)
+
 		names := make([]string, got.Len("data"))
 		for i := range names {
 			names[i] = got.String(fmt.Sprint("data.", i, ".name"))
 		}
+
 		if is := strings.Join(names, " "); is != want {
 			t.Errorf("%s lists %q, want %q", query, is, want)
 		}
@@ -465,16 +530,19 @@ func TestRecordsTellTheRulesThatTheyMeet(t *testing.T) {
 	w.Exec(`update bank_rule set lines = '[]' where team_id = @team and id = @id`, db.Args{"id": broken[len(rules)+1:]})
 	record, bakery := w.record(w.trust, "2026-02-03", -700, "Depot 1"), w.record(w.trust, "2026-02-04", -700, "Bakery")
 	w.Exec(`update bank_record set unique_ref = 'FIT-1', status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": record})
+
 	got := w.Get("/bank-records/" + record.String()).Want(200)
 	if got.Len("matchingRules") != 2 || got.String("matchingRules.0.name") != "Soon" || got.String("matchingRules.0.id") != first[len(rules)+1:] ||
 		got.String("matchingRules.1.name") != "Late" {
 		t.Errorf("the record meets %s", got.String("matchingRules"))
 	}
+
 	listed := w.Get("/bank-records?sort=date&includeMatchingRules=true&includeMatchingTransactions=true").Want(200)
 	if listed.String("data.0.matchingRules") != got.String("matchingRules") || listed.String("data.1.id") != bakery.String() ||
 		listed.String("data.1.matchingRules") != "[]" || listed.String("data.1.matchingTransactions") != "[]" {
 		t.Errorf("listed %s", listed.Body)
 	}
+
 	if listed := w.Get("/bank-records").Want(200); listed.Has("data.0.matchingRules") || listed.Has("data.0.matchingTransactions") {
 		t.Errorf("told unasked: %s", listed.Body)
 	}
@@ -487,6 +555,7 @@ func TestScopesOfRules(t *testing.T) {
 	path := w.made(w.depot())
 	body := object{"dateRange": "2026"}
 	refused := func(r *apitest.Response) { r.WantError(apierr.CodeForbidden, "") }
+
 	reader, writer, eraser := w.As([]string{"bank:read"}, nil), w.As([]string{"bank:write"}, nil), w.As([]string{"bank:delete"}, nil)
 	for _, other := range []*apitest.Team{writer, eraser} {
 		refused(other.Get(rules))
@@ -494,10 +563,12 @@ func TestScopesOfRules(t *testing.T) {
 		refused(other.Get(path + "/versions"))
 		refused(other.Post(rules+"/preview", body))
 	}
+
 	for _, other := range []*apitest.Team{reader, eraser} {
 		refused(other.Post(rules, w.depot()))
 		refused(other.Put(path, object{"name": "Other"}))
 	}
+
 	refused(reader.Delete(path))
 	refused(writer.Delete(path))
 	reader.Get(path + "/versions").Want(200)

@@ -81,6 +81,7 @@ func drafted(tx *db.Tx, b *Create) Rule {
 		UsePriorMonthEnd: b.UsePriorMonthEnd, VendorContactID: b.VendorContactID.Value, AccountIDs: append([]id.ID{}, b.AccountIDs...),
 	}
 	r.Lines = linesOf(tx, b.Lines, nil)
+
 	return r
 }
 
@@ -95,10 +96,12 @@ func changed(tx *db.Tx, r Rule, b *Update) Rule {
 	keep(&r.Conditions, b.Conditions)
 	keep(&r.UsePriorMonthEnd, b.UsePriorMonthEnd)
 	keep(&r.AccountIDs, b.AccountIDs)
+
 	r.DescriptionOverride, r.VendorContactID = b.DescriptionOverride.Or(r.DescriptionOverride), b.VendorContactID.Or(r.VendorContactID)
 	if b.Lines != nil {
 		r.Lines = linesOf(tx, *b.Lines, r.Lines)
 	}
+
 	return r
 }
 
@@ -120,15 +123,20 @@ func linesOf(tx *db.Tx, given []LineInput, old []Line) []Line {
 			TaxRateID: in.TaxRateID.Value, TaxBehavior: in.TaxBehavior.Value, DescriptionOverride: in.DescriptionOverride.Value,
 		}
 		keep(&l.SortOrder, in.SortOrder)
+
 		if m := in.Markup.Value; m != nil {
 			l.Markup = &Markup{Amount: m.Amount, TaxRateID: m.TaxRateID.Value, TaxBehavior: m.TaxBehavior.Value}
 		}
+
 		if l.ID = tx.NewID(); i < len(old) {
 			l.ID = old[i].ID
 		}
+
 		out[i] = l
 	}
+
 	slices.SortStableFunc(out, func(a, b Line) int { return cmp.Compare(a.SortOrder, b.SortOrder) })
+
 	return out
 }
 
@@ -139,29 +147,37 @@ func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error
 	for _, issue := range Check(after) {
 		issues = append(issues, issue.Code.InBody(at, issue.Path))
 	}
+
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	var standing []lack
+
 	both := []*Rule{after}
 	if before != nil {
 		both = append(both, before)
 	}
+
 	n, err := namesOf(ctx, tx, both...)
 	if err != nil {
 		return err
 	}
+
 	if before != nil {
 		standing = n.lacks(before)
 	}
+
 	for _, l := range n.lacks(after) {
 		if !slices.ContainsFunc(standing, func(o lack) bool { return o.code == l.code && o.id == l.id }) {
 			issues = append(issues, l.code.InBody(at, l.path))
 		}
 	}
+
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return nil
 }
 
@@ -171,7 +187,9 @@ func same(a, b *Rule) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("compare bank rules: %w", err)
 	}
+
 	other, err := json.Marshal(b)
+
 	return string(one) == string(other), err
 }
 
@@ -181,12 +199,16 @@ func (s *Stored) change(ctx context.Context, tx *db.Tx, to Rule) error {
 	if err != nil || unchanged {
 		return err
 	}
+
 	before := s.Rule
 	to.Version++
+
 	s.Rule, s.UpdatedAt = to, day.At(tx.Now)
 	if err := s.store(ctx, tx); err != nil {
 		return err
 	}
+
 	note(tx, &before, &s.Rule)
+
 	return nil
 }

@@ -10,11 +10,13 @@ import (
 // sound are the rules that an engine can be made of: one that is broken does not take the others down.
 func sound(rules []Stored) []Rule {
 	var out []Rule
+
 	for i := range rules {
 		if len(Check(&rules[i].Rule)) == 0 {
 			out = append(out, rules[i].Rule)
 		}
 	}
+
 	return out
 }
 
@@ -24,24 +26,31 @@ func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 	if err != nil {
 		return err
 	}
+
 	engine, err := Compile(sound(stored))
 	if err != nil {
 		return err
 	}
+
 	pass := engine.Pass()
+
 	for i := range records {
 		b := &records[i]
 		b.MatchingRules = []bank.RuleRef{}
+
 		r := Record{ID: b.ID, Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, Status: b.Status, Type: b.Type}
 		if b.AccountID != nil {
 			r.AccountID = *b.AccountID
 		}
+
 		if b.UniqueRef != nil {
 			r.Reference = *b.UniqueRef
 		}
+
 		for _, met := range pass.Matching(&r) {
 			b.MatchingRules = append(b.MatchingRules, bank.RuleRef{ID: met.ID, Name: met.Name})
 		}
 	}
+
 	return nil
 }

@@ -9,27 +9,36 @@ import (
 // note tells what became of a rule; it is nil before it was made and after it is gone.
 func note(tx *db.Tx, before, after *Rule) {
 	what, of := audit.Updated, id.Zero
-	var views [2]any
-	var refs []audit.Reference
+
+	var (
+		views [2]any
+		refs  []audit.Reference
+	)
+
 	switch {
 	case before == nil:
 		what = audit.Created
 	case after == nil:
 		what = audit.Deleted
 	}
+
 	for i, r := range []*Rule{before, after} {
 		if r == nil {
 			continue
 		}
+
 		views[i], of = r, r.ID
+
 		refs = append(refs, audit.Ref(audit.RoleOwner, audit.Contact, r.VendorContactID))
 		for _, a := range r.AccountIDs {
 			refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, a))
 		}
+
 		for k := range r.Lines {
 			l := &r.Lines[k]
 			refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, l.AccountID), audit.Ref(audit.RoleListing, audit.Listing, l.ListingID))
 		}
 	}
+
 	audit.Note(tx, what, audit.BankRule, of, views[0], views[1], refs...)
 }

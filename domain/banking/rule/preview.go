@@ -30,6 +30,7 @@ func (b *PreviewRequest) Resolve() []apierr.Issue {
 	if b.Rule != nil && len(b.BankRuleIDs) > 0 {
 		return []apierr.Issue{apierr.IssueContradiction.InBody("bankRuleIds")}
 	}
+
 	return nil
 }
 
@@ -84,54 +85,70 @@ type previewInput struct {
 
 func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error) {
 	b := &in.Body
+
 	p, err := previewed(ctx, tx, b)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := knownAccounts(ctx, tx, b.AccountIDs); err != nil {
 		return nil, err
 	}
+
 	engine, err := Compile(p.usable())
 	if err != nil {
 		return nil, err
 	}
+
 	most := p.most()
 	days := bank.Days{Range: b.DateRange.Range(b.IsDateRangeEndInclusive), Accounts: b.AccountIDs}
+
 	open, err := bank.OpenIn(ctx, tx, days, most+1)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &Preview{Data: []Match{}, Rules: []PreviewRule{}, OpenRecords: min(len(open), most), Cut: len(open) > most}
 	pass := engine.Pass()
+
 	taken, err := p.take(ctx, pass, open[:out.OpenRecords])
 	if err != nil {
 		return nil, err
 	}
+
 	out.Pagination = in.Of(int64(len(taken)))
 	first := min(in.Rows(), int64(len(taken)))
+
 	shown, err := loadTaken(ctx, tx, taken[first:min(first+in.Limit, int64(len(taken)))])
 	if err != nil {
 		return nil, err
 	}
+
 	lines, fits := 0, 0
+
 	for i := range shown {
 		m := p.match(pass, &shown[i])
 		if m.Transaction != nil {
 			lines += len(m.Transaction.Lines)
 		}
+
 		if lines <= page.MaxLines {
 			fits++
 		}
+
 		out.Data = append(out.Data, m)
 	}
+
 	if lines > page.MaxLines {
 		return nil, apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).With(map[string]any{"suggestedLimit": fits})
 	}
+
 	for i := range p.rules {
 		if r := &p.rules[i]; p.takes[r.ID] > 0 || len(r.Issues) > 0 {
 			out.Rules = append(out.Rules, PreviewRule{p.told(r.ID), r.Name, p.takes[r.ID], r.Issues})
 		}
 	}
+
 	return out, nil
 }
 
@@ -147,7 +164,9 @@ type previewing struct {
 // previewed are the rules that a request asks for, with their issues. It fails for a rule of the body that could not be stored, and for ids of none.
 func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, error) {
 	p := &previewing{unstored: b.Rule != nil, broken: map[id.ID]bool{}, takes: map[id.ID]int{}}
+
 	var err error
+
 	switch {
 	case b.Rule != nil:
 		p.rules = []Stored{{Rule: drafted(tx, b.Rule)}}
@@ -158,35 +177,43 @@ func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, 
 				if slices.ContainsFunc(p.rules, func(s Stored) bool { return s.ID == v }) {
 					return ""
 				}
+
 				return apierr.IssueNotFound
 			})
 		}
 	default:
 		p.rules, err = rulesOf(ctx, tx, "r.status = 'active'", nil)
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	if err := complete(ctx, tx, p.rules); err != nil {
 		return nil, err
 	}
+
 	for i := range p.rules {
 		p.broken[p.rules[i].ID] = len(p.rules[i].Issues) > 0
 	}
+
 	return p, nil
 }
 
 // unknown refuses the items of a list of ids that have a fault.
 func unknown(field string, ids []id.ID, fault func(id.ID) apierr.IssueCode) error {
 	var issues []apierr.Issue
+
 	for i, v := range ids {
 		if code := fault(v); code != "" {
 			issues = append(issues, code.InBody(field, i))
 		}
 	}
+
 	if issues == nil {
 		return nil
 	}
+
 	return apierr.BadRequest.At(issues...)
 }
 
@@ -196,6 +223,7 @@ func knownAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 	if err != nil {
 		return err
 	}
+
 	return unknown("accountIds", accounts, n.notBank)
 }
 
@@ -205,6 +233,7 @@ func (p *previewing) usable() []Rule {
 	for i := range out {
 		out[i].Status = Active
 	}
+
 	return out
 }
 
@@ -220,6 +249,7 @@ func (p *previewing) most() int {
 	for i := range p.rules {
 		conditions += len(p.rules[i].Conditions)
 	}
+
 	return min(maxRecords, maxTests/conditions)
 }
 
@@ -231,6 +261,7 @@ func ofOpen(o *bank.Open) Record {
 	if o.UniqueRef != nil {
 		r.Reference = *o.UniqueRef
 	}
+
 	return r
 }
 
@@ -256,12 +287,14 @@ func (p *previewing) told(rule id.ID) *id.ID {
 	if p.unstored {
 		return nil
 	}
+
 	return &rule
 }
 
 // match is what becomes of a record that a rule takes.
 func (p *previewing) match(pass *Pass, r *Record) Match {
 	d := pass.Decide(r)
+
 	m := Match{
 		BankRecord:       MatchedRecord{r.ID, r.Reference, r.Date, r.Description, r.AccountID, r.Amount, r.Currency},
 		IsAutoApplicable: d.Auto() && !p.broken[d.Rule.ID], Transaction: d.Transaction,
@@ -269,8 +302,10 @@ func (p *previewing) match(pass *Pass, r *Record) Match {
 	if d.Reason != "" {
 		m.Reason = &d.Reason
 	}
+
 	for _, met := range pass.Matching(r) {
 		m.Matches = append(m.Matches, MatchedRule{p.told(met.ID), met.Name, met.Holding(r)})
 	}
+
 	return m
 }

@@ -39,6 +39,7 @@ type match struct {
 // previewed reads all pages of a preview.
 func (w *world) previewed(body object, limit int) (all []match) {
 	w.T.Helper()
+
 	for number := 1; ; number++ {
 		var found struct {
 			Data       []match
@@ -48,10 +49,12 @@ func (w *world) previewed(body object, limit int) (all []match) {
 			}
 		}
 		w.Post(fmt.Sprint(preview, "?limit=", limit, "&page=", number), body).Want(200).Into(&found)
+
 		if all = append(all, found.Data...); found.Pagination.NextPage == nil {
 			if found.Pagination.Total != len(all) {
 				w.T.Errorf("the pages have %d records, the total is %d", len(all), found.Pagination.Total)
 			}
+
 			return all
 		}
 	}
@@ -61,6 +64,7 @@ func (w *world) previewed(body object, limit int) (all []match) {
 // Proves: DRY-65.
 func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 	t.Parallel()
+
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -80,11 +84,13 @@ func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 		object{"splitMode": "percentage", "percentageBps": 100000, "accountId": w.rent},
 	}, "descriptionOverride", "Came in"))
 	w.made(w.depot("name", "Put away", "status", "inactive", "conditions", list{having("amount", "greaterThan", "0")}))
+
 	texts := []string{"Home Depot 12", "GARDEN  depot", "Office rent", "Payout", ""}
 	for range 120 {
 		w.record([]id.ID{w.trust, w.operating}[random.IntN(2)], fmt.Sprintf("2026-%02d-%02d", 1+random.IntN(3), 1+random.IntN(28)),
 			[]int64{-777, -1, 0, -1499, -1500, -2999, -100_001, 777, 12345}[random.IntN(9)], texts[random.IntN(len(texts))])
 	}
+
 	all := w.records()
 	w.Exec(`update bank_record set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": all[0].ID})
 	w.Exec(`update bank_record set account_id = null, currency = 'usd' where team_id = @team and id = @id`, db.Args{"id": all[1].ID})
@@ -97,7 +103,9 @@ func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pass := engine.Pass()
+
 	before := w.Fingerprint()
 	for _, body := range []object{
 		{"dateRange": "2026"},
@@ -107,8 +115,10 @@ func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 		{"dateRange": "2025"},
 	} {
 		var want []rule.Record
+
 		for _, r := range w.records() {
 			date, of := r.Date.String(), r.AccountID
+
 			within := map[any]bool{
 				"2026": true, "2026-02": strings.HasPrefix(date, "2026-02"), "2026-01-10...2026-03-05": date >= "2026-01-10" && date < "2026-03-05", "2025": false,
 			}[body["dateRange"]] && (body["accountIds"] == nil || of == w.operating)
@@ -116,14 +126,17 @@ func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 				want = append(want, r)
 			}
 		}
+
 		got := w.previewed(body, 17)
 		if len(got) != len(want) {
 			t.Fatalf("%v: %d records, the engine takes %d", body, len(got), len(want))
 		}
+
 		for i := range got {
 			w.same(&got[i], &want[i], pass)
 		}
 	}
+
 	if after := w.Fingerprint(); after != before {
 		t.Errorf("a preview changed rows:\n%s\n%s", before, after)
 	}
@@ -132,35 +145,44 @@ func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 // same holds a row of a preview to what the engine decides about the record.
 func (w *world) same(got *match, r *rule.Record, pass *rule.Pass) {
 	w.T.Helper()
+
 	d := pass.Decide(r)
 	if got.BankRecord.ID != r.ID || got.IsAutoApplicable != d.Auto() || (got.Reason == nil) != (d.Transaction != nil) || got.Reason != nil && *got.Reason != string(d.Reason) {
 		w.T.Errorf("record %+v is previewed as %+v, decided %+v", r, got, d)
 	}
+
 	var want map[string]any
+
 	encoded, err := json.Marshal(d.Transaction)
 	if err != nil {
 		w.T.Fatal(err)
 	}
+
 	if err := json.Unmarshal(encoded, &want); err != nil {
 		w.T.Fatal(err)
 	}
+
 	if !reflect.DeepEqual(got.Transaction, want) {
 		w.T.Errorf("record %s would be booked as %v, decided %v", r.ID, got.Transaction, want)
 	}
+
 	if got.Transaction != nil {
 		var sum float64
 		for _, l := range got.Transaction["lines"].(list) { //nolint:forcetypeassert // as described
 			sum += l.(object)["amount"].(float64) //nolint:forcetypeassert // as described
 		}
+
 		if money.Cents(sum) != max(r.Amount, -r.Amount) {
 			w.T.Errorf("the lines of %s add up to %v, the record to %d", r.ID, sum, r.Amount)
 		}
 	}
+
 	met := pass.Matching(r)
 	if len(met) != len(got.Matches) {
 		w.T.Errorf("record %s meets %d rules, previewed %v", r.ID, len(met), got.Matches)
 		return
 	}
+
 	for i, m := range got.Matches {
 		if *m.BankRuleID != met[i].ID || m.Name != met[i].Name || !slices.Equal(m.Conditions, met[i].Holding(r)) {
 			w.T.Errorf("record %s: match %v, engine %v", r.ID, m, met[i])
@@ -177,10 +199,12 @@ func TestPreviewOfChosenRules(t *testing.T) {
 	record := w.record(w.trust, "2026-02-03", -1000, "Depot")
 	w.record(w.trust, "2026-02-04", -500, "Bakery")
 	before := w.Fingerprint()
+
 	got := w.Post(preview, object{"dateRange": "2026-02", "bankRuleIds": list{stored[len(rules)+1:]}}).Want(200)
 	if got.Len("data") != 1 || got.Len("data.0.matches") != 1 || got.String("data.0.matches.0.bankRuleId") != stored[len(rules)+1:] || got.String("data.0.isAutoApplicable") != "true" {
 		t.Errorf("stored: %s", got.Body)
 	}
+
 	got = w.Post(preview, object{"dateRange": "2026-02", "rule": w.depot("name", "New", "status", "inactive", "matchMode", "any", "conditions", list{
 		having("amount", "equals", "1"), having("description", "equals", "DEPOT"), having("reference", "notEquals", "x"),
 	}, "lines", list{
@@ -197,9 +221,11 @@ func TestPreviewOfChosenRules(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, is, want)
 		}
 	}
+
 	if w.Fingerprint() != before {
 		t.Error("a preview changed something")
 	}
+
 	short := w.Post(preview, object{"dateRange": "2026-02", "rule": w.depot("lines", list{object{"splitMode": "fixed", "fixedCentAmount": 999, "accountId": w.repairs}})}).Want(200)
 	if short.String("data.0.reason") != "splitMismatch" || short.String("data.0.transaction") != "null" || short.String("data.0.isAutoApplicable") != "false" {
 		t.Errorf("a rule that cannot book: %s", short.Body)
@@ -216,8 +242,10 @@ func TestRefusedPreviews(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	own, foreign := w.made(w.depot())[len(rules)+1:], other.made(other.depot())[len(rules)+1:]
 	other.record(other.trust, "2026-02-03", -1000, "Depot")
+
 	refuses := w.Refuses(preview)
 	with := func(pairs ...any) object { return fixture.With(object{"dateRange": "2026-02"}, pairs...) }
+
 	refuses("no days", object{}, "required", "dateRange")
 	refuses("days the wrong way", object{"dateRange": "2026-02-02...2026-02-01"}, "dateRange", "dateRange")
 	refuses("a rule and stored ones", with("rule", w.depot(), "bankRuleIds", list{own}), "contradiction", "bankRuleIds")
@@ -230,6 +258,7 @@ func TestRefusedPreviews(t *testing.T) {
 	refuses("too many rules", with("bankRuleIds", slicesOf(101, any(own))), "items", "bankRuleIds")
 	w.Post(preview+"?limit=251", with()).WantError(apierr.CodeBadRequest, "").WantIssue("range", "limit")
 	w.Post(preview, `{"dateRange": "2026", "rule": {"name": "`+strings.Repeat("x", 2<<20)+`"}}`).WantError(apierr.CodePayloadTooLarge, "")
+
 	if got := w.Post(preview, with()).Want(200); got.Len("data") != 0 || got.Int("openRecords") != 0 {
 		t.Errorf("another team's records: %s", got.Body)
 	}
@@ -242,10 +271,12 @@ func TestPreviewsAreBounded(t *testing.T) {
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
 		select @team, gen_random_uuid(), @account, date '2026-02-01' + (i % 28), -i, repeat('ab', 200), now(), now() from generate_series(1, 10001) i`, db.Args{"account": w.trust})
 	all := w.depot("conditions", list{having("amount", "greaterThan", "0")})
+
 	got := w.Post(preview+"?limit=1", object{"dateRange": "2026", "rule": all}).Want(200)
 	if got.String("cut") != "true" || got.Int("openRecords") != 10000 || got.Int("pagination.total") != 10000 || got.String("data.0.bankRecord.date") != "2026-02-28" {
 		t.Errorf("cut %s", got.Body)
 	}
+
 	if got := w.Post(preview+"?limit=1", object{"dateRange": "2026-02-02...2026-02-28", "rule": all}).Want(200); got.String("cut") != "false" || got.Int("openRecords") != 9644 {
 		t.Errorf("fewer days: %d records", got.Int("openRecords"))
 	}
@@ -254,15 +285,19 @@ func TestPreviewsAreBounded(t *testing.T) {
 	for i := range conditions {
 		conditions[i] = rule.Condition{Type: rule.Description, Operator: rule.NotContains, Value: strings.Repeat("ab", 100) + fmt.Sprint("x", i)}
 	}
+
 	seed := w.made(w.depot("conditions", conditions))
 	w.Exec(`insert into bank_rule select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'conditions',
 			replace(r.conditions::text, 'x', 'y' || i || 'x')::jsonb))).*
 		from bank_rule r, generate_series(1, 999) i where r.team_id = @team and r.id = @id`, db.Args{"id": seed[len(rules)+1:]})
+
 	started := time.Now()
 	hostile := w.Post(preview+"?limit=1", object{"dateRange": "2026"}).Want(200)
 	took := time.Since(started)
+
 	if hostile.String("cut") != "true" || hostile.Int("openRecords") != 20_000_000/50_001 || hostile.Len("data.0.matches") != 1000 {
 		t.Errorf("%d records, cut %s, %d rules", hostile.Int("openRecords"), hostile.String("cut"), hostile.Len("data.0.matches"))
 	}
+
 	t.Logf("1000 rules with 50 conditions each: %v", took)
 }

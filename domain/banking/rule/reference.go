@@ -34,6 +34,7 @@ type namedRow struct {
 // namesOf reads what rules name.
 func namesOf(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	args := db.Args{"team": tx.Team, "accounts": []id.ID{}, "contacts": []id.ID{}, "listings": []id.ID{}, "rates": []id.ID{}}
+
 	add := func(name string, ids ...*id.ID) {
 		for _, v := range ids {
 			if v != nil {
@@ -43,35 +44,44 @@ func namesOf(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	}
 	for _, r := range rules {
 		add("contacts", r.VendorContactID)
+
 		for i := range r.AccountIDs {
 			add("accounts", &r.AccountIDs[i])
 		}
+
 		for i := range r.Lines {
 			l := &r.Lines[i]
 			add("accounts", l.AccountID)
 			add("listings", l.ListingID)
 			add("rates", l.TaxRateID)
+
 			if l.Markup != nil {
 				add("rates", l.Markup.TaxRateID)
 			}
 		}
 	}
+
 	n := &named{accounts: map[id.ID]namedRow{}, contacts: map[id.ID]namedRow{}, listings: map[id.ID]namedRow{}, rates: map[id.ID]namedRow{}}
+
 	var rows []namedRow
+
 	err := tx.Together(ctx, db.Load(&n.assigned, account.Assigned), func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[namedRow](ctx, tx, `
 			select 'account' as kind, id, code, name, type, status from account where team_id = @team and id = any(@accounts)
 			union all select 'contact', id, null, name, '', '' from contact where team_id = @team and id = any(@contacts)
 			union all select 'listing', id, null, name, '', '' from listing where team_id = @team and id = any(@listings)
 			union all select 'rate', id, null, name, '', '' from tax_rate where team_id = @team and id = any(@rates)`, args)
+
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read what bank rules name: %w", err)
 	}
+
 	for _, row := range rows {
 		map[string]map[id.ID]namedRow{"account": n.accounts, "contact": n.contacts, "listing": n.listings, "rate": n.rates}[row.Kind][row.ID] = row
 	}
+
 	return n, nil
 }
 
@@ -85,32 +95,39 @@ type lack struct {
 // lacks are the references of a rule that lead to nothing, or to what is of no use there.
 func (n *named) lacks(r *Rule) []lack {
 	var out []lack
+
 	refuse := func(code apierr.IssueCode, of id.ID, path ...any) { out = append(out, lack{code, path, of}) }
 	exists := func(rows map[id.ID]namedRow, of *id.ID, path ...any) {
 		if of == nil {
 			return
 		}
+
 		if _, known := rows[*of]; !known {
 			refuse(apierr.IssueNotFound, *of, path...)
 		}
 	}
 	exists(n.contacts, r.VendorContactID, "vendorContactId")
+
 	for i, a := range r.AccountIDs {
 		if code := n.notBank(a); code != "" {
 			refuse(code, a, "accountIds", i)
 		}
 	}
+
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		if code := n.closed(l); code != "" {
 			refuse(code, *l.AccountID, "lines", i, "accountId")
 		}
+
 		exists(n.listings, l.ListingID, "lines", i, "listingId")
 		exists(n.rates, l.TaxRateID, "lines", i, "taxRateId")
+
 		if l.Markup != nil {
 			exists(n.rates, l.Markup.TaxRateID, "lines", i, "markup", "taxRateId")
 		}
 	}
+
 	return out
 }
 
@@ -122,6 +139,7 @@ func (n *named) notBank(of id.ID) apierr.IssueCode {
 	case a.Type != "bank":
 		return apierr.IssueNotBankAccount
 	}
+
 	return ""
 }
 
@@ -130,6 +148,7 @@ func (n *named) closed(l *Line) apierr.IssueCode {
 	if l.AccountID == nil {
 		return ""
 	}
+
 	a, known := n.accounts[*l.AccountID]
 	switch {
 	case !known:
@@ -141,6 +160,7 @@ func (n *named) closed(l *Line) apierr.IssueCode {
 	case l.Assignment != nil && !n.assigned[*l.Assignment].IsZero() && n.assigned[*l.Assignment] != *l.AccountID:
 		return apierr.IssueAssignmentMismatch
 	}
+
 	return ""
 }
 
@@ -150,9 +170,11 @@ func (n *named) findings(r *Rule) []finding.Finding {
 	for _, issue := range Check(r) {
 		out = append(out, finding.Finding{Code: string(issue.Code), Severity: finding.Error, Context: map[string]any{"path": issue.Path}})
 	}
+
 	for _, l := range n.lacks(r) {
 		out = append(out, finding.Finding{Code: string(l.code), Severity: finding.Error, Context: map[string]any{"path": l.path, "id": l.id}})
 	}
+
 	for i := range r.Lines {
 		if a := r.Lines[i].Assignment; a != nil && n.assigned[*a].IsZero() {
 			out = append(out, finding.Finding{
@@ -161,6 +183,7 @@ func (n *named) findings(r *Rule) []finding.Finding {
 			})
 		}
 	}
+
 	return out
 }
 
@@ -172,11 +195,13 @@ func (n *named) fill(s *Stored) {
 			s.VendorContact = &contact.Ref{ID: c.ID, Name: c.Name}
 		}
 	}
+
 	for _, v := range s.AccountIDs {
 		if a, known := n.accounts[v]; known {
 			s.Accounts = append(s.Accounts, account.Ref{ID: a.ID, Code: a.Code, Name: a.Name})
 		}
 	}
+
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		if l.AccountID != nil {
@@ -184,6 +209,7 @@ func (n *named) fill(s *Stored) {
 				l.Account = &account.Ref{ID: a.ID, Code: a.Code, Name: a.Name}
 			}
 		}
+
 		if l.ListingID != nil {
 			if v, known := n.listings[*l.ListingID]; known {
 				l.Listing = &listing.NameRef{ID: v.ID, Name: v.Name}
@@ -198,12 +224,15 @@ func complete(ctx context.Context, tx *db.Tx, rules []Stored) error {
 	for i := range rules {
 		all[i] = &rules[i].Rule
 	}
+
 	n, err := namesOf(ctx, tx, all...)
 	if err != nil {
 		return err
 	}
+
 	for i := range rules {
 		n.fill(&rules[i])
 	}
+
 	return nil
 }

@@ -129,5 +129,6 @@ func (r *Rule) compare(other *Rule) int {
 func (r *Rule) ordered() []Line {
 	lines := slices.Clone(r.Lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.SortOrder, b.SortOrder) })
+
 	return lines
 }

@@ -66,6 +66,7 @@ func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	if rule != nil {
 		condition, args = "r.id = @rule", db.Args{"rule": *rule}
 	}
+
 	stored, err := rulesOf(ctx, tx, condition, args)
 	if err != nil {
 		return nil, err
@@ -75,6 +76,7 @@ func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	for i := range usable {
 		usable[i].Status = Active
 	}
+
 	engine, err := Compile(usable)
 	if err != nil {
 		return nil, err
@@ -92,6 +94,7 @@ func (e *Engine) hasAuto() bool {
 // an auto rule takes.
 func (p *Pass) takes(open []bank.Open, byPerson bool) (taken []bank.Open, rules map[id.ID]bool) {
 	rules = map[id.ID]bool{}
+
 	for i := range open {
 		r := ofOpen(&open[i])
 		if c := p.first(&r); c != nil && (byPerson || c.Mode == Auto) {
@@ -117,11 +120,14 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	if err != nil {
 		return nil, nil, err
 	}
+
 	open, err := bank.OpenOf(ctx, tx, args.Records)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	open, _ = pass.takes(open, args.RuleID != nil)
+
 	records, err := loadTaken(ctx, tx, open)
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +135,9 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 
 	// First, decide about each record by itself.
 	items, rules := []RunItem{}, []*Rule{}
+
 	var bookings []booking
+
 	for i := range records {
 		d := pass.Decide(&records[i])
 		if d.Transaction != nil {
@@ -141,11 +149,13 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 		if d.Reason.leavesToPerson() {
 			item.Outcome = Skipped
 		}
+
 		items, rules = append(items, item), append(rules, d.Rule)
 	}
 
 	// Then book them together, or one by one when one is refused.
 	var made []RunItem
+
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		made, err = book(ctx, tx, bookings)
 		return err
@@ -153,6 +163,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	if apierr.Refused(err) {
 		made, err = bookEach(ctx, tx, bookings)
 	}
+
 	for i := range bookings {
 		rules = append(rules, bookings[i].rule)
 	}
@@ -165,23 +176,28 @@ func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error)
 	if len(bookings) == 0 {
 		return nil, nil
 	}
+
 	creates := make([]transaction.Create, len(bookings))
 	for i := range bookings {
 		creates[i] = bookings[i].create
 	}
+
 	made, err := transaction.AddAll(ctx, tx, creates, ledger.Lenience{})
 	if err != nil {
 		return nil, err
 	}
+
 	items, matches := make([]RunItem, len(bookings)), make([]bank.Match, len(bookings))
 	for i := range bookings {
 		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID, Version: bookings[i].rule.Version, Made: &made[i]}
 		matches[i] = bank.Match{RecordID: bookings[i].record, Parts: []bank.Portion{{TransactionID: made[i].ID}}, RuleID: &bookings[i].rule.ID}
 	}
+
 	refusals, err := bank.Reconcile(ctx, tx, matches)
 	if err == nil && len(refusals) > 0 {
 		return nil, refusals[0].Err
 	}
+
 	return items, err
 }
 
@@ -194,15 +210,18 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 			if err == nil {
 				items[i] = made[0]
 			}
+
 			return err
 		})
 		if err != nil && !apierr.Refused(err) {
 			return nil, err
 		}
+
 		if err != nil {
 			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(reasonOf(err)), Version: bookings[i].rule.Version}
 		}
 	}
+
 	return items, nil
 }
 
@@ -212,9 +231,11 @@ func reasonOf(err error) string {
 	if e.Reason() != "" {
 		return string(e.Reason())
 	}
+
 	if issues := e.Issues(); len(issues) > 0 {
 		return string(issues[0].Code)
 	}
+
 	return string(e.Code())
 }
 
@@ -226,19 +247,24 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	if err != nil {
 		return err
 	}
+
 	if err := keepItems(ctx, tx, r.OperationID, items, rules); err != nil {
 		return err
 	}
+
 	named := 0
 	for i := range items {
 		if items[i].TransactionID == nil || named == namedResults {
 			continue
 		}
+
 		named++
+
 		if err := operation.AddResult(ctx, tx, r.OperationID, operation.Resource{Type: operation.Transaction, ID: *items[i].TransactionID, Role: operation.Result}); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -246,12 +272,15 @@ func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules
 	if len(items) == 0 {
 		return nil
 	}
+
 	n := len(items)
+
 	records, ruleIDs, versions, outcomes, reasons, transactions := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
 	for i := range items {
 		records[i], ruleIDs[i], versions[i] = items[i].BankRecordID, rules[i].ID, int64(rules[i].Version)
 		outcomes[i], reasons[i], transactions[i] = string(items[i].Outcome), items[i].Reason, items[i].TransactionID
 	}
+
 	_, err := tx.Exec(ctx, `
 		insert into bank_rule_run_item (team_id, operation_id, bank_record_id, bank_rule_id, version, outcome, reason, transaction_id, created_at)
 		select @team, @run, r, u, v, o, w, t, @now
@@ -263,6 +292,7 @@ func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules
 	if err != nil {
 		return fmt.Errorf("keep what a run of bank rules did: %w", err)
 	}
+
 	return nil
 }
 
@@ -272,9 +302,11 @@ func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation
 	for some := range slices.Chunk(records, runTogether) {
 		tasks = append(tasks, operation.Task{Kind: kind, Args: args(some), Priority: 1})
 	}
+
 	if len(tasks) == 0 {
 		tasks = append(tasks, operation.Task{Kind: kind, Args: args([]id.ID{}), Priority: 1})
 	}
+
 	return tasks
 }
 
@@ -301,14 +333,17 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	if err != nil || !pass.hasAuto() {
 		return err
 	}
+
 	open, err := bank.OpenOf(ctx, tx, records)
 	if err != nil {
 		return err
 	}
+
 	taken, rules := pass.takes(open, false)
 	if len(taken) == 0 {
 		return nil
 	}
+
 	if err := needScopeToBook(tx); err != nil {
 		return err
 	}
@@ -324,9 +359,11 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	for i := range taken {
 		ids[i] = taken[i].ID
 	}
+
 	for i, v := range takers {
 		resources[i] = operation.Resource{Type: operation.BankRule, ID: v, Role: operation.Source}
 	}
+
 	_, err = operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Resources: resources,
 		Tasks: tasksOf(RunKind, ids, func(some []id.ID) any { return runArgs{Records: some} }),
@@ -358,10 +395,12 @@ func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) er
 	if err != nil {
 		return err
 	}
+
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return undoItems(ctx, tx, items) })
 	if apierr.Refused(err) {
 		err = undoEach(ctx, tx, items)
 	}
+
 	if err != nil {
 		return err
 	}
@@ -379,9 +418,11 @@ func undoItems(ctx context.Context, tx *db.Tx, items []RunItem) error {
 	if _, err := bank.Free(ctx, tx, records, transactions); err != nil {
 		return err
 	}
+
 	if err := transaction.DeleteAll(ctx, tx, transactions, ledger.Lenience{}); err != nil {
 		return err
 	}
+
 	for i := range items {
 		items[i].Outcome, items[i].Reason, items[i].TransactionID = Undone, nil, nil
 	}
@@ -413,15 +454,18 @@ func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunI
 	if err != nil {
 		return nil, fmt.Errorf("read what a run of bank rules did: %w", err)
 	}
+
 	return found, nil
 }
 
 func undone(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
 	n := len(items)
+
 	records, outcomes, reasons, transactions := make([]id.ID, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
 	for i := range items {
 		records[i], outcomes[i], reasons[i], transactions[i] = items[i].BankRecordID, string(items[i].Outcome), items[i].Reason, items[i].TransactionID
 	}
+
 	_, err := tx.Exec(ctx, `
 		update bank_rule_run_item x set outcome = i.o, reason = i.w, transaction_id = i.t
 		from unnest(@records::uuid[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, o, w, t)
@@ -430,5 +474,6 @@ func undone(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
 	if err != nil {
 		return fmt.Errorf("keep what was undone of a run of bank rules: %w", err)
 	}
+
 	return nil
 }

@@ -25,6 +25,7 @@ var errIncomplete = apierr.New(apierr.CodeConflict, apierr.ReasonBankRuleRunInco
 // runEndpoints are the routes that book what a rule takes.
 func runEndpoints(tag string) []api.Endpoint {
 	reads, writes := []string{"bank:read"}, []string{"bank:write", "transactions:write"}
+
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-rules/{id}/run", ID: "runBankRule", Tag: tag, Summary: "Run a bank rule",
@@ -81,6 +82,7 @@ func (a *RunAnswer) HTTPStatus() int {
 	if a.Acknowledgement != nil {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 
@@ -93,7 +95,9 @@ func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.I
 	if err != nil {
 		return nil, err
 	}
+
 	taken := []id.ID{}
+
 	take := func(open []bank.Open) {
 		open, _ = pass.takes(open, true)
 		for i := range open {
@@ -103,18 +107,23 @@ func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.I
 	if records != nil {
 		open, err := bank.OpenOf(ctx, tx, records)
 		take(open)
+
 		return taken, err
 	}
+
 	last := id.Zero
 	for {
 		open, err := bank.OpenAfter(ctx, tx, last, readTogether)
 		if err != nil {
 			return nil, err
 		}
+
 		take(open)
+
 		if len(open) < readTogether {
 			return taken, nil
 		}
+
 		last = open[len(open)-1].ID
 	}
 }
@@ -123,57 +132,72 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 	if _, err := toChange(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	if err := finished(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	known, err := bank.ByID(ctx, tx, in.Body.BankRecordIDs)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := unknown("bankRecordIds", in.Body.BankRecordIDs, func(v id.ID) apierr.IssueCode {
 		if known[v] == nil {
 			return apierr.IssueNotFound
 		}
+
 		return ""
 	}); err != nil {
 		return nil, err
 	}
+
 	taken, err := taking(ctx, tx, in.ID, in.Body.BankRecordIDs)
 	if err != nil {
 		return nil, err
 	}
+
 	target := operation.Resource{Type: operation.BankRule, ID: in.ID, Role: operation.Source}
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
 		Tasks: tasksOf(RunKind, taken, func(some []id.ID) any { return runArgs{RuleID: &in.ID, Records: some} }),
 	})
+
 	return &RunAnswer{Acknowledgement: ack, taken: taken}, err
 }
 
 // runNow is the dry run: it answers with what the first task of the operation would do (DRY-33).
 func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
 	first := out.taken[:min(len(out.taken), runTogether)]
+
 	items, _, err := run(ctx, tx, runArgs{RuleID: &in.ID, Records: first})
 	if err != nil {
 		return err
 	}
+
 	preview := &RunPreview{Data: make([]RunPreviewItem, len(items)), Cut: len(first) < len(out.taken)}
+
 	var booked []transaction.Transaction
+
 	for i := range items {
 		if items[i].Made != nil {
 			booked = append(booked, *items[i].Made)
 		}
 	}
+
 	if err := transaction.Show(ctx, tx, booked); err != nil {
 		return err
 	}
+
 	for i := range items {
 		preview.Data[i].RunItem = items[i]
 		if items[i].Made != nil {
 			preview.Data[i].Transaction, booked = &booked[0], booked[1:]
 		}
 	}
+
 	out.Acknowledgement, out.RunPreview = nil, preview
+
 	return nil
 }
 
@@ -198,6 +222,7 @@ func checkRuns(ctx context.Context, tx *db.Tx, rule id.ID, condition string, ref
 	if err != nil {
 		return fmt.Errorf("find runs of a bank rule: %w", err)
 	}
+
 	if goes != nil {
 		return refusal.With(map[string]any{"operationId": *goes})
 	}
@@ -221,6 +246,7 @@ func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunIt
 	if err := tookPart(ctx, tx, &in.runPath); err != nil {
 		return nil, err
 	}
+
 	q := page.Query{
 		Columns: "i.bank_record_id, i.outcome, i.reason, i.transaction_id, i.version", From: "bank_rule_run_item i",
 		Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team}, ID: "i.bank_record_id",
@@ -228,6 +254,7 @@ func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunIt
 	}
 	q.And("i.operation_id = @run and i.bank_rule_id = @rule", db.Args{"run": in.OperationID, "rule": in.ID})
 	q.Narrow("i.outcome = any(?)", in.Outcome)
+
 	return page.List[RunItem](ctx, tx, q, in.Params, "")
 }
 
@@ -240,6 +267,7 @@ func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
 	if err == nil && !found {
 		return apierr.NotFound
 	}
+
 	return err
 }
 
@@ -247,19 +275,24 @@ func startUndo(ctx context.Context, tx *db.Tx, in *runPath) (*operation.Acknowle
 	if _, err := toChange(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	if err := tookPart(ctx, tx, in); err != nil {
 		return nil, err
 	}
+
 	if err := finished(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	records, err := db.Select[id.ID](ctx, tx, `
 		select bank_record_id from bank_rule_run_item where team_id = @team and bank_rule_id = @rule and operation_id = @run and outcome = 'applied'
 		order by bank_record_id`, db.Args{"team": tx.Team, "rule": in.ID, "run": in.OperationID})
 	if err != nil {
 		return nil, fmt.Errorf("read what a run of bank rules did: %w", err)
 	}
+
 	target := operation.Resource{Type: operation.BankRule, ID: in.ID, Role: operation.Source}
+
 	return operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
 		Tasks: tasksOf(UndoKind, records, func(some []id.ID) any { return undoArgs{RunID: in.OperationID, Records: some} }),

@@ -39,6 +39,7 @@ func TestARuleBooksNothingThatIsBooked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
+
 			path := w.made(w.depot("mode", "auto", "conditions", list{having("description", "contains", "acme")}))
 			for range expenses {
 				w.Post("/transactions", object{
@@ -54,12 +55,14 @@ func TestARuleBooksNothingThatIsBooked(t *testing.T) {
 
 			dry := w.Post(path+"/run?dryRun=true", nil).Want(200)
 			dry.WantFields("data.0", object{"bankRecordId": record, "outcome": "skipped", "reason": "transactionMatches", "version": 1})
+
 			run := w.Post(path+"/run?dryRun=false", nil).Want(202)
 			w.Work()
 			w.Get(path+"/runs/"+run.String("operationId")).Want(200).
 				WantFields("data.0", object{"bankRecordId": record, "outcome": "skipped", "reason": "transactionMatches", "transactionId": nil})
 			w.Post("/bank-rules/preview", object{"dateRange": "2026-02"}).Want(200).
 				WantFields("data.0", object{"isAutoApplicable": false, "reason": "transactionMatches", "transaction": nil})
+
 			if n := w.transactions(); n != expenses {
 				t.Errorf("%d transactions after a run, want %d", n, expenses)
 			}
@@ -78,9 +81,11 @@ func TestRulesKeepOffOpenDuplicates(t *testing.T) {
 	first := w.add(csv)
 	second := w.add(csv)
 	record := second.String("data.0.id")
+
 	if n := w.transactions(); n != 1 {
 		t.Fatalf("%d transactions, want that of the first record", n)
 	}
+
 	second.WantFields("data.0.duplicates.0", object{"id": first.String("data.0.id"), "source": "csv"})
 	w.Get("/bank-records/"+record).Want(200).WantFields("reconciliation", object{"status": "unpaid"})
 
@@ -91,13 +96,16 @@ func TestRulesKeepOffOpenDuplicates(t *testing.T) {
 	w.Put(path, object{"status": "active"}).Want(200)
 	run := w.Post(path+"/run?dryRun=false", nil).Want(202)
 	w.Work()
+
 	items := w.Get(path + "/runs/" + run.String("operationId")).Want(200)
 	if items.Len("data") != 3 {
 		t.Fatalf("the run did: %s", items.Body)
 	}
+
 	for i := range 3 {
 		items.WantFields("data."+strconv.Itoa(i), object{"outcome": "skipped", "reason": "openDuplicate"})
 	}
+
 	w.Get("/bank-records/"+byHand.String("data.0.id")).Want(200).WantFields("reconciliation", object{"status": "paid"})
 
 	// A person settles both pairs. Then a run books what is left of them.
@@ -105,6 +113,7 @@ func TestRulesKeepOffOpenDuplicates(t *testing.T) {
 	w.Put("/bank-records/"+byFile.String("data.1.id"), object{"status": "inactive"}).Want(200)
 	w.Post(path+"/run?dryRun=false", nil).Want(202)
 	w.Work()
+
 	if n := w.transactions(); n != 3 {
 		t.Errorf("%d transactions, want 3", n)
 	}
@@ -130,6 +139,7 @@ func TestRulesThatActNeedTheScopeToBook(t *testing.T) {
 	denied := func(r *apitest.Response) {
 		t.Helper()
 		r.WantError(apierr.CodeForbidden, "")
+
 		if got := r.String("context.requiredScopes.0"); got != "transactions:write" {
 			t.Errorf("required: %s", r.Body)
 		}
@@ -150,6 +160,7 @@ func TestRulesThatActNeedTheScopeToBook(t *testing.T) {
 	denied(bank.Post("/bank-records/batch", object{"data": list{w.movement("2026-02-10", -1500, "HOME DEPOT")}}))
 	bank.Post("/bank-records/batch", object{"data": list{w.movement("2026-02-10", -1500, "Bakery")}}).Want(201)
 	w.Work()
+
 	if n := w.transactions(); n != 0 {
 		t.Errorf("%d transactions were booked", n)
 	}
@@ -165,6 +176,7 @@ func TestRulesTakeRestoredAndMovedRecords(t *testing.T) {
 	w.made(w.depot("mode", "auto"))
 	w.Put(moved, object{"description": "Depot"}).Want(200)
 	w.Work()
+
 	if n := w.transactions(); n != 0 {
 		t.Fatalf("%d transactions before anything was restored or moved", n)
 	}
@@ -172,6 +184,7 @@ func TestRulesTakeRestoredAndMovedRecords(t *testing.T) {
 	w.Put(restored, object{"status": "active"}).Want(200)
 	w.Put(moved, object{"accountId": w.operating}).Want(200)
 	w.Work()
+
 	for _, record := range []string{restored, moved} {
 		w.Get(record).Want(200).WantFields("reconciliation", object{"status": "paid"})
 	}
@@ -183,6 +196,7 @@ func TestARuleThatRunsIsLocked(t *testing.T) {
 	w := newWorld(t)
 	path := w.made(w.depot("mode", "auto"))
 	w.Put(path, object{"name": "Second version"}).Want(200)
+
 	locked := func() {
 		t.Helper()
 		w.Put(path, object{"name": "Other"}).WantError(apierr.CodeLocked, "")
@@ -191,6 +205,7 @@ func TestARuleThatRunsIsLocked(t *testing.T) {
 
 	w.record(w.trust, "2026-02-10", -1500, "HOME DEPOT 1")
 	run := w.Post(path+"/run?dryRun=false", nil).Want(202).String("operationId")
+
 	locked()
 	w.Work()
 	w.Get(path+"/runs/"+run).Want(200).WantFields("data.0", object{"outcome": "applied", "version": 2})
@@ -218,6 +233,7 @@ func TestFixedLinesAreInTheTeamsCurrency(t *testing.T) {
 	run := w.Post(path+"/run?dryRun=false", nil).Want(202).String("operationId")
 	w.Work()
 	w.Get(path+"/runs/"+run).Want(200).WantFields("data.0", object{"outcome": "failed", "reason": "currencyMismatch"})
+
 	if n := w.transactions(); n != 0 {
 		t.Errorf("%d transactions were booked", n)
 	}
@@ -238,16 +254,19 @@ func TestArrivalDoesWhatThePreviewSays(t *testing.T) {
 
 		// What the preview says, before any work is done.
 		want := map[string]bool{}
+
 		preview := w.Post("/bank-rules/preview?limit=250", object{"dateRange": "2026-02"}).Want(200)
 		for i := range preview.Len("data") {
 			if at := "data." + strconv.Itoa(i); preview.String(at+".isAutoApplicable") == "true" {
 				want[preview.String(at+".bankRecord.id")] = true
 			}
 		}
+
 		w.Work()
 
 		for i := range added.Len("data") {
 			record := added.String("data." + strconv.Itoa(i) + ".id")
+
 			booked := w.Get("/bank-records/"+record).Want(200).String("reconciliation.status") == "paid"
 			if booked != want[record] {
 				t.Fatalf("record %s booked: %t, and the preview said %t: %s", record, booked, want[record], preview.Body)
@@ -277,6 +296,7 @@ func (w *world) randomRules(random *rand.Rand) {
 // randomMovements returns one to six movements of a month.
 func (w *world) randomMovements(random *rand.Rand) list {
 	movements := list{}
+
 	for range 1 + random.IntN(6) {
 		text := pick(random, words...) + " " + pick(random, words...)
 		date := "2026-02-" + strconv.Itoa(10+random.IntN(18))

@@ -73,6 +73,7 @@ func read(ctx context.Context, tx *db.Tx, one id.ID, lock string) (*Stored, erro
 	if err != nil {
 		return nil, fmt.Errorf("read a bank rule: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -82,6 +83,7 @@ func versionOf(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Store
 		Rule                 Rule
 		CreatedAt, UpdatedAt day.Instant
 	}
+
 	found, err := db.One[row](ctx, tx, apierr.NotFound, `
 		select v.rule, r.created_at, v.created_at as updated_at
 		from bank_rule_version v join bank_rule r on r.team_id = v.team_id and r.id = v.bank_rule_id
@@ -89,6 +91,7 @@ func versionOf(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Store
 	if err != nil {
 		return nil, fmt.Errorf("read a version of a bank rule: %w", err)
 	}
+
 	return &Stored{Rule: found.Rule, CreatedAt: found.CreatedAt, UpdatedAt: found.UpdatedAt}, nil
 }
 
@@ -117,6 +120,7 @@ func (s *Stored) store(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("store a bank rule: %w", err)
 	}
+
 	return nil
 }
 
@@ -128,13 +132,16 @@ func room(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)
 	}
+
 	n, err := db.Get[int64](ctx, tx, `select count(*) from bank_rule where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("count bank rules: %w", err)
 	}
+
 	if n >= maxRules {
 		return errTooMany.With(map[string]any{"maxRules": maxRules})
 	}
+
 	return nil
 }
 
@@ -142,9 +149,11 @@ func room(ctx context.Context, tx *db.Tx) error {
 func rulesOf(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Stored, error) {
 	q := query(tx)
 	q.And(condition, args)
+
 	found, err := db.Select[Stored](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read bank rules: %w", err)
 	}
+
 	return found, nil
 }

@@ -21,6 +21,7 @@ func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, erro
 	if err != nil {
 		return nil, err
 	}
+
 	answers, err := match.Find(ctx, tx, open)
 	if err != nil {
 		return nil, err

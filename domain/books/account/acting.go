@@ -16,6 +16,7 @@ func Acting(line string, wanted ...Assignment) string {
 	for i, p := range wanted {
 		quoted[i] = "'" + string(p) + "'"
 	}
+
 	return partsOf(line) + " && array[" + strings.Join(quoted, ", ") + "]"
 }
 
@@ -23,10 +24,12 @@ func Acting(line string, wanted ...Assignment) string {
 // own assignment says, and without one the first of those given.
 func ActingPart(line string, wanted ...Assignment) string {
 	var named, played strings.Builder
+
 	for _, p := range wanted {
 		plays := "'" + string(p) + "' = any(x.parts)"
 		named.WriteString(" when " + line + ".assignment = '" + string(p) + "' and " + plays + " then '" + string(p) + "'")
 		played.WriteString(" when " + plays + " then '" + string(p) + "'")
 	}
+
 	return "(select case" + named.String() + played.String() + " end from (select " + partsOf(line) + " as parts) x)"
 }

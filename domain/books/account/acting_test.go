@@ -15,13 +15,16 @@ func TestActing(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
 	fees, both, idle := codes["5200"], codes["5290"], codes["5100"]
+
 	x.Exec(`delete from account_assignment where team_id = @team`, nil)
+
 	for assignment, of := range map[account.Assignment]id.ID{
 		account.DepositChannelFee: both, account.DepositMerchantFee: both, account.AccountsReceivable: fees,
 	} {
 		x.Exec(`insert into account_assignment (team_id, assignment, account_id) values (@team, @assignment, @account)`,
 			db.Args{"assignment": string(assignment), "account": of})
 	}
+
 	named := func(a account.Assignment) *string { return new(string(a)) }
 	for what, c := range map[string]struct {
 		account id.ID
@@ -42,17 +45,22 @@ func TestActing(t *testing.T) {
 			Acts bool
 			Part *string
 		}
+
 		var got row
+
 		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			got, err = db.Get[row](ctx, tx, `select `+account.Acting("l", account.DepositChannelFee, account.DepositMerchantFee)+` as acts, `+
 				account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)+` as part
 				from (select @account::uuid as account_id, @named::text as assignment) l`, db.Args{"team": tx.Team, "account": c.account, "named": c.named})
+
 			return err
 		})
+
 		part := ""
 		if got.Part != nil {
 			part = *got.Part
 		}
+
 		if got.Acts != c.acts || part != c.part {
 			t.Errorf("%s: acts %t as %q, want %t as %q", what, got.Acts, part, c.acts, c.part)
 		}

@@ -65,14 +65,17 @@ func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
 		Assignment Assignment
 		AccountID  id.ID
 	}
+
 	rows, err := db.Select[row](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, err
 	}
+
 	have := make(map[Assignment]id.ID, len(rows))
 	for _, r := range rows {
 		have[r.Assignment] = r.AccountID
 	}
+
 	return have, nil
 }
 
@@ -85,20 +88,24 @@ func Require(have map[Assignment]id.ID, need ...Assignment) error {
 			missing = append(missing, a)
 		}
 	}
+
 	if missing == nil {
 		return nil
 	}
+
 	return ErrRequiredMissing.With(Missing{missing})
 }
 
 // Reassignments are the parts that two states of a team's assignments differ in, in the order of their names.
 func Reassignments(before, after map[Assignment]id.ID) []ledger.Reassigned {
 	var out []ledger.Reassigned
+
 	for _, name := range Assignment("").Enum() {
 		if a := Assignment(name); before[a] != after[a] {
 			out = append(out, ledger.Reassigned{Assignment: name, From: before[a], To: after[a]})
 		}
 	}
+
 	return out
 }
 
@@ -107,6 +114,7 @@ func OutdateJournals(ctx context.Context, tx *db.Tx, journals ledger.Sources, ch
 	if changed == nil {
 		return nil
 	}
+
 	return journals.Outdate(ctx, tx, ledger.Basis{Assignments: changed}, ledger.Outdated{
 		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
 	})

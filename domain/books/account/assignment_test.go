@@ -19,16 +19,20 @@ func TestAssignmentsMove(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
 	to := "/accounts/" + codes["2300"].String()
+
 	r := x.Put(to, object{"assignments": []string{"accountsPayable", "openingBalance"}}).Want(200)
 	if got := r.String("assignments"); got != `["accountsPayable","openingBalance"]` {
 		t.Errorf("assigned %s", got)
 	}
+
 	for _, code := range []string{"2200", "2900"} {
 		if got := x.Get("/accounts/" + codes[code].String()).String("assignments"); got != "[]" {
 			t.Errorf("%s still has %s", code, got)
 		}
 	}
+
 	x.Put(to, object{"assignments": []string{"openingBalance"}}).Want(200)
+
 	if got := x.Get("/accounts?assignment=accountsPayable").Int("pagination.total"); got != 0 {
 		t.Errorf("%d accounts play a part that was given up", got)
 	}
@@ -41,10 +45,12 @@ func TestEveryAssignmentIsPlayed(t *testing.T) {
 	all := account.Assignment("").Enum()
 	x.Put("/accounts/"+codes["1000"].String(), object{"assignments": all}).Want(200)
 	read := x.Get("/accounts/" + codes["1000"].String()).Want(200)
+
 	var kept []string
 	for i := range read.Len("assignments") {
 		kept = append(kept, read.String("assignments."+strconv.Itoa(i)))
 	}
+
 	slices.Sort(kept)
 	golden.List(t, "assignments of the account", kept, slices.Sorted(slices.Values(all)))
 }
@@ -52,14 +58,19 @@ func TestEveryAssignmentIsPlayed(t *testing.T) {
 // Journals hear of what moved and of nothing else, in the transaction of the write: one that refuses undoes it.
 func TestJournalsHearOfMovedAssignments(t *testing.T) {
 	t.Parallel()
-	var heard []ledger.Reassigned
-	var refuse error
+
+	var (
+		heard  []ledger.Reassigned
+		refuse error
+	)
+
 	x := apitest.New(t, apitest.Config{Endpoints: account.Part(ledger.Sources{{Touched: func(_ context.Context, _ *db.Tx, b ledger.Basis) ([]id.ID, error) {
 		heard = b.Assignments
 		return nil, refuse
 	}}}).Endpoints})
 	x.Tx(account.InstallStandard)
 	codes := byCode(x)
+
 	path := func(code string) string { return "/accounts/" + codes[code].String() }
 	for _, test := range []struct {
 		code   string
@@ -75,19 +86,26 @@ func TestJournalsHearOfMovedAssignments(t *testing.T) {
 		}},
 	} {
 		heard = nil
+
 		x.Put(path(test.code), test.change).Want(200)
+
 		if !slices.Equal(heard, test.want) {
 			t.Errorf("%s %v: heard %v, want %v", test.code, test.change, heard, test.want)
 		}
 	}
+
 	x.Post("/accounts", object{
 		"name": "New", "type": "ledger", "categoryId": category(x, "C", "liability"), "assignments": []string{"expense_salesTax"},
 	}).Want(201)
+
 	if len(heard) != 1 || heard[0].From != codes["2110"] {
 		t.Errorf("heard %v of a new account", heard)
 	}
+
 	refuse = apierr.NotFound
+
 	x.Put(path("2300"), object{"assignments": []string{}}).Want(404)
+
 	if got := x.Get(path("2300")).String("assignments"); got != `["accountsReceivable","deferredRevenue"]` {
 		t.Errorf("a refused change left %s", got)
 	}
@@ -95,9 +113,11 @@ func TestJournalsHearOfMovedAssignments(t *testing.T) {
 
 func TestReassignments(t *testing.T) {
 	t.Parallel()
+
 	one, two := id.ID{1}, id.ID{2}
 	before := map[account.Assignment]id.ID{account.AccountsPayable: one, account.DeferredRevenue: one, account.OpeningBalance: two}
 	after := map[account.Assignment]id.ID{account.AccountsPayable: one, account.DeferredRevenue: two, account.ExpenseMarkup: one}
+
 	want := []ledger.Reassigned{
 		{Assignment: "deferredRevenue", From: one, To: two},
 		{Assignment: "expense_markup", To: one},

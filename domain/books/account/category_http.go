@@ -46,6 +46,7 @@ type categoryListInput struct {
 func listCategories(ctx context.Context, tx *db.Tx, in *categoryListInput) (*page.Page[Category], error) {
 	q := categoryQuery(tx)
 	q.Narrow("classification = ?", in.Classification)
+
 	return page.List[Category](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -63,11 +64,14 @@ func createCategory(ctx context.Context, tx *db.Tx, in *createCategoryInput) (*C
 	if err := insertCategory(ctx, tx, c); err != nil {
 		return nil, err
 	}
+
 	made, err := oneCategory(ctx, tx, c.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Created, audit.Category, c.ID, nil, made)
+
 	return made, nil
 }
 
@@ -88,26 +92,34 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 	if err != nil {
 		return nil, err
 	}
+
 	before := audit.See(c)
 	if v := in.Body.Classification; v != nil && *v != c.Classification {
 		used, err := posted(ctx, tx, c.ID)
 		if err != nil {
 			return nil, err
 		}
+
 		if used {
 			return nil, errClassificationLocked.At(apierr.IssueAccountClassificationLocked.InBody("classification"))
 		}
+
 		c.Classification = *v
 	}
+
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
 	}
+
 	if in.Body.Position != nil {
 		c.Position = *in.Body.Position
 	}
+
 	if err := updateCategory(ctx, tx, c); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Updated, audit.Category, c.ID, before, c)
+
 	return c, nil
 }

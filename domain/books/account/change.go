@@ -55,25 +55,32 @@ func (in *Update) apply(a *Account, k known) error {
 		if k.category == nil {
 			return apierr.BadRequest.At(apierr.IssueNotFound.InBody("categoryId"))
 		}
+
 		if a.CategoryLock != nil && k.category.Classification != a.Classification {
 			return errClassificationLocked.At(apierr.IssueAccountClassificationLocked.InBody("categoryId"))
 		}
+
 		a.Category = CategoryRef{ID: k.category.ID, Name: k.category.Name, Classification: k.category.Classification}
 		a.Classification = k.category.Classification
 	}
+
 	if in.Name != nil {
 		a.Name = *in.Name
 	}
+
 	if in.Status != nil {
 		a.Status = *in.Status
 	}
+
 	a.Code, a.UniqueRef = in.Code.Or(a.Code), in.UniqueRef.Or(a.UniqueRef)
 	if err := in.applyOffset(a, k); err != nil {
 		return err
 	}
+
 	if err := in.applyBanking(a); err != nil {
 		return err
 	}
+
 	return in.applyAssignments(a)
 }
 
@@ -89,7 +96,9 @@ func (in *Update) applyOffset(a *Account, k known) error {
 	case k.offset.ID == a.ID:
 		return apierr.BadRequest.At(apierr.IssueSameAccount.InBody("offsetAccountId"))
 	}
+
 	a.OffsetAccount = &Offset{ID: k.offset.ID, Name: k.offset.Name, UniqueRef: k.offset.UniqueRef, Status: k.offset.Status}
+
 	return nil
 }
 
@@ -105,28 +114,36 @@ func (in *Update) applyBanking(a *Account) error {
 	case a.Banking == nil && b.Category == nil:
 		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking", "category"))
 	}
+
 	var changed Banking
 	if a.Banking != nil {
 		changed = *a.Banking
 	}
+
 	if b.Category != nil {
 		if a.CategoryLock != nil && *b.Category != changed.Category {
 			return errBankingLocked.At(apierr.IssueAccountClassificationLocked.InBody("banking", "category"))
 		}
+
 		changed.Category = *b.Category
 	}
+
 	if b.Currency != nil {
 		currency, err := money.ParseCurrency(*b.Currency)
 		if err != nil {
 			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("banking", "currency"))
 		}
+
 		if a.CategoryLock != nil && string(currency) != changed.Currency {
 			return errBankingLocked.At(apierr.IssueAccountClassificationLocked.InBody("banking", "currency"))
 		}
+
 		changed.Currency = string(currency)
 	}
+
 	changed.Type, changed.Last4 = b.Type.Or(changed.Type), b.Last4.Or(changed.Last4)
 	a.Banking = &changed
+
 	return nil
 }
 
@@ -134,17 +151,22 @@ func (in *Update) applyAssignments(a *Account) error {
 	if in.Assignments == nil {
 		return nil
 	}
+
 	for i, part := range in.Assignments {
 		if part.needsBank() && a.Type != TypeBank {
 			return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("assignments", i))
 		}
+
 		if a.Type == TypeNonPosting {
 			return apierr.BadRequest.At(apierr.IssueNonPostingAccount.InBody("assignments", i))
 		}
+
 		if slices.Index(in.Assignments, part) != i {
 			return apierr.BadRequest.At(apierr.IssueUnique.InBody("assignments", i))
 		}
 	}
+
 	a.Assignments = in.Assignments
+
 	return nil
 }

@@ -23,16 +23,19 @@ type copied struct {
 // readCopy reads the chart of a team that is in sight, and gives what copies it: accounts first, then who plays which part.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	c, err := chartOf(ctx, tx, from)
+
 	return func(ctx context.Context, tx *db.Tx, asked bool, here parts.Counterparts) error {
 		if asked {
 			if err := c.add(ctx, tx); err != nil {
 				return err
 			}
 		}
+
 		own, err := c.counterparts(ctx, tx)
 		if maps.Copy(here, own); err != nil || !asked {
 			return err
 		}
+
 		return c.assign(ctx, tx, own)
 	}, err
 }
@@ -60,10 +63,12 @@ type assigned struct {
 func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
 	c := &copied{}
 	args := db.Args{"team": team}
+
 	var err error
 	if c.categories, err = db.Select[Category](ctx, tx, `select `+categoryColumns+` from account_category where team_id = @team order by position`, args); err != nil {
 		return nil, fmt.Errorf("read the categories to copy: %w", err)
 	}
+
 	c.accounts, err = db.Select[chartAccount](ctx, tx, `
 		select a.id, a.code, a.name, a.unique_ref, a.type, c.name as category, a.banking_category, a.banking_type, a.banking_currency
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
@@ -71,10 +76,12 @@ func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the accounts to copy: %w", err)
 	}
+
 	c.assignments, err = db.Select[assigned](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read the assignments to copy: %w", err)
 	}
+
 	return c, nil
 }
 
@@ -84,9 +91,11 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	for i := range categories {
 		categories[i].ID = tx.NewID()
 	}
+
 	for i := range accounts {
 		accounts[i].ID = tx.NewID()
 	}
+
 	made, err := db.Select[Category](ctx, tx, `
 		insert into account_category (team_id, id, name, classification, position, created_at)
 		select @team, x.id, x.name, x.classification, x.position, @now
@@ -96,9 +105,11 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("copy the categories of a chart of accounts: %w", err)
 	}
+
 	for i := range made {
 		audit.Note(tx, audit.Created, audit.Category, made[i].ID, nil, made[i])
 	}
+
 	added, err := db.Select[id.ID](ctx, tx, `
 		insert into account (team_id, id, code, name, unique_ref, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
 		select @team, x.id, x.code, x.name, x.unique_ref, x.type, c.id, x.banking_category, x.banking_type, x.banking_currency, @now, @now
@@ -110,6 +121,7 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("copy a chart of accounts: %w", err)
 	}
+
 	for i := range accounts {
 		if a := &accounts[i]; slices.Contains(added, a.ID) {
 			audit.Note(tx, audit.Created, audit.Account, a.ID, nil, map[string]any{
@@ -117,6 +129,7 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 			})
 		}
 	}
+
 	return nil
 }
 
@@ -127,45 +140,56 @@ func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, 
 		Name            string
 		Code, UniqueRef *string
 	}
+
 	rows, err := db.Select[own](ctx, tx, `select id, name, code, unique_ref from account where team_id = @team and status = 'active'`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the accounts of the team that copies: %w", err)
 	}
+
 	names, codes, refs := map[string]id.ID{}, map[string]id.ID{}, map[string]id.ID{}
 	for _, a := range rows {
 		names[a.Name] = a.ID
 		if a.Code != nil {
 			codes[*a.Code] = a.ID
 		}
+
 		if a.UniqueRef != nil {
 			refs[*a.UniqueRef] = a.ID
 		}
 	}
+
 	out := map[id.ID]id.ID{}
+
 	for i := range c.accounts {
 		a := &c.accounts[i]
+
 		here := names[a.Name]
 		if here.IsZero() && a.Code != nil {
 			here = codes[*a.Code]
 		}
+
 		if here.IsZero() && a.UniqueRef != nil {
 			here = refs[*a.UniqueRef]
 		}
+
 		if !here.IsZero() {
 			out[a.ID] = here
 		}
 	}
+
 	return out, nil
 }
 
 // assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them itself.
 func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
 	rows := []assigned{}
+
 	for _, a := range c.assignments {
 		if here, exists := counterparts[a.AccountID]; exists {
 			rows = append(rows, assigned{a.Assignment, here})
 		}
 	}
+
 	made, err := db.Select[assigned](ctx, tx, `
 		insert into account_assignment (team_id, assignment, account_id)
 		select @team, x.assignment, x.account_id from jsonb_to_recordset(@rows) as x (assignment text, account_id uuid)
@@ -173,12 +197,15 @@ func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]i
 	if err != nil {
 		return fmt.Errorf("copy account assignments: %w", err)
 	}
+
 	parts := map[id.ID][]Assignment{}
 	for _, a := range made {
 		parts[a.AccountID] = append(parts[a.AccountID], a.Assignment)
 	}
+
 	for account, played := range parts {
 		audit.Note(tx, audit.Updated, audit.Account, account, nil, map[string]any{"assignments": played})
 	}
+
 	return nil
 }

@@ -70,6 +70,7 @@ type createInput struct{ Body Create }
 func (h handler) create(ctx context.Context, tx *db.Tx, in *createInput) (*Account, error) {
 	a := &Account{ID: tx.NewID(), Type: in.Body.Type, Status: Active}
 	change := &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common}
+
 	return h.assigning(ctx, tx, change, func() (*Account, error) { return write(ctx, tx, a, change) })
 }
 
@@ -84,6 +85,7 @@ func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, er
 		if err != nil {
 			return nil, err
 		}
+
 		return write(ctx, tx, a, &in.Body)
 	})
 }
@@ -93,22 +95,28 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	if in.Assignments == nil {
 		return write()
 	}
+
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	before, err := Assigned(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	a, err := write()
 	if err != nil {
 		return nil, err
 	}
+
 	after, err := Assigned(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	noteReassigned(tx, a.ID, before, after)
+
 	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
 }
 
@@ -117,6 +125,7 @@ func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID
 	type parts struct {
 		Assignments []Assignment `json:"assignments"`
 	}
+
 	plays := func(by map[Assignment]id.ID) map[id.ID]parts {
 		out := map[id.ID]parts{}
 		for _, part := range slices.Sorted(maps.Keys(by)) {
@@ -124,8 +133,10 @@ func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID
 			p.Assignments = append(p.Assignments, part)
 			out[by[part]] = p
 		}
+
 		return out
 	}
+
 	was, now := plays(before), plays(after)
 	for _, part := range slices.Sorted(maps.Keys(before)) {
 		if holder := before[part]; holder != written && holder != after[part] {
@@ -136,34 +147,43 @@ func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID
 
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
 	isNew, before, was := a.CreatedAt.IsZero(), audit.See(a), a.Banking
+
 	k, err := loadKnown(ctx, tx, in)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := in.apply(a, k); err != nil {
 		return nil, err
 	}
+
 	if err := checkBanking(ctx, tx, a, was); err != nil {
 		return nil, err
 	}
+
 	if err := tx.Pipeline(ctx, save(tx, a, isNew)...); err != nil {
 		return nil, conflict(err)
 	}
+
 	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
 		uses, err := usesOf(ctx, tx, a.ID)
 		if err != nil {
 			return nil, err
 		}
+
 		if err := checkArchive(uses); err != nil {
 			return nil, err
 		}
 	}
+
 	slices.Sort(a.Assignments)
+
 	if isNew {
 		audit.Note(tx, audit.Created, audit.Account, a.ID, nil, a)
 	} else {
 		audit.Note(tx, audit.Updated, audit.Account, a.ID, before, a)
 	}
+
 	return Get(ctx, tx, a.ID)
 }
 
@@ -173,20 +193,25 @@ func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) erro
 	if a.Banking == nil {
 		return nil
 	}
+
 	if digits := a.Banking.Last4; digits != nil && (was == nil || was.Last4 == nil || *was.Last4 != *digits) {
 		if err := tx.Exclusively(); err != nil {
 			return err
 		}
+
 		if err := CheckLast4(ctx, tx, Last4{Digits: *digits, AccountID: a.ID, Path: []any{"banking", "last4"}}); err != nil {
 			return err
 		}
 	}
+
 	if was == nil || was.Currency == a.Banking.Currency {
 		return nil
 	}
+
 	if other, err := fedInAnotherCurrency(ctx, tx, a); err != nil || !other {
 		return err
 	}
+
 	return apierr.BadRequest.At(apierr.IssueCurrencyMismatch.InBody("banking", "currency"))
 }
 
@@ -200,10 +225,12 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	uses, err := usesOf(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	refused := checkDelete(uses)
 	switch {
 	case refused == nil:
@@ -216,8 +243,10 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	default:
 		return nil, refused
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }

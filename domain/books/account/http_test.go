@@ -17,6 +17,7 @@ func TestAccountLife(t *testing.T) {
 	x := newTeam(t)
 	assets := category(x, "Banks", "asset")
 	offset := x.Post("/accounts", object{"name": "Mirror", "type": "ledger", "categoryId": assets}).Want(201).String("id")
+
 	r := x.Post("/accounts", object{
 		"name": "Trust bank", "code": "1000", "uniqueRef": "bank", "type": "bank", "categoryId": assets, "offsetAccountId": offset,
 		"banking": object{"category": "trust", "type": "deposit", "last4": "4321", "currency": "EUR"}, "assignments": []string{"payout_bankAccount"},
@@ -30,12 +31,16 @@ func TestAccountLife(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	x.Post("/accounts?dryRun=true", object{"name": "Dry", "type": "ledger", "categoryId": assets}).Want(201)
 	x.Post("/accounts?dryRun=true", object{"name": "Dry", "type": "bank", "categoryId": assets, "banking": object{"category": "trust"}}).Want(201)
+
 	if got := x.Get("/accounts").Int("pagination.total"); got != 2 {
 		t.Errorf("%d accounts", got)
 	}
+
 	path := "/accounts/" + r.String("id")
+
 	changed := x.Put(path, object{"name": "Bank", "code": nil, "offsetAccountId": nil, "banking": object{"type": nil, "category": "operating"}}).Want(200)
 	for path, want := range map[string]string{
 		"name": "Bank", "code": "null", "uniqueRef": "bank", "offsetAccount": "null", "banking.category": "operating", "banking.type": "null",
@@ -45,6 +50,7 @@ func TestAccountLife(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	x.Put(path, object{"assignments": []string{}}).Want(200)
 	x.Delete(path).Want(204)
 	x.Get(path).WantError(apierr.CodeNotFound, "")
@@ -55,6 +61,7 @@ func TestAccountRefused(t *testing.T) {
 	x := newTeam(t)
 	assets := category(x, "Assets", "asset")
 	unknown := id.New(x.DB.Now())
+
 	bank := object{"category": "trust"}
 	for _, test := range []struct {
 		body       object
@@ -88,6 +95,7 @@ func TestDuplicateNames(t *testing.T) {
 	assets := category(x, "Assets", "asset")
 	x.Post("/account-categories", object{"name": "Assets", "classification": "asset"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateName)
 	x.Post("/accounts", object{"name": "A", "code": "1", "uniqueRef": "a", "type": "ledger", "categoryId": assets}).Want(201)
+
 	b := x.Post("/accounts", object{"name": "B", "type": "ledger", "categoryId": assets}).Want(201).String("id")
 	for _, test := range []struct {
 		change object
@@ -98,6 +106,7 @@ func TestDuplicateNames(t *testing.T) {
 		{object{"uniqueRef": "a"}, apierr.ReasonDuplicateUniqueRef},
 	} {
 		x.Put("/accounts/"+b, test.change).WantError(apierr.CodeConflict, test.reason)
+
 		created := object{"name": "C", "type": "ledger", "categoryId": assets}
 		maps.Copy(created, test.change)
 		x.Post("/accounts", created).WantError(apierr.CodeConflict, test.reason)
@@ -109,6 +118,7 @@ func TestDuplicateNames(t *testing.T) {
 // Proves: ERR-117, ERR-118, ERR-120, ERR-121, RSN-18.
 func TestDuplicateLast4(t *testing.T) {
 	t.Parallel()
+
 	bank := func(x *apitest.Team, name, last4 string) *apitest.Response {
 		return x.Post("/accounts", object{
 			"name": name, "type": "bank", "categoryId": category(x, "Of "+name, "asset"), "banking": object{"category": "trust", "last4": last4},
@@ -118,16 +128,19 @@ func TestDuplicateLast4(t *testing.T) {
 	first := bank(x, "First", "1234").Want(201).String("id")
 	second := bank(x, "Second", "5678").Want(201).String("id")
 	bank(y, "Other team", "1234").Want(201)
+
 	for _, r := range []*apitest.Response{
 		bank(x, "Third", "1234"),
 		x.Put("/accounts/"+second, object{"banking": object{"last4": "1234"}}),
 	} {
 		r.WantError(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4).WantIssue("duplicateLast4", "banking.last4")
+
 		if r.Len("context.accountIds") != 1 || r.String("context.accountIds.0") != first || r.Len("context.accountConnectionIds") != 0 ||
 			r.String("context.lastDigits") != "1234" {
 			t.Errorf("got %s", r.Body)
 		}
 	}
+
 	x.Put("/accounts/"+first, object{"banking": object{"last4": "1234"}}).Want(200)
 }
 
@@ -142,9 +155,11 @@ func TestClassificationIsLockedByEntries(t *testing.T) {
 	x.Put(path, object{"categoryId": income}).Want(200)
 	x.Put(path, object{"categoryId": sibling}).Want(200)
 	post(x, "2026-02-01", codes["1000"], codes["2000"])
+
 	if r := x.Get(path); r.String("categoryLock.status") != "locked" || r.String("categoryLock.reason") != "immutable" {
 		t.Errorf("the lock is %s", r.String("categoryLock"))
 	}
+
 	x.Put(path, object{"categoryId": income}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked)
 	x.Put("/account-categories/"+sibling, object{"classification": "revenue"}).
 		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked)
@@ -176,9 +191,11 @@ func TestOtherTeamsAccountsAreUnknown(t *testing.T) {
 	y.Get(path).WantError(apierr.CodeNotFound, "")
 	y.Put(path, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
 	y.Delete(path).WantError(apierr.CodeNotFound, "")
+
 	if got := y.Get("/accounts?ids=" + codes["5200"].String()).Int("pagination.total"); got != 0 {
 		t.Error("another team's account is listed")
 	}
+
 	theirs := x.Get("/account-categories").String("data.0.id")
 	y.Put("/account-categories/"+theirs, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
 	y.Post("/accounts", object{"name": "A", "type": string(account.TypeLedger), "categoryId": theirs}).

@@ -44,12 +44,15 @@ func CheckLast4(ctx context.Context, tx *db.Tx, wanted ...Last4) error {
 	if len(wanted) == 0 {
 		return nil
 	}
+
 	changing := []id.ID{}
+
 	for i := range wanted {
 		if wanted[i].Path != nil && !wanted[i].ConnectionID.IsZero() {
 			changing = append(changing, wanted[i].ConnectionID)
 		}
 	}
+
 	holders, err := db.Select[last4Holder](ctx, tx, `
 		with w as (select (n - 1)::int as wanted, v ->> 'digits' as digits, nullif(v ->> 'account_id', '')::uuid as account, nullif(v ->> 'connection_id', '')::uuid as connection
 			from jsonb_array_elements(@wanted) with ordinality as x (v, n))
@@ -63,15 +66,18 @@ func CheckLast4(ctx context.Context, tx *db.Tx, wanted ...Last4) error {
 	if err != nil {
 		return fmt.Errorf("look up last digits: %w", err)
 	}
+
 	return duplicateLast4(wanted, holders)
 }
 
 // duplicateLast4 decides about wanted digits by who has them already, told in the order in which they are wanted.
 func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 	var refused *apierr.Error
+
 	for i := range wanted {
 		w := &wanted[i]
 		context := Last4Context{AccountIDs: []id.ID{}, AccountConnectionIDs: []id.ID{}, LastDigits: w.Digits}
+
 		for _, h := range holders {
 			switch {
 			case h.Wanted != i:
@@ -81,18 +87,23 @@ func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 				context.AccountConnectionIDs = append(context.AccountConnectionIDs, *h.ConnectionID)
 			}
 		}
+
 		twice := w.Path != nil && slices.ContainsFunc(wanted[:i], func(o Last4) bool { return o.Path != nil && o.Digits == w.Digits })
 		if len(context.AccountIDs) == 0 && len(context.AccountConnectionIDs) == 0 && !twice {
 			continue
 		}
+
 		if refused == nil {
 			refused = ErrDuplicateLast4.With(context)
 		}
+
 		refused = refused.At(apierr.IssueDuplicateLast4.InBody(w.Path...))
 	}
+
 	if refused == nil {
 		return nil
 	}
+
 	return refused
 }
 
@@ -101,10 +112,13 @@ func CopyLast4(ctx context.Context, tx *db.Tx, account id.ID, digits string) err
 	type view struct {
 		Last4 *string `json:"banking.last4"`
 	}
+
 	if _, err := tx.Exec(ctx, `update account set banking_last4 = @digits, updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": account, "digits": digits, "now": tx.Now}); err != nil {
 		return fmt.Errorf("copy last digits to an account: %w", err)
 	}
+
 	audit.Note(tx, audit.Updated, audit.Account, account, view{}, view{&digits})
+
 	return nil
 }

@@ -47,6 +47,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("c.classification = any(?)", f.Classification)
 	q.IDs("a.category_id = any(?)", f.CategoryIDs)
 	q.Narrow("a.status = ?", f.Status)
+
 	const played = "exists (select from account_assignment s where s.team_id = a.team_id and s.account_id = a.id"
 	q.Narrow(played+" and s.assignment = any(?))", f.Assignment)
 	q.Whether(played+")", f.IsAssigned)
@@ -57,11 +58,13 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("a.banking_last4 = ?", f.Last4)
 	q.Whether("exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id)", f.HasEntries)
 	q.Search(f.Search, "a.name", "a.code", "a.unique_ref")
+
 	return q
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Account], error) {
 	q := ListQuery(tx, &in.Filter)
 	q.Args["today"] = day.Of(tx.Now)
+
 	return page.List[Account](ctx, tx, q, in.Params, in.Sort)
 }

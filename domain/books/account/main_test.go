@@ -26,22 +26,27 @@ func standard(t *testing.T) (x *apitest.Team, codes map[string]id.ID) {
 	x = newTeam(t)
 	x.Tx(account.InstallStandard)
 	x.Tx(mapping.InstallStandard)
+
 	return x, byCode(x)
 }
 
 func byCode(x *apitest.Team) map[string]id.ID {
 	codes := map[string]id.ID{}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		type row struct {
 			ID   id.ID
 			Code string
 		}
+
 		rows, err := db.Select[row](ctx, tx, `select id, code from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
 		for _, r := range rows {
 			codes[r.Code] = r.ID
 		}
+
 		return err
 	})
+
 	return codes
 }
 
@@ -71,6 +76,7 @@ func transaction(x *apitest.Team, bank id.ID) id.ID {
 	made := id.New(x.DB.Now())
 	x.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
 		values (@team, @id::uuid, @id::uuid::text, 'deposit', '2026-02-01', 'usd', @bank, 100, now(), now())`, db.Args{"id": made, "bank": bank})
+
 	return made
 }
 
@@ -80,6 +86,7 @@ func moved(x *apitest.Team, day string, accounts [2]id.ID, of id.ID, cents int64
 	if of.IsZero() {
 		source = code
 	}
+
 	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
 		select @team, gen_random_uuid(), @source::uuid, @code::uuid::text, v.ref, 'trust', @day::text::date, v.account, v.cents, 'usd', @of::uuid, 'manual', now()
 		from (values ('d', @bank::uuid, @cents::bigint), ('c', @other::uuid, -@cents::bigint)) v (ref, account, cents)`,
@@ -91,6 +98,7 @@ func record(x *apitest.Team, bank id.ID, day string, cents int64) id.ID {
 	made := id.New(x.DB.Now())
 	x.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
 		values (@team, @id, @bank, @day::text::date, @cents, now(), now())`, db.Args{"id": made, "bank": bank, "day": day, "cents": cents})
+
 	return made
 }
 

@@ -94,8 +94,11 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("read the chart: %w", err)
 	}
+
 	var writes []db.Stmt
+
 	parts := map[id.ID][]Assignment{}
+
 	for i, c := range standardCategories() {
 		if have.categories[c.name].IsZero() {
 			category := id.New(tx.Now)
@@ -108,6 +111,7 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 			})
 		}
 	}
+
 	for _, a := range standardAccounts() {
 		holder := have.stand(a)
 		if holder.IsZero() {
@@ -115,6 +119,7 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 			audit.Note(tx, audit.Created, audit.Account, holder, nil, map[string]any{"code": a.code, "name": a.name, "category": map[string]any{"name": a.category}})
 			writes = append(writes, insertStandard(tx, a, holder, have.categories[a.category]))
 		}
+
 		have.codes[a.code] = holder
 		if a.assignment != "" && have.assigned[a.assignment].IsZero() {
 			have.assigned[a.assignment] = holder
@@ -125,12 +130,15 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 			})
 		}
 	}
+
 	for holder, played := range parts {
 		audit.Note(tx, audit.Updated, audit.Account, holder, nil, map[string]any{"assignments": played})
 	}
+
 	if err := tx.Pipeline(ctx, writes...); err != nil {
 		return fmt.Errorf("install the standard chart: %w", err)
 	}
+
 	return nil
 }
 
@@ -141,12 +149,15 @@ func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
+
 	out := map[string]id.ID{}
+
 	for _, a := range standardAccounts() {
 		if holder := have.stand(a); !holder.IsZero() {
 			out[a.code] = holder
 		}
 	}
+
 	return out, nil
 }
 
@@ -156,6 +167,7 @@ func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.St
 		text, deposit := string(a.banking), "deposit"
 		kind, banking, depositType = TypeBank, &text, &deposit
 	}
+
 	return db.Stmt{
 		SQL: `insert into account (team_id, id, code, name, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
 			values (@team, @id, @code, @name, @type, @category, @banking::text, @deposit,
@@ -181,9 +193,11 @@ func (c *chart) stand(a standardAccount) id.ID {
 	if a.assignment != "" && !c.assigned[a.assignment].IsZero() {
 		return c.assigned[a.assignment]
 	}
+
 	if holder := c.codes[a.code]; !holder.IsZero() {
 		return holder
 	}
+
 	return c.names[a.name]
 }
 
@@ -194,25 +208,32 @@ func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 		Code     *string
 		Position int64
 	}
+
 	out := &chart{categories: map[string]id.ID{}, codes: map[string]id.ID{}, names: map[string]id.ID{}}
 	args := db.Args{"team": tx.Team}
+
 	categories, err := db.Select[named](ctx, tx, `select id, name, null as code, position from account_category where team_id = @team order by position, id`, args)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, c := range categories {
 		out.categories[c.Name], out.position = c.ID, max(out.position, c.Position)
 	}
+
 	accounts, err := db.Select[named](ctx, tx, `select id, name, code, 0 as position from account where team_id = @team order by id`, args)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, a := range accounts {
 		out.names[a.Name] = a.ID
 		if a.Code != nil {
 			out.codes[*a.Code] = a.ID
 		}
 	}
+
 	out.assigned, err = Assigned(ctx, tx)
+
 	return out, err
 }

@@ -75,10 +75,12 @@ func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
+
 	out := make(map[id.ID]Account, len(rows))
 	for _, a := range rows {
 		out[a.ID] = a
 	}
+
 	return out, nil
 }
 
@@ -90,6 +92,7 @@ func accountQuery(tx *db.Tx) page.Query {
 		Sorts: sorts, Default: "code", ID: "a.id",
 	}
 	q.Kept("account")
+
 	return q
 }
 
@@ -107,10 +110,12 @@ var sorts = page.Sorts{
 func Get(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	q := accountQuery(tx)
 	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
+
 	found, err := db.One[Account](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read account: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -121,28 +126,34 @@ func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock account: %w", err)
 	}
+
 	return &found, nil
 }
 
 // loadKnown reads what a change names.
 func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 	var k known
+
 	if in.CategoryID != nil {
 		c, err := oneCategory(ctx, tx, *in.CategoryID)
 		if err != nil && !errors.Is(err, apierr.NotFound) {
 			return k, err
 		}
+
 		k.category = c
 	}
+
 	if v := in.OffsetAccountID.Value; v != nil {
 		found, err := ByID(ctx, tx, []id.ID{*v})
 		if err != nil {
 			return k, err
 		}
+
 		if a, known := found[*v]; known {
 			k.offset = &a
 		}
 	}
+
 	return k, nil
 }
 
@@ -155,9 +166,11 @@ func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 	if a.OffsetAccount != nil {
 		args["offset"] = a.OffsetAccount.ID
 	}
+
 	if b := a.Banking; b != nil {
 		args["banking"], args["deposit"], args["last4"], args["currency"] = string(b.Category), b.Type, b.Last4, b.Currency
 	}
+
 	s := db.Stmt{
 		SQL: `update account set code = @code, name = @name, unique_ref = @ref, status = @status, category_id = @category,
 			offset_account_id = @offset, banking_category = @banking, banking_type = @deposit, banking_last4 = @last4,
@@ -172,10 +185,12 @@ func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 				case when @banking::text is not null then coalesce(nullif(@currency::text, ''), t.default_currency) end, @now, @now
 			from team t where t.id = @team`
 	}
+
 	parts := make([]string, len(a.Assignments))
 	for i, p := range a.Assignments {
 		parts[i] = string(p)
 	}
+
 	return []db.Stmt{
 		s,
 		{
@@ -203,6 +218,7 @@ func conflict(err error) error {
 	case "account_unique_ref":
 		return errDuplicateUniqueRef.Because(err)
 	}
+
 	return err
 }
 
@@ -215,16 +231,20 @@ func remove(ctx context.Context, tx *db.Tx, a *Account) error {
 	if err != nil {
 		return err
 	}
+
 	audit.Note(tx, audit.Deleted, audit.Account, a.ID, a, nil)
+
 	for _, cents := range opening {
 		audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"openingTrialBalance": map[id.ID]int64{a.ID: cents}}, nil)
 	}
+
 	return nil
 }
 
 func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
 	_, err := tx.Exec(ctx, `update account set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": account, "now": tx.Now})
+
 	return err
 }
 
@@ -243,6 +263,7 @@ func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, err
 	if err != nil {
 		return nil, fmt.Errorf("read category: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -252,6 +273,7 @@ func insertCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 		select @team, @id, @name, @classification, coalesce(nullif(@position::bigint, 0),
 			(select coalesce(max(position), 0) + 1 from account_category where team_id = @team)), @now`,
 		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position, "now": tx.Now})
+
 	return conflict(err)
 }
 
@@ -259,6 +281,7 @@ func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 	_, err := tx.Exec(ctx, `update account_category set name = @name, classification = @classification, position = @position
 		where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position})
+
 	return conflict(err)
 }
 
@@ -285,6 +308,7 @@ func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpenin
 		Transaction *id.ID       `json:"banking.balance.openingTransactionId"`
 		Transit     money.Cents  `json:"banking.balance.inTransitAtOpening"`
 	}
+
 	was, err := db.Get[opening](ctx, tx, `update account a set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
 		banking_opening_transit = @transit, updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
 		returning b.banking_opening_at as opening_date, b.banking_opening as opening, b.banking_opening_transaction_id as transaction,
@@ -293,6 +317,8 @@ func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpenin
 	if err != nil {
 		return fmt.Errorf("begin the books of a bank account: %w", err)
 	}
+
 	audit.Note(tx, audit.Updated, audit.Account, account, was, opening{&o.At, &o.Amount, o.TransactionID, o.Transit})
+
 	return nil
 }

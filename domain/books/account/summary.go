@@ -82,17 +82,22 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 	if err != nil {
 		return nil, err
 	}
+
 	if a.Type != TypeBank {
 		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
+
 	s := &sheet{
 		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, to: day.Of(tx.Now).AddDays(1),
 	}
+
 	if !in.DateRange.IsZero() {
 		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
 		s.from, s.to = &days.From, days.To
 	}
+
 	out := &Summary{}
+
 	return out, tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return s.records(ctx, tx, out) },
 		func(ctx context.Context, tx *db.Tx) error { return s.transactions(ctx, tx, out) },
@@ -108,15 +113,19 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 	if s.from != nil && (first == nil || first.Before(*s.from)) {
 		first = s.from
 	}
+
 	open, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, bank.OldestFirst, openLimit)
 	if err != nil {
 		return err
 	}
+
 	out.Unmatched.BankRecords = make([]Open, len(open.First))
 	for i, u := range open.First {
 		out.Unmatched.BankRecords[i] = Open{u.ID, u.Open}
 	}
+
 	out.Totals.UnmatchedBankRecordsBalance = open.Total
+
 	return nil
 }
 
@@ -140,27 +149,32 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 		Open
 		Total money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, openTransactionsSQL, db.Args{
 		"team": tx.Team, "account": s.account, "opening": s.opening, "to": s.to, "currency": s.currency, "from": s.from, "limit": openLimit,
 	})
 	if err != nil {
 		return fmt.Errorf("read what is unmatched: %w", err)
 	}
+
 	out.Unmatched.Transactions = make([]Open, len(rows))
 	for i := range rows {
 		out.Unmatched.Transactions[i], out.Totals.UnmatchedTransactionsBalance = rows[i].Open, rows[i].Total
 	}
+
 	return nil
 }
 
 // compare fills in what bank and books say.
 func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 	var compared []bank.Comparison
+
 	err := tx.Together(ctx,
 		db.LoadOf(&compared, bank.Compare, &bank.Against{Accounts: []id.ID{s.account}, Currency: s.currency, Date: s.to.AddDays(-1)}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			t.BookBalance, err = db.Get[money.Cents](ctx, tx, `select `+booked("@account", "@currency", "@to::date"),
 				db.Args{"team": tx.Team, "account": s.account, "currency": s.currency, "to": s.to})
+
 			return err
 		})
 	if err != nil {
@@ -189,6 +203,7 @@ func reconcilingItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Pag
 	if err != nil {
 		return nil, err
 	}
+
 	if a.Type != TypeBank {
 		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}

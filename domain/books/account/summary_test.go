@@ -12,6 +12,7 @@ import (
 // totals checks the totals of an account's summary by their names.
 func totals(t *testing.T, r *apitest.Response, want map[string]int64) {
 	t.Helper()
+
 	for name, cents := range want {
 		if got := r.Int("totals." + name); got != cents {
 			t.Errorf("%s is %d, want %d: %s", name, got, cents, r.Body)
@@ -34,12 +35,14 @@ func TestSummaryReconcilesTheBankWithTheBooks(t *testing.T) {
 	in := record(x, bank, "2026-01-11", 125004)
 	match(x, bank, in, deposits, 125004)
 	match(x, bank, record(x, bank, "2026-01-12", -10000), payout, -10000)
+
 	want := map[string]int64{
 		"bankAccountBalance": 145004, "bookBalance": 135004, "unclearedTransactionsBalance": -10000, "unmatchedTransactionsBalance": -10000,
 		"unmatchedBankRecordsBalance": 0, "adjustedBankAccountBalance": 135004, "difference": 0,
 	}
 	r := x.Get(path + "?dateRange=2026-01").Want(200)
 	totals(t, r, want)
+
 	if r.Len("unmatched.bankRecords") != 0 || r.Len("unmatched.transactions") != 1 || r.ID("unmatched.transactions.0.id") != cheque ||
 		r.Int("unmatched.transactions.0.centTotal") != -10000 {
 		t.Errorf("unmatched %s", r.String("unmatched"))
@@ -48,6 +51,7 @@ func TestSummaryReconcilesTheBankWithTheBooks(t *testing.T) {
 	totals(t, x.Get(path+"?dateRange=2026-01-01...2026-01-20&isDateRangeEndInclusive=false"), map[string]int64{"bookBalance": 145004, "unclearedTransactionsBalance": 0})
 	// The cheque clears in February: January stays as it was, but for the cheque, which is matched now.
 	match(x, bank, record(x, bank, "2026-02-03", -10000), cheque, -10000)
+
 	want["unmatchedTransactionsBalance"] = 0
 	totals(t, x.Get(path+"?dateRange=2026-01"), want)
 	totals(t, x.Get(path+"?dateRange=2026-02"), map[string]int64{"bankAccountBalance": 135004, "unclearedTransactionsBalance": 0, "difference": 0})
@@ -55,9 +59,11 @@ func TestSummaryReconcilesTheBankWithTheBooks(t *testing.T) {
 	record(x, bank, "2026-02-04", -500)
 	r = x.Get(path + "?dateRange=2026-02").Want(200)
 	totals(t, r, map[string]int64{"bankAccountBalance": 134504, "bookBalance": 135004, "unmatchedBankRecordsBalance": -500, "difference": -500})
+
 	if r.Len("unmatched.bankRecords") != 1 || r.Int("unmatched.bankRecords.0.centTotal") != -500 {
 		t.Errorf("unmatched %s", r.String("unmatched"))
 	}
+
 	totals(t, x.Get(path), map[string]int64{"difference": -500, "unmatchedBankRecordsBalance": -500})
 	// The range without its last day ends before the fee.
 	totals(t, x.Get(path+"?dateRange=2026-01-01...2026-02-04&isDateRangeEndInclusive=false"), map[string]int64{"difference": 0, "unmatchedBankRecordsBalance": 0})
@@ -91,6 +97,7 @@ func TestSummaryTakesPartsBalancesAndManualEntriesIntoAccount(t *testing.T) {
 	x.Exec(`delete from bank_record where team_id = @team and type = 'balance'`, nil)
 	r = x.Get(path).Want(200)
 	totals(t, r, map[string]int64{"bankAccountBalance": 1605, "unclearedTransactionsBalance": 650, "unmatchedTransactionsBalance": 50})
+
 	if r.Len("unmatched.transactions") != 1 {
 		t.Errorf("unmatched %s", r.String("unmatched"))
 	}

@@ -57,37 +57,45 @@ func usesOf(ctx context.Context, tx *db.Tx, account id.ID) ([]use, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find what uses an account: %w", err)
 	}
+
 	return uses, nil
 }
 
 // checkDelete refuses to delete an account in use: ERR-72, ERR-73, ERR-74, RSN-03.
 func checkDelete(uses []use) error {
 	var refers []string
+
 	for _, u := range uses {
 		if u.Refers {
 			refers = append(refers, u.Reason)
 		}
 	}
+
 	if refers == nil {
 		return nil
 	}
+
 	context := apierr.InUse{LockReasons: refers}
 	if checkArchive(uses) == nil {
 		context.SuggestedOnLocked = apierr.Archive
 	}
+
 	return errInUse.With(context)
 }
 
 // checkArchive refuses to archive an account that still plays a part, or that locked history is on.
 func checkArchive(uses []use) error {
 	var holds []string
+
 	for _, u := range uses {
 		if u.Holds {
 			holds = append(holds, u.Reason)
 		}
 	}
+
 	if holds == nil {
 		return nil
 	}
+
 	return errInUse.With(apierr.InUse{LockReasons: holds})
 }

@@ -14,12 +14,14 @@ func TestAccountInUse(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
 	post(x, "2026-02-01", codes["2100"], codes["2300"])
+
 	path := func(code string) string { return "/accounts/" + codes[code].String() }
 	fee := id.New(x.DB.Now())
 	x.Exec(`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id,
 			debit_account_id, created_at, updated_at)
 		values (@team, @id, 'Fee', 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', @credit, @debit, now(), now())`,
 		db.Args{"id": fee, "credit": codes["4100"], "debit": codes["5100"]})
+
 	for _, test := range []struct{ code, reasons, suggested string }{
 		{"2200", `["assignments"]`, ""},
 		{"4030", `["lineMappings"]`, ""},
@@ -31,18 +33,23 @@ func TestAccountInUse(t *testing.T) {
 		if got := r.String("context.lockReasons"); got != test.reasons {
 			t.Errorf("%s: reasons %s", test.code, got)
 		}
+
 		if suggested := r.Has("context.suggestedOnLocked"); suggested != (test.suggested != "") {
 			t.Errorf("%s: %s", test.code, r.Body)
 		}
+
 		if test.suggested == "" {
 			x.Delete(path(test.code)+"?onLocked=archive").WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 			x.Put(path(test.code), object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 		}
 	}
+
 	x.Delete(path("2300") + "?onLocked=archive").Want(204)
+
 	if got := x.Get(path("2300")).Want(200).String("status"); got != "inactive" {
 		t.Errorf("the status is %s", got)
 	}
+
 	x.Put(path("2300"), object{"assignments": []string{"transfer_ownerPayout"}}).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
 	x.Put(path("2300"), object{"assignments": []string{"openingBalance"}}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 	x.Exec(`update fee set status = 'inactive' where team_id = @team`, nil)
@@ -55,14 +62,17 @@ func TestLockedHistoryKeepsAnAccountActive(t *testing.T) {
 	x, codes := standard(t)
 	post(x, "2026-02-01", codes["5110"], codes["2300"])
 	x.System(closeBooks(x.ID, "2026-03-01"))
+
 	path := "/accounts/" + codes["5110"].String()
 	if r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse); r.Has("context.suggestedOnLocked") {
 		t.Errorf("got %s", r.Body)
 	}
+
 	r := x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 	if got := r.String("context.lockReasons"); got != `["lockedJournalEntries"]` {
 		t.Errorf("reasons %s", got)
 	}
+
 	x.System(closeBooks(x.ID, "2026-02-01"))
 	x.Exec(`update ledger_entry set statement_id = @statement where team_id = @team`, db.Args{"statement": id.New(x.DB.Now())})
 	x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
@@ -87,6 +97,7 @@ func TestEveryUserOfAnAccountIsNamed(t *testing.T) {
 	stay := fixture.Stay(x, fixture.Listing(x, "Villa"), "booked", "2026-03-01", "2026-03-03")
 	x.Exec(`insert into journal (team_id, id, short_ref, date, currency, ledger, total, created_at, updated_at)
 		values (@team, @id, 'J', '2026-03-01', 'usd', 'trust', 1, now(), now())`, db.Args{"id": journal})
+
 	for _, test := range []struct {
 		table, columns, values string
 		args                   db.Args
@@ -123,14 +134,18 @@ func TestEveryUserOfAnAccountIsNamed(t *testing.T) {
 	} {
 		test.args["account"] = account
 		x.Exec("insert into "+test.table+" (team_id, "+test.columns+") values (@team, "+test.values+")", test.args)
+
 		r := x.Delete("/accounts/"+account.String()).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 		if got := r.String("context.lockReasons"); got != `["`+test.reason+`"]` || r.Has("context.suggestedOnLocked") == test.holds {
 			t.Errorf("%s: %s", test.table, r.Body)
 		}
+
 		if test.holds {
 			x.Put("/accounts/"+account.String(), object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 		}
+
 		x.Exec("delete from "+test.table+" where team_id = @team", nil)
 	}
+
 	x.Delete("/accounts/" + account.String()).Want(204)
 }

@@ -30,20 +30,24 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 	if err != nil || len(loose) == 0 {
 		return err
 	}
+
 	moved, err := db.Select[id.ID](ctx, tx, `
 		update bank_record set account_id = @account, updated_at = @now where team_id = @team and id = any(@ids) returning id`,
 		db.Args{"team": tx.Team, "ids": loose, "account": account, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("attach bank records: %w", err)
 	}
+
 	for _, record := range moved {
 		audit.Note(tx, audit.Updated, audit.BankRecord, record, place{}, place{AccountID: &account}, audit.Ref(audit.RoleAccount, audit.Account, account))
 	}
+
 	first, err := db.Get[*day.Day](ctx, tx, `select banking_opening_at from account where team_id = @team and id = @account`,
 		db.Args{"team": tx.Team, "account": account})
 	if err != nil {
 		return err
 	}
+
 	if first != nil {
 		if _, _, err := rules.Exclude(ctx, tx, account, *first); err != nil {
 			return err
@@ -60,20 +64,24 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	if err != nil || len(ids) == 0 {
 		return err
 	}
+
 	reconciled, err := db.Select[id.ID](ctx, tx, `
 		select distinct bank_record_id from bank_reconciliation where team_id = @team and bank_record_id = any(@ids) order by 1 limit @most`,
 		db.Args{"team": tx.Team, "ids": ids, "most": maxNamed})
 	if err != nil {
 		return fmt.Errorf("find reconciled bank records: %w", err)
 	}
+
 	if len(reconciled) > 0 {
 		return ErrReconciled.With(map[string]any{"bankRecordIds": reconciled})
 	}
+
 	type row struct {
 		ID       id.ID
 		Status   Status
 		Returned bool
 	}
+
 	freed, err := db.Select[row](ctx, tx, `
 		with returned as (delete from account_excluded_record where team_id = @team and bank_record_id = any(@ids) returning bank_record_id)
 		update bank_record r set account_id = null, currency = `+Currency+`, updated_at = @now,
@@ -85,13 +93,16 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	if err != nil {
 		return fmt.Errorf("detach bank records: %w", err)
 	}
+
 	for _, r := range freed {
 		before := place{AccountID: &account, Status: r.Status}
 		if r.Returned {
 			before.Status = Inactive
 		}
+
 		audit.Note(tx, audit.Updated, audit.BankRecord, r.ID, before, place{Status: r.Status}, audit.Ref(audit.RoleAccount, audit.Account, account))
 	}
+
 	return nil
 }
 
@@ -99,17 +110,21 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 // until the transaction ends. It fails with ErrTooManyRecords.
 func hold(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]id.ID, error) {
 	on := "account_id is null"
+
 	args := db.Args{"team": tx.Team, "bank": bankAccount, "most": maxExcluded + 1}
 	if account != nil {
 		on, args["account"] = "account_id = @account", *account
 	}
+
 	ids, err := db.Select[id.ID](ctx, tx, `select id from bank_record where team_id = @team and bank_account_id = @bank and `+on+`
 		order by id limit @most for update`, args)
 	if err != nil {
 		return nil, fmt.Errorf("hold the records of an account at a bank: %w", err)
 	}
+
 	if len(ids) > maxExcluded {
 		return nil, ErrTooManyRecords.With(map[string]any{"maxRecords": maxExcluded})
 	}
+
 	return ids, nil
 }

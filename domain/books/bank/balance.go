@@ -36,6 +36,7 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 	for i, a := range accounts {
 		ids[i], firsts[i], openings[i] = a.Account, a.First, a.Opening
 	}
+
 	found, err := db.Select[Held](ctx, tx, `
 		select s.account_id, stated.date as stated_at, stated.date is not null or moved.records > 0 as known,
 			(coalesce(stated.balance, s.opening) + moved.cents)::bigint as cents
@@ -52,6 +53,7 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 	if err != nil {
 		return nil, fmt.Errorf("read what banks say that accounts hold: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -66,5 +68,6 @@ func StatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day)
 	if err != nil {
 		return 0, fmt.Errorf("read the balance that a bank has stated: %w", err)
 	}
+
 	return cents, nil
 }

@@ -22,6 +22,7 @@ func (h *held) may(to *stored) error {
 	if to != nil {
 		moves, excludes = h.movesMoney(to), h.Status != to.Status
 	}
+
 	switch {
 	case h.Source == Bankfeed && (moves || !same(h.UniqueRef, to.UniqueRef)):
 		return errFed
@@ -32,6 +33,7 @@ func (h *held) may(to *stored) error {
 	case h.Reconciled && (moves || excludes):
 		return ErrReconciled
 	}
+
 	return nil
 }
 
@@ -54,10 +56,13 @@ func (h *held) equal(to *stored) bool {
 // nil when there is none; leftOut is whether the record counts nowhere because its account begins later.
 func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err error) {
 	to = h.stored
+
 	var issues []apierr.Issue
+
 	to.UniqueRef = u.UniqueRef.Or(to.UniqueRef)
 	set(&to.Description, u.Description)
 	set(&to.Date, u.Date)
+
 	switch {
 	case u.Amount == nil:
 	case to.Type == Stated:
@@ -65,6 +70,7 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	default:
 		to.Amount = *u.Amount
 	}
+
 	switch {
 	case u.Balance == nil:
 	case to.Type == Movement:
@@ -72,19 +78,24 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	default:
 		to.Balance = u.Balance
 	}
+
 	if u.AccountID != nil && !same(u.AccountID, to.AccountID) {
 		to.AccountID = u.AccountID
+
 		if code := a.takes(h.Currency); code != "" {
 			issues = append(issues, code.InBody("accountId"))
 		}
 	}
+
 	leftOut, possible := u.place(h, &to, a)
 	if !possible {
 		issues = append(issues, apierr.IssueDateOutOfRange.InBody("status"))
 	}
+
 	if len(issues) > 0 {
 		return to, false, apierr.BadRequest.At(issues...)
 	}
+
 	return to, leftOut, nil
 }
 
@@ -92,10 +103,12 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 // account's first day is part of its opening and would count twice. One that a person has excluded stays excluded wherever it comes.
 func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible bool) {
 	moved := h.Date != to.Date || !same(h.AccountID, to.AccountID)
+
 	early, status := a.leavesOut(to.Date), h.Status
 	if u.Status != nil {
 		status = *u.Status
 	}
+
 	switch {
 	case !moved && status == h.Status:
 		return h.LeftOut, true
@@ -105,11 +118,14 @@ func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible 
 		if status = Active; early {
 			status = Inactive
 		}
+
 		leftOut = early
 	case status == Inactive:
 		leftOut = h.LeftOut && early
 	}
+
 	to.Status = status
+
 	return leftOut, true
 }
 

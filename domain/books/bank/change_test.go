@@ -13,6 +13,7 @@ import (
 func TestARecordChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	r := w.keep(100, "uniqueRef", "ref")
 	for _, change := range []struct {
 		body object
@@ -29,6 +30,7 @@ func TestARecordChanges(t *testing.T) {
 	} {
 		telling(t, w.Put(path(r), change.body).Want(200), change.want)
 	}
+
 	balance := w.Post(batch, object{"data": list{object{"accountId": w.accounts["1000"], "date": "2026-02-10", "description": "", "balance": 5}}}).Want(201).ID("data.0.id")
 	telling(t, w.Put(path(balance), object{"balance": 7}).Want(200), map[string]string{"balance.current": "7", "amount": "0"})
 }
@@ -41,6 +43,7 @@ func TestWhatAChangeRefuses(t *testing.T) {
 	balance := w.stated("", "1000", "2026-02-10", 5)
 	euros := w.another("1000")
 	w.Exec(`update account set banking_currency = 'eur' where team_id = @team and id = @id`, db.Args{"id": euros})
+
 	for _, test := range []struct {
 		record      id.ID
 		body        object
@@ -58,10 +61,12 @@ func TestWhatAChangeRefuses(t *testing.T) {
 	} {
 		w.Put(path(test.record), test.body).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, test.field)
 	}
+
 	for _, absent := range []id.ID{foreign, w.id()} {
 		w.Put(path(absent), object{"description": "Mine"}).WantError(apierr.CodeNotFound, "")
 		w.Delete(path(absent)).WantError(apierr.CodeNotFound, "")
 	}
+
 	telling(t, other.Get(path(foreign)).Want(200), map[string]string{"description": "Rent"})
 }
 
@@ -78,15 +83,19 @@ func TestAReconciledRecordKeepsItsMoney(t *testing.T) {
 	nothing := w.keep(100, "source", "csv")
 	w.reconcile(nothing, made, "1000", 5)
 	w.reconcile(nothing, w.expense("1000", "2026-02-10", 5), "1000", -5)
+
 	for _, r := range []id.ID{part, nothing} {
 		for _, body := range []object{{"amount": 60}, {"date": "2026-02-11"}, {"accountId": w.accounts["1010"]}, {"status": "inactive"}} {
 			w.Put(path(r), body).WantError(apierr.CodeForbidden, apierr.ReasonBankRecordReconciled)
 		}
+
 		w.Delete(path(r)).WantError(apierr.CodeForbidden, apierr.ReasonBankRecordReconciled)
 		same := object{"amount": 100, "date": "2026-02-10", "accountId": w.accounts["1000"], "status": "active", "description": "Read", "uniqueRef": r.String()}
 		telling(t, w.Put(path(r), same).Want(200), map[string]string{"description": "Read", "uniqueRef": r.String(), "amount": "100"})
 	}
+
 	w.Exec(`delete from bank_reconciliation where team_id = @team`, nil)
+
 	for _, r := range []id.ID{part, nothing} {
 		w.Put(path(r), object{"amount": 60, "date": "2026-02-11", "status": "inactive"}).Want(200)
 		w.Delete(path(r)).Want(204)
@@ -100,11 +109,13 @@ func TestARecordThatARuleHasMatchedStaysAsItIs(t *testing.T) {
 	r := w.keep(100, "source", "csv", "uniqueRef", "ref")
 	w.reconcile(r, w.deposit("1000", "2026-02-10", 100, false), "1000", 100)
 	w.Exec(`update bank_record set matched_by_bank_rule = @rule where team_id = @team and id = @id`, db.Args{"id": r, "rule": fixture.BankRule(w.Team, "Rule")})
+
 	for _, body := range []object{
 		{"amount": 60}, {"date": "2026-02-11"}, {"accountId": w.accounts["1010"]}, {"status": "inactive"}, {"description": "Other"}, {"uniqueRef": nil},
 	} {
 		w.Put(path(r), body).WantError(apierr.CodeBadRequest, apierr.ReasonBankRecordRuleMatched)
 	}
+
 	w.Delete(path(r)).WantError(apierr.CodeBadRequest, apierr.ReasonBankRecordRuleMatched)
 	w.Put(path(r), object{"amount": 100, "uniqueRef": "ref"}).Want(200)
 }
@@ -117,9 +128,11 @@ func TestWhatAFeedSaysStays(t *testing.T) {
 	w := newWorld(t)
 	r := w.keep(100, "uniqueRef", "ref")
 	w.come("bankfeed", r)
+
 	for _, body := range []object{{"amount": 60}, {"date": "2026-02-11"}, {"accountId": w.accounts["1010"]}, {"uniqueRef": "other"}, {"uniqueRef": nil}} {
 		w.Put(path(r), body).WantError(apierr.CodeBadRequest, apierr.ReasonBankRecordBankfeedSource)
 	}
+
 	w.Delete(path(r)).WantError(apierr.CodeBadRequest, apierr.ReasonBankRecordBankfeedSource)
 	telling(t, w.Put(path(r), object{"description": "Rent of May", "status": "inactive", "amount": 100}).Want(200), map[string]string{"status": "inactive", "description": "Rent of May"})
 	telling(t, w.Put(path(r), object{"status": "active"}).Want(200), map[string]string{"status": "active"})
@@ -134,10 +147,12 @@ func TestOnlyRecordsOfFilesAreDeleted(t *testing.T) {
 	byHand, excluded, ofFile := w.keep(1), w.keep(2, "source", "csv"), w.keep(3, "source", "csv")
 	w.Put(path(excluded), object{"status": "inactive"}).Want(200)
 	w.Delete(path(byHand)).WantError(apierr.CodeBadRequest, apierr.ReasonBankRecordNotCsvSource)
+
 	for _, r := range []id.ID{excluded, ofFile} {
 		w.Delete(path(r)).Want(204)
 		w.Get(path(r)).WantError(apierr.CodeNotFound, "")
 	}
+
 	if got := w.Get("/bank-records").Want(200); got.Int("pagination.total") != 1 || names(got) != "Rent" {
 		t.Errorf("left are %s", got.Body)
 	}

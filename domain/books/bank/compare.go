@@ -139,12 +139,14 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 		First   *day.Day
 		Opening money.Cents
 	}
+
 	accounts, err := db.Select[openings](ctx, tx, `
 		select id, banking_opening_at as first, coalesce(banking_opening, 0) as opening from account where team_id = @team and id = any(@accounts)`,
 		db.Args{"team": tx.Team, "accounts": a.Accounts})
 	if err != nil {
 		return nil, fmt.Errorf("read the openings of bank accounts: %w", err)
 	}
+
 	since := make([]Since, len(accounts))
 	for i, o := range accounts {
 		since[i] = Since{Account: o.ID, First: o.First, Opening: o.Opening}
@@ -155,8 +157,12 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 		Kind      ItemKind
 		Open      money.Cents
 	}
-	var held []Held
-	var sums []sum
+
+	var (
+		held []Held
+		sums []sum
+	)
+
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			held, err = Balances(ctx, tx, since, a.Date.AddDays(1))
@@ -171,11 +177,13 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 	}
 
 	out := make([]Comparison, len(held))
+
 	at := make(map[id.ID]*Comparison, len(held))
 	for i := range held {
 		out[i].Held = held[i]
 		at[held[i].AccountID] = &out[i]
 	}
+
 	for _, s := range sums {
 		c := at[s.AccountID]
 		switch s.Kind {
@@ -205,6 +213,7 @@ const describedSQL = `
 func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, error) {
 	args := a.args(tx)
 	args["most"] = most
+
 	found, err := db.Select[Item](ctx, tx, itemsSQL+`, largest as (
 			select *, row_number() over (partition by account_id order by abs(open) desc, source_id, kind) as place from item)`+
 		`, listed as (`+describedSQL+`)
@@ -223,12 +232,16 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 		Item
 		Total int64
 	}
+
 	args := a.args(tx)
+
 	condition := "true"
 	if kind != "" {
 		condition, args["kind"] = "l.kind = @kind", string(kind)
 	}
+
 	args["limit"], args["skip"] = p.Limit, p.Rows()
+
 	rows, err := db.Select[row](ctx, tx, itemsSQL+`, listed as (`+describedSQL+`)
 		select l.*, (count(*) over ())::bigint as total from listed l where `+condition+`
 		order by l.date, l.source_id, l.kind limit @limit offset @skip`, args)

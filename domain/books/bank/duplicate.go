@@ -33,6 +33,7 @@ var openPairs = []string{"r.made <> r.amount", "r.made = r.amount and d.made <> 
 var duplicateSearches = func() (all []string) {
 	const found = `select d.id, d.source, d.date, d.description, d.unique_ref from bank_record d
 		where d.team_id = r.team_id and d.status = 'active' and d.type = 'transaction' and `
+
 	days, most := strconv.Itoa(duplicateDays), strconv.Itoa(duplicatesShown)
 
 	for _, pair := range openPairs {
@@ -66,18 +67,22 @@ const duplicatesShown = 25
 // duplicates fills in what can be the same as records, the nearest in time first.
 func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	at := make(map[id.ID]int, len(records))
+
 	ids := make([]id.ID, len(records))
 	for i := range records {
 		at[records[i].ID], ids[i] = i, records[i].ID
 		records[i].Duplicates = []Duplicate{}
 	}
+
 	if len(records) == 0 {
 		return nil
 	}
+
 	type row struct {
 		RecordID id.ID
 		Duplicate
 	}
+
 	found, err := db.Select[row](ctx, tx, `
 		select r.id as record_id, d.* from bank_record r cross join lateral (
 			select d.* from `+strings.Join(duplicateSearches, " union all select d.* from ")+`) d
@@ -93,6 +98,7 @@ func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 			r.Duplicates = append(r.Duplicates, found[i].Duplicate)
 		}
 	}
+
 	return nil
 }
 

@@ -26,12 +26,16 @@ func TestDuplicatesOfOtherSources(t *testing.T) {
 		"data.0.duplicates.0.id": near.String(), "data.0.duplicates.0.source": "bankfeed", "data.0.duplicates.0.date": "2026-02-12", "data.0.duplicates.0.uniqueRef": "<nil>",
 		"data.0.duplicates.1.id": fed.String(), "data.0.duplicates.1.uniqueRef": "FIT", "data.0.duplicates.1.description": "Rent", "data.2.duplicates": "[]",
 	})
+
 	if made.Len("data.0.duplicates") != 2 || made.Len("data.1.duplicates") != 2 {
 		t.Errorf("got %s", made.Body)
 	}
+
 	having := func(value string, want ...id.ID) {
 		t.Helper()
+
 		got := w.Get("/bank-records?includeBalanceRecords=true&includeDuplicates=true&hasDuplicates=" + value).Want(200)
+
 		found := map[id.ID]bool{}
 		for i := range got.Len("data") {
 			found[got.ID("data."+itoa(i)+".id")] = true
@@ -39,17 +43,20 @@ func TestDuplicatesOfOtherSources(t *testing.T) {
 				t.Errorf("hasDuplicates=%s finds %s", value, got.String("data."+itoa(i)))
 			}
 		}
+
 		for _, one := range want {
 			if !found[one] {
 				t.Errorf("hasDuplicates=%s lacks %s", value, one)
 			}
 		}
+
 		if len(found) != len(want) || got.Int("pagination.total") != int64(len(want)) {
 			t.Errorf("hasDuplicates=%s finds %d, want %d", value, len(found), len(want))
 		}
 	}
 	having("true", fed, near, byHand, again)
 	having("false", far, otherAccount, otherCents, stated, made.ID("data.2.id"))
+
 	if r := w.Get("/bank-records").Want(200); strings.Contains(string(r.Body), "duplicates") {
 		t.Errorf("a list tells of duplicates: %s", r.Body)
 	}
@@ -78,12 +85,16 @@ func TestDuplicatesAreOfTheTeam(t *testing.T) {
 // Whoever asks for duplicates among thousands looks at a few rows of each record, whatever the planner knows of the team.
 func TestDuplicatesAmongThousands(t *testing.T) {
 	t.Parallel()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
+
 	const records = 4000
+
 	first := worldIn(t, d)
 	fill := func(w *world) {
 		w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, source, created_at, updated_at)
@@ -96,18 +107,22 @@ func TestDuplicatesAmongThousands(t *testing.T) {
 				q := bank.ListQuery(tx, &bank.Filter{HasDuplicates: &has})
 				q.Args["team"] = tx.Team
 				sql := "select count(*) from " + q.From + " where " + strings.Join(q.Where, " and ")
+
 				plan, err := keptPlan(ctx, tx, sql, q.Args)
 				if err != nil || handled(t, plan) > 30*records {
 					t.Errorf("%s: %v handles %d rows, %v\n%s", state, has, handled(t, plan), err, strings.Join(plan, "\n"))
 				}
 			}
+
 			return nil
 		})
 	}
+
 	fill(first)
 	few(first, "nothing is known")
 	first.Exec("analyze bank_record", nil)
 	few(first, "all is known")
+
 	later := worldIn(t, d)
 	few(later, "the team has nothing")
 	fill(later)
@@ -117,13 +132,16 @@ func TestDuplicatesAmongThousands(t *testing.T) {
 // Many movements of one amount, day and text, that came in two files: each is found by a search, not by going through the others.
 func TestDuplicatesOfOneAmountAndDay(t *testing.T) {
 	t.Parallel()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
 
 	const records = 3000
+
 	for name, reconciled := range map[string]string{"open": "false", "reconciled": "n <> 1"} {
 		w := worldIn(t, d)
 		w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, made, description, source, created_at, updated_at)
@@ -133,6 +151,7 @@ func TestDuplicatesOfOneAmountAndDay(t *testing.T) {
 		w.Tx(func(ctx context.Context, tx *db.Tx) error {
 			q := bank.ListQuery(tx, &bank.Filter{HasDuplicates: new(true)})
 			q.Args["team"] = tx.Team
+
 			plan, err := keptPlan(ctx, tx, "select count(*) from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
 			if err != nil || handled(t, plan) > 30*records {
 				t.Errorf("%s: handles %d rows, %v\n%s", name, handled(t, plan), err, strings.Join(plan, "\n"))

@@ -21,21 +21,28 @@ var ErrTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccou
 // first day had left out, which are offered to rules. What a person excluded stays excluded, what is reconciled stays as it is.
 // Fails with bankAccountTooManyRecords.
 func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excluded, back int64, err error) {
-	const older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @first
+	const (
+		older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @first
 		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
-	const newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @first
+		newer = `r.team_id = @team and r.account_id = @account and r.status = 'inactive' and r.date >= @first
 		and exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id)`
+	)
+
 	type row struct{ Older, Newer int64 }
+
 	r, err := db.Get[row](ctx, tx, `select (select count(*) from (select from bank_record r where `+older+` limit @max::int + 1) n) as older,
 		(select count(*) from (select from bank_record r where `+newer+` limit @max::int + 1) n) as newer`,
 		db.Args{"team": tx.Team, "account": account, "first": first, "max": maxExcluded})
 	if err != nil {
 		return 0, 0, fmt.Errorf("count bank records: %w", err)
 	}
+
 	if r.Older+r.Newer > maxExcluded {
 		return 0, 0, ErrTooManyRecords.With(map[string]any{"maxRecords": maxExcluded})
 	}
+
 	withNow := db.Args{"team": tx.Team, "account": account, "first": first, "now": tx.Now}
+
 	left, err := db.Select[id.ID](ctx, tx, `
 		with kept as (insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where `+older+`
 			on conflict do nothing)
@@ -43,6 +50,7 @@ func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first 
 	if err != nil {
 		return 0, 0, fmt.Errorf("exclude bank records: %w", err)
 	}
+
 	returned, err := db.Select[id.ID](ctx, tx, `
 		with back as (update bank_record r set status = 'active', updated_at = @now where `+newer+` returning r.id), gone as (
 			delete from account_excluded_record x using back where x.team_id = @team and x.bank_record_id = back.id)
@@ -50,12 +58,15 @@ func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first 
 	if err != nil {
 		return 0, 0, fmt.Errorf("bring bank records back: %w", err)
 	}
+
 	type view struct {
 		Status string `json:"status"`
 	}
+
 	for _, record := range left {
 		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"active"}, view{"inactive"}, audit.Ref(audit.RoleAccount, audit.Account, account))
 	}
+
 	for _, record := range returned {
 		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"inactive"}, view{"active"}, audit.Ref(audit.RoleAccount, audit.Account, account))
 	}

@@ -26,7 +26,9 @@ type routes struct{ rules Rules }
 // endpoints are the routes of bank records.
 func (r routes) endpoints() []api.Endpoint {
 	const tag = "Bank records"
+
 	scopes := []string{"bank:read"}
+
 	return append([]api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/bank-records", ID: "listBankRecords", Tag: tag, Summary: "List bank records", Scopes: scopes,
@@ -59,16 +61,20 @@ func (r routes) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[
 	if err != nil {
 		return nil, err
 	}
+
 	var works []db.Work
 	if in.IncludeMatchingRules {
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return r.rules.Meet(ctx, tx, found.Data) })
 	}
+
 	if listed, days := in.matches(); listed {
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, found.Data, days) })
 	}
+
 	if in.IncludeDuplicates {
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return duplicates(ctx, tx, found.Data) })
 	}
+
 	return found, tx.Together(ctx, works...)
 }
 
@@ -79,11 +85,14 @@ type getInput struct {
 func (r routes) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
 	q := query(tx)
 	q.And("r.id = @id", db.Args{"id": in.ID})
+
 	found, err := db.One[Record](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read bank record: %w", err)
 	}
+
 	all := []Record{found}
+
 	return &all[0], tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, all, usualDays) },
 		func(ctx context.Context, tx *db.Tx) error { return duplicates(ctx, tx, all) },

@@ -40,11 +40,13 @@ type Batch struct {
 // Resolve refuses records whose type and money do not go together.
 func (b *Batch) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
+
 	for i := range b.Data {
 		if field, code := b.Data[i].fault(); field != "" {
 			issues = append(issues, code.InBody("data", i, field))
 		}
 	}
+
 	return issues
 }
 
@@ -53,6 +55,7 @@ func (c *Create) kind() Type {
 	if c.Type == "" && c.Amount == nil && c.Balance != nil {
 		return Stated
 	}
+
 	return cmp.Or(c.Type, Movement)
 }
 
@@ -62,12 +65,14 @@ func (c *Create) fault() (field string, code apierr.IssueCode) {
 	if c.kind() == Stated {
 		wanted, field, other, otherField = other, otherField, wanted, field
 	}
+
 	switch {
 	case other != nil:
 		return otherField, apierr.IssueContradiction
 	case wanted == nil:
 		return field, apierr.IssueRequired
 	}
+
 	return "", ""
 }
 
@@ -100,6 +105,7 @@ type stored struct {
 // differences returns the fields in which another record with the same reference says something else.
 func (s *stored) differences(other *stored) []string {
 	fields := []string{}
+
 	for field, differs := range map[string]bool{
 		"accountId": !same(s.AccountID, other.AccountID), "date": s.Date != other.Date, "type": s.Type != other.Type,
 		"amount": s.Amount != other.Amount, "balance": !same(s.Balance, other.Balance), "description": s.Description != other.Description,
@@ -108,6 +114,7 @@ func (s *stored) differences(other *stored) []string {
 			fields = append(fields, field)
 		}
 	}
+
 	slices.Sort(fields)
 
 	return fields
@@ -139,6 +146,7 @@ func (a *chartAccount) takes(currency string) apierr.IssueCode {
 	case currency != a.Currency:
 		return apierr.IssueCurrencyMismatch
 	}
+
 	return ""
 }
 
@@ -150,12 +158,15 @@ func made(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) (
 		if code != "" {
 			issues = append(issues, code.InBody("data", i, field))
 		}
+
 		r.ID = newID()
 		out[i] = r
 	}
+
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	return out, nil
 }
 
@@ -168,16 +179,20 @@ func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.Is
 	if c.Amount != nil {
 		r.Amount = *c.Amount
 	}
+
 	if a != nil {
 		r.Currency = a.Currency
 	}
+
 	if c.Currency != nil {
 		currency, err := money.ParseCurrency(*c.Currency)
 		if err != nil {
 			return r, "currency", apierr.IssueCurrency
 		}
+
 		r.Currency = string(currency)
 	}
+
 	switch code = a.takes(r.Currency); code {
 	case "":
 	case apierr.IssueCurrencyMismatch:
@@ -185,8 +200,10 @@ func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.Is
 	default:
 		return r, "accountId", code
 	}
+
 	if a.leavesOut(r.Date) {
 		r.Status = Inactive
 	}
+
 	return r, "", ""
 }

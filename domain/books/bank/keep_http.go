@@ -13,6 +13,7 @@ import (
 // writes are the routes that keep bank records.
 func (r routes) writes() []api.Endpoint {
 	const tag = "Bank records"
+
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-records/batch", ID: "batchBankRecords", Tag: tag, Summary: "Add many bank records",
@@ -59,14 +60,17 @@ func (r routes) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Added, e
 	if err != nil {
 		return nil, err
 	}
+
 	found, err := ByID(ctx, tx, landed.ids)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &Added{Data: make([]Record, len(landed.ids)), Known: landed.known}
 	for i, v := range landed.ids {
 		out.Data[i] = *found[v]
 	}
+
 	if err := r.rules.Offer(ctx, tx, landed.ids); err != nil {
 		return nil, err
 	}
@@ -84,6 +88,7 @@ func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, erro
 	if err != nil {
 		return nil, err
 	}
+
 	if offered {
 		if err := r.rules.Offer(ctx, tx, []id.ID{in.ID}); err != nil {
 			return nil, err

@@ -36,6 +36,7 @@ func (w *world) another(code string) id.ID {
 	w.Exec(`insert into account select x.* from account a,
 		jsonb_populate_record(a, jsonb_build_object('id', @new::uuid, 'code', null, 'name', @new::uuid, 'unique_ref', null)) x
 		where a.team_id = @team and a.id = @old`, db.Args{"new": a, "old": w.accounts[code]})
+
 	return a
 }
 
@@ -47,6 +48,7 @@ func (w *world) come(source string, records ...id.ID) {
 // telling compares fields of an answer.
 func telling(t *testing.T, r *apitest.Response, fields map[string]string) {
 	t.Helper()
+
 	for field, want := range fields {
 		if got := fmt.Sprint(r.Value(field)); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
@@ -74,15 +76,18 @@ func TestABatchOfRecords(t *testing.T) {
 		"data.2.type": "balance", "data.2.balance.current": "-5", "data.2.amount": "0", "data.2.uniqueRef": "<nil>", "data.2.date": "2026-02-09",
 		"data.3.balance.current": "0", "data.4.amount": "0", "data.4.bankAccountId": "<nil>",
 	})
+
 	if made.Len("data") != 5 {
 		t.Errorf("got %s", made.Body)
 	}
+
 	for i := range 5 {
 		r := w.Get(path(made.ID("data." + itoa(i) + ".id"))).Want(200)
 		for _, field := range []string{"uniqueRef", "amount", "balance", "date", "description", "accountId", "source", "type", "currency", "createdAt"} {
 			telling(t, r, map[string]string{field: fmt.Sprint(made.Value("data." + itoa(i) + "." + field))})
 		}
 	}
+
 	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 5 {
 		t.Errorf("%d records are kept", n)
 	}
@@ -93,12 +98,15 @@ func TestWhatABatchRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := newWorld(t)
+
 	w.Exec(`update account set banking_currency = 'eur' where team_id = @team and id = @id`, db.Args{"id": w.accounts["1010"]})
 	archived := w.another("1000")
 	w.Exec(`update account set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": archived})
+
 	without := func(field string) object {
 		o := w.movement(1)
 		delete(o, field)
+
 		return o
 	}
 	for _, test := range []struct {
@@ -133,15 +141,19 @@ func TestWhatABatchRefuses(t *testing.T) {
 	} {
 		w.Post(batch, object{"data": list{w.movement(7), test.item}}).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, "data.1."+test.field)
 	}
+
 	half := strings.Replace(`{"data":[{"accountId":"A","date":"2026-02-10","amount":1,"description":"x\ud800y"}]}`, "A", w.accounts["1000"].String(), 1)
 	w.Post(batch, json.RawMessage(half)).WantError(apierr.CodeBadRequest, "")
 	w.Post(batch, json.RawMessage(strings.Replace(half, `\ud800`, `\ud83d\u0041`, 1))).WantError(apierr.CodeBadRequest, "")
+
 	many := make(list, 1001)
 	for i := range many {
 		many[i] = w.movement(1)
 	}
+
 	w.Post(batch, object{"data": many}).WantIssue("items", "data")
 	w.Post(batch, object{"data": list{}}).WantIssue("items", "data")
+
 	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 0 {
 		t.Errorf("%d records are kept", n)
 	}
@@ -157,14 +169,17 @@ func TestReferencesAreUnique(t *testing.T) {
 	r := w.Post(batch, object{"data": list{w.movement(1, "uniqueRef", "new"), w.movement(2, "uniqueRef", "mine"), w.movement(3), w.movement(3, "uniqueRef", "new")}})
 	r.Want(201).WantFields("known.0", object{"index": 1, "id": kept, "uniqueRef": "mine", "differs": list{"amount"}}).
 		WantFields("known.1", object{"index": 3, "id": r.ID("data.0.id"), "uniqueRef": "new", "differs": list{"amount"}})
+
 	if r.Len("known") != 2 || r.Len("data") != 2 {
 		t.Errorf("got %s", r.Body)
 	}
+
 	w.Post(batch, object{"data": list{w.movement(1, "uniqueRef", "mine")}}).Want(201).WantFields("", object{"data": list{}}).
 		WantFields("known.0", object{"id": kept, "differs": list{}})
 	w.Put(path(free), object{"uniqueRef": "mine"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
 	w.Put(path(kept), object{"uniqueRef": nil}).Want(200)
 	telling(t, w.Put(path(free), object{"uniqueRef": "mine"}).Want(200), map[string]string{"uniqueRef": "mine"})
+
 	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 4 {
 		t.Errorf("%d records are kept", n)
 	}
@@ -181,11 +196,14 @@ func TestTheOrderOfABatchIsKept(t *testing.T) {
 	for round := range 5 { // Identifiers of one batch are random, so a wrong order shows soon.
 		last := int64(1000 * (round + 1))
 		w.Post(batch, object{"data": list{stated(1), stated(2), stated(3), stated(last)}}).Want(201)
+
 		var held []bank.Held
+
 		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			held, err = bank.Balances(ctx, tx, []bank.Since{{Account: w.accounts["1000"]}}, dayOf("2026-02-11"))
 			return err
 		})
+
 		if int64(held[0].Cents) != last {
 			t.Fatalf("the bank says %d, want the last of the request, %d", held[0].Cents, last)
 		}
@@ -195,7 +213,9 @@ func TestTheOrderOfABatchIsKept(t *testing.T) {
 	for i := range 10 {
 		many = append(many, w.movement(500, "date", "2026-03-10", "description", "Equal "+itoa(i)))
 	}
+
 	w.Post(batch, object{"data": many}).Want(201)
+
 	listed := w.Get("/bank-records?dateRange=2026-03&sort=date").Want(200)
 	for i := range 10 {
 		if got := listed.String("data." + itoa(i) + ".description"); got != "Equal "+itoa(i) {
@@ -233,6 +253,7 @@ func TestRecordsBeforeTheFirstDayAreLeftOut(t *testing.T) {
 	status(first, "inactive")
 	w.Put(path(first), object{"status": "active"}).Want(200)
 	status(first, "active")
+
 	if n := count(w.Team, "select count(*) from account_excluded_record where team_id = @team"); n != 1 {
 		t.Errorf("%d records are marked as left out", n)
 	}
@@ -247,6 +268,7 @@ func TestMovementsBeyondTheRangeAreRefused(t *testing.T) {
 		for range n {
 			data = append(data, w.movement(cents))
 		}
+
 		return data
 	}
 
@@ -255,6 +277,7 @@ func TestMovementsBeyondTheRangeAreRefused(t *testing.T) {
 	low := w.keep(1)
 	w.Post(batch, object{"data": many(10_000_000_000_000, 2)}).WantError(apierr.CodeBadRequest, "")
 	w.Put(path(low), object{"amount": 10_000_000_000_000}).WantError(apierr.CodeBadRequest, "").WantIssue("range", "amount")
+
 	if n := count(w.Team, "select count(*) from bank_record where team_id = @team"); n != 901 {
 		t.Errorf("%d records are kept", n)
 	}

@@ -22,6 +22,7 @@ type booksAndBank struct {
 
 func newBooksAndBank(t *testing.T) *booksAndBank {
 	t.Helper()
+
 	b := &booksAndBank{world: newWorld(t)}
 	for range 4 {
 		x := b.id()
@@ -29,6 +30,7 @@ func newBooksAndBank(t *testing.T) *booksAndBank {
 			values (@team, @id, @id::uuid::text, 'deposit', '2026-01-01', @account, 1, 'usd', now(), now())`, db.Args{"id": x, "account": b.accounts["1000"]})
 		b.transactions = append(b.transactions, x)
 	}
+
 	return b
 }
 
@@ -44,9 +46,11 @@ func (b *booksAndBank) step(t *rapid.T) {
 		more["x"], more["account"] = x, b.accounts["1000"]
 		return more
 	}
+
 	if len(b.records) == 0 || rapid.IntRange(0, 3).Draw(t, "another record") == 0 {
 		b.records = append(b.records, b.record("r", "1000", someDay.Draw(t, "date"), someCents.Draw(t, "cents")))
 	}
+
 	r := rapid.SampledFrom(b.records).Draw(t, "record")
 	switch what := rapid.IntRange(0, 7).Draw(t, "step"); what {
 	case 0, 1:
@@ -79,12 +83,14 @@ func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(r, "steps") {
 			b.step(r)
 		}
+
 		if rapid.Bool().Draw(r, "fold") {
 			b.System(func(ctx context.Context, tx *db.Tx) error {
 				_, err := db.Get[int64](ctx, tx, `select bank_fold(@of, 1000)`, db.Args{"of": b.ID})
 				return err
 			})
 		}
+
 		for what, sql := range map[string]string{
 			"made": `select count(*) from bank_record r where r.team_id = @team and r.made is distinct from
 				coalesce((select sum(n.cent_total) from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id), 0)`,
@@ -101,6 +107,7 @@ func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 				r.Fatalf("%s: %d rows differ from what is kept", what, n)
 			}
 		}
+
 		for _, at := range []string{"2026-01-01", "2026-01-02", "2026-01-04", "2026-01-05", "2026-01-09", "2026-01-12"} {
 			if n := count(b.Team, `
 				select count(*) from (
@@ -115,8 +122,10 @@ func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 				r.Fatalf("on %s %d open sources would not be looked at", at, n)
 			}
 		}
+
 		settled += count(b.Team, `select count(*) from bank_clearing where team_id = @team and settled_at < 'infinity'`)
 	})
+
 	if settled == 0 {
 		t.Error("no source was ever settled: the test compares nothing")
 	}
@@ -131,13 +140,17 @@ func TestWhenATransactionIsSettled(t *testing.T) {
 	w.reconcile(w.record("a", "1000", "2026-01-08", 700), early, "1000", 700)
 	second := w.record("b", "1000", "2026-01-02", 900)
 	w.reconcile(second, late, "1000", 900)
+
 	open := func(at string) []id.ID {
 		t.Helper()
+
 		var found []id.ID
+
 		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			found, err = db.Select[id.ID](ctx, tx, bank.Unsettled("@account", "@at::date")+" order by 1", db.Args{"team": tx.Team, "account": w.accounts["1000"], "at": dayOf(at)})
 			return err
 		})
+
 		return found
 	}
 	for at, want := range map[string][]id.ID{"2026-01-07": {early, late}, "2026-01-08": {late}, "2026-01-19": {late}, "2026-01-20": nil} {
@@ -145,16 +158,21 @@ func TestWhenATransactionIsSettled(t *testing.T) {
 			t.Errorf("on %s not settled are %v, want %v", at, got, want)
 		}
 	}
+
 	if got := open("2026-02-01"); len(got) > 0 {
 		t.Errorf("at last, not settled are %v", got)
 	}
+
 	w.Exec(`update bank_record set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": second})
+
 	if got := open("2026-02-01"); !slices.Equal(got, []id.ID{late}) {
 		t.Errorf("without its record, not settled are %v, want %v", got, late)
 	}
+
 	w.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
 		select @team, gen_random_uuid(), @x, code, side::text, 'trust', '2026-01-25', case side when 1 then @account else @other::uuid end, side * cents, 'usd', @x, 'deposit', now()
 		from (values (1), (-1)) v (side), (values ('more', 300), ('less', -300)) p (code, cents)`, db.Args{"x": early, "account": w.accounts["1000"], "other": w.accounts["1100"]})
+
 	if got := open("2026-02-01"); !slices.Equal(got, []id.ID{early, late}) {
 		t.Errorf("booked on two days, not settled are %v, want %v", got, []id.ID{early, late})
 	}
@@ -165,6 +183,7 @@ func dayOf(text string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }
 
@@ -174,5 +193,6 @@ func count(team *apitest.Team, sql string) (n int) {
 		n, err = db.Get[int](ctx, tx, sql, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n
 }

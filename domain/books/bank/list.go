@@ -40,10 +40,12 @@ func (f *Filter) matches() (listed bool, days int) {
 	case "true":
 		return true, usualDays
 	}
+
 	days, err := strconv.Atoi(f.IncludeMatchingTransactions)
 	if err != nil { // the edge has checked the form
 		return false, usualDays
 	}
+
 	return true, days
 }
 
@@ -55,6 +57,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 		q.And("r.type = 'transaction'", nil)
 		q.Kept("bank_record")
 	}
+
 	q.IDs("r.id = any(?)", f.IDs)
 	q.Narrow("r.unique_ref = any(?)", f.UniqueRefs)
 	q.Refs("r.account_id", f.AccountIDs)
@@ -68,16 +71,19 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Dates("r.date", f.Dates)
 	q.Amounts("r.amount", f.Amount)
 	q.Whether(hasDuplicates, f.HasDuplicates)
+
 	switch f.ReservationLineFilter {
 	case "reservationOnly":
 		q.And(ofReservation, nil)
 	case "nonReservationOnly":
 		q.And("not "+ofReservation, nil)
 	}
+
 	if f.HasMatchingTransactions != nil {
 		_, days := f.matches()
 		q.From, q.Rows = foundTables, ""
 		q.Args["days"], q.Args["matching"] = days, *f.HasMatchingTransactions
 	}
+
 	return q
 }

@@ -25,6 +25,7 @@ func TestFilters(t *testing.T) {
 	w.Exec(`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
 		values (@team, @id, 'feed', 'feed', 'Feed', 'active', now(), now())`, db.Args{"id": feed})
 	w.Exec(`update bank_record set account_id = null, currency = 'eur', connection_id = @feed where team_id = @team and id = @id`, db.Args{"id": c, "feed": feed})
+
 	trust := w.accounts["1000"].String()
 	for query, want := range map[string]string{
 		"":                                 "a b c d",
@@ -67,14 +68,17 @@ func TestFilters(t *testing.T) {
 		if !strings.Contains(query, "sort=") {
 			query = strings.TrimPrefix(query+"&sort=date", "&")
 		}
+
 		if got := names(w.Get("/bank-records?" + query).Want(200)); got != want {
 			t.Errorf("%s gives %q, want %q", query, got, want)
 		}
 	}
+
 	if got := w.Get("/bank-records?ids=" + c.String()).Want(200); got.String("data.0.currency") != "eur" || got.Has("data.0.matchingRules") ||
 		got.Has("data.0.matchingTransactions") {
 		t.Errorf("got %s", got.Body)
 	}
+
 	if got := w.Get("/bank-records?includeMatchingRules=true&ids=" + c.String()).Want(200); got.Len("data.0.matchingRules") != 0 {
 		t.Errorf("got %s", got.Body)
 	}
@@ -82,6 +86,7 @@ func TestFilters(t *testing.T) {
 
 func TestListRefusals(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t)
 	for query, want := range map[string][2]string{
 		"dateRange=2026-13":                {"dateRange", "dateRange"},
@@ -98,6 +103,7 @@ func TestListRefusals(t *testing.T) {
 	} {
 		w.Get("/bank-records?"+query).Want(400).WantIssue(want[0], want[1])
 	}
+
 	w.As([]string{"transactions:read"}, nil).Get("/bank-records").WantError(apierr.CodeForbidden, "")
 }
 
@@ -107,6 +113,7 @@ func TestRecordsOfOneTeamOnly(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	r := w.record("a", "1000", "2026-02-01", 100)
 	other.Get("/bank-records/"+r.String()).WantError(apierr.CodeNotFound, "")
+
 	for _, query := range []string{"", "?ids=" + r.String(), "?accountId=" + w.accounts["1000"].String()} {
 		if got := other.Get("/bank-records" + query).Want(200); got.Len("data") != 0 {
 			t.Errorf("another team reads %s", got.Body)

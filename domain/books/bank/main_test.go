@@ -43,6 +43,7 @@ func worldIn(t testing.TB, d *db.DB) *world {
 	})
 	w.accounts = fixture.StandardChart(w.Team)
 	w.stay = fixture.Stay(w.Team, fixture.Listing(w.Team, "Villa"), "booked", "2026-02-10", "2026-02-15")
+
 	return w
 }
 
@@ -54,6 +55,7 @@ func (w *world) record(name, code, date string, cents int64) id.ID {
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
 		values (@team, @id, @account, @date::text::date, @cents, @name, now(), now())`,
 		db.Args{"id": r, "account": w.accounts[code], "date": date, "cents": cents, "name": name})
+
 	return r
 }
 
@@ -63,21 +65,25 @@ func (w *world) stated(name, code, date string, cents int64) id.ID {
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, type, amount, balance, description, created_at, updated_at)
 		values (@team, @id, @account, @date::text::date, 'balance', 0, @cents, @name, now(), now())`,
 		db.Args{"id": r, "account": w.accounts[code], "date": date, "cents": cents, "name": name})
+
 	return r
 }
 
 // deposit is money into an account; its line is of the stay when asked for.
 func (w *world) deposit(code, date string, cents int64, ofStay bool) id.ID {
 	w.t.Helper()
+
 	line := object{"accountId": w.accounts["1100"], "amount": cents}
 	if ofStay {
 		line = object{"assignment": "accountsReceivable", "amount": cents, "reservationId": w.stay}
 	}
+
 	return w.Post("/transactions", object{"type": "deposit", "date": date, "accountId": w.accounts[code], "description": date, "lines": list{line}}).Want(201).ID("id")
 }
 
 func (w *world) expense(code, date string, cents int64) id.ID {
 	w.t.Helper()
+
 	return w.Post("/transactions", object{
 		"type": "expense", "date": date, "accountId": w.accounts[code], "lines": list{object{"accountId": w.accounts["5200"], "amount": cents}},
 	}).Want(201).ID("id")
@@ -96,5 +102,6 @@ func names(r *apitest.Response) string {
 	for i := range out {
 		out[i] = r.String("data." + itoa(i) + ".description")
 	}
+
 	return strings.Join(out, " ")
 }

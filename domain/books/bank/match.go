@@ -49,18 +49,22 @@ const matchesShown = 25
 // match fills in the matching transactions of records that are at most some days away.
 func match(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 	at := make(map[id.ID]int, len(records))
+
 	ids := make([]id.ID, len(records))
 	for i := range records {
 		at[records[i].ID], ids[i] = i, records[i].ID
 		records[i].MatchingTransactions = []Transaction{}
 	}
+
 	if len(records) == 0 {
 		return nil
 	}
+
 	type row struct {
 		RecordID id.ID
 		Transaction
 	}
+
 	found, err := db.Select[row](ctx, tx, `
 		with open as materialized (
 			select r.id, r.account_id, `+Currency+` as currency, r.amount - r.made as cents, r.date
@@ -85,9 +89,11 @@ func match(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 	if err != nil {
 		return fmt.Errorf("match bank records with transactions: %w", err)
 	}
+
 	for i := range found {
 		r := &records[at[found[i].RecordID]]
 		r.MatchingTransactions = append(r.MatchingTransactions, found[i].Transaction)
 	}
+
 	return nil
 }

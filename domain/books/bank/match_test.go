@@ -15,6 +15,7 @@ func matching(r *apitest.Response, at string) string {
 	for i := range out {
 		out[i] = r.String(at + "matchingTransactions." + itoa(i) + ".id")
 	}
+
 	return strings.Join(out, " ")
 }
 
@@ -23,6 +24,7 @@ func joined(ids ...id.ID) string {
 	for i := range ids {
 		out[i] = ids[i].String()
 	}
+
 	return strings.Join(out, " ")
 }
 
@@ -43,10 +45,12 @@ func TestMatchingTransactions(t *testing.T) {
 	w.Put("/transactions/"+archived.String(), object{"status": "inactive"}).Want(200)
 
 	r := w.record("r", "1000", "2026-02-10", 500)
+
 	one := "/bank-records/" + r.String()
 	if got, want := matching(w.Get(one).Want(200), ""), joined(sameDay, again, earlier, later, week); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+
 	for days, want := range map[string]string{
 		"true": joined(sameDay, again, earlier, later, week), "0": joined(sameDay, again), "2": joined(sameDay, again, earlier, later),
 		"8": joined(sameDay, again, earlier, later, week, far),
@@ -56,15 +60,18 @@ func TestMatchingTransactions(t *testing.T) {
 			t.Errorf("%s days: %s", days, got.Body)
 		}
 	}
+
 	if w.Get("/bank-records?includeMatchingTransactions=false&ids=" + r.String()).Has("data.0.matchingTransactions") {
 		t.Error("matching transactions are listed without a request")
 	}
 
 	// What is open of a record is what a transaction has to make up.
 	w.reconcile(r, far, "1000", 200)
+
 	if got := w.Get(one).Want(200); got.Len("matchingTransactions") != 0 {
 		t.Errorf("got %s", got.Body)
 	}
+
 	rest := w.deposit("1000", "2026-02-11", 300, false)
 	if got := w.Get(one).Want(200); matching(got, "") != rest.String() {
 		t.Errorf("got %s", got.Body)
@@ -75,6 +82,7 @@ func TestMatchingInEveryDirection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	spent := w.expense("1000", "2026-02-10", 500)
+
 	moved := w.Post("/transactions", object{
 		"type": "transfer", "date": "2026-02-10", "accountId": w.accounts["1000"], "lines": list{object{"accountId": w.accounts["1010"], "amount": 900}},
 	}).Want(201).ID("id")
@@ -91,13 +99,17 @@ func TestMatchingInEveryDirection(t *testing.T) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
+
 	foreign := w.record("foreign", "1000", "2026-02-10", -500)
 	w.Exec(`update bank_record set currency = 'eur' where team_id = @team and id = @id`, db.Args{"id": foreign})
+
 	if got := matching(w.Get("/bank-records/"+foreign.String()).Want(200), ""); got != "" {
 		t.Errorf("another currency: got %q", got)
 	}
+
 	excluded := w.record("excluded", "1000", "2026-02-10", -500)
 	w.Exec(`update bank_record set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": excluded})
+
 	for query, want := range map[string]string{
 		"hasMatchingTransactions=true":                                          "from spent to",
 		"hasMatchingTransactions=false":                                         "excluded foreign nothing wrong way",
@@ -107,7 +119,9 @@ func TestMatchingInEveryDirection(t *testing.T) {
 			t.Errorf("%s gives %q, want %q", query, got, want)
 		}
 	}
+
 	late, early := w.record("late", "1000", "2026-02-20", -500), w.record("early", "1000", "2026-02-03", -500)
+
 	both := strings.ReplaceAll(joined(late, early), " ", ",")
 	for query, want := range map[string]string{"": "early", "&includeMatchingTransactions=10": "early late", "&includeMatchingTransactions=6": ""} {
 		if got := names(w.Get("/bank-records?hasMatchingTransactions=true&sort=date&ids=" + both + query).Want(200)); got != want {

@@ -37,6 +37,7 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	if len(d.Accounts) > 0 {
 		args["accounts"], accounts = d.Accounts, " and r.account_id = any(@accounts)"
 	}
+
 	args["most"] = most
 	// The inner limit is a number for the planner, the same for everybody, as in page.Params.Cut.
 	found, err := db.Select[Open](ctx, tx, `
@@ -48,6 +49,7 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read open bank records: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -63,10 +65,12 @@ func OpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, er
 
 func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Open, error) {
 	args["team"] = tx.Team
+
 	limit := ""
 	if args["most"] != nil {
 		limit = " limit @most"
 	}
+
 	found, err := db.Select[Open](ctx, tx, `
 		select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
@@ -76,6 +80,7 @@ func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 	if err != nil {
 		return nil, fmt.Errorf("read open bank records: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -85,11 +90,14 @@ func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found 
 		Open
 		Total int64
 	}
+
 	args := db.Args{"team": tx.Team, "from": d.From, "to": d.To, "limit": limit, "skip": skip}
+
 	accounts := ""
 	if len(d.Accounts) > 0 {
 		args["accounts"], accounts = d.Accounts, " and r.account_id = any(@accounts)"
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select r.id, r.account_id, r.currency, r.date, r.amount, r.description, r.unique_ref, r.team_currency, r.total from (
 			select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency, r.arrival, count(*) over () as total
@@ -101,9 +109,11 @@ func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found 
 	if err != nil {
 		return nil, 0, fmt.Errorf("read open bank records: %w", err)
 	}
+
 	found = make([]Open, len(rows))
 	for i := range rows {
 		found[i], total = rows[i].Open, rows[i].Total
 	}
+
 	return found, total, nil
 }

@@ -41,14 +41,17 @@ var (
 // handled is how many rows a query looks at, as its plan tells.
 func handled(t *testing.T, plan []string) int {
 	t.Helper()
+
 	sum, loops := 0, 1
 	number := func(text string) int {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return n
 	}
+
 	for _, line := range plan {
 		if m := planRows.FindStringSubmatch(line); m != nil {
 			loops = number(m[2])
@@ -57,6 +60,7 @@ func handled(t *testing.T, plan []string) int {
 			sum += number(m[1]) * loops
 		}
 	}
+
 	return sum
 }
 
@@ -64,18 +68,23 @@ func handled(t *testing.T, plan []string) int {
 // search of one record by its id takes.
 func TestMatchesOfThousands(t *testing.T) {
 	t.Parallel()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
+
 	const records = 4000
+
 	first, later := worldIn(t, d), worldIn(t, d)
 	analyze := func() {
 		for _, table := range []string{"bank_record", "bank_reconciliation", "ledger_entry", "account", "transaction"} {
 			first.Exec("analyze "+table, nil)
 		}
 	}
+
 	first.thousands(records)
 	first.fewRows(t, "nothing is known", records)
 	analyze()
@@ -92,18 +101,23 @@ func keptPlan(ctx context.Context, tx *db.Tx, sql string, args db.Args) ([]strin
 	if err != nil {
 		return nil, err
 	}
+
 	literals := make([]string, len(values))
 	for i, v := range values {
 		literals[i] = fmt.Sprintf("'%v'", v)
 	}
+
 	if _, err := tx.Exec(ctx, "prepare explained as "+sql, nil); err != nil {
 		return nil, err
 	}
+
 	plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) execute explained("+strings.Join(literals, ", ")+")", nil)
 	if err != nil {
 		return nil, err
 	}
+
 	_, err = tx.Exec(ctx, "deallocate explained", nil)
+
 	return plan, err
 }
 
@@ -114,22 +128,26 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 		if _, err := tx.Exec(ctx, "select set_config('work_mem', '64kB', true), set_config('hash_mem_multiplier', '1', true)", nil); err != nil {
 			return err
 		}
+
 		for _, test := range []struct {
 			matching bool
 			want     int
 		}{{true, records / 4}, {false, records - records/4}} {
 			q := bank.ListQuery(tx, &bank.Filter{HasMatchingTransactions: &test.matching})
 			q.Args["team"] = tx.Team
+
 			count := "select count(*) from " + q.From + " where " + strings.Join(q.Where, " and ")
 			if got, err := db.Get[int](ctx, tx, count, q.Args); err != nil || got != test.want {
 				t.Errorf("%s: %v gives %d records, %v", state, test.matching, got, err)
 			}
+
 			for name, sql := range map[string]string{"count": count, "list": q.SQL("") + " limit 100"} {
 				if plan, err := keptPlan(ctx, tx, sql, q.Args); err != nil || handled(t, plan) > 150*records {
 					t.Errorf("%s: %s of %v handles %d rows, %v\n%s", state, name, test.matching, handled(t, plan), err, strings.Join(plan, "\n"))
 				}
 			}
 		}
+
 		for _, sql := range []string{
 			"select * from bank_record where team_id = @team and id = (select gen_random_uuid())",
 			"select * from bank_reconciliation where team_id = @team and bank_record_id = (select gen_random_uuid())",
@@ -140,6 +158,7 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 				t.Errorf("%s: %s, %v\n%s", state, sql, err, text)
 			}
 		}
+
 		return nil
 	})
 }
@@ -147,12 +166,16 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 // Comparing an account with its books reads what is open, however many records there were: not the thousands that are reconciled.
 func TestComparingReadsWhatIsOpen(t *testing.T) {
 	t.Parallel()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
+
 	const records = 4000
+
 	w := worldIn(t, d)
 	args := func() db.Args { return db.Args{"records": records, "account": w.accounts["1000"]} }
 	w.Exec(`insert into transaction (team_id, id, short_ref, type, date, account_id, total, currency, created_at, updated_at)
@@ -173,6 +196,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 	})
 	w.Exec("reindex table bank_record", nil) // without the rows that every update leaves until they are vacuumed
 	w.Exec("analyze bank_record, bank_reconciliation, bank_clearing, bank_day_kept", nil)
+
 	account, end := w.accounts["1000"], dayOf("2026-06-01")
 	for name, read := range map[string]func(context.Context, *db.Tx) error{
 		"what is unmatched": func(ctx context.Context, tx *db.Tx) error {
@@ -180,6 +204,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			if err == nil && (open.Count != 30 || len(open.First) != 10) {
 				t.Errorf("%d records are unmatched, %d are told", open.Count, len(open.First))
 			}
+
 			return err
 		},
 		"what the bank says": func(ctx context.Context, tx *db.Tx) error {
@@ -187,6 +212,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			if err == nil && (!held[0].Known || held[0].Cents != 8_002_000) {
 				t.Errorf("the bank says %+v", held)
 			}
+
 			return err
 		},
 		"what is not settled": func(ctx context.Context, tx *db.Tx) error {
@@ -194,6 +220,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			if len(open) != 30 {
 				t.Errorf("%d sources are not settled", len(open))
 			}
+
 			return err
 		},
 	} {
@@ -202,13 +229,16 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			if err != nil {
 				return err
 			}
+
 			if err := read(ctx, tx); err != nil {
 				return err
 			}
+
 			after, err := rowsRead(ctx, tx)
 			if rows := after - before; rows > 300 {
 				t.Errorf("%s: %d rows were read", name, rows)
 			}
+
 			return err
 		})
 	}

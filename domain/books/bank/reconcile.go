@@ -66,17 +66,24 @@ func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, erro
 	if err != nil {
 		return nil, err
 	}
-	var refusals []Refusal
-	var rows []reconciliationRow
+
+	var (
+		refusals []Refusal
+		rows     []reconciliationRow
+	)
+
 	for i := range matches {
 		made, refusal := f.make(&matches[i])
 		if refusal != nil {
 			refusal.Match = i
 			refusals = append(refusals, *refusal)
+
 			continue
 		}
+
 		rows = append(rows, made...)
 	}
+
 	return refusals, f.store(ctx, tx, rows)
 }
 
@@ -157,14 +164,18 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 			transactions = append(transactions, p.TransactionID)
 		}
 	}
+
 	if err := lockSources(ctx, tx, transactions); err != nil {
 		return nil, err
 	}
+
 	held, err := holdRecords(ctx, tx, records)
 	if err != nil {
 		return nil, err
 	}
+
 	f := &matched{records: held, types: map[id.ID]*leg{}, legs: map[legKey]*leg{}}
+
 	legs, err := db.Select[leg](ctx, tx, `
 		select t.id as transaction_id, m.account_id, t.type, t.status, coalesce(m.moved, 0)::bigint as moved, coalesce(u.used, 0)::bigint as used,
 			coalesce(u.records, '{}') as record_ids
@@ -180,12 +191,14 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 	if err != nil {
 		return nil, fmt.Errorf("read what transactions moved: %w", err)
 	}
+
 	for i := range legs {
 		f.types[legs[i].TransactionID] = &legs[i]
 		if legs[i].AccountID != nil {
 			f.legs[legKey{legs[i].TransactionID, *legs[i].AccountID}] = &legs[i]
 		}
 	}
+
 	return f, nil
 }
 
@@ -206,15 +219,18 @@ func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRe
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return nil, fmt.Errorf("hold bank records: %w", err)
 	}
+
 	found, err := db.Select[heldRecord](ctx, tx, heldRecords, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read bank records: %w", err)
 	}
+
 	out := make(map[id.ID]*heldRecord, len(found))
 	for i := range found {
 		found[i].before = found[i].view()
 		out[found[i].ID] = &found[i]
 	}
+
 	return out, nil
 }
 
@@ -223,6 +239,7 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 	refuse := func(part int, err *apierr.Error) ([]reconciliationRow, *Refusal) {
 		return nil, &Refusal{Part: part, Err: err}
 	}
+
 	r := f.records[m.RecordID]
 	switch {
 	case r == nil:
@@ -234,6 +251,7 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 	case r.AccountID == nil:
 		return refuse(-1, ErrUnassigned)
 	}
+
 	rows, sum, exact := make([]reconciliationRow, len(m.Parts)), money.Cents(0), true
 	for i, p := range m.Parts {
 		switch of := f.types[p.TransactionID]; {
@@ -243,26 +261,32 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 			slices.ContainsFunc(rows[:i], func(o reconciliationRow) bool { return o.TransactionID == p.TransactionID }):
 			return nil, &Refusal{Part: i, Err: apierr.BadRequest, Issue: apierr.IssueUnique}
 		}
+
 		cents, err := f.part(r, p)
 		if err != nil {
 			return refuse(i, err)
 		}
+
 		exact = exact && p.Cents == nil
 		rows[i], sum = reconciliationRow{r.ID, p.TransactionID, *r.AccountID, cents, f.types[p.TransactionID].Type == journalType}, sum+cents
 	}
+
 	if open := r.Amount - r.Made; exact && sum != open || beyond(sum, open) {
 		return refuse(-1, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": open, "transactionAmount": sum}))
 	}
+
 	for _, row := range rows {
 		l := f.legs[legKey{row.TransactionID, row.AccountID}]
 		l.Used += row.Cents
 		l.RecordIDs = append(l.RecordIDs, r.ID)
 		r.Parts = append(r.Parts, told{row.TransactionID, row.Cents})
 	}
+
 	slices.SortFunc(r.Parts, func(a, b told) int { return a.ID.Compare(b.ID) })
 	r.Made += sum
 	r.RuleID = cmp.Or(r.RuleID, m.RuleID)
 	f.changed = append(f.changed, r.ID)
+
 	return rows, nil
 }
 
@@ -282,19 +306,24 @@ func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 	case l == nil:
 		return 0, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": r.Amount - r.Made, "transactionAmount": money.Cents(0)})
 	}
+
 	left := l.Moved - l.Used
 	if left == 0 && l.Used != 0 {
 		return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
 	}
+
 	if p.Cents == nil {
 		return left, nil
 	}
+
 	if beyond(*p.Cents, left) {
 		if l.Used != 0 && !beyond(*p.Cents, l.Moved) {
 			return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
 		}
+
 		return 0, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": *p.Cents, "transactionAmount": left})
 	}
+
 	return *p.Cents, nil
 }
 
@@ -303,12 +332,15 @@ func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow
 	if len(rows) == 0 {
 		return nil
 	}
+
 	n := len(rows)
 	records, transactions, accounts, cents := make([]id.ID, n), make([]id.ID, n), make([]id.ID, n), make([]money.Cents, n)
+
 	journals := make([]bool, n)
 	for i, r := range rows {
 		records[i], transactions[i], accounts[i], cents[i], journals[i] = r.RecordID, r.TransactionID, r.AccountID, r.Cents, r.IsJournal
 	}
+
 	if _, err := tx.Exec(ctx, `
 		insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, is_journal, created_at)
 		select @team, r, t, a, c, j, @now
@@ -318,6 +350,7 @@ func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow
 		}); err != nil {
 		return fmt.Errorf("reconcile bank records: %w", err)
 	}
+
 	return f.tell(ctx, tx)
 }
 
@@ -327,15 +360,18 @@ func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
 	for i, one := range f.changed {
 		rules[i] = f.records[one].RuleID
 	}
+
 	if _, err := tx.Exec(ctx, `
 		update bank_record r set matched_by_bank_rule = n.rule, updated_at = @now from unnest(@ids::uuid[], @rules::uuid[]) n (id, rule)
 		where r.team_id = @team and r.id = n.id`, db.Args{"team": tx.Team, "ids": f.changed, "rules": rules, "now": tx.Now}); err != nil {
 		return fmt.Errorf("keep which rules matched bank records: %w", err)
 	}
+
 	for _, one := range f.changed {
 		r := f.records[one]
 		audit.Note(tx, audit.Updated, audit.BankRecord, one, r.before, r.view(), audit.Ref(audit.RoleAccount, audit.Account, *r.AccountID))
 	}
+
 	return nil
 }
 
@@ -349,30 +385,37 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 	if err != nil {
 		return 0, fmt.Errorf("find what makes up bank records: %w", err)
 	}
+
 	if err := lockSources(ctx, tx, held); err != nil {
 		return 0, err
 	}
+
 	f := &matched{}
 	if f.records, err = holdRecords(ctx, tx, records); err != nil {
 		return 0, err
 	}
+
 	gone, err := db.Select[reconciliationRow](ctx, tx, `
 		delete from bank_reconciliation where team_id = @team and bank_record_id = any(@records) and transaction_id = any(@held)
 		returning bank_record_id as record_id, transaction_id, account_id, cent_total as cents`, db.Args{"team": tx.Team, "records": records, "held": held})
 	if err != nil || len(gone) == 0 {
 		return 0, err
 	}
+
 	for _, row := range gone {
 		r := f.records[row.RecordID]
 		r.Parts = slices.DeleteFunc(r.Parts, func(t told) bool { return t.ID == row.TransactionID })
+
 		r.RuleID = nil
 		if !slices.Contains(f.changed, r.ID) {
 			f.changed = append(f.changed, r.ID)
 		}
 	}
+
 	if err := f.tell(ctx, tx); err != nil {
 		return 0, err
 	}
+
 	listings, err := db.Select[id.ID](ctx, tx, `
 		select listing_id from transaction_line where team_id = @team and transaction_id = any(@held) and listing_id is not null
 		union select listing_id from journal_line where team_id = @team and journal_id = any(@held) and listing_id is not null order by 1 limit 1000`,
@@ -380,6 +423,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 	if err != nil {
 		return 0, fmt.Errorf("find the listings of transactions: %w", err)
 	}
+
 	return len(gone), ledger.RetryReleased(ctx, tx, f.changed, listings)
 }
 
@@ -409,5 +453,6 @@ func MovablesIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, er
 	if err != nil {
 		return nil, fmt.Errorf("read what no bank record has: %w", err)
 	}
+
 	return found, nil
 }

@@ -76,6 +76,7 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 		Count int
 		Total money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select u.id, u.account_id, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
 			select r.*, a.first from (
@@ -90,10 +91,12 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 	if err != nil {
 		return nil, fmt.Errorf("read unmatched bank records: %w", err)
 	}
+
 	out := &AllUnmatched{First: make([]Unmatched, len(rows))}
 	for i := range rows {
 		out.First[i], out.Count, out.Total = rows[i].Unmatched, rows[i].Count, rows[i].Total
 	}
+
 	return out, nil
 }
 

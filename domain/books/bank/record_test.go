@@ -25,6 +25,7 @@ func TestRecord(t *testing.T) {
 	w.Exec(`update bank_record set unique_ref = 'FIT-1', source = 'bankfeed', bank_account_id = @id, matched_by_bank_rule = @rule where team_id = @team and id = @id`,
 		db.Args{"id": record, "rule": rule})
 	w.reconcile(record, made, "1000", 700)
+
 	got := w.Get("/bank-records/" + record.String()).Want(200)
 	for path, want := range map[string]string{
 		"id": record.String(), "uniqueRef": "FIT-1", "date": "2026-02-04", "status": "active", "description": "Payout", "source": "bankfeed", "type": "transaction",
@@ -36,14 +37,17 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s is %q, want %q", path, is, want)
 		}
 	}
+
 	if got.Int("amount") != 1000 || got.Int("reconciliation.transactions.0.amount") != 700 || got.Len("reconciliation.transactions") != 1 {
 		t.Errorf("amounts of %s", got.Body)
 	}
+
 	for _, null := range []string{`"balance":null`, `"connectionId":null`, `"matchingTransactions":[]`, `"matchingRules":[]`} {
 		if !strings.Contains(string(got.Body), null) {
 			t.Errorf("%s is missing in %s", null, got.Body)
 		}
 	}
+
 	w.Get("/bank-records/"+w.id().String()).WantError(apierr.CodeNotFound, "")
 }
 
@@ -51,6 +55,7 @@ func TestRecord(t *testing.T) {
 func TestReconcileStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	made := w.deposit("1000", "2026-02-03", 1, false)
 	for _, test := range []struct {
 		amount, matched int64
@@ -74,6 +79,7 @@ func TestReconcileStatus(t *testing.T) {
 		if test.matched != 0 {
 			w.reconcile(r, made, "1000", test.matched)
 		}
+
 		if got := w.Get("/bank-records/" + r.String()).String("reconciliation.status"); got != string(test.want) {
 			t.Errorf("%d of %d is %s, want %s", test.matched, test.amount, got, test.want)
 		}
@@ -96,6 +102,7 @@ func TestBalances(t *testing.T) {
 	third := w.stated("third", "1000", "2026-02-04", 1210)
 	want := func(name string, r *apitest.Response, current int64, correction string) {
 		t.Helper()
+
 		if r.Int("balance.current") != current || !strings.Contains(string(r.Body), `"correction":`+correction+`}`) ||
 			!strings.Contains(string(r.Body), `"reconciliation":null`) {
 			t.Errorf("%s: %s", name, r.Body)

@@ -68,13 +68,16 @@ var sorts = page.Sorts{
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*Record, error) {
 	q := query(tx)
 	q.And("r.id = any(@ids)", db.Args{"ids": ids})
+
 	found, err := db.Select[Record](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read bank records: %w", err)
 	}
+
 	out := make(map[id.ID]*Record, len(found))
 	for i := range found {
 		out[found[i].ID] = &found[i]
 	}
+
 	return out, nil
 }

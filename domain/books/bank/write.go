@@ -25,10 +25,12 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 	for i := range data {
 		named[i] = data[i].AccountID
 	}
+
 	accounts, err := holdAccounts(ctx, tx, named, nil)
 	if err != nil {
 		return nil, err
 	}
+
 	records, err := made(tx.NewID, data, accounts)
 	if err != nil {
 		return nil, err
@@ -52,6 +54,7 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 	if err != nil {
 		return nil, fmt.Errorf("insert bank records: %w", err)
 	}
+
 	isNew := make(map[id.ID]bool, len(inserted))
 	for _, v := range inserted {
 		isNew[v] = true
@@ -62,15 +65,19 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 	}
 
 	out := &landing{ids: []id.ID{}, known: []Known{}}
+
 	var rest []numbered
+
 	for i := range records {
 		if !isNew[records[i].ID] {
 			rest = append(rest, numbered{i, &records[i]})
 			continue
 		}
+
 		out.ids = append(out.ids, records[i].ID)
 		note(tx, nil, &records[i])
 	}
+
 	out.known, err = loadKnown(ctx, tx, rest)
 
 	return out, err
@@ -89,6 +96,7 @@ func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) err
 	if err != nil {
 		return fmt.Errorf("add up what bank records move: %w", err)
 	}
+
 	if beyond {
 		return apierr.BadRequest.At(apierr.IssueRange.InBody(at...))
 	}
@@ -103,6 +111,7 @@ func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(landed.known) > 0 {
 		return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", landed.known[0].Index, "uniqueRef"))
 	}
@@ -127,6 +136,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 	for i, g := range given {
 		refs[i] = *g.record.UniqueRef
 	}
+
 	found, err := db.Select[stored](ctx, tx, `
 		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
 		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
@@ -134,6 +144,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 	if err != nil {
 		return nil, fmt.Errorf("read known bank records: %w", err)
 	}
+
 	byRef := make(map[string]*stored, len(found))
 	for i := range found {
 		byRef[*found[i].UniqueRef] = &found[i]
@@ -144,6 +155,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 		if known == nil { // Somebody deleted it meanwhile.
 			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", g.index, "uniqueRef"))
 		}
+
 		out[i] = Known{Index: g.index, ID: known.ID, UniqueRef: *g.record.UniqueRef, Differs: known.differences(g.record)}
 	}
 
@@ -157,24 +169,30 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 	if err != nil {
 		return false, err
 	}
+
 	on := h.AccountID
 	if u.AccountID != nil {
 		on = u.AccountID
 	}
+
 	var a *chartAccount
 	if on != nil {
 		a = accounts[*on]
 	}
+
 	to, leftOut, err := u.apply(h, a)
 	if err != nil {
 		return false, err
 	}
+
 	if h.equal(&to) {
 		return false, nil
 	}
+
 	if err := h.may(&to); err != nil {
 		return false, err
 	}
+
 	_, err = tx.Exec(ctx, `
 		with mark as (insert into account_excluded_record (team_id, bank_record_id) select @team, @id where @leftOut::boolean on conflict do nothing),
 			unmark as (delete from account_excluded_record where team_id = @team and bank_record_id = @id and not @leftOut::boolean)
@@ -187,14 +205,17 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 	if db.Constraint(err) == "bank_record_unique_ref" {
 		return false, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
 	}
+
 	if err != nil {
 		return false, fmt.Errorf("change a bank record: %w", err)
 	}
+
 	if to.AccountID != nil {
 		if err := checkReach(ctx, tx, []id.ID{*to.AccountID}, "amount"); err != nil {
 			return false, err
 		}
 	}
+
 	note(tx, &h.stored, &to)
 
 	return to.Status == Active && (h.Status != Active || !same(h.AccountID, to.AccountID)), nil
@@ -206,13 +227,17 @@ func remove(ctx context.Context, tx *db.Tx, record id.ID) error {
 	if err != nil {
 		return err
 	}
+
 	if err := h.may(nil); err != nil {
 		return err
 	}
+
 	if _, err := tx.Exec(ctx, `delete from bank_record where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": record}); err != nil {
 		return fmt.Errorf("delete a bank record: %w", err)
 	}
+
 	note(tx, &h.stored, nil)
+
 	return nil
 }
 
@@ -236,6 +261,7 @@ func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (m
 	if record != nil {
 		args["record"], of = *record, " union select account_id from bank_record where team_id = @team and id = @record"
 	}
+
 	found, err := db.Select[chartAccount](ctx, tx, `
 		select a.id, a.type, a.status, coalesce(a.banking_currency, k.default_currency) as currency, a.banking_opening_at as first
 		from account a join team k on k.team_id = a.team_id
@@ -243,10 +269,12 @@ func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (m
 	if err != nil {
 		return nil, fmt.Errorf("hold the accounts of bank records: %w", err)
 	}
+
 	out := make(map[id.ID]*chartAccount, len(found))
 	for i := range found {
 		out[found[i].ID] = &found[i]
 	}
+
 	return out, nil
 }
 
@@ -256,7 +284,9 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	if to != nil {
 		named = append(named, *to)
 	}
+
 	h = &held{}
+
 	err = tx.Together(ctx,
 		// Whoever moves the record to another account takes turns with the others that do: the account that is held is the one that it is on.
 		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || @id::uuid::text, 0))`, Args: db.Args{"id": record}}),
@@ -273,12 +303,14 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	if h.AccountID != nil && accounts[*h.AccountID] == nil {
 		accounts, err = holdAccounts(ctx, tx, append(named, *h.AccountID), nil)
 	}
+
 	return accounts, h, err
 }
 
 // read holds the record and reads it. What it is made of is read by a statement of its own, which sees what was done to the record until it was held.
 func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	args := db.Args{"team": tx.Team, "id": record}
+
 	h.stored, err = db.One[stored](ctx, tx, apierr.NotFound, `
 		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
 		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
@@ -286,6 +318,7 @@ func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	if err != nil {
 		return fmt.Errorf("hold a bank record: %w", err)
 	}
+
 	h.state, err = db.Get[state](ctx, tx, `
 		select r.matched_by_bank_rule is not null as matched_by_bank_rule,
 			exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id) as reconciled,
@@ -294,5 +327,6 @@ func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	if err != nil {
 		return fmt.Errorf("read what a bank record is made of: %w", err)
 	}
+
 	return nil
 }

@@ -56,6 +56,7 @@ func (e *Imported) Insert(tx *db.Tx) []db.Stmt {
 	if len(e.ids) == 0 {
 		return nil
 	}
+
 	return []db.Stmt{{
 		SQL: `insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
 				ownership_period_id, contact_id, reservation_id, statement_id, trigger_type, description, created_at)

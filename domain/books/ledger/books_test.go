@@ -29,6 +29,7 @@ func newBooks(t testing.TB) *books {
 	b := &books{Team: apitest.New(t, apitest.Config{}), t: t}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		category := tx.NewID()
+
 		stmts := []db.Stmt{{
 			SQL:  `insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, 'All', 'revenue', 1, @now)`,
 			Args: db.Args{"team": tx.Team, "id": category, "now": tx.Now},
@@ -42,10 +43,12 @@ func newBooks(t testing.TB) *books {
 				Args: db.Args{"team": tx.Team, "id": account, "name": name, "category": category, "now": tx.Now},
 			})
 		}
+
 		return tx.Pipeline(ctx, stmts...)
 	})
 	b.listing = fixture.Listing(b.Team, "Villa")
 	b.period = fixture.Period(b.Team, b.listing, "", "")
+
 	return b
 }
 
@@ -65,15 +68,18 @@ func (b *books) try(l ledger.Lenience, sources []id.ID, wanted ...ledger.Posting
 		change, err = ledger.Replace(ctx, tx, sources, wanted, l)
 		return err
 	})
+
 	return change, err
 }
 
 func (b *books) replace(sources []id.ID, wanted ...ledger.Posting) ledger.Change {
 	b.t.Helper()
+
 	change, err := b.try(ledger.Lenience{}, sources, wanted...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+
 	return change
 }
 
@@ -117,8 +123,10 @@ func (b *books) unbalanced() (n int64) {
 			) k using (ledger, currency, account_id, party, month)
 			where (e.debit, e.credit) is distinct from (k.debit, k.credit)
 			) n`, db.Args{"team": tx.Team})
+
 		return err
 	})
+
 	return n
 }
 
@@ -144,20 +152,24 @@ func (b *books) rows() (rows []string) {
 		rows, err = db.Select[string](ctx, tx, `select e::text from ledger_entry e where team_id = @team order by id`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return rows
 }
 
 func date(t testing.TB, s string) day.Day {
 	t.Helper()
+
 	d, err := day.Parse(s)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return d
 }
 
 func wantErr(t *testing.T, got, want error) {
 	t.Helper()
+
 	if !errors.Is(got, want) {
 		t.Fatalf("got %v, want %v", got, want)
 	}

@@ -20,16 +20,20 @@ func freeze() bool {
 	if err != nil {
 		panic(err)
 	}
+
 	first := last.FirstOfMonth()
+
 	lockRules = append(lockRules, lockRule{
 		refusals: []*apierr.Error{ErrFrozen}, day: "? between '2019-07-01' and '2019-07-31'",
 		holds: func(_ Closing, p *Touched) error {
 			if !Frozen.Load() || !p.reported() || p.TxnAt.Before(first) || p.TxnAt.After(last) {
 				return nil
 			}
+
 			return ErrFrozen.With(LockContext{LockReason: "period", openFrom: new(last.AddDays(1))})
 		},
 	})
+
 	return true
 }
 

@@ -100,6 +100,7 @@ var ErrInvalid = errors.New("ledger: invalid posting")
 // Check refuses a posting that is incomplete or does not balance, with ErrInvalid.
 func (p Posting) Check() error {
 	refuse := func(what string) error { return fmt.Errorf("%w %q: %s", ErrInvalid, p.TxnCode, what) }
+
 	switch {
 	case p.SourceID.IsZero() || p.TxnCode == "":
 		return refuse("no source or code")
@@ -112,9 +113,14 @@ func (p Posting) Check() error {
 	case len(p.Lines) == 0:
 		return refuse("no lines")
 	}
+
 	seen := make(map[string]bool, len(p.Lines))
-	var sum money.Cents
-	var reach money.Reach
+
+	var (
+		sum   money.Cents
+		reach money.Reach
+	)
+
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		switch {
@@ -127,14 +133,17 @@ func (p Posting) Check() error {
 		case l.Ref == "" || seen[l.Ref]:
 			return refuse("a line has no reference of its own")
 		}
+
 		seen[l.Ref] = true
 		if sum += l.CentTotal; l.CentTotal > 0 && !reach.Add(l.CentTotal) {
 			return refuse("the lines exceed the safe range")
 		}
 	}
+
 	if sum != 0 {
 		return refuse("the lines do not balance")
 	}
+
 	return nil
 }
 

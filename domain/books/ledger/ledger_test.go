@@ -17,7 +17,9 @@ import (
 
 func TestCheckRefusesWhatTheBooksCannotTake(t *testing.T) {
 	t.Parallel()
+
 	source, account := id.ID{1}, id.ID{2}
+
 	good := func() ledger.Posting {
 		return ledger.Posting{
 			SourceID: source, TxnCode: "c", Ledger: ledger.Trust, Status: ledger.Active, TxnAt: date(t, "2026-01-01"), Currency: "usd",
@@ -27,6 +29,7 @@ func TestCheckRefusesWhatTheBooksCannotTake(t *testing.T) {
 	if err := good().Check(); err != nil {
 		t.Fatal(err)
 	}
+
 	for name, spoil := range map[string]func(*ledger.Posting){
 		"unbalanced":     func(p *ledger.Posting) { p.Lines[0].CentTotal = 6 },
 		"zero line":      func(p *ledger.Posting) { p.Lines[0].CentTotal, p.Lines[1].CentTotal = 0, 0 },
@@ -57,6 +60,7 @@ func TestCheckRefusesWhatTheBooksCannotTake(t *testing.T) {
 	} {
 		p := good()
 		spoil(&p)
+
 		if p.Check() == nil {
 			t.Errorf("%s passes", name)
 		}
@@ -69,27 +73,34 @@ func TestReplaceWritesOnlyTheDifference(t *testing.T) {
 	one, two := id.New(b.DB.Now()), id.New(b.DB.Now())
 	jan := date(t, "2026-01-15")
 	kept, changed := b.posting(one, "kept", jan, 100), b.posting(one, "changed", jan, 200)
+
 	other := b.posting(two, "other", jan, 300)
 	if got := b.replace([]id.ID{one, two}, kept, changed, other); got != (ledger.Change{Added: 3}) {
 		t.Fatalf("first: %+v", got)
 	}
+
 	before := b.rows()
 	if got := b.replace([]id.ID{two, one, two}, other, changed, kept); !got.IsZero() || !slices.Equal(before, b.rows()) {
 		t.Fatalf("repeating: %+v", got)
 	}
+
 	changed.Lines[1].Description = "now described"
 	if got := b.replace([]id.ID{one}, kept, changed); got != (ledger.Change{Added: 1, Removed: 1}) {
 		t.Fatalf("changing: %+v", got)
 	}
+
 	stayed := 0
+
 	for _, row := range b.rows() {
 		if slices.Contains(before, row) {
 			stayed++
 		}
 	}
+
 	if stayed != 4 {
 		t.Fatalf("%d rows stayed, want those of the two postings that did not change", stayed)
 	}
+
 	if got := b.replace([]id.ID{one, two}); got != (ledger.Change{Removed: 3}) || len(b.rows()) != 0 {
 		t.Fatalf("removing: %+v", got)
 	}
@@ -104,6 +115,7 @@ func TestReplaceRefusesForeignAndRepeatedPostings(t *testing.T) {
 	wantErr(t, err, ledger.ErrInvalid)
 	_, err = b.try(ledger.Lenience{}, []id.ID{one}, p, p)
 	wantErr(t, err, ledger.ErrInvalid)
+
 	p.Lines[0].CentTotal = 101
 	_, err = b.try(ledger.Lenience{}, []id.ID{one}, p)
 	wantErr(t, err, ledger.ErrInvalid)
@@ -118,6 +130,7 @@ func TestDatabaseRefusesHalfAPosting(t *testing.T) {
 	b := newBooks(t)
 	source := id.New(b.DB.Now())
 	b.replace([]id.ID{source}, b.posting(source, "p", date(t, "2026-01-15"), 100))
+
 	for name, c := range map[string]struct{ sql, state string }{
 		"insert of one side": {`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, trigger_type, created_at)
 			select team_id, gen_random_uuid(), source_id, 'q', ref, ledger, txn_at, account_id, cent_total, currency, trigger_type, created_at
@@ -133,6 +146,7 @@ func TestDatabaseRefusesHalfAPosting(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
 	if n := b.unbalanced(); n != 0 {
 		t.Errorf("%d balances are off", n)
 	}
@@ -142,24 +156,31 @@ func TestBalancesFollowTheEntries(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	sources := []id.ID{id.New(b.DB.Now()), id.New(b.DB.Now()), id.New(b.DB.Now())}
+
 	rapid.Check(t, func(r *rapid.T) {
 		chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(sources), 1, 3, rapid.ID[id.ID]).Draw(r, "sources")
+
 		var wanted []ledger.Posting
+
 		for _, source := range chosen {
 			for n := range rapid.IntRange(0, 3).Draw(r, "postings") {
 				wanted = append(wanted, b.drawPosting(r, source, n))
 			}
 		}
+
 		first := b.replace(chosen, wanted...)
 		if n := b.unbalanced(); n != 0 {
 			r.Fatalf("%d balances are off after %+v", n, first)
 		}
+
 		if rapid.Bool().Draw(r, "fold") {
 			b.fold()
+
 			if n := b.unbalanced(); n != 0 {
 				r.Fatalf("%d balances are off after they were folded", n)
 			}
 		}
+
 		if again := b.replace(chosen, wanted...); !again.IsZero() {
 			r.Fatalf("repeating changes %+v", again)
 		}
@@ -173,22 +194,28 @@ func (b *books) drawPosting(r *rapid.T, source id.ID, n int) ledger.Posting {
 		Status: rapid.SampledFrom([]ledger.Status{ledger.Active, ledger.Inactive}).Draw(r, "status"),
 		TxnAt:  date(b.t, "2026-01-01").AddDays(rapid.IntRange(0, 70).Draw(r, "day")),
 	}
+
 	var sum money.Cents
+
 	for k, amount := range rapid.SliceOfN(rapid.Int64Range(1, 1000), 1, 4).Draw(r, "amounts") {
 		if k%2 == 1 {
 			amount = -amount / 3 * 2
 		}
+
 		if sum += money.Cents(amount); amount == 0 || sum == 0 {
 			sum -= money.Cents(amount)
 			continue
 		}
+
 		p.Lines = append(p.Lines, ledger.Line{
 			Ref: strconv.Itoa(k), AccountID: rapid.SampledFrom(b.accounts).Draw(r, "account"), CentTotal: money.Cents(amount), Trigger: ledger.TriggerManual,
 			Party:     rapid.SampledFrom([]ledger.Party{ledger.NoParty, ledger.Owners, ledger.Manager}).Draw(r, "party"),
 			ListingID: rapid.SampledFrom([]id.ID{{}, b.listing}).Draw(r, "listing"),
 		})
 	}
+
 	p.Lines = append(p.Lines, ledger.Line{Ref: "rest", AccountID: b.accounts[3], CentTotal: -sum, Trigger: ledger.TriggerManual})
+
 	return p
 }
 
@@ -196,19 +223,26 @@ func TestReplaceOfThousandsOfSources(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	jan := date(t, "2026-01-15")
-	var sources []id.ID
-	var wanted []ledger.Posting
+
+	var (
+		sources []id.ID
+		wanted  []ledger.Posting
+	)
+
 	for range 6_000 {
 		source := id.New(b.DB.Now())
 		sources = append(sources, source)
 		wanted = append(wanted, b.posting(source, source.String(), jan, 100))
 	}
+
 	if got := b.replace(sources, wanted...); got.Added != 6_000 {
 		t.Fatalf("%+v", got)
 	}
+
 	if got := b.replace(sources, wanted...); !got.IsZero() {
 		t.Fatalf("repeating changes %+v", got)
 	}
+
 	if n := b.unbalanced(); n != 0 {
 		t.Fatalf("%d balances are off", n)
 	}

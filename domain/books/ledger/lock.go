@@ -65,6 +65,7 @@ var lockRules = []lockRule{
 			if c.MayPost {
 				return nil
 			}
+
 			return closedBooks(c.SoftClosedAt, c.SoftClosedAt, p)
 		},
 	},
@@ -80,6 +81,7 @@ var lockRules = []lockRule{
 			if !p.reported() {
 				return nil
 			}
+
 			return cmp.Or(heldBy(ErrStatementPeriod, p.Published), heldBy(ErrStatementInReview, p.InReview))
 		},
 	},
@@ -93,6 +95,7 @@ var lockRules = []lockRule{
 			if len(p.Reconciled) == 0 {
 				return nil
 			}
+
 			return ErrReconciled.With(LockContext{BankRecordIDs: id.Distinct(p.Reconciled)})
 		},
 	},
@@ -106,11 +109,13 @@ type refusals struct{}
 // Conditions are those of the rules that there are when it is asked.
 func (refusals) Conditions() []*apierr.Error {
 	var out apierr.List
+
 	for i := range lockRules {
 		for _, refusal := range lockRules[i].refusals {
 			out = append(out, refusal)
 		}
 	}
+
 	return out.Conditions()
 }
 
@@ -120,6 +125,7 @@ func LockReasons() string {
 	for _, refusal := range Refusals.Conditions() {
 		names = append(names, "`"+string(refusal.Reason())+"`")
 	}
+
 	return strings.Join(names, ", ")
 }
 
@@ -149,6 +155,7 @@ func (r *lockRule) onEntry() string {
 	if r.day != "" {
 		return reported + " and " + r.onDay("h.txn_at")
 	}
+
 	return r.entry
 }
 
@@ -158,14 +165,17 @@ func (r *lockRule) onDay(at string) string { return strings.ReplaceAll(r.day, "?
 // anyLock is the condition that one of the rules holds, each as text gives it; a text is empty where it does not apply.
 func anyLock(text func(*lockRule) string) string {
 	var out []string
+
 	for i := range lockRules {
 		if condition := text(&lockRules[i]); condition != "" {
 			out = append(out, condition)
 		}
 	}
+
 	if out == nil {
 		return noLock
 	}
+
 	return "(" + strings.Join(out, " or ") + ")"
 }
 
@@ -179,17 +189,21 @@ func HeldSource(source string) string {
 // attached to a statement, or is an owners' of a month up to the last saved one, or moves reconciled money holds all entries of its posting.
 func HeldEntry(entry string) string {
 	var postings []string
+
 	for i := range lockRules {
 		if r := &lockRules[i]; r.entry != "" && !r.personal {
 			postings = append(postings, "select h.source_id, h.txn_code from ledger_entry h where h.team_id = @team and "+r.entry)
 		}
 	}
+
 	dated := anyLock(func(r *lockRule) string {
 		if r.day == "" || r.personal {
 			return ""
 		}
+
 		return strings.ReplaceAll(reported, "h.", entry+".") + " and " + r.onDay(entry+".txn_at")
 	})
+
 	return "(" + dated + " or (" + entry + ".source_id, " + entry + ".txn_code) in (" + strings.Join(postings, " union all ") + "))"
 }
 
@@ -213,7 +227,9 @@ func OpenFrom(err error) *day.Day {
 	if !errors.As(err, &lock) {
 		return nil
 	}
+
 	c, _ := lock.Context().(LockContext)
+
 	return c.openFrom
 }
 
@@ -232,6 +248,7 @@ func closedBooks(first, soft *day.Day, p *Touched) error {
 	if first == nil || !p.reported() || !p.TxnAt.Before(*first) {
 		return nil
 	}
+
 	return ErrBooksClosed.With(LockContext{LockReason: "period", BooksClosedAt: first, SoftClosedAt: soft, openFrom: first})
 }
 
@@ -278,12 +295,16 @@ func heldBy(condition *apierr.Error, statements []Saved) error {
 	if len(statements) == 0 {
 		return nil
 	}
+
 	c := LockContext{LockReason: "statement"}
+
 	last := statements[0].EndAt
 	for _, s := range statements {
 		c.StatementIDs, last = append(c.StatementIDs, s.ID), day.Max(last, s.EndAt)
 	}
+
 	c.StatementIDs, c.openFrom = id.Distinct(c.StatementIDs), new(last.AddDays(1))
+
 	return condition.With(c)
 }
 
@@ -297,5 +318,6 @@ func Locked(c Closing, p Touched, l Lenience) error {
 			}
 		}
 	}
+
 	return nil
 }

@@ -16,14 +16,17 @@ import (
 
 func contextOf(t *testing.T, err error) ledger.LockContext {
 	t.Helper()
+
 	var refused *apierr.Error
 	if !errors.As(err, &refused) {
 		t.Fatalf("no condition: %v", err)
 	}
+
 	c, ok := refused.Context().(ledger.LockContext)
 	if !ok {
 		t.Fatalf("no lock context: %v", refused.Context())
 	}
+
 	return c
 }
 
@@ -33,9 +36,11 @@ func TestLocked(t *testing.T) {
 	closed, before := date(t, "2026-02-01"), date(t, "2026-01-31")
 	one, two := ledger.Saved{ID: id.ID{1}}, ledger.Saved{ID: id.ID{2}}
 	base := ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: closed}
+
 	with := func(change func(*ledger.Touched)) ledger.Touched {
 		p := base
 		change(&p)
+
 		return p
 	}
 	for name, c := range map[string]struct {
@@ -60,10 +65,12 @@ func TestLocked(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
+
 	got := contextOf(t, ledger.Locked(ledger.Closing{BooksClosedAt: &closed}, with(func(p *ledger.Touched) { p.TxnAt = before }), ledger.Lenience{}))
 	if got.LockReason != "period" || *got.BooksClosedAt != closed {
 		t.Errorf("books closed: %+v", got)
 	}
+
 	got = contextOf(t, ledger.Locked(ledger.Closing{}, with(func(p *ledger.Touched) { p.AttachedTo = []ledger.Saved{two, one, two} }), ledger.Lenience{}))
 	if got.LockReason != "statement" || len(got.StatementIDs) != 2 || got.StatementIDs[0] != one.ID {
 		t.Errorf("attached: %+v", got)
@@ -85,13 +92,16 @@ func TestReplaceAsksTheLocks(t *testing.T) {
 	wantErr(t, err, ledger.ErrBooksClosed) // the old date counts
 	_, err = b.try(ledger.Lenience{}, []id.ID{other}, b.posting(other, "new", jan, 100))
 	wantErr(t, err, ledger.ErrBooksClosed) // and the new one
+
 	if change := b.replace([]id.ID{source}, stored); !change.IsZero() {
 		t.Fatalf("an unchanged posting is asked: %+v", change)
 	}
+
 	change, err := b.try(ledger.Lenience{SkipLocked: true}, []id.ID{source, other}, moved, b.posting(other, "new", feb, 100))
 	if err != nil || change != (ledger.Change{Added: 1, Skipped: 2}) {
 		t.Fatalf("skipping: %+v %v", change, err)
 	}
+
 	if change, err = b.try(ledger.Lenience{IgnoreBooksClosed: true}, []id.ID{source}, moved); err != nil || change.Added != 1 {
 		t.Fatalf("override: %+v %v", change, err)
 	}
@@ -99,6 +109,7 @@ func TestReplaceAsksTheLocks(t *testing.T) {
 
 func TestStatementsLockTheirMonth(t *testing.T) {
 	t.Parallel()
+
 	for status, want := range map[string]error{"published": ledger.ErrStatementPeriod, "inReview": ledger.ErrStatementInReview} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
@@ -109,12 +120,15 @@ func TestStatementsLockTheirMonth(t *testing.T) {
 			at := func(d day.Day) ledger.Posting { return b.posting(source, "p", d, 100) }
 			_, err := b.try(ledger.Lenience{}, []id.ID{source}, at(lastOfJan))
 			wantErr(t, err, want)
+
 			if c := contextOf(t, err); c.LockReason != "statement" || c.StatementIDs[0] != statement {
 				t.Errorf("context %+v", c)
 			}
+
 			foreign := at(lastOfJan)
 			foreign.Currency = "eur"
 			b.replace([]id.ID{source}, foreign)
+
 			managers := at(lastOfJan)
 			managers.Lines[1].Party = ledger.Manager
 			b.replace([]id.ID{source}, managers)
@@ -131,9 +145,11 @@ func TestAttachedEntriesStay(t *testing.T) {
 	b.replace([]id.ID{source}, p)
 	statement := b.statement("published")
 	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and party = 'owners'`, db.Args{"statement": statement})
+
 	if change := b.replace([]id.ID{source}, p); !change.IsZero() {
 		t.Fatalf("an attached posting that does not change: %+v", change)
 	}
+
 	_, err := b.try(ledger.Lenience{IgnoreBooksClosed: true}, []id.ID{source})
 	wantErr(t, err, ledger.ErrStatementAttachment)
 }
@@ -141,6 +157,7 @@ func TestAttachedEntriesStay(t *testing.T) {
 // Proves: OPEN-61.
 func TestSoftClose(t *testing.T) {
 	t.Parallel()
+
 	hard, soft := date(t, "2026-01-01"), date(t, "2026-02-01")
 	for name, c := range map[string]struct {
 		closing ledger.Closing
@@ -168,23 +185,30 @@ func TestSoftCloseAsksWhoPosts(t *testing.T) {
 	b.Exec(`update team set soft_closed_at = '2026-02-01' where id = @team`, db.Args{})
 	_, err := b.try(ledger.Lenience{}, []id.ID{source}, b.posting(source, "p", date(t, "2026-01-15"), 100))
 	wantErr(t, err, ledger.ErrBooksClosed)
+
 	if c := contextOf(t, err); c.LockReason != "period" || c.SoftClosedAt == nil || *c.BooksClosedAt != date(t, "2026-02-01") {
 		t.Errorf("context %+v", c)
 	}
+
 	b.Exec(`update team set soft_close_posters = array[@user::uuid] where id = @team`, db.Args{"user": b.Scope().Actor.User})
 	b.replace([]id.ID{source}, b.posting(source, "p", date(t, "2026-01-15"), 100))
+
 	shown := func() (lock ledger.Lock) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
 			all, err := ledger.LocksOf(ctx, tx, []id.ID{source})
 			lock = all[source]
+
 			return err
 		})
+
 		return lock
 	}
 	if lock := shown(); lock.Status != "open" {
 		t.Errorf("to a poster the journal shows %+v", lock)
 	}
+
 	b.Exec(`update team set soft_close_posters = '{}' where id = @team`, nil)
+
 	if lock := shown(); lock.BooksClosed == nil || lock.BooksClosed.Date != date(t, "2026-02-01") {
 		t.Errorf("to others the journal shows %+v", lock)
 	}
@@ -207,9 +231,11 @@ func TestReconciledMoneyStays(t *testing.T) {
 	changed.TxnAt = jan.AddDays(1)
 	_, err := b.try(ledger.Lenience{IgnoreBooksClosed: true}, []id.ID{transaction}, changed, bill)
 	wantErr(t, err, ledger.ErrReconciled)
+
 	if c := contextOf(t, err); c.LockReason != "" || len(c.BankRecordIDs) != 1 || c.BankRecordIDs[0] != record {
 		t.Errorf("context %+v", c)
 	}
+
 	if _, err := b.try(ledger.Lenience{}, []id.ID{transaction}); !ledger.IsLock(err) {
 		t.Errorf("removing: %v", err)
 	}
@@ -221,43 +247,59 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	fee := id.New(b.DB.Now())
-	var sources []id.ID
-	var postings []ledger.Posting
+
+	var (
+		sources  []id.ID
+		postings []ledger.Posting
+	)
+
 	for _, at := range []string{"2026-01-15", "2026-02-15", "2026-03-15", "2026-04-15"} {
 		source := id.New(b.DB.Now())
 		p := b.posting(source, at, date(t, at), 100)
 		p.Lines[0].RecurringFeeID, p.Lines[1].RecurringFeeID = fee, fee
+
 		sources, postings = append(sources, source), append(postings, p)
 	}
+
 	b.replace(sources, postings...)
+
 	locks := func() (lock ledger.Lock) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
 			all, err := ledger.LocksOfFees(ctx, tx, []id.ID{fee})
 			lock = all[fee]
+
 			return err
 		})
+
 		return lock
 	}
 	if lock := locks(); lock.Status != "open" {
 		t.Fatalf("without statements: %+v", lock)
 	}
+
 	var saved []id.ID
 	for _, month := range []string{"2026-01", "2026-02", "2026-03"} {
 		saved = append(saved, fixture.Statement(b.Team, b.period, "published", month+"-01", month+"-28"))
 	}
+
 	lock := locks()
+
 	var days []string
 	for _, hit := range lock.StatementPeriod.Hits {
 		days = append(days, hit.TxnAt.String()+" until "+hit.OpenFrom.String())
 	}
+
 	if lock.OwnerStatement != nil || !slices.Equal(days, []string{"2026-03-15 until 2026-03-29", "2026-02-15 until 2026-03-29", "2026-01-15 until 2026-03-29"}) {
 		t.Errorf("nothing attached: %v %+v", days, lock.OwnerStatement)
 	}
+
 	for _, s := range saved[:2] {
 		fixture.Attach(b.Team, s)
 	}
+
 	latest := saved[:2]
 	slices.SortFunc(latest, func(a, b id.ID) int { return b.Compare(a) })
+
 	if lock := locks(); !slices.Equal(lock.OwnerStatement.IDs, latest) || len(lock.StatementPeriod.Hits) != 3 {
 		t.Errorf("two months attached: %+v %+v", lock.OwnerStatement, lock.StatementPeriod)
 	}
@@ -267,16 +309,19 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 // other lets nothing through.
 func TestTheEarliestDayHolds(t *testing.T) {
 	t.Parallel()
+
 	for _, days := range [][]string{{"2026-01-15", "2026-02-15"}, {"2026-02-15", "2026-01-15"}} {
 		b := newBooks(t)
 		source := id.New(b.DB.Now())
 		moved := b.posting(source, "moved", date(t, days[0]), 100)
 		b.replace([]id.ID{source}, moved)
 		fixture.CloseBooks(b.Team, "2026-03-01")
+
 		moved.TxnAt = date(t, days[1])
 		if _, err := b.try(ledger.Lenience{SkipLocked: true}, []id.ID{source}, moved); err != nil {
 			t.Fatal(err)
 		}
+
 		for closed, want := range map[string]string{"2026-03-01": "unlock", "2026-02-01": "unlock", "2026-01-01": "refresh"} {
 			fixture.CloseBooks(b.Team, closed)
 			b.Tx(func(ctx context.Context, tx *db.Tx) error {
@@ -284,6 +329,7 @@ func TestTheEarliestDayHolds(t *testing.T) {
 				if action := all[source].Action; err == nil && (action == nil || *action != want) {
 					t.Errorf("from %s to %s, closed before %s: %+v, want %s", days[0], days[1], closed, all[source], want)
 				}
+
 				return err
 			})
 		}
@@ -293,11 +339,14 @@ func TestTheEarliestDayHolds(t *testing.T) {
 // Replace takes as many sources at a time as its bounds admit, and no source is cut in two.
 func TestChunksOfSources(t *testing.T) {
 	t.Parallel()
+
 	wide := func(lines int) []ledger.Posting { return []ledger.Posting{{Lines: make([]ledger.Line, lines)}} }
+
 	many := make([]id.ID, ledger.ChunkSources+2)
 	for i := range many {
 		many[i] = id.ID{1, byte(i >> 8), byte(i)}
 	}
+
 	one, two, three := many[0], many[1], many[2]
 	for name, c := range map[string]struct {
 		sources  []id.ID

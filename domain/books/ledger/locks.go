@@ -64,18 +64,23 @@ func (r *lockRow) lock() Lock {
 	if r.ClosedAt != nil {
 		lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.ClosedAt}
 	}
+
 	if len(r.Statements) > 0 {
 		lock.Status, lock.OwnerStatement = "locked", &LockStatements{r.Statements}
 	}
+
 	if len(r.Hits) > 0 {
 		lock.Status, lock.StatementPeriod = "locked", &LockStatementPeriod{r.Hits}
 	}
+
 	if len(r.Records) > 0 {
 		lock.Status, lock.Reconciled = "locked", &LockReconciled{r.Records}
 	}
+
 	if r.Held {
 		lock.Status = "locked"
 	}
+
 	return lock
 }
 
@@ -85,13 +90,16 @@ func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]L
 	if err != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
 	}
+
 	out := make(map[id.ID]Lock, len(ids))
 	for _, v := range ids {
 		out[v] = Unlocked()
 	}
+
 	for i := range rows {
 		out[rows[i].ID] = rows[i].lock()
 	}
+
 	return out, nil
 }
 
@@ -112,6 +120,7 @@ func untold() string {
 		if r.told {
 			return ""
 		}
+
 		return r.onEntry()
 	})
 }
@@ -123,6 +132,7 @@ func held(entries string) string {
 	if condition == noLock {
 		return noLock
 	}
+
 	return "exists (select from ledger_entry h where " + entries + " and " + condition + ")"
 }
 
@@ -150,6 +160,7 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 		covered = `h.party = 'owners' and h.listing_id is not null and h.txn_at <= (select x.end_at from statement x where ` + holding +
 			` order by x.start_at desc limit 1)`
 	)
+
 	return locks(ctx, tx, `
 		select f.id, `+closedAt+` as closed_at,
 			array(select distinct n.statement_id from (
@@ -171,6 +182,7 @@ const overPeriod = "x.team_id = @team and x.ownership_period_id"
 // LocksOfPeriods reads what holds ownership periods: the owners' entries of the period that are held by their day, and the saved statements.
 func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
+
 	return locks(ctx, tx, `
 		select p.id, `+closedAt+` as closed_at,
 			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
@@ -193,6 +205,7 @@ func StatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Statemen
 	if err != nil {
 		return nil, fmt.Errorf("read owner statements of ownership periods: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -202,5 +215,6 @@ func HeldOn(ctx context.Context, tx *db.Tx, at day.Day) (lock, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return Locked(c, Touched{Ledger: Operating, Status: Active, TxnAt: at}, Lenience{}), nil
 }

@@ -37,6 +37,7 @@ func shapes() (all []shape) {
 			}
 		}
 	}
+
 	return all
 }
 
@@ -60,22 +61,29 @@ type matrix struct {
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
 	m := &matrix{books: newBooks(t), shapes: shapes()}
+
 	var postings []ledger.Posting
+
 	for i := range m.shapes {
 		s := &m.shapes[i]
 		m.sources, m.fees = append(m.sources, id.New(m.DB.Now())), append(m.fees, id.New(m.DB.Now()))
 		p := m.posting(m.sources[i], fmt.Sprint("shape", i), date(t, s.date), 100)
 		p.Ledger, p.Status, p.Currency = s.books, s.status, s.currency
+
 		p.Lines[1].Party = s.party
 		for k := range p.Lines {
 			p.Lines[k].RecurringFeeID = m.fees[i]
 		}
+
 		if !s.bank {
 			p.Lines[0].AccountID = m.accounts[2]
 		}
+
 		postings = append(postings, p)
 	}
+
 	m.replace(m.sources, postings...)
+
 	return m
 }
 
@@ -95,11 +103,13 @@ func (m *matrix) saved(status, attached string) {
 // reconciled has a bank record stand for every source.
 func (m *matrix) reconciled() {
 	m.t.Helper()
+
 	for i := range m.sources {
 		m.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
 			values (@team, @transaction, @ref, 'deposit', '2026-01-15', 'usd', @account, 100, now(), now())`,
 			db.Args{"transaction": m.sources[i], "ref": fmt.Sprint("t", i), "account": m.accounts[0]})
 	}
+
 	m.Exec(`update account set type = 'bank', banking_category = 'trust' where team_id = @team and id = @account`, db.Args{"account": m.accounts[0]})
 	m.Exec(`with record as (
 			insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
@@ -114,10 +124,12 @@ var errUndo = errors.New("undo")
 // refused is the lock that keeps a source from being taken out of the books, asked where a write asks: Locked.
 func (m *matrix) refused(source id.ID) error {
 	m.t.Helper()
+
 	err := m.DB.Write(m.t.Context(), m.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		if _, err := ledger.Replace(ctx, tx, []id.ID{source}, nil, ledger.Lenience{}); err != nil {
 			return err
 		}
+
 		return errUndo
 	})
 	switch {
@@ -126,6 +138,7 @@ func (m *matrix) refused(source id.ID) error {
 	case !ledger.IsLock(err):
 		m.t.Fatal(err)
 	}
+
 	return err
 }
 
@@ -138,7 +151,9 @@ type told struct {
 
 func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Lock) {
 	m.t.Helper()
+
 	rows = map[id.ID]told{}
+
 	m.Tx(func(ctx context.Context, tx *db.Tx) error {
 		found, err := db.Select[told](ctx, tx, `select s.id, `+ledger.HeldSource("s.id")+` as journal, (select count(*) from ledger_entry e
 				where e.team_id = @team and e.source_id = s.id and `+ledger.HeldEntry("e")+`) as entries
@@ -146,15 +161,20 @@ func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Loc
 		if err != nil {
 			return err
 		}
+
 		for _, r := range found {
 			rows[r.ID] = r
 		}
+
 		if sources, err = ledger.LocksOf(ctx, tx, m.sources); err != nil {
 			return err
 		}
+
 		fees, err = ledger.LocksOfFees(ctx, tx, m.fees)
+
 		return err
 	})
+
 	return rows, sources, fees
 }
 
@@ -176,6 +196,7 @@ type lockCase struct {
 func lockCases() []lockCase {
 	closed := func(s *shape) bool { return s.reported() && s.inJanuaryOrBefore() }
 	never := func(*shape) bool { return false }
+
 	return []lockCase{
 		{name: "none", lock: func(*matrix) {}, holds: never},
 		{name: "books closed", reason: apierr.ReasonBooksClosed, lock: func(m *matrix) { m.team("books_closed_at = '2026-02-01'") }, holds: closed},
@@ -203,35 +224,44 @@ func lockCases() []lockCase {
 // Proves: RSN-16, RSN-56, RSN-61, RSN-63, RSN-66.
 func TestGoAndSQLDecideAlikeAboutLocks(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range lockCases() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMatrix(t)
 			c.lock(m)
+
 			rows, sources, fees := m.told()
 			for i := range m.shapes {
 				s, source := &m.shapes[i], m.sources[i]
 				held := c.holds(s)
+
 				refusal := m.refused(source)
 				if (refusal != nil) != held {
 					t.Errorf("%+v: a write is told %v", *s, refusal)
 				}
+
 				if held && apierr.From(refusal).Reason() != c.reason {
 					t.Errorf("%+v: a write is told %v, want the reason %s", *s, refusal, c.reason)
 				}
+
 				if got := rows[source].Journal; got != (held || c.whole) {
 					t.Errorf("%+v: the filter of journals says %v", *s, got)
 				}
+
 				if got := sources[source].Status == "locked"; got != rows[source].Journal {
 					t.Errorf("%+v: the lock object says %+v", *s, sources[source])
 				}
+
 				entries := int64(0)
 				if held && !c.personal {
 					entries = 2 // the whole posting
 				}
+
 				if got := rows[source].Entries; got != entries {
 					t.Errorf("%+v: the filter of entries finds %d", *s, got)
 				}
+
 				if got := fees[m.fees[i]].Status == "locked"; got != (held && !c.off) {
 					t.Errorf("%+v: the lock of the fee says %+v", *s, fees[m.fees[i]])
 				}

@@ -40,12 +40,14 @@ func newFrozen(t *testing.T) *frozen {
 		},
 	}).Want(201).String("id")
 	f.Work()
+
 	return f
 }
 
 // wantHeld demands that a lock of the test, and no other, kept a change out.
 func (f *frozen) wantHeld(r *apitest.Response, reason apierr.Reason) {
 	f.T.Helper()
+
 	if r.WantError(apierr.CodeForbidden, reason).String("context.lockReason") != "period" || r.Has("context.booksClosedAt") {
 		f.T.Errorf("held by %s", r.Body)
 	}
@@ -55,8 +57,10 @@ func (f *frozen) wantHeld(r *apitest.Response, reason apierr.Reason) {
 // decides for himself fails here: he does not know this lock.
 func TestANewLockReachesEveryPlace(t *testing.T) { //nolint:paralleltest // other tests of this package fold the sums of all teams, which a dry run must not see change
 	f := newFrozen(t)
+
 	ledger.Frozen.Store(true)
 	t.Cleanup(func() { ledger.Frozen.Store(false) })
+
 	for _, place := range []struct { //nolint:paralleltest // one team, one after the other
 		name string
 		look func(t *testing.T)
@@ -70,6 +74,7 @@ func TestANewLockReachesEveryPlace(t *testing.T) { //nolint:paralleltest // othe
 		{"later open day", func(t *testing.T) {
 			t.Helper()
 			at := date(t, "2019-07-15")
+
 			lock := ledger.Locked(ledger.Closing{}, ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: at}, ledger.Lenience{IgnoreBooksClosed: true})
 			if open := ledger.OpenFrom(lock); open == nil || *open != date(t, "2019-08-01") || !ledger.IsLock(lock) || !ledger.IsDayLock(lock) {
 				t.Errorf("%v is open from %v", lock, open)
@@ -82,6 +87,7 @@ func TestANewLockReachesEveryPlace(t *testing.T) { //nolint:paralleltest // othe
 
 func (f *frozen) reachesWrites(t *testing.T) {
 	t.Helper()
+
 	own := apierr.ReasonSelfModification
 	f.wantHeld(f.Put(f.expense, world.Object{"date": "2019-08-15"}), own)
 	f.wantHeld(f.Put(f.expense, world.Object{"date": "2019-08-15"}, "x-ignore-books-closed-at", "true"), own)
@@ -93,6 +99,7 @@ func (f *frozen) reachesWrites(t *testing.T) {
 
 func (f *frozen) reachesObjects(t *testing.T) {
 	t.Helper()
+
 	for _, path := range []string{f.expense, f.journal, f.stay, f.stay + "/journal-preview", f.fee, "/listings/ownership-periods/" + f.villa.Period.String()} {
 		if got := f.Get(path).Want(200); got.String("lock.status") != "locked" || got.String("lock.booksClosed") != "null" {
 			t.Errorf("%s shows %s", path, got.String("lock"))
@@ -102,6 +109,7 @@ func (f *frozen) reachesObjects(t *testing.T) {
 
 func (f *frozen) reachesFilters(t *testing.T) {
 	t.Helper()
+
 	for path, lines := range map[string]int{
 		"/transactions?isLocked=true": 2, "/transactions?isLocked=false": 0,
 		"/reports/journal-entries?locked=true": 10, "/reports/journal-entries?locked=false": 0,
@@ -110,9 +118,11 @@ func (f *frozen) reachesFilters(t *testing.T) {
 			t.Errorf("%s finds %d: %s", path, got.Len("data"), got.Body)
 		}
 	}
+
 	for path, filter := range map[string]string{"/transactions/csv": "isLocked", "/reports/journal-entries/csv": "locked"} {
 		for _, locked := range []string{"true", "false"} {
 			link := f.Get(path + "?" + filter + "=" + locked).Want(200).String("url")
+
 			file := string(f.Get(strings.TrimPrefix(link, "http://127.0.0.1")).Want(200).Body)
 			if rows := strings.Count(file, "\n") - 1; (rows > 0) != (locked == "true") {
 				t.Errorf("%s, %s=%s: %s", path, filter, locked, file)
@@ -123,6 +133,7 @@ func (f *frozen) reachesFilters(t *testing.T) {
 
 func (f *frozen) reachesAccounts(t *testing.T) {
 	t.Helper()
+
 	r := f.Put("/accounts/"+f.Account("5200").String(), world.Object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 	if r.String("context.lockReasons") != `["lockedJournalEntries"]` {
 		t.Errorf("in use for %s", r.Body)
@@ -131,10 +142,12 @@ func (f *frozen) reachesAccounts(t *testing.T) {
 
 func (f *frozen) reachesTrialBalance(t *testing.T) {
 	t.Helper()
+
 	const trialBalance = "/teams/opening-trial-balance"
 	if got := f.Get(trialBalance).Want(200); got.String("locked") != "true" || got.String("lockReasons") != `["selfModification"]` {
 		t.Errorf("the trial balance says %s", got.Body)
 	}
+
 	f.wantHeld(f.Put(trialBalance+"/manual", world.Object{"rows": world.Array{}}), apierr.ReasonOpeningTrialBalanceLocked)
 }
 
@@ -143,8 +156,10 @@ func (f *frozen) reachesOutstanding(t *testing.T) {
 	t.Helper()
 	f.Put(f.fee, world.Object{"defaultRate": 25000}).Want(200)
 	f.Work()
+
 	waits := func(when string) {
 		t.Helper()
+
 		for _, path := range []string{f.stay, f.fee} {
 			if got := f.Get(path).Want(200); got.String("journalStatus.reason") != "journalLocked" || got.String("journalStatus.action") != "unlock" {
 				t.Errorf("%s, %s: %s", when, path, got.String("journalStatus"))

@@ -38,6 +38,7 @@ func (r refreshed) plus(o refreshed) refreshed {
 	if r.refusal == nil {
 		r.refusal = o.refusal
 	}
+
 	return r
 }
 
@@ -50,6 +51,7 @@ func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (
 	if err == nil {
 		err = done.refusal
 	}
+
 	return done.Change, err
 }
 
@@ -58,6 +60,7 @@ func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode st
 	if err := derived.refusal(); err != nil {
 		return Change{}, err
 	}
+
 	return s.replace(ctx, tx, derived, policy{l, mode})
 }
 
@@ -67,7 +70,9 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 	if len(ids) == 0 {
 		return nil
 	}
+
 	l.SkipLocked = true
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		_, err := s.refresh(ctx, tx, ids, policy{Lenience: l})
 		return err
@@ -75,6 +80,7 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 	if apierr.Refused(err) {
 		return markFailed(ctx, tx, s.Noun, ids)
 	}
+
 	return err
 }
 
@@ -86,20 +92,25 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 		if err != nil {
 			return refreshed{}, err
 		}
+
 		if err := markFailed(ctx, tx, s.Noun, derived.failed()); err != nil {
 			return refreshed{}, err
 		}
+
 		done := refreshed{failed: len(derived.Failed), refusal: derived.refusal()}
 		if done.Change, err = s.replace(ctx, tx, derived, by); err != nil {
 			return refreshed{}, fmt.Errorf("book the journals of a %s: %w", s.Noun, err)
 		}
+
 		if with := derived.With; with != nil {
 			if err := with.Source.BookAfter(ctx, tx, with.IDs, by.Lenience); err != nil {
 				return refreshed{}, err
 			}
 		}
+
 		total = total.plus(done)
 	}
+
 	return total, nil
 }
 
@@ -109,33 +120,42 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 	if derived.Made || by.mode == "" || by.mode == full || s.Replaces == nil {
 		return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, made: derived.Made}, derived.Postings, by.Lenience)
 	}
+
 	standing, err := stored(ctx, tx, derived.Sources)
 	if err != nil {
 		return Change{}, err
 	}
+
 	wanted := standing[:0:0]
 	kept := map[string]*Posting{}
+
 	for i := range standing {
 		if p := &standing[i]; !s.Replaces(by.mode, p) {
 			wanted = append(wanted, *p)
 			kept[p.TxnCode] = p
 		}
 	}
+
 	behind := map[id.ID]bool{}
+
 	for i := range derived.Postings {
 		p := &derived.Postings[i]
 		if s.Replaces(by.mode, p) {
 			wanted = append(wanted, *p)
 			continue
 		}
+
 		if old := kept[p.TxnCode]; old == nil || !p.equal(old) {
 			behind[p.SourceID] = true
 		}
+
 		delete(kept, p.TxnCode)
 	}
+
 	for _, p := range kept {
 		behind[p.SourceID] = true
 	}
+
 	return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, behind: behind, standing: standing, read: true}, wanted, by.Lenience)
 }
 
@@ -187,25 +207,32 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 	if r.IDs == nil {
 		return s.startAll(ctx, tx, args)
 	}
+
 	ids, err := s.known(ctx, tx, r.IDs)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(ids) != 1 {
 		return s.start(ctx, tx, ids, args)
 	}
+
 	done, err := s.refresh(ctx, tx, ids, args.policy())
 	if err == nil {
 		err = done.refusal
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	statuses, err := s.Noun.StatusOf(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	total := int64(1)
+
 	return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: statuses[ids[0]]}}, Total: &total}, nil
 }
 
@@ -217,7 +244,9 @@ func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args Refresh
 			n.Resources = append(n.Resources, operation.Resource{Type: s.Resource, ID: v, Role: operation.Target})
 		}
 	}
+
 	ack, err := operation.Start(ctx, tx, n)
+
 	return &RefreshAnswer{Acknowledgement: ack}, err
 }
 
@@ -228,18 +257,24 @@ func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*Re
 	if err != nil {
 		return nil, err
 	}
+
 	n := operation.New{Type: s.Operation}
+
 	for i := range places {
 		args.Stretch = &Stretch{From: places[i]}
 		if i+1 < len(places) {
 			args.Stretch.Until = &places[i+1]
 		}
+
 		n.Tasks = append(n.Tasks, s.Noun.task(args))
 	}
+
 	if n.Tasks == nil {
 		n.Tasks = []operation.Task{s.Noun.task(args)}
 	}
+
 	ack, err := operation.Start(ctx, tx, n)
+
 	return &RefreshAnswer{Acknowledgement: ack}, err
 }
 
@@ -250,15 +285,18 @@ func (s *Source) known(ctx context.Context, tx *db.Tx, given []id.ID) ([]id.ID, 
 	if err != nil {
 		return nil, fmt.Errorf("look up the sources of a refresh: %w", err)
 	}
+
 	var missing []apierr.Issue
 	for i, v := range given {
 		if _, exists := slices.BinarySearchFunc(found, v, id.ID.Compare); !exists && len(missing) < 100 {
 			missing = append(missing, apierr.IssueNotFound.InBody("ids", i))
 		}
 	}
+
 	if missing != nil {
 		return nil, apierr.BadRequest.At(missing...)
 	}
+
 	return found, nil
 }
 
@@ -267,6 +305,7 @@ func (a *RefreshAnswer) HTTPStatus() int {
 	if a.Acknowledgement != nil {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 

@@ -49,23 +49,27 @@ func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("divide the sources of a refresh: %w", err)
 	}
+
 	return places, nil
 }
 
 // within are the sources of a stretch.
 func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.ID, error) {
 	args := db.Args{"team": tx.Team, "group": stretch.From.GroupID, "id": stretch.From.ID}
+
 	until := ""
 	if stretch.Until != nil {
 		until = ` and ` + s.Group + ` <= @last and (` + s.Group + `, id) < (@last, @last_id)`
 		args["last"], args["last_id"] = stretch.Until.GroupID, stretch.Until.ID
 	}
+
 	ids, err := db.Select[id.ID](ctx, tx, `
 		select id from `+string(s.Noun)+` where team_id = @team and `+s.Having+` and `+s.Group+` >= @group and (`+s.Group+`, id) >= (@group, @id)`+until+`
 		order by id`, args)
 	if err != nil {
 		return nil, fmt.Errorf("find the sources of a stretch: %w", err)
 	}
+
 	return ids, nil
 }
 
@@ -80,6 +84,7 @@ func (n Noun) tasks(ids []id.ID, args RefreshArgs) (tasks []operation.Task) {
 		args.IDs = some
 		tasks = append(tasks, n.task(args))
 	}
+
 	return tasks
 }
 
@@ -91,8 +96,10 @@ func (s *Source) Handlers() map[job.Kind]job.Handler {
 		if err := settle(ctx, tx, j, cause); err != nil {
 			return err
 		}
+
 		return s.abandon(ctx, tx, j, cause)
 	}
+
 	return map[job.Kind]job.Handler{s.Noun.refresh(): h}
 }
 
@@ -111,28 +118,35 @@ func (s *Source) work(ctx context.Context, d *db.DB, scope db.Scope, _ operation
 			return nil, err
 		}
 	}
+
 	var done refreshed
+
 	derive := func(how func(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (refreshed, error)) error {
 		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			done, err = how(ctx, tx, args.IDs, args.policy())
 			return err
 		})
 	}
+
 	err := derive(s.refresh)
 	if apierr.Refused(err) && !IsLock(err) {
 		err = derive(s.oneByOne)
 	}
+
 	if err == nil && done.failed > 0 {
 		err = operation.FailAs(operation.OperationFailed, fmt.Errorf("%w: %d of kind %s: %w", errUnderived, done.failed, s.Noun, done.refusal))
 	}
+
 	return nil, err
 }
 
 // oneByOne is refresh for sources that are refused together: those that are refused alone are marked as failed.
 func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
 	var failed []id.ID
+
 	for _, v := range ids {
 		var done refreshed
+
 		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 			done, err = s.refresh(ctx, tx, []id.ID{v}, by)
 			return err
@@ -142,8 +156,10 @@ func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy
 		} else if err != nil {
 			return refreshed{}, err
 		}
+
 		total = total.plus(done)
 	}
+
 	return total, markFailed(ctx, tx, s.Noun, failed)
 }
 
@@ -153,20 +169,24 @@ func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 	if errors.Is(cause, errUnderived) || IsLock(cause) {
 		return nil
 	}
+
 	var args RefreshArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return fmt.Errorf("decode the journals of a task: %w", err)
 	}
+
 	if args.Stretch != nil {
 		var err error
 		if args.IDs, err = s.within(ctx, tx, args.Stretch); err != nil {
 			return err
 		}
 	}
+
 	ids, err := db.Select[id.ID](ctx, tx, `select distinct source_id from `+Outstanding()+` s
 		where team_id = @team and source_id = any(@ids) and status = 'stale'`, db.Args{"team": tx.Team, "ids": args.IDs})
 	if err != nil {
 		return fmt.Errorf("find stale journals: %w", err)
 	}
+
 	return markFailed(ctx, tx, s.Noun, ids)
 }

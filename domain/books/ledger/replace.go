@@ -75,50 +75,63 @@ func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
 	ordered := id.Distinct(of.sources)
 	bySource := make(map[id.ID][]Posting, len(ordered))
+
 	codes := make(map[string]bool, len(wanted))
 	for i := range wanted {
 		p := &wanted[i]
 		if err := p.Check(); err != nil {
 			return Change{}, err
 		}
+
 		if _, found := slices.BinarySearchFunc(ordered, p.SourceID, id.ID.Compare); !found || codes[p.TxnCode] {
 			return Change{}, fmt.Errorf("%w %q: of a source that is not replaced, or given twice", ErrInvalid, p.TxnCode)
 		}
+
 		codes[p.TxnCode] = true
 		bySource[p.SourceID] = append(bySource[p.SourceID], *p)
 	}
+
 	if len(ordered) > fewSources {
 		if err := planAfresh(ctx, tx); err != nil {
 			return Change{}, err
 		}
 	}
+
 	var total Change
+
 	for len(ordered) > 0 {
 		n, postings := chunk(ordered, bySource)
+
 		change, err := replaceChunk(ctx, tx, of.some(ordered[:n]), postings, l)
 		if err != nil {
 			return Change{}, err
 		}
+
 		total = total.Plus(change)
 		ordered = ordered[n:]
 	}
+
 	return total, nil
 }
 
 // chunk takes as many sources from the front as fit in one round, at least one.
 func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Posting) {
 	lines := 0
+
 	for n < len(sources) && n < chunkSources {
 		own := bySource[sources[n]]
 		for i := range own {
 			lines += len(own[i].Lines)
 		}
+
 		if n > 0 && lines > chunkLines {
 			break
 		}
+
 		postings = append(postings, own...)
 		n++
 	}
+
 	return n, postings
 }
 
@@ -127,15 +140,19 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	if err != nil {
 		return Change{}, err
 	}
+
 	gone, added := compare(standing, wanted)
+
 	f, err := factsOf(ctx, tx, ownerPeriods(slices.Concat(standing, wanted)), slices.Concat(gone, added))
 	if err != nil {
 		return Change{}, err
 	}
+
 	skipped, err := f.decide(gone, added, l)
 	if err != nil {
 		return Change{}, err
 	}
+
 	kept := func(postings []Posting) []Posting {
 		return slices.DeleteFunc(postings, func(p Posting) bool {
 			_, held := skipped[p.SourceID]
@@ -145,12 +162,15 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	outstanding := len(gone) + len(added)
 	gone, added = kept(gone), kept(added)
 	change := Change{Added: len(added), Removed: len(gone), Skipped: outstanding - len(gone) - len(added)}
+
 	return change, tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
 			if err := write(ctx, tx, gone, added); err != nil {
 				return err
 			}
+
 			noteEffects(tx, of.noun, gone, added)
+
 			return nil
 		},
 		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, skipped) })
@@ -162,16 +182,19 @@ func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	count := func(postings []Posting, sign int64) {
 		for i := range postings {
 			p := &postings[i]
+
 			f := effects[p.SourceID]
 			if f == nil {
 				f = &audit.Effect{Delta: []audit.Delta{}}
 				effects[p.SourceID] = f
 			}
+
 			if sign > 0 {
 				f.EntriesAdded += len(p.Lines)
 			} else {
 				f.EntriesRetired += len(p.Lines)
 			}
+
 			for k := range p.Lines {
 				f.Count(p.Lines[k].AccountID, sign*int64(p.Lines[k].CentTotal))
 			}
@@ -179,6 +202,7 @@ func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	}
 	count(gone, -1)
 	count(added, 1)
+
 	for source, f := range effects {
 		audit.NoteJournal(tx, audit.Entity(noun), source, *f)
 	}
@@ -191,7 +215,9 @@ func compare(standing, wanted []Posting) (gone, added []Posting) {
 	for i := range standing {
 		at[standing[i].TxnCode] = i
 	}
+
 	same := make([]bool, len(standing))
+
 	for i := range wanted {
 		k, found := at[wanted[i].TxnCode]
 		if found && wanted[i].equal(&standing[k]) {
@@ -200,11 +226,13 @@ func compare(standing, wanted []Posting) (gone, added []Posting) {
 			added = append(added, wanted[i])
 		}
 	}
+
 	for i := range standing {
 		if !same[i] {
 			gone = append(gone, standing[i])
 		}
 	}
+
 	return gone, added
 }
 
@@ -213,31 +241,38 @@ func (p *Posting) equal(o *Posting) bool {
 	if p.SourceID != o.SourceID || p.Ledger != o.Ledger || p.Status != o.Status || p.TxnAt != o.TxnAt || p.Currency != o.Currency || len(p.Lines) != len(o.Lines) {
 		return false
 	}
+
 	lines := make(map[string]*Line, len(o.Lines))
 	for i := range o.Lines {
 		lines[o.Lines[i].Ref] = &o.Lines[i]
 	}
+
 	for i := range p.Lines {
 		theirs, found := lines[p.Lines[i].Ref]
 		if !found {
 			return false
 		}
+
 		ours := p.Lines[i]
+
 		ours.StatementID = theirs.StatementID
 		if ours != *theirs {
 			return false
 		}
 	}
+
 	return true
 }
 
 // decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that holds it.
 func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	skipped := map[id.ID]hold{}
+
 	f.moved = f.movedAtBanks(gone, added)
 	for _, postings := range [][]Posting{gone, added} {
 		for i := range postings {
 			p := &postings[i]
+
 			lock := Locked(f.closing, f.touched(p), l)
 			switch {
 			case lock == nil:
@@ -245,6 +280,7 @@ func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error
 			case !l.SkipLocked:
 				return nil, lock
 			}
+
 			h, err := holdOf(lock, p.TxnAt)
 			if err != nil {
 				return nil, err
@@ -255,6 +291,7 @@ func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error
 			}
 		}
 	}
+
 	return skipped, nil
 }
 
@@ -285,6 +322,7 @@ func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 	count(added, 1)
 
 	moved := map[id.ID]bool{}
+
 	for leg, cents := range sums {
 		if cents != 0 {
 			moved[leg.source] = true
@@ -298,19 +336,24 @@ func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 func (f *facts) touched(p *Posting) Touched {
 	t := Touched{SourceID: p.SourceID, TxnCode: p.TxnCode, Ledger: p.Ledger, Status: p.Status, TxnAt: p.TxnAt}
 	banked := false
+
 	for i := range p.Lines {
 		l := &p.Lines[i]
+
 		banked = banked || f.banks[l.AccountID]
 		if end, saved := f.saved[l.StatementID]; saved {
 			t.AttachedTo = append(t.AttachedTo, Saved{l.StatementID, end})
 		}
+
 		if l.Party != Owners {
 			continue
 		}
+
 		for _, s := range f.over[l.OwnershipPeriodID] {
 			if s.Currency != p.Currency || p.TxnAt.After(*s.EndAt) {
 				continue
 			}
+
 			if s.Status == "published" {
 				t.Published = append(t.Published, Saved{s.ID, *s.EndAt})
 			} else {
@@ -318,10 +361,12 @@ func (f *facts) touched(p *Posting) Touched {
 			}
 		}
 	}
+
 	if banked && f.moved[p.SourceID] {
 		for _, record := range f.over[p.SourceID] {
 			t.Reconciled = append(t.Reconciled, record.ID)
 		}
 	}
+
 	return t
 }

@@ -87,6 +87,7 @@ func (d *Derived) refusal() error {
 	if len(d.Failed) == 0 {
 		return nil
 	}
+
 	return d.Failed[d.failed()[0]]
 }
 
@@ -119,18 +120,22 @@ type Sources []*Source
 // announce tells every noun of a change, which does at once what it has to, and gives the sources whose journals the change touches.
 func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id.ID, error) {
 	found := map[Noun][]id.ID{}
+
 	for _, source := range s {
 		if source.AtOnce != nil {
 			if err := source.AtOnce(ctx, tx, b); err != nil {
 				return nil, err
 			}
 		}
+
 		ids, err := source.Touched(ctx, tx, b)
 		if err != nil {
 			return nil, fmt.Errorf("find the journals of a %s: %w", source.Noun, err)
 		}
+
 		found[source.Noun] = id.Distinct(ids)
 	}
+
 	return found, nil
 }
 
@@ -141,11 +146,13 @@ func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	if err != nil {
 		return err
 	}
+
 	for _, source := range s {
 		if _, err := source.Book(ctx, tx, found[source.Noun], Lenience{SkipLocked: true}); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -155,8 +162,10 @@ func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) er
 	if err != nil {
 		return err
 	}
+
 	o.Sources = found
 	_, err = Outdate(ctx, tx, o)
+
 	return err
 }
 
@@ -166,11 +175,14 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 	if err != nil {
 		return nil, err
 	}
+
 	o.Sources = found
 	if err := markStale(ctx, tx, &o); err != nil {
 		return nil, err
 	}
+
 	n := o.operation()
+
 	return &n, nil
 }
 
@@ -179,19 +191,23 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 // derived and have no entries to be found by; then it is all of the noun.
 func TouchedByAssignments(ctx context.Context, tx *db.Tx, n Noun, changed []Reassigned, consults ...string) ([]id.ID, error) {
 	var accounts []id.ID
+
 	all := false
+
 	for _, c := range changed {
 		if slices.Contains(consults, c.Assignment) {
 			all = all || c.From.IsZero()
 			accounts = append(accounts, c.From, c.To)
 		}
 	}
+
 	switch {
 	case all:
 		return All(ctx, tx, n)
 	case accounts == nil:
 		return nil, nil
 	}
+
 	return db.Select[id.ID](ctx, tx, `select s.id from `+string(n)+` s where s.team_id = @team and exists (
 		select from ledger_entry e where e.team_id = @team and e.source_id = s.id and e.account_id = any(@accounts::uuid[]))`,
 		db.Args{"team": tx.Team, "accounts": accounts})

@@ -53,9 +53,11 @@ func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledge
 	if !o.touches() {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
 	}
+
 	if err := markStale(ctx, tx, &o); err != nil {
 		return nil, err
 	}
+
 	return operation.Start(ctx, tx, o.operation())
 }
 
@@ -65,21 +67,25 @@ func (o *Outdated) touches() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
 // operation derives the journals of the sources.
 func (o *Outdated) operation() operation.New {
 	o.Cause.Role = operation.Target
+
 	n := operation.New{
 		Type: cmp.Or(o.Type, operation.ReservationJournal), Primary: &o.Cause, Resources: append([]operation.Resource{o.Cause}, o.Also...),
 	}
 	for _, noun := range nouns() {
 		n.Tasks = append(n.Tasks, noun.tasks(o.Sources[noun], RefreshArgs{})...)
 	}
+
 	if n.Tasks == nil {
 		n.Tasks = []operation.Task{Reservations.task(RefreshArgs{})}
 	}
+
 	return n
 }
 
@@ -90,6 +96,7 @@ func markStale(ctx context.Context, tx *db.Tx, o *Outdated) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -97,6 +104,7 @@ func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID
 	if len(ids) == 0 {
 		return nil
 	}
+
 	_, err := tx.Exec(ctx, `
 		insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
 		select distinct @team::uuid, s.id, coalesce(@cause, '00000000-0000-0000-0000-000000000000'::uuid), @source, @reason, @now::timestamptz
@@ -106,6 +114,7 @@ func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID
 	if err != nil {
 		return fmt.Errorf("mark journals stale: %w", err)
 	}
+
 	return nil
 }
 
@@ -114,6 +123,7 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 	if len(ids) == 0 {
 		return nil
 	}
+
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
@@ -129,6 +139,7 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 	if err != nil {
 		return fmt.Errorf("mark journals failed: %w", err)
 	}
+
 	return nil
 }
 
@@ -143,6 +154,7 @@ type hold struct {
 func holdOf(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
 	errors.As(refusal, &lock)
+
 	switch c, ok := lock.Context().(LockContext); {
 	case ok && IsDayLock(refusal):
 		return hold{at: &at}, nil
@@ -151,6 +163,7 @@ func holdOf(refusal error, at day.Day) (hold, error) {
 	case ok && len(c.BankRecordIDs) > 0:
 		return hold{by: c.BankRecordIDs[0]}, nil
 	}
+
 	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
 }
 
@@ -161,6 +174,7 @@ func Outstanding() string {
 		// A lock that is not everybody's stands for somebody.
 		return strings.ReplaceAll(cmp.Or(r.onDay("s.held_at"), r.holder), "@reader", "null::uuid")
 	})
+
 	return `(select s.team_id, s.source_id, s.cause_id, s.source, s.reason, s.since,
 		case when s.status <> 'locked' or ` + standing + ` then s.status else 'stale' end as status from ledger_stale s)`
 }
@@ -169,8 +183,11 @@ func Outstanding() string {
 // locked, with the lock. What is outstanding on those that were derived in part stays as it is. A journal that was left behind without
 // anybody having marked it before is marked now.
 func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) error {
-	var done, left, part, by []id.ID
-	var at []*day.Day
+	var (
+		done, left, part, by []id.ID
+		at                   []*day.Day
+	)
+
 	for _, source := range of.sources {
 		h, held := skipped[source]
 		switch {
@@ -182,6 +199,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 			done = append(done, source)
 		}
 	}
+
 	var stmts []db.Stmt
 	if len(done) > 0 && !of.made {
 		stmts = append(stmts, db.Stmt{
@@ -189,6 +207,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 			Args: db.Args{"team": tx.Team, "done": done},
 		})
 	}
+
 	if len(left) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL: `update ledger_stale s set status = 'locked', held_at = h.at, held_by = h.by
@@ -196,6 +215,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 			Args: db.Args{"team": tx.Team, "left": left, "at": at, "by": by},
 		})
 	}
+
 	if len(left)+len(part) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, held_at, held_by, since)
@@ -208,9 +228,11 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 			Args: db.Args{"team": tx.Team, "sources": slices.Concat(left, part), "at": at, "by": by, "now": tx.Now},
 		})
 	}
+
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("settle stale journals: %w", err)
 	}
+
 	return nil
 }
 
@@ -225,14 +247,18 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	if len(found) == 0 {
 		return nil
 	}
+
 	o := Outdated{Cause: resources[0], Also: resources[1:], Sources: map[Noun][]id.ID{}}
 	for _, s := range found {
 		o.Sources[s.Source] = append(o.Sources[s.Source], s.ID)
 	}
+
 	for _, ids := range o.Sources {
 		slices.SortFunc(ids, id.ID.Compare)
 	}
+
 	_, err := operation.Start(ctx, tx, o.operation())
+
 	return err
 }
 
@@ -246,13 +272,16 @@ func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) e
 	if err != nil {
 		return fmt.Errorf("find journals that were locked: %w", err)
 	}
+
 	resources := make([]operation.Resource, len(listings))
 	for i, v := range listings {
 		resources[i] = operation.Resource{Type: operation.Listing, ID: v, Role: operation.Target}
 	}
+
 	if err := retry(ctx, tx, found, resources); err != nil {
 		return err
 	}
+
 	return tryHeldBack(ctx, tx)
 }
 
@@ -266,9 +295,11 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("find journals that the closed books held: %w", err)
 	}
+
 	if err := retry(ctx, tx, found, []operation.Resource{{Type: operation.Team, ID: tx.Team}}); err != nil {
 		return err
 	}
+
 	return tryHeldBack(ctx, tx)
 }
 
@@ -282,8 +313,10 @@ func tryHeldBack(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("find recurring dates that were held back: %w", err)
 	}
+
 	if !waiting {
 		return nil
 	}
+
 	return job.Insert(ctx, tx, job.New{Kind: HeldBackKind})
 }

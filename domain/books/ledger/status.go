@@ -26,20 +26,27 @@ func (s JournalStatus) Blocks() bool {
 // Blocking gives what the worst of the statuses says to those who have to wait, with the operations of all of them; nil when none blocks.
 func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 	order := []string{"recalculating", "failed", "stale"}
-	var worst *JournalStatus
-	var open []id.ID
+
+	var (
+		worst *JournalStatus
+		open  []id.ID
+	)
+
 	for _, s := range statuses {
 		if !s.Blocks() {
 			continue
 		}
+
 		open = append(open, s.OperationIDs...)
 		if worst == nil || slices.Index(order, s.Status) < slices.Index(order, worst.Status) {
 			worst = &s
 		}
 	}
+
 	if worst != nil {
 		worst.OperationIDs = id.Distinct(open)
 	}
+
 	return worst
 }
 
@@ -60,6 +67,7 @@ type staleness struct {
 // StatusOf reads the journal statuses of resources of the noun; every one has one.
 func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
 	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)`
+
 	return statuses(ctx, tx, ids, fmt.Sprintf(outstanding, Outstanding()), map[Noun]string{
 		Reservations:   `select r.id from reservation r where r.team_id = @team and r.id = any(@ids) and r.listing_id = p.touched`,
 		Transactions:   `select l.transaction_id from transaction_line l where l.team_id = @team and l.transaction_id = any(@ids) and l.listing_id = p.touched`,
@@ -101,13 +109,18 @@ func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around s
 	if around != "" {
 		caused += " union all " + around
 	}
-	var stale []staleness
-	var deriving map[id.ID][]operation.Deriving
+
+	var (
+		stale    []staleness
+		deriving map[id.ID][]operation.Deriving
+	)
+
 	err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		stale, err = db.Select[staleness](ctx, tx, `
 			select t.id, (array_agg(t.reason order by t.since desc, t.cause_id))[1] as reason, count(*) filter (where t.status = 'stale') as open,
 				count(*) filter (where t.status = 'locked') as locked, count(*) filter (where t.status = 'failed') as failed
 			from (`+outstanding+`) t group by t.id`, db.Args{"team": tx.Team, "ids": ids})
+
 		return err
 	}, func(ctx context.Context, tx *db.Tx) (err error) {
 		deriving, err = operation.DerivingJournals(ctx, tx, ids, caused)
@@ -116,18 +129,22 @@ func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around s
 	if err != nil {
 		return nil, fmt.Errorf("read journal statuses: %w", err)
 	}
+
 	found := make(map[id.ID]*staleness, len(stale))
 	for i := range stale {
 		found[stale[i].ID] = &stale[i]
 	}
+
 	out := make(map[id.ID]JournalStatus, len(ids))
 	for _, v := range ids {
 		s, open := found[v], deriving[v]
 		if s == nil && len(open) > 0 {
 			s = &staleness{Reason: reasonOf(open[0].Type)}
 		}
+
 		out[v] = s.status(open)
 	}
+
 	return out, nil
 }
 
@@ -149,10 +166,12 @@ func (s *staleness) status(open []operation.Deriving) JournalStatus {
 	for _, o := range open {
 		status.OperationIDs = append(status.OperationIDs, o.ID)
 	}
+
 	say := func(what, action string, reason Reason) JournalStatus {
 		status.Status, status.Action, status.Reason = what, &action, &reason
 		return status
 	}
+
 	switch {
 	case len(open) > 0:
 		return say("recalculating", "wait", s.Reason)

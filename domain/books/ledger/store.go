@@ -36,6 +36,7 @@ func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
 			out = append(out, of(&postings[i], &postings[i].Lines[k]))
 		}
 	}
+
 	return out
 }
 
@@ -60,9 +61,11 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 	ids("reservation_id", func(l *Line) id.ID { return l.ReservationID })
 	ids("transaction_id", func(l *Line) id.ID { return l.TransactionID })
 	ids("recurring_fee_id", func(l *Line) id.ID { return l.RecurringFeeID })
+
 	args["source_id"] = column(postings, func(p *Posting, _ *Line) id.ID { return p.SourceID })
 	args["txn_at"] = column(postings, func(p *Posting, _ *Line) day.Day { return p.TxnAt })
 	args["cent_total"] = column(postings, func(_ *Posting, l *Line) int64 { return int64(l.CentTotal) })
+
 	return args
 }
 
@@ -73,14 +76,17 @@ func shareLocks(ctx context.Context, tx *db.Tx, periods []id.ID) error {
 	if len(periods) == 0 {
 		return nil
 	}
+
 	_, err := tx.Exec(ctx, `select from listing_ownership_period where team_id = @team and id = any(@periods::uuid[]) order by id for share`,
 		db.Args{"team": tx.Team, "periods": periods})
+
 	return err
 }
 
 func ownerPeriods(postings []Posting) []id.ID {
 	periods := []id.ID{}
 	seen := map[id.ID]bool{}
+
 	for i := range postings {
 		for k := range postings[i].Lines {
 			l := &postings[i].Lines[k]
@@ -90,6 +96,7 @@ func ownerPeriods(postings []Posting) []id.ID {
 			}
 		}
 	}
+
 	return periods
 }
 
@@ -122,6 +129,7 @@ func planAfresh(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select set_config('plan_cache_mode', 'force_custom_plan', true)`, nil); err != nil {
 		return fmt.Errorf("ask for new plans: %w", err)
 	}
+
 	return nil
 }
 
@@ -129,7 +137,9 @@ func planAfresh(ctx context.Context, tx *db.Tx) error {
 // prefer to read all of the team's entries.
 func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
 	var postings []Posting
+
 	at := map[string]int{}
+
 	err := db.Each(ctx, tx, db.Stmt{
 		SQL: `
 		select e.* from unnest(@sources::uuid[]) as s (id) cross join lateral (
@@ -146,17 +156,20 @@ func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) 
 				SourceID: e.SourceID, TxnCode: e.TxnCode, Ledger: e.Ledger, Status: e.Status, TxnAt: e.TxnAt, Currency: e.Currency,
 			})
 		}
+
 		p := &postings[n]
 		p.Lines = append(p.Lines, Line{
 			Ref: e.Ref, AccountID: e.AccountID, CentTotal: e.CentTotal, Party: e.Party, ListingID: e.ListingID, OwnershipPeriodID: e.OwnershipPeriodID,
 			ContactID: e.ContactID, ReservationID: e.ReservationID, TransactionID: e.TransactionID, RecurringFeeID: e.RecurringFeeID,
 			StatementID: e.StatementID, Trigger: e.TriggerType, Description: e.Description,
 		})
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read stored postings: %w", err)
 	}
+
 	return postings, nil
 }
 
@@ -185,12 +198,16 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 	if len(touched) == 0 {
 		return f, shareLocks(ctx, tx, periods)
 	}
+
 	var held []holder
+
 	share := func(ctx context.Context, tx *db.Tx) error { return shareLocks(ctx, tx, periods) }
 	if err := tx.Together(ctx, share, db.LoadOf(&held, holdersOf, touched)); err != nil {
 		return nil, err
 	}
+
 	reconciled := false
+
 	for i := range held {
 		switch h := &held[i]; h.Status {
 		case "closed":
@@ -204,15 +221,19 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 			reconciled = reconciled || h.Status == ""
 		}
 	}
+
 	if !reconciled {
 		return f, nil
 	}
+
 	accounts := column(touched, func(_ *Posting, l *Line) id.ID { return l.AccountID })
+
 	banks, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and type = 'bank' and id = any(@accounts)`,
 		db.Args{"team": tx.Team, "accounts": id.Distinct(accounts)})
 	for _, bank := range banks {
 		f.banks[bank] = true
 	}
+
 	return f, err
 }
 
@@ -222,7 +243,9 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 	for i := range touched {
 		sources = append(sources, touched[i].SourceID)
 	}
+
 	attached := column(touched, func(_ *Posting, l *Line) id.ID { return l.StatementID })
+
 	held, err := db.Select[holder](ctx, tx, `
 		select status, id, currency, ownership_period_id as of, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
 		union all
@@ -238,6 +261,7 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 	if err != nil {
 		return nil, fmt.Errorf("read what holds postings: %w", err)
 	}
+
 	return held, nil
 }
 
@@ -249,6 +273,7 @@ func ClosingOf(ctx context.Context, tx *db.Tx) (Closing, error) {
 	if err != nil {
 		return Closing{}, fmt.Errorf("read how far the books are closed: %w", err)
 	}
+
 	return c, nil
 }
 
@@ -263,20 +288,25 @@ const insertSQL = `
 // write removes and adds whole postings in one round trip.
 func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	var stmts []db.Stmt
+
 	if len(gone) > 0 {
 		sources, codes := make([]id.ID, len(gone)), make([]string, len(gone))
 		for i := range gone {
 			sources[i], codes[i] = gone[i].SourceID, gone[i].TxnCode
 		}
+
 		stmts = append(stmts, db.Stmt{SQL: deleteSQL, Args: db.Args{"team": tx.Team, "sources": sources, "codes": codes}})
 	}
+
 	if len(added) > 0 {
 		ids := column(added, func(*Posting, *Line) id.ID { return tx.NewID() })
 		stmts = append(stmts, db.Stmt{SQL: insertSQL, Args: columnsOf(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids})})
 	}
+
 	if len(stmts) == 0 {
 		return nil
 	}
+
 	return refused(tx.Pipeline(ctx, stmts...))
 }
 

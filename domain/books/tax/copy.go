@@ -15,14 +15,17 @@ import (
 // readCopy reads the rates of a team that is in sight, and gives what copies them.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	rates, err := inUse(ctx, tx, from)
+
 	return func(ctx context.Context, tx *db.Tx, asked bool, here parts.Counterparts) error {
 		if asked {
 			if err := Copy(ctx, tx, rates); err != nil {
 				return err
 			}
 		}
+
 		own, err := counterparts(ctx, tx, rates)
 		maps.Copy(here, own)
+
 		return err
 	}, err
 }
@@ -33,6 +36,7 @@ func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the tax rates of a team: %w", err)
 	}
+
 	return rates, nil
 }
 
@@ -42,6 +46,7 @@ func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	for i := range from {
 		ids[i], names[i], points[i], refs[i] = tx.NewID(), from[i].Name, from[i].BasisPoints, from[i].UniqueRef
 	}
+
 	made, err := db.Select[Rate](ctx, tx, `
 		insert into tax_rate (team_id, id, name, basis_points, unique_ref, created_at, updated_at)
 		select @team, x.id, x.name, x.points, x.ref, @now, @now
@@ -50,9 +55,11 @@ func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	if err != nil {
 		return fmt.Errorf("copy tax rates: %w", err)
 	}
+
 	for i := range made {
 		audit.Note(tx, audit.Created, audit.TaxRate, made[i].ID, nil, made[i])
 	}
+
 	return nil
 }
 
@@ -62,15 +69,19 @@ func counterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID,
 	if err != nil {
 		return nil, err
 	}
+
 	names := map[string]id.ID{}
 	for i := range own {
 		names[own[i].Name] = own[i].ID
 	}
+
 	out := map[id.ID]id.ID{}
+
 	for i := range from {
 		if here, exists := names[from[i].Name]; exists {
 			out[from[i].ID] = here
 		}
 	}
+
 	return out, nil
 }

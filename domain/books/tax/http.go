@@ -68,6 +68,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Rate], erro
 	q.IDs("id = any(?)", in.IDs)
 	q.Narrow("status = ?", in.Status)
 	q.Search(in.Search, "name")
+
 	return page.List[Rate](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -91,7 +92,9 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Rate, error) {
 	if err := insert(ctx, tx, r); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Created, audit.TaxRate, r.ID, nil, r)
+
 	return one(ctx, tx, r.ID)
 }
 
@@ -107,12 +110,15 @@ func (in *Update) apply(r *Rate) {
 	if in.Name != nil {
 		r.Name = *in.Name
 	}
+
 	if in.BasisPoints != nil {
 		r.BasisPoints = *in.BasisPoints
 	}
+
 	if in.Status != nil {
 		r.Status = *in.Status
 	}
+
 	r.UniqueRef = in.UniqueRef.Or(r.UniqueRef)
 }
 
@@ -125,21 +131,27 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	r, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	was, before := r.BasisPoints, audit.See(r)
 	in.Body.apply(r)
+
 	if err := update(ctx, tx, r); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
+
 	if r.BasisPoints != was {
 		if err := outdate(ctx, tx, r.ID); err != nil {
 			return nil, err
 		}
 	}
+
 	return one(ctx, tx, r.ID)
 }
 
@@ -153,10 +165,12 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	reasons, err := used(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	switch {
 	case len(reasons) == 0:
 		audit.Note(tx, audit.Deleted, audit.TaxRate, r.ID, r, nil)
@@ -169,8 +183,10 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	default:
 		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }

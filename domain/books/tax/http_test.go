@@ -29,19 +29,24 @@ func TestTaxRateLife(t *testing.T) {
 	x := newTeam(t)
 	r := x.Post("/tax-rates", object{"name": "Lodging tax", "basisPoints": 12000, "uniqueRef": "lodging"}).Want(201)
 	x.Post("/tax-rates?dryRun=true", object{"name": "Dry", "basisPoints": 0}).Want(201)
+
 	if got := x.Get("/tax-rates").Int("pagination.total"); got != 1 {
 		t.Errorf("%d tax rates", got)
 	}
+
 	path := "/tax-rates/" + r.String("id")
+
 	changed := x.Put(path, object{"basisPoints": 7250, "uniqueRef": nil}).Want(200)
 	if changed.Int("basisPoints") != 7250 || changed.String("name") != "Lodging tax" || changed.String("uniqueRef") != "null" || changed.String("status") != "active" {
 		t.Errorf("got %s", changed.Body)
 	}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		found, err := tax.ByID(ctx, tx, []id.ID{r.ID("id"), id.New(tx.Now)})
 		if len(found) != 1 || found[r.ID("id")].BasisPoints != money.Rate(7250) {
 			t.Errorf("found %v", found)
 		}
+
 		return err
 	})
 	x.Delete(path).Want(204)
@@ -67,11 +72,14 @@ func TestTaxRateInUse(t *testing.T) {
 	rate := x.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15000}).Want(201).ID("id")
 	useInTransaction(x, rate)
 	path := "/tax-rates/" + rate.String()
+
 	r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.String("context.lockReasons") != `["transactions"]` || r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	x.Delete(path + "?onLocked=archive").Want(204)
+
 	if got := x.Get(path).Want(200).String("status"); got != "inactive" {
 		t.Errorf("the status is %s", got)
 	}
@@ -99,6 +107,7 @@ func TestOtherTeamsTaxRatesAreUnknown(t *testing.T) {
 	y.Get("/tax-rates/"+one).WantError(apierr.CodeNotFound, "")
 	y.Put("/tax-rates/"+one, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
 	y.Delete("/tax-rates/"+one).WantError(apierr.CodeNotFound, "")
+
 	if got := y.Get("/tax-rates?ids=" + one).Int("pagination.total"); got != 0 {
 		t.Error("another team's tax rate is listed")
 	}
@@ -106,18 +115,22 @@ func TestOtherTeamsTaxRatesAreUnknown(t *testing.T) {
 
 func TestTaxRateLists(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for name, rate := range map[string]int{"b": 3, "A": 2, "C": 1} {
 		x.Post("/tax-rates", object{"name": name, "basisPoints": rate}).Want(201)
 	}
+
 	for query, want := range map[string][]string{
 		"": {"A", "b", "C"}, "?sort=-name": {"C", "b", "A"}, "?sort=basisPoints": {"C", "A", "b"}, "?search=B": {"b"}, "?status=inactive": {},
 	} {
 		r := x.Get("/tax-rates" + query).Want(200)
+
 		got := []string{}
 		for i := range r.Len("data") {
 			got = append(got, r.String(fmt.Sprintf("data.%d.name", i)))
 		}
+
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}

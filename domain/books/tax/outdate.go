@@ -17,6 +17,7 @@ func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	if err != nil {
 		return err
 	}
+
 	for _, f := range fees {
 		_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
 			Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: f.FeeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: f.Reservations},
@@ -25,6 +26,7 @@ func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -47,5 +49,6 @@ func chargedWith(ctx context.Context, tx *db.Tx, rate id.ID) ([]charged, error) 
 	if err != nil {
 		return nil, fmt.Errorf("find reservations charged with a tax: %w", err)
 	}
+
 	return found, nil
 }

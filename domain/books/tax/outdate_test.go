@@ -38,6 +38,7 @@ func newWorld(t *testing.T) *world {
 	w.Exec(`insert into fee_reference (team_id, fee_id, kind, name, target_fee_id) values (@team, @fee, 'fee', 'Cleaning', @target)`,
 		db.Args{"fee": w.dependent, "target": w.fee})
 	w.first, w.second, w.third = w.stay(w.fee), w.stay(w.dependent), w.stay(w.addFee("Linen", nil))
+
 	return w
 }
 
@@ -48,6 +49,7 @@ func (w *world) addFee(name string, rate *id.ID) id.ID {
 		select @team, @id, @name, 'additionalFee', '', 'flat', 1000, 'manager', 'owners', a.id as credit, a.id as debit, @rate::uuid,
 			case when @rate::uuid is not null then 'excluded' end, now(), now()
 		from account a where a.team_id = @team and a.code = '4120'`, db.Args{"id": fee, "name": name, "rate": rate})
+
 	return fee
 }
 
@@ -60,32 +62,40 @@ func (w *world) stay(fee id.ID) id.ID {
 		if err != nil {
 			return err
 		}
+
 		at, err := day.Parse("2026-02-01")
 		if err != nil {
 			return err
 		}
+
 		line := ledger.Line{AccountID: of, Party: ledger.Manager, ListingID: listing, ReservationID: stay, RecurringFeeID: fee, Trigger: ledger.TriggerRecurringFee}
 		debit, credit := line, line
 		debit.Ref, debit.CentTotal, credit.Ref, credit.CentTotal = "debit", 1000, "credit", -1000
 		_, err = ledger.Replace(ctx, tx, []id.ID{stay}, []ledger.Posting{{
 			SourceID: stay, TxnCode: stay.String(), Ledger: ledger.Trust, Status: ledger.Active, TxnAt: at, Currency: "usd", Lines: []ledger.Line{debit, credit},
 		}}, ledger.Lenience{})
+
 		return err
 	})
+
 	return stay
 }
 
 // stale are the sources whose journals are stale, each with what caused it.
 func (w *world) stale() (out map[id.ID]id.ID) {
 	out = map[id.ID]id.ID{}
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		type row struct{ SourceID, CauseID id.ID }
+
 		rows, err := db.Select[row](ctx, tx, `select source_id, cause_id from ledger_stale where team_id = @team`, db.Args{"team": tx.Team})
 		for _, r := range rows {
 			out[r.SourceID] = r.CauseID
 		}
+
 		return err
 	})
+
 	return out
 }
 
@@ -96,20 +106,27 @@ func TestChangedRateOutdatesJournals(t *testing.T) {
 	w := newWorld(t)
 	path := "/tax-rates/" + w.rate.String()
 	w.Put(path, object{"name": "Value added tax", "basisPoints": 15_000}).Want(200)
+
 	if got := w.stale(); len(got) != 0 {
 		t.Errorf("a new name outdates %v", got)
 	}
+
 	w.Put(path, object{"basisPoints": 16_000}).Want(200)
+
 	got := w.stale()
 	if len(got) != 2 || got[w.first] != w.fee || got[w.second] != w.fee {
 		t.Errorf("stale are %v", got)
 	}
+
 	kinds := []string{}
+
 	operations := w.Get("/operations").Want(200)
 	for i := range operations.Len("items") {
 		kinds = append(kinds, operations.String(fmt.Sprintf("items.%d.type", i)))
 	}
+
 	slices.Sort(kinds)
+
 	if s := strings.Join(kinds, " "); s != "reservation-journal-refresh" {
 		t.Errorf("operations: %s", s)
 	}
@@ -119,18 +136,24 @@ func TestChangedRateOutdatesJournals(t *testing.T) {
 func TestTaxRateOfFeeInUse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	path := "/tax-rates/" + w.rate.String()
 	if r := w.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["transactions","recurringFees"]` {
 		t.Errorf("got %s", r.Body)
 	}
+
 	w.Exec(`delete from transaction where team_id = @team`, nil)
+
 	if r := w.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["recurringFees"]` {
 		t.Errorf("got %s", r.Body)
 	}
+
 	w.Delete(path + "?onLocked=archive").Want(204)
+
 	if got := w.stale(); len(got) != 0 {
 		t.Errorf("archiving outdates %v", got)
 	}
+
 	w.Exec(`update fee set tax_rate_id = null, tax_behavior = null where team_id = @team`, nil)
 	w.Delete(path).Want(204)
 }

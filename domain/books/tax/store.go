@@ -19,10 +19,12 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Rate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read tax rates: %w", err)
 	}
+
 	out := make(map[id.ID]Rate, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r
 	}
+
 	return out, nil
 }
 
@@ -31,10 +33,12 @@ func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	r, ok := found[rate]
 	if !ok {
 		return nil, apierr.NotFound
 	}
+
 	return &r, nil
 }
 
@@ -45,6 +49,7 @@ func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock tax rate: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -61,6 +66,7 @@ func insert(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `insert into tax_rate (team_id, id, name, basis_points, status, unique_ref, created_at, updated_at)
 		values (@team, @id, @name, @rate, @status, @ref, @now, @now)`,
 		db.Args{"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef, "now": tx.Now})
+
 	return conflict(err)
 }
 
@@ -68,6 +74,7 @@ func update(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `update tax_rate set name = @name, basis_points = @rate, status = @status, unique_ref = @ref, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef, "now": tx.Now})
+
 	return conflict(err)
 }
 
@@ -92,5 +99,6 @@ func conflict(err error) error {
 	case "tax_rate_unique_ref":
 		return errDuplicateUniqueRef.Because(err)
 	}
+
 	return err
 }

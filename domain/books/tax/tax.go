@@ -60,5 +60,6 @@ func (b Behavior) Split(amount money.Cents, rate money.Rate) (net, taxes money.C
 		taxes = rate.Included(amount)
 		return amount - taxes, taxes
 	}
+
 	return amount, rate.Of(amount)
 }

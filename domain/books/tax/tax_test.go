@@ -11,6 +11,7 @@ import (
 
 func TestSplit(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		behavior  tax.Behavior
 		amount    money.Cents
@@ -39,6 +40,7 @@ func TestSplitAddsUp(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		amount := money.Cents(rapid.Int64Range(-money.MaxCents, money.MaxCents).Draw(r, "amount"))
 		rate := money.Rate(rapid.Int64Range(0, 100_000).Draw(r, "rate"))
+
 		net, taxes := tax.Included.Split(amount, rate)
 		if net+taxes != amount {
 			r.Fatalf("%d and %d of %d", net, taxes, amount)
@@ -47,6 +49,7 @@ func TestSplitAddsUp(t *testing.T) {
 		if again := rate.Of(net); again-taxes > 1 || taxes-again > 1 {
 			r.Fatalf("%d of tax, %d on the net amount", taxes, again)
 		}
+
 		if base, top := tax.Excluded.Split(amount, rate); base != amount || top != rate.Of(amount) {
 			r.Fatalf("%d and %d on top of %d", base, top, amount)
 		}

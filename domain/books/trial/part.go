@@ -32,6 +32,7 @@ const Failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStar
 
 func endpoints() []api.Endpoint {
 	const path = "/teams/opening-trial-balance"
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: path, ID: "getOpeningTrialBalance", Tag: "Opening balances", Summary: "Read the opening trial balance",

@@ -25,14 +25,17 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	if terms.StatementStartAt == nil {
 		return b, nil
 	}
+
 	at := terms.At()
 	b.OpeningDate = &at
+
 	type head struct {
 		UpdatedAt   *day.Instant
 		RefreshedAt *day.Instant
 		Statements  bool
 		Entries     []id.ID
 	}
+
 	h, err := db.Get[head](ctx, tx, `
 		select b.updated_at, b.refreshed_at, exists (select from statement where team_id = @team and not imported) as statements,
 			array(select id from ledger_entry where team_id = @team and source_id = @team and txn_code = @code order by id) as entries
@@ -41,25 +44,33 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the opening trial balance: %w", err)
 	}
+
 	if h.UpdatedAt != nil {
 		b.Source.Mode, b.Source.LastUpdatedAt = "manual", h.UpdatedAt
 		b.TrustReversal.JournalEntryIDs, b.TrustReversal.LastRefreshedAt = h.Entries, h.RefreshedAt
 	}
+
 	if b.held, err = ledger.HeldOn(ctx, tx, at); err != nil {
 		return nil, err
 	}
+
 	if b.held != nil {
 		b.LockReasons = append(b.LockReasons, string(apierr.From(b.held).Reason()))
 	}
+
 	if h.Statements {
 		b.LockReasons = append(b.LockReasons, "ownerStatement")
 	}
+
 	b.Locked = len(b.LockReasons) > 0
+
 	b.Source.Editable = terms.IsGeneralLedger && !b.Locked
 	if b.accounts, err = chart(ctx, tx, terms); err != nil {
 		return nil, err
 	}
+
 	b.fill()
+
 	return b, nil
 }
 
@@ -82,6 +93,7 @@ func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read accounts and their opening balances: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -90,9 +102,11 @@ func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !terms.IsGeneralLedger {
 		return nil, ErrNoLedger
 	}
+
 	return load(ctx, tx, terms)
 }
 
@@ -104,25 +118,32 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b, err := load(ctx, tx, terms)
 	if err != nil {
 		return nil, err
 	}
+
 	if b.Locked {
 		return nil, b.lockedError()
 	}
+
 	if b.Assignment == nil {
 		return nil, account.Require(map[account.Assignment]id.ID{}, account.OpeningBalance)
 	}
+
 	if issues := in.Body.check(b.accounts); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	if err := store(ctx, tx, in.Body.Rows); err != nil {
 		return nil, err
 	}
+
 	if err := book(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	return load(ctx, tx, terms)
 }
 
@@ -138,6 +159,7 @@ func (b *Balance) lockedError() error {
 	if b.held != nil {
 		context.LockContext, _ = apierr.From(b.held).Context().(ledger.LockContext)
 	}
+
 	return errLocked.With(context)
 }
 
@@ -146,28 +168,36 @@ func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 		AccountID id.ID
 		CentTotal int64
 	}
+
 	was, err := db.Select[total](ctx, tx, `delete from opening_trial_balance_row where team_id = @team returning account_id, cent_total`,
 		db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("clear the opening trial balance: %w", err)
 	}
+
 	ids, cents := make([]id.ID, len(rows)), make([]int64, len(rows))
 	before, after := map[id.ID]int64{}, map[id.ID]int64{}
+
 	for i := range rows {
 		ids[i], cents[i] = rows[i].AccountID, int64(rows[i].CombinedCentTotal)
 		after[ids[i]] = cents[i]
 	}
+
 	for _, t := range was {
 		before[t.AccountID] = t.CentTotal
 	}
+
 	type view struct {
 		Totals map[id.ID]int64 `json:"openingTrialBalance"`
 	}
+
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, view{before}, view{after})
+
 	if len(rows) == 0 {
 		_, err := tx.Exec(ctx, `delete from opening_trial_balance where team_id = @team`, db.Args{"team": tx.Team})
 		return err
 	}
+
 	err = tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into opening_trial_balance (team_id, updated_at, refreshed_at) values (@team, @now, @now)
@@ -182,6 +212,7 @@ func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 	if err != nil {
 		return fmt.Errorf("store the opening trial balance: %w", err)
 	}
+
 	return nil
 }
 
@@ -191,21 +222,28 @@ func book(ctx context.Context, tx *db.Tx) error {
 	if err != nil || terms.StatementStartAt == nil {
 		return err
 	}
+
 	b, err := load(ctx, tx, terms)
 	if err != nil {
 		return err
 	}
+
 	var wanted []ledger.Posting
+
 	if b.Source.Mode == "manual" {
 		if b.Assignment == nil {
 			return account.Require(map[account.Assignment]id.ID{}, account.OpeningBalance)
 		}
+
 		wanted = postings(tx.Team, b)
 	}
+
 	if _, err := ledger.Replace(ctx, tx, []id.ID{tx.Team}, wanted, ledger.Lenience{}); err != nil {
 		return err
 	}
+
 	_, err = tx.Exec(ctx, `update opening_trial_balance set refreshed_at = @now where team_id = @team`, db.Args{"team": tx.Team, "now": tx.Now})
+
 	return err
 }
 
@@ -214,10 +252,12 @@ func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
 	if !slices.ContainsFunc(b.Assignments, func(c ledger.Reassigned) bool { return c.Assignment == string(account.OpeningBalance) }) {
 		return nil
 	}
+
 	follow, err := HoldReversal(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	return follow(ctx, tx)
 }
 
@@ -228,14 +268,17 @@ func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx)
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening trial balance: %w", err)
 	}
+
 	if n == 0 {
 		return func(context.Context, *db.Tx) error { return nil }, nil
 	}
+
 	return func(ctx context.Context, tx *db.Tx) error {
 		err := tx.Try(ctx, book)
 		if apierr.Refused(err) {
 			return nil
 		}
+
 		return err
 	}, nil
 }

@@ -38,13 +38,16 @@ func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	case t.StatementStartAt == nil:
 		return nil, ErrNoStart
 	}
+
 	held, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0))`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening balances: %w", err)
 	}
+
 	if !held {
 		return nil, ErrBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
 	}
+
 	return t, nil
 }
 
@@ -54,5 +57,6 @@ func readTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
+
 	return &t, nil
 }

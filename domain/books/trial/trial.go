@@ -88,6 +88,7 @@ func (a *charted) given() money.Cents {
 	if a.Combined == nil {
 		return 0
 	}
+
 	return *a.Combined
 }
 
@@ -99,15 +100,19 @@ const triggerReversal = "reversal"
 // fill computes the rows from the accounts.
 func (b *Balance) fill() {
 	given := b.Source.Mode == "manual"
+
 	var rest money.Cents
+
 	b.Rows = []Row{}
 	for i := range b.accounts {
 		a := &b.accounts[i]
+
 		totals := Totals{AccountID: a.ID, AccountName: a.Name, TrustCentTotal: a.Trust, CombinedCentTotal: a.Trust}
 		if given && !a.Assigned {
 			totals.CombinedCentTotal = a.given()
 			rest -= totals.CombinedCentTotal
 		}
+
 		totals.OperatingCentTotal = totals.CombinedCentTotal - totals.TrustCentTotal
 		switch {
 		case a.Assigned:
@@ -116,18 +121,22 @@ func (b *Balance) fill() {
 			b.Rows = append(b.Rows, Row{Totals: totals, Classification: a.Classification, Type: a.Type, Editable: b.Source.Editable})
 		}
 	}
+
 	if b.Assignment != nil && given {
 		b.Assignment.CombinedCentTotal = rest
 		b.Assignment.OperatingCentTotal = rest - b.Assignment.TrustCentTotal
 	}
+
 	if given {
 		b.TrustReversal.Status = "created"
 		for i := range b.accounts {
 			a := &b.accounts[i]
+
 			operating := a.given() - a.Trust
 			if a.Assigned {
 				operating = rest - a.Trust
 			}
+
 			if a.Booked != operating {
 				b.TrustReversal.Status = "outdated"
 			}
@@ -146,6 +155,7 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 		if a.Classification == account.Revenue || a.Classification == account.Expense {
 			l.Party = ledger.Manager
 		}
+
 		return l
 	}
 	posting := func(code string, lines []ledger.Line) ledger.Posting {
@@ -153,29 +163,38 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 			SourceID: team, TxnCode: code, Ledger: ledger.Operating, Status: ledger.Active, TxnAt: b.terms.At(), Currency: b.terms.DefaultCurrency, Lines: lines,
 		}
 	}
-	var combined, reversed []ledger.Line
-	var rest money.Cents
+
+	var (
+		combined, reversed []ledger.Line
+		rest               money.Cents
+	)
+
 	for i := range b.accounts {
 		a := &b.accounts[i]
 		if c := a.given(); c != 0 && !a.Assigned {
 			combined, rest = append(combined, line(a, c, ledger.TriggerOpeningBalance)), rest-c
 		}
+
 		if a.Trust != 0 {
 			reversed = append(reversed, line(a, -a.Trust, triggerReversal))
 		}
 	}
+
 	for i := range b.accounts {
 		if b.accounts[i].Assigned && rest != 0 {
 			combined = append(combined, line(&b.accounts[i], rest, ledger.TriggerOpeningBalance))
 		}
 	}
+
 	var out []ledger.Posting
 	if combined != nil {
 		out = append(out, posting("openingTrialBalance:"+team.String()+":combined", combined))
 	}
+
 	if reversed != nil {
 		out = append(out, posting(reversalCode(team), reversed))
 	}
+
 	return out
 }
 
@@ -185,13 +204,19 @@ func (p *Put) check(accounts []charted) []apierr.Issue {
 	for i := range accounts {
 		known[accounts[i].ID] = &accounts[i]
 	}
-	var issues []apierr.Issue
-	var all money.Cents
+
+	var (
+		issues []apierr.Issue
+		all    money.Cents
+	)
+
 	seen := map[id.ID]bool{}
+
 	for i := range p.Rows {
 		r := &p.Rows[i]
 		a := known[r.AccountID]
 		refuse := func(field string, code apierr.IssueCode) { issues = append(issues, code.InBody("rows", i, field)) }
+
 		switch all += max(r.CombinedCentTotal, -r.CombinedCentTotal); {
 		case a == nil:
 			refuse("accountId", apierr.IssueNotFound)
@@ -207,7 +232,9 @@ func (p *Put) check(accounts []charted) []apierr.Issue {
 			refuse("combinedCentTotal", apierr.IssueRange)
 			return issues
 		}
+
 		seen[r.AccountID] = true
 	}
+
 	return issues
 }

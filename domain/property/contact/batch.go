@@ -33,42 +33,54 @@ const statementsAtOnce = 1000
 // batch loads everything the items name in two statements, decides item by item in memory, and writes the good ones.
 func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	items := in.Body.Data
-	var ids []id.ID
-	var refs []string
+
+	var (
+		ids  []id.ID
+		refs []string
+	)
+
 	changes := make([]*Update, len(items))
 	for i := range items {
 		changes[i] = &items[i].Update
 		if items[i].ID != nil {
 			ids = append(ids, *items[i].ID)
 		}
+
 		if ref := items[i].UniqueRef.Value; ref != nil {
 			refs = append(refs, *ref)
 		}
 	}
+
 	found, err := lock(ctx, tx, ids, refs)
 	if err != nil {
 		return nil, err
 	}
+
 	w, err := e.writer(ctx, tx, changes)
 	if err != nil {
 		return nil, err
 	}
+
 	b := newBatcher(tx, w, found)
 	for i := range items {
 		b.add(i, &items[i])
 	}
+
 	if in.Atomic && len(b.out.Issues) > 0 {
 		b.out.Data = []api.Written{}
 		return &b.out, nil
 	}
+
 	for part := range slices.Chunk(b.writes, statementsAtOnce) {
 		if err := tx.Pipeline(ctx, part...); err != nil {
 			return nil, fmt.Errorf("write contacts: %w", conflict(err))
 		}
 	}
+
 	for _, announce := range b.tell {
 		announce()
 	}
+
 	return &b.out, nil
 }
 
@@ -95,6 +107,7 @@ func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
 			b.byRef[*ref] = found[i].ID
 		}
 	}
+
 	return b
 }
 
@@ -104,14 +117,18 @@ func (b *batcher) add(index int, item *BatchItem) {
 		b.out.Issues = append(b.out.Issues, api.Refusal(index, item.UniqueRef.Value, apierr.From(err)))
 		return
 	}
+
 	b.done[c.ID] = true
+
 	old := b.byID[c.ID]
 	if old != nil && old.UniqueRef != nil {
 		delete(b.byRef, *old.UniqueRef)
 	}
+
 	if c.UniqueRef != nil {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
+
 	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
 	b.tell = append(b.tell, func() { note(b.tx, old, c, &item.Update) })
 	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
@@ -122,28 +139,34 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+
 	if old == nil {
 		if err := checkComplete(item); err != nil {
 			return nil, false, err
 		}
 	}
+
 	if c, err = b.writer.decide(old, &item.Update); err != nil {
 		return nil, false, err
 	}
+
 	if old == nil {
 		fill(b.tx, c)
 	}
+
 	if c.UniqueRef != nil {
 		if holder, taken := b.byRef[*c.UniqueRef]; taken && holder != c.ID {
 			return nil, false, errDuplicateUniqueRef
 		}
 	}
+
 	return c, old == nil, nil
 }
 
 // target is the contact that an item changes, or nil for a new one. A contact is written at most once in a batch.
 func (b *batcher) target(item *BatchItem) (*stored, error) {
 	var target id.ID
+
 	switch {
 	case item.ID != nil:
 		if target = *item.ID; b.byID[target] == nil {
@@ -152,9 +175,11 @@ func (b *batcher) target(item *BatchItem) (*stored, error) {
 	case item.UniqueRef.Value != nil:
 		target = b.byRef[*item.UniqueRef.Value]
 	}
+
 	if b.done[target] {
 		return nil, errDuplicateUniqueRef
 	}
+
 	return b.byID[target], nil
 }
 
@@ -163,11 +188,14 @@ func checkComplete(item *BatchItem) error {
 	if item.Type == nil {
 		issues = append(issues, apierr.IssueRequired.InBody("type"))
 	}
+
 	if item.Name == nil {
 		issues = append(issues, apierr.IssueRequired.InBody("name"))
 	}
+
 	if issues == nil {
 		return nil
 	}
+
 	return apierr.BadRequest.At(issues...)
 }

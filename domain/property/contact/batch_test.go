@@ -14,6 +14,7 @@ func TestBatch(t *testing.T) {
 	x := newTeam(t)
 	old := x.Post("/contacts", object{"type": "vendor", "name": "Old", "uniqueRef": "old"}).Want(201).ID("id")
 	x.Post("/contacts", object{"type": "vendor", "name": "Taken", "uniqueRef": "taken"}).Want(201)
+
 	r := x.Post("/contacts/batch", object{"data": []object{
 		{"type": "owner", "name": "New", "uniqueRef": "new"},
 		{"uniqueRef": "old", "name": "Renamed"},
@@ -38,19 +39,23 @@ func TestBatch(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	if r.Len("data") != 3 || r.Len("issues") != 5 || r.Has("issues.0.reason") {
 		t.Errorf("got %s", r.Body)
 	}
+
 	wantNames(t, x.Get("/contacts?sort=name"), "Last", "New", "Renamed", "Taken")
 }
 
 func TestAtomicBatch(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	good, bad := object{"type": "vendor", "name": "Good"}, object{"name": "Bad"}
 	if r := x.Post("/contacts/batch?atomic=true", object{"data": []object{good, bad}}).Want(200); r.Len("data") != 0 || r.Len("issues") != 1 {
 		t.Errorf("got %s", r.Body)
 	}
+
 	wantNames(t, x.Get("/contacts"))
 	x.Post("/contacts/batch?atomic=true", object{"data": []object{good, good}}).Want(200)
 	wantNames(t, x.Get("/contacts"), "Good", "Good")
@@ -61,12 +66,14 @@ func TestBatchMovesReferences(t *testing.T) {
 	x := newTeam(t)
 	a := x.Post("/contacts", object{"type": "vendor", "name": "A", "uniqueRef": "a"}).Want(201).String("id")
 	b := x.Post("/contacts", object{"type": "vendor", "name": "B", "uniqueRef": "b"}).Want(201).String("id")
+
 	r := x.Post("/contacts/batch", object{"data": []object{
 		{"id": a, "uniqueRef": "c"}, {"id": b, "uniqueRef": "a"}, {"id": b, "name": "Twice"},
 	}}).Want(200)
 	if r.Len("data") != 2 || r.String("issues.0.reason") != "duplicateUniqueRef" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	wantNames(t, x.Get("/contacts?uniqueRefs=a"), "B")
 	wantNames(t, x.Get("/contacts?uniqueRefs=c"), "A")
 }

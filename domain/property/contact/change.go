@@ -55,22 +55,28 @@ func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 	if old != nil {
 		c = old.Contact
 	}
+
 	in.apply(&c)
+
 	if w.vendorsOnly && (c.Type == Owner || old != nil && old.Type == Owner) {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"contacts:write"}})
 	}
+
 	if old != nil && old.Owned && c.Type != Owner {
 		return nil, errTypeLocked.At(apierr.IssueContactTypeLocked.InBody("type"))
 	}
+
 	if in.PayoutAccountID.Value == nil {
 		return &c, nil
 	}
+
 	switch bank, known := w.accounts[*in.PayoutAccountID.Value]; {
 	case !known:
 		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("payoutAccountId"))
 	case !bank:
 		return nil, errNotBank.At(apierr.IssueNotBankAccount.InBody("payoutAccountId"))
 	}
+
 	return &c, nil
 }
 
@@ -78,18 +84,22 @@ func (in *Update) apply(c *Contact) {
 	if in.Type != nil {
 		c.Type = *in.Type
 	}
+
 	if in.Name != nil {
 		c.Name = *in.Name
 	}
+
 	if in.Status != nil {
 		c.Status = *in.Status
 	}
+
 	c.UniqueRef = in.UniqueRef.Or(c.UniqueRef)
 	c.FirstName = in.FirstName.Or(c.FirstName)
 	c.Email = in.Email.Or(c.Email)
 	c.Phone = in.Phone.Or(c.Phone)
 	c.Address = in.Address.Or(c.Address)
 	c.CompanyType = in.CompanyType.Or(c.CompanyType)
+
 	c.PayoutAccountID = in.PayoutAccountID.Or(c.PayoutAccountID)
 	if in.TaxIdentifier.Present {
 		c.TaxIdentifier = nil

@@ -139,5 +139,6 @@ func (u Usage) checkDelete() error {
 	if held == nil {
 		return nil
 	}
+
 	return errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
 }

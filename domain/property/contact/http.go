@@ -23,6 +23,7 @@ const (
 // endpoints are the routes of contacts. The box seals tax identifiers.
 func endpoints(box *seal.Box) []api.Endpoint {
 	e := edge{box: box}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts", ID: "listContacts", Tag: tag, Summary: "List owners and vendors",
@@ -81,6 +82,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Detail, error) {
 	if c.TaxIdentifier.Value != nil {
 		return nil, errUnsealed
 	}
+
 	return edge{}.create(ctx, tx, &createInput{Body: *c})
 }
 
@@ -97,9 +99,11 @@ func (e edge) put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	return e.write(ctx, tx, &found[0], &in.Body)
 }
 
@@ -108,17 +112,22 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := w.decide(old, in)
 	if err != nil {
 		return nil, err
 	}
+
 	if old == nil {
 		fill(tx, c)
 	}
+
 	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
 		return nil, conflict(err)
 	}
+
 	note(tx, old, c, in)
+
 	return one(ctx, tx, c.ID)
 }
 
@@ -128,10 +137,12 @@ func note(tx *db.Tx, old *stored, c *Contact, in *Update) {
 		audit.Note(tx, audit.Created, audit.Contact, c.ID, nil, c)
 		return
 	}
+
 	before := old.Contact
 	if in.TaxIdentifier.Value != nil && before.TaxIdentifier != nil {
 		before.TaxIdentifier = new(string)
 	}
+
 	audit.Note(tx, audit.Updated, audit.Contact, c.ID, before, c)
 }
 
@@ -145,12 +156,15 @@ func fill(tx *db.Tx, c *Contact) {
 
 func (e edge) writer(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error) {
 	var named []id.ID
+
 	for _, c := range changes {
 		if v := c.PayoutAccountID.Value; v != nil {
 			named = append(named, *v)
 		}
 	}
+
 	known, err := accounts(ctx, tx, named)
+
 	return writer{box: e.box, vendorsOnly: !tx.Actor.Has("contacts:write"), accounts: known}, err
 }
 
@@ -164,13 +178,16 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	used, err := usage(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	switch refused := used.checkDelete(); {
 	case refused == nil:
 		err = remove(ctx, tx, &found[0].Contact)
@@ -179,8 +196,10 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	default:
 		return nil, refused
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }

@@ -14,6 +14,7 @@ func TestContactLife(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	bank := account(x, "bank")
+
 	r := x.Post("/contacts", object{
 		"type": "owner", "name": "Lovelace", "firstName": "Ada", "email": "ada@example.com", "phone": "+1 555 0100", "uniqueRef": "pms-1",
 		"companyType": "partnership", "taxIdentifier": "123-45-6789", "payoutAccountId": bank,
@@ -22,10 +23,13 @@ func TestContactLife(t *testing.T) {
 	if r.String("taxIdentifier") != "***6789" || r.Len("activeOwnerships") != 0 || len(r.String("shortRef")) != 8 || r.String("source") != "null" {
 		t.Errorf("created %s", r.Body)
 	}
+
 	if x.Post("/contacts?dryRun=true", object{"type": "vendor", "name": "Dry"}).Want(201); x.Get("/contacts").Int("pagination.total") != 1 {
 		t.Error("the dry run stored a contact")
 	}
+
 	path := "/contacts/" + r.String("id")
+
 	changed := x.Put(path, object{"email": nil, "name": "King", "status": "inactive"}).Want(200)
 	for field, want := range map[string]string{
 		"email": "null", "name": "King", "firstName": "Ada", "status": "inactive", "taxIdentifier": "***6789", "address.city": "Aspen",
@@ -35,16 +39,19 @@ func TestContactLife(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
+
 	if r := x.Put(path, object{"taxIdentifier": nil, "address": nil, "payoutAccountId": nil, "companyType": nil}).Want(200); r.String("taxIdentifier") != "null" ||
 		r.String("address") != "null" || r.String("payoutAccountId") != "null" || r.String("companyType") != "null" {
 		t.Errorf("not cleared: %s", r.Body)
 	}
+
 	x.Delete(path).Want(204)
 	x.Get(path).WantError(apierr.CodeNotFound, "")
 }
 
 func TestContactRefused(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, test := range []struct {
 		body       object
@@ -61,6 +68,7 @@ func TestContactRefused(t *testing.T) {
 	} {
 		x.Post("/contacts", test.body).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, test.path)
 	}
+
 	x.Post("/contacts", object{"type": "vendor", "name": "V", "payoutAccountId": account(x, "ledger")}).
 		WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount).WantIssue("notBankAccount", "payoutAccountId")
 }
@@ -82,6 +90,7 @@ func TestActiveOwnerships(t *testing.T) {
 	own(x, owner, "2000-01-01", "2001-01-01")
 	today := own(x, owner, "2001-01-01", "")
 	own(x, owner, "9000-01-01", "")
+
 	r := x.Get("/contacts/" + owner.String()).Want(200)
 	if r.Len("activeOwnerships") != 1 || r.ID("activeOwnerships.0.listingId") != today || r.Int("activeOwnerships.0.split") != 100000 ||
 		r.String("activeOwnerships.0.startAt") != "2001-01-01" || r.String("activeOwnerships.0.endAt") != "null" {
@@ -96,15 +105,19 @@ func TestContactInUse(t *testing.T) {
 	owner := x.Post("/contacts", object{"type": "owner", "name": "Owner"}).Want(201).ID("id")
 	own(x, owner, "2000-01-01", "2001-01-01")
 	path := "/contacts/" + owner.String()
+
 	r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.Len("context.lockReasons") != 1 || r.String("context.lockReasons.0") != "ownershipPeriods" || r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	x.Put(path, object{"type": "vendor"}).WantError(apierr.CodeBadRequest, "").WantIssue("contactTypeLocked", "type")
 	x.Delete(path + "?onLocked=archive").Want(204)
+
 	if got := x.Get(path).Want(200).String("status"); got != "inactive" {
 		t.Errorf("the status is %s", got)
 	}
+
 	x.Delete(path+"?onLocked=delete").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "onLocked")
 }
 
@@ -121,32 +134,40 @@ func TestVendorOnlyAccess(t *testing.T) {
 	x := newTeam(t)
 	owner := x.Post("/contacts", object{"type": "owner", "name": "Owner", "uniqueRef": "owner"}).Want(201).String("id")
 	v := x.As([]string{"contacts:read", "contacts:vendors:write"}, nil)
+
 	vendor := v.Post("/contacts", object{"type": "vendor", "name": "Plumber"}).Want(201).String("id")
 	if got := v.Put("/contacts/"+vendor, object{"name": "Roofer"}).Want(200).String("name"); got != "Roofer" {
 		t.Errorf("the name is %s", got)
 	}
+
 	if r := v.Post("/contacts/batch", object{"data": []object{{"id": vendor, "name": "Painter"}, {"type": "vendor", "name": "Florist"}}}).
 		Want(200); r.Len("data") != 2 || r.Len("issues") != 0 {
 		t.Errorf("batch: %s", r.Body)
 	}
+
 	refused := v.Post("/contacts", object{"type": "owner", "name": "New owner"}).WantError(apierr.CodeForbidden, "")
 	if refused.String("context.requiredScopes.0") != "contacts:write" {
 		t.Errorf("refused with %s", refused.Body)
 	}
+
 	v.Put("/contacts/"+owner, object{"name": "Changed"}).WantError(apierr.CodeForbidden, "")
 	v.Put("/contacts/"+owner, object{"type": "vendor"}).WantError(apierr.CodeForbidden, "")
 	v.Put("/contacts/"+vendor, object{"type": "owner"}).WantError(apierr.CodeForbidden, "")
+
 	r := v.Post("/contacts/batch", object{"data": []object{
 		{"type": "owner", "name": "New owner"}, {"id": owner, "name": "Changed"}, {"uniqueRef": "owner", "type": "vendor"}, {"id": vendor, "type": "owner"},
 	}}).Want(200)
 	if r.Len("data") != 0 || r.Len("issues") != 4 || strings.Count(string(r.Body), `"FORBIDDEN"`) != 4 {
 		t.Errorf("batch of owners: %s", r.Body)
 	}
+
 	v.Delete("/contacts/"+vendor).WantError(apierr.CodeForbidden, "")
 	x.Get("/contacts/" + vendor).Want(200)
+
 	if got := x.Get("/contacts?type=owner"); got.Int("pagination.total") != 1 || got.String("data.0.name") != "Owner" {
 		t.Errorf("owners changed: %s", got.Body)
 	}
+
 	reader := x.As([]string{"contacts:read"}, nil)
 	reader.Post("/contacts", object{"type": "vendor", "name": "V"}).WantError(apierr.CodeForbidden, "")
 }
@@ -158,6 +179,7 @@ func TestContactUsedByTransactionsStays(t *testing.T) {
 	x.Exec(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, contact_id, total, created_at, updated_at)
 		values (@team, @id, 'ref', 'expense', '2026-01-01', 'usd', @account, @contact, 100, now(), now())`,
 		db.Args{"id": id.New(x.DB.Now()), "account": account(x, "bank"), "contact": vendor})
+
 	r := x.Delete("/contacts/"+vendor.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.Len("context.lockReasons") != 1 || r.String("context.lockReasons.0") != "transactions" {
 		t.Errorf("got %s", r.Body)

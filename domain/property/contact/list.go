@@ -30,6 +30,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("c.status = ?", f.Status)
 	q.Search(f.Search, "c.name", "c.first_name", "c.email")
 	q.Narrow("c.unique_ref = any(?)", f.UniqueRefs)
+
 	return q
 }
 
@@ -55,5 +56,6 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], e
 	if err != nil || !in.Operations() {
 		return found, err
 	}
+
 	return found, operation.Embed(ctx, tx, operation.Contact, found.Data, func(c *Contact) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
 }

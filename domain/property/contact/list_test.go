@@ -11,15 +11,18 @@ import (
 
 func names(r *apitest.Response) []string {
 	r.Want(200)
+
 	out := make([]string, r.Len("data"))
 	for i := range out {
 		out[i] = r.String(fmt.Sprintf("data.%d.name", i))
 	}
+
 	return out
 }
 
 func wantNames(t *testing.T, r *apitest.Response, want ...string) {
 	t.Helper()
+
 	if got := names(r); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -31,6 +34,7 @@ func span(from, to int) []string {
 	for i := from; i < to; i++ {
 		out = append(out, fmt.Sprintf("Person %03d", i))
 	}
+
 	return out
 }
 
@@ -39,6 +43,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	people(x, 17)
+
 	for _, test := range []struct {
 		query    string
 		from, to int
@@ -57,9 +62,11 @@ func TestPages(t *testing.T) {
 	} {
 		r := x.Get("/contacts?sort=name&" + test.query)
 		wantNames(t, r, span(test.from, test.to)...)
+
 		if r.Int("pagination.page") != test.page || r.Int("pagination.total") != 17 || r.Int("pagination.totalPage") != 4 {
 			t.Errorf("%s: %s", test.query, r.Body)
 		}
+
 		if r.String("pagination.nextPage") != test.next {
 			t.Errorf("%s: next page is %s, want %s", test.query, r.String("pagination.nextPage"), test.next)
 		}
@@ -69,6 +76,7 @@ func TestPages(t *testing.T) {
 // Proves: PAG-08, PAG-09, PAG-11, PAG-12, PAG-13, PAG-14, LIM-05, LIM-06.
 func TestPagesRefused(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, test := range []struct{ query, name string }{
 		{"page=0", "page"},
@@ -96,6 +104,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	people(x, 251)
+
 	for query, want := range map[string]int{"": 100, "?limit=1": 1, "?limit=250": 250} {
 		if got := x.Get("/contacts" + query).Want(200).Len("data"); got != want {
 			t.Errorf("%q: %d rows, want %d", query, got, want)
@@ -106,6 +115,7 @@ func TestLimits(t *testing.T) {
 // Proves: PAG-19, PAG-25, PAG-26, PAG-27, PAG-28.
 func TestUndeclaredQueryRefused(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, test := range []struct{ query, code, name string }{
 		{"sort=phone", "enum", "sort"},
@@ -118,6 +128,7 @@ func TestUndeclaredQueryRefused(t *testing.T) {
 	} {
 		x.Get("/contacts?"+test.query).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, test.name)
 	}
+
 	one := x.Post("/contacts", object{"type": "vendor", "name": "Plumber"}).Want(201).String("id")
 	x.Get("/contacts/"+one+"?foo=1").WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "foo")
 	x.Delete("/contacts/"+one+"?foo=1").WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "foo")
@@ -126,6 +137,7 @@ func TestUndeclaredQueryRefused(t *testing.T) {
 // Proves: PAG-20, PAG-21, PAG-22, PAG-23.
 func TestSorts(t *testing.T) {
 	t.Parallel()
+
 	x := newTeam(t)
 	for _, c := range []object{
 		{"type": "vendor", "name": "b", "email": "B@example.com"},
@@ -135,6 +147,7 @@ func TestSorts(t *testing.T) {
 	} {
 		x.Post("/contacts", c).Want(201)
 	}
+
 	wantNames(t, x.Get("/contacts?sort=name"), "A", "b", "C", "D")
 	wantNames(t, x.Get("/contacts?sort=-name"), "D", "C", "b", "A")
 	wantNames(t, x.Get("/contacts?sort=email"), "C", "b", "A", "D")
@@ -147,27 +160,35 @@ func TestSorts(t *testing.T) {
 func TestTiesAreBrokenByID(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	data := make([]object, 40)
 	for i := range data {
 		data[i] = object{"type": "vendor", "name": "Same"}
 	}
+
 	x.Post("/contacts/batch", object{"data": data}).Want(200)
+
 	for _, sort := range []string{"name", "-name", "email", "-email", "createdAt", "-createdAt"} {
 		var ids []string
+
 		for page := 1; page <= 8; page++ {
 			r := x.Get(fmt.Sprintf("/contacts?limit=5&sort=%s&page=%d", sort, page)).Want(200)
 			for i := range r.Len("data") {
 				ids = append(ids, r.String(fmt.Sprintf("data.%d.id", i)))
 			}
 		}
+
 		ordered := slices.Clone(ids)
 		slices.Sort(ordered)
+
 		if len(slices.Compact(slices.Clone(ordered))) != 40 {
 			t.Fatalf("%s: a row came twice or not at all", sort)
 		}
+
 		if sort[0] == '-' {
 			slices.Reverse(ordered)
 		}
+
 		if !slices.Equal(ids, ordered) {
 			t.Errorf("%s: ties are not in the order of the ids", sort)
 		}
@@ -178,6 +199,7 @@ func TestFilters(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	ids := map[string]string{}
+
 	for _, c := range []object{
 		{"type": "owner", "name": "Ada", "firstName": "Zoe", "uniqueRef": "r1"},
 		{"type": "owner", "name": "Bo_b", "status": "inactive", "uniqueRef": "r2"},
@@ -186,6 +208,7 @@ func TestFilters(t *testing.T) {
 		r := x.Post("/contacts", c).Want(201)
 		ids[r.String("name")] = r.String("id")
 	}
+
 	for query, want := range map[string][]string{
 		"type=owner":                            {"Ada", "Bo_b"},
 		"status=inactive":                       {"Bo_b"},
@@ -206,6 +229,7 @@ func TestFilters(t *testing.T) {
 	} {
 		wantNames(t, x.Get("/contacts?sort=name&"+query), want...)
 	}
+
 	x.Get("/contacts?ids=nonsense").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "ids")
 	x.Get("/contacts?type=guest").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "type")
 }
@@ -218,18 +242,22 @@ func TestOtherTeamsContactsAreUnknown(t *testing.T) {
 	y.Get("/contacts/"+one).WantError(apierr.CodeNotFound, "")
 	y.Put("/contacts/"+one, object{"name": "Mine"}).WantError(apierr.CodeNotFound, "")
 	y.Delete("/contacts/"+one).WantError(apierr.CodeNotFound, "")
+
 	for _, query := range []string{"", "?ids=" + one, "?uniqueRefs=ref", "?search=Plumber"} {
 		if r := y.Get("/contacts" + query).Want(200); r.Len("data") != 0 || r.Int("pagination.total") != 0 {
 			t.Errorf("%q: %s", query, r.Body)
 		}
 	}
+
 	r := y.Post("/contacts/batch", object{"data": []object{{"id": one, "name": "Mine"}}}).Want(200)
 	if r.String("issues.0.code") != "NOT_FOUND" || r.Len("data") != 0 {
 		t.Errorf("batch: %s", r.Body)
 	}
+
 	y.Post("/contacts", object{"type": "vendor", "name": "Own", "payoutAccountId": account(x, "bank")}).
 		WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "payoutAccountId")
 	y.Post("/contacts", object{"type": "vendor", "name": "Plumber", "uniqueRef": "ref"}).Want(201)
+
 	if got := x.Get("/contacts/" + one).Want(200).String("name"); got != "Plumber" {
 		t.Errorf("the name is %s", got)
 	}

@@ -21,10 +21,12 @@ func newTeam(t *testing.T) *apitest.Team {
 
 func newBox(t *testing.T) *seal.Box {
 	t.Helper()
+
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return box
 }
 
@@ -36,6 +38,7 @@ func people(x *apitest.Team, n int) {
 	for i := range data {
 		data[i] = object{"type": "vendor", "name": fmt.Sprintf("Person %03d", i)}
 	}
+
 	x.Post("/contacts/batch", object{"data": data}).Want(200)
 }
 
@@ -47,6 +50,7 @@ func account(x *apitest.Team, kind string) id.ID {
 	x.Exec(`insert into account (team_id, id, name, type, category_id, banking_category, created_at, updated_at)
 		values (@team, @id, @name, @type::text, @category, case when @type = 'bank' then 'trust' end, now(), now())`,
 		db.Args{"id": account, "name": account.String(), "type": kind, "category": category})
+
 	return account
 }
 
@@ -54,5 +58,6 @@ func account(x *apitest.Team, kind string) id.ID {
 func own(x *apitest.Team, owner id.ID, start, end string) id.ID {
 	listing := fixture.Listing(x, "Cabin")
 	fixture.Period(x, listing, start, end, owner)
+
 	return listing
 }

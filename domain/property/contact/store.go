@@ -30,6 +30,7 @@ func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read contact: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -41,6 +42,7 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]stored,
 	if err != nil {
 		return nil, fmt.Errorf("lock contacts: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -49,33 +51,40 @@ func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, erro
 	if len(ids) == 0 {
 		return nil, nil
 	}
+
 	type row struct {
 		ID   id.ID
 		Bank bool
 	}
+
 	rows, err := db.Select[row](ctx, tx, `select id, type = 'bank' as bank from account where team_id = @team and id = any(@ids::uuid[])`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read payout accounts: %w", err)
 	}
+
 	out := make(map[id.ID]bool, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.Bank
 	}
+
 	return out, nil
 }
 
 // save is the statement that writes a contact as it will be. Its tax identifier changes only when the change names one.
 func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 	var last4 *string
+
 	if c.TaxIdentifier != nil {
 		kept := strings.TrimPrefix(*c.TaxIdentifier, mask)
 		last4 = &kept
 	}
+
 	var sealed []byte
 	if v := in.TaxIdentifier.Value; v != nil {
 		sealed = w.box.Seal([]byte(*v), label(c.ID))
 	}
+
 	s := db.Stmt{
 		SQL: `update contact set unique_ref = @ref, type = @type, status = @status, name = @name, first_name = @first, email = @email,
 			phone = @phone, address = @address, company_type = @company, tax_identifier_last4 = @last4, payout_account_id = @account,
@@ -91,10 +100,12 @@ func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 		s.Args["named"] = in.TaxIdentifier.Present
 		return s
 	}
+
 	s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, type, status, name, first_name, email, phone, address, company_type,
 			tax_identifier_last4, tax_identifier, payout_account_id, created_at, updated_at)
 		values (@team, @id, @short, @ref, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @sealed, @account, @now, @now)`
 	s.Args["short"] = c.ID.ShortRef()
+
 	return s
 }
 
@@ -102,6 +113,7 @@ func conflict(err error) error {
 	if db.Constraint(err) == "contact_unique_ref" {
 		return errDuplicateUniqueRef.Because(err)
 	}
+
 	return err
 }
 
@@ -125,10 +137,13 @@ func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
 	if err != nil {
 		return fmt.Errorf("delete contact: %w", err)
 	}
+
 	audit.Note(tx, audit.Deleted, audit.Contact, c.ID, c, nil)
+
 	for _, method := range gone {
 		audit.Note(tx, audit.Deleted, audit.PaymentMethod, method, map[string]id.ID{"contactId": c.ID}, nil, audit.Ref(audit.RoleOwner, audit.Contact, c.ID))
 	}
+
 	return nil
 }
 
@@ -138,5 +153,6 @@ func archive(ctx context.Context, tx *db.Tx, c *Contact) error {
 	archived := *c
 	archived.Status = Inactive
 	audit.Note(tx, audit.Updated, audit.Contact, c.ID, c, archived)
+
 	return err
 }

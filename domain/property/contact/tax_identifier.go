@@ -29,20 +29,24 @@ func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id
 		TaxIdentifier []byte
 		Company       bool
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select id, tax_identifier, company_type is not null as company from contact
 		where team_id = @team and id = any(@contacts) and tax_identifier is not null`, db.Args{"team": tx.Team, "contacts": contacts})
 	if err != nil {
 		return nil, fmt.Errorf("read tax identifiers: %w", err)
 	}
+
 	out := make(map[id.ID]string, len(rows))
 	for _, r := range rows {
 		plain, err := box.Open(r.TaxIdentifier, label(r.ID))
 		if err != nil {
 			return nil, fmt.Errorf("tax identifier of contact %v: %w", r.ID, err)
 		}
+
 		out[r.ID] = hyphenated(string(plain), r.Company)
 	}
+
 	return out, nil
 }
 

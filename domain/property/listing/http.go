@@ -67,9 +67,12 @@ func (in *Common) apply(l *Listing) error {
 		if err != nil {
 			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("defaultCurrency"))
 		}
+
 		l.DefaultCurrency = string(currency)
 	}
+
 	l.UniqueRef, l.Address = in.UniqueRef.Or(l.UniqueRef), in.Address.Or(l.Address)
+
 	return nil
 }
 
@@ -92,20 +95,25 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 	if err := c.apply(l); err != nil {
 		return nil, err
 	}
+
 	if err := insert(ctx, tx, l); err != nil {
 		return nil, err
 	}
+
 	if terms := c.InitialOwnership; terms != nil {
 		p := newPeriod(tx, l.ID, terms)
 		if err := write(ctx, tx, nil, p, change{path: []any{"initialOwnership"}}); err != nil {
 			return nil, err
 		}
 	}
+
 	made, err := one(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Created, audit.Listing, l.ID, nil, made)
+
 	return made, nil
 }
 
@@ -126,13 +134,16 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	before := audit.See(l)
 	if err := in.Body.apply(l); err != nil {
 		return nil, err
 	}
+
 	if in.Body.Name != nil {
 		l.Name = *in.Body.Name
 	}
+
 	if s := in.Body.Status; s != nil && *s != l.Status {
 		l.Status = *s
 		if l.Status == Inactive {
@@ -140,15 +151,19 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 			if err != nil {
 				return nil, err
 			}
+
 			if err := used.checkDeactivate(); err != nil {
 				return nil, err
 			}
 		}
 	}
+
 	if err := update(ctx, tx, l); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)
+
 	return one(ctx, tx, l.ID)
 }
 
@@ -162,10 +177,12 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	used, err := usage(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	refused := used.checkDelete()
 	switch {
 	case refused == nil:
@@ -178,8 +195,10 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	default:
 		return nil, refused
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }

@@ -19,6 +19,7 @@ func TestListingLife(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
 	ada, bob := owner(x, "Ada"), owner(x, "Bob")
+
 	r := x.Post("/listings", object{
 		"name": "Cabin", "uniqueRef": "pms-1", "defaultCurrency": "EUR", "address": object{"city": "Aspen"},
 		"initialOwnership": object{
@@ -35,16 +36,21 @@ func TestListingLife(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	if x.Post("/listings?dryRun=true", object{"name": "Dry"}).Want(201); x.Get("/listings").Int("pagination.total") != 1 {
 		t.Error("the dry run stored a listing")
 	}
+
 	path := "/listings/" + r.String("id")
+
 	changed := x.Put(path, object{"name": "Chalet", "address": nil}).Want(200)
 	if changed.String("name") != "Chalet" || changed.String("address") != "null" || changed.String("uniqueRef") != "pms-1" {
 		t.Errorf("changed to %s", changed.Body)
 	}
+
 	x.Delete(path).Want(204)
 	x.Get(path).WantError(apierr.CodeNotFound, "")
+
 	if got := x.Get("/listings/ownership-periods").Int("pagination.total"); got != 0 {
 		t.Errorf("%d ownership periods are left", got)
 	}
@@ -75,6 +81,7 @@ func TestListingWithStaysAheadStaysActive(t *testing.T) {
 	x.Put(path, object{"status": "active"}).Want(200)
 	fixture.Stay(x, cabin, "booked", "2999-01-01", "2999-01-05")
 	x.Put(path, object{"status": "inactive"}).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+
 	if r := x.Delete(path+"?onLocked=archive").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.Has("context.suggestedOnLocked") {
 		t.Errorf("got %s", r.Body)
 	}
@@ -87,11 +94,14 @@ func TestListingInUse(t *testing.T) {
 	cabin := home(x, "Cabin")
 	path := "/listings/" + cabin.String()
 	fixture.Stay(x, cabin, "booked", "2020-01-01", "2020-01-05")
+
 	r := x.Delete(path).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 	if r.String("context.lockReasons") != `["reservations"]` || r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	x.Delete(path + "?onLocked=archive").Want(204)
+
 	if got := x.Get(path).Want(200).String("status"); got != "inactive" {
 		t.Errorf("the status is %s", got)
 	}
@@ -109,12 +119,15 @@ func TestActiveFees(t *testing.T) {
 			debit_account_id, created_at, updated_at)
 		values (@team, @id, 'Commission', 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', @account, @account, now(), now())`,
 		db.Args{"id": fee, "account": account})
+
 	for _, days := range [][2]string{{"2000-01-01", "2001-01-01"}, {"2001-01-01", "2999-01-01"}} {
 		x.Exec(`insert into fee_listing_period (team_id, id, fee_id, listing_id, start_at, end_at, rate, created_at, updated_at)
 			values (@team, @id, @fee, @listing, @start::text::date, @end::text::date, 15000, now(), now())`,
 			db.Args{"id": id.New(x.DB.Now()), "fee": fee, "listing": cabin, "start": days[0], "end": days[1]})
 	}
+
 	home(x, "Without fees")
+
 	r := x.Get("/listings?sort=name").Want(200)
 	for path, want := range map[string]string{
 		"rate": "15000", "startAt": "2001-01-01", "endAt": "2999-01-01", "recurringFee.name": "Commission", "recurringFee.type": "managementFee",
@@ -124,9 +137,11 @@ func TestActiveFees(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	if r.Len("data.0.activeRecurringFeePeriods") != 1 || r.Len("data.1.activeRecurringFeePeriods") != 0 {
 		t.Errorf("got %s", r.Body)
 	}
+
 	for wanted, want := range map[string][]string{
 		"active": {"Cabin"}, "inactive": {"Without fees"}, "managementFee": {"Cabin"}, "cleaningFee": {}, "!managementFee": {"Without fees"},
 		"!cleaningFee": {"Cabin", "Without fees"}, fee.String(): {"Cabin"}, cabin.String(): {},
@@ -135,15 +150,18 @@ func TestActiveFees(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", wanted, got, want)
 		}
 	}
+
 	x.Get("/listings?activeRecurringFeePeriods=!active").WantIssue("malformed", "activeRecurringFeePeriods")
 }
 
 func names(r *apitest.Response) []string {
 	r.Want(200)
+
 	out := []string{}
 	for i := range r.Len("data") {
 		out = append(out, r.String(fmt.Sprintf("data.%d.name", i)))
 	}
+
 	return out
 }
 
@@ -157,6 +175,7 @@ func TestListingLists(t *testing.T) {
 	period(x, b, ada, "2000-01-01", "").Want(201)
 	x.Exec(`update listing set parent_id = @parent where team_id = @team and id = @id`, db.Args{"parent": b, "id": c})
 	x.Put("/listings/"+a.String(), object{"status": "inactive"}).Want(200)
+
 	for query, want := range map[string][]string{
 		"sort=name":                             {"a hut", "B lodge", "C cabin"},
 		"sort=-name":                            {"C cabin", "B lodge", "a hut"},
@@ -177,9 +196,11 @@ func TestListingLists(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}
 	}
+
 	if r := x.Get("/listings/" + c.String()); r.String("parent.name") != "B lodge" {
 		t.Errorf("the parent is %s", r.String("parent"))
 	}
+
 	x.Get("/listings?parent=none").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "parent")
 	x.Get("/listings?connection=1").WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "connection")
 }
@@ -189,12 +210,14 @@ func TestOtherTeamsListingsAreUnknown(t *testing.T) {
 	t.Parallel()
 	x, y := newTeam(t), newTeam(t)
 	ada, cabin := owner(x, "Ada"), home(x, "Cabin")
+
 	p := period(x, cabin, ada, "", "").Want(201).String("id")
 	for _, path := range []string{"/listings/" + cabin.String(), "/listings/ownership-periods/" + p} {
 		y.Get(path).WantError(apierr.CodeNotFound, "")
 		y.Put(path, object{}).WantError(apierr.CodeNotFound, "")
 		y.Delete(path).WantError(apierr.CodeNotFound, "")
 	}
+
 	for _, query := range []string{
 		"/listings?ids=" + cabin.String(), "/listings?contactId=" + ada.String(), "/listings/ownership-periods?ids=" + p,
 		"/listings/ownership-periods?listingIds=" + cabin.String(),
@@ -203,6 +226,7 @@ func TestOtherTeamsListingsAreUnknown(t *testing.T) {
 			t.Errorf("%s finds %d rows", query, got)
 		}
 	}
+
 	period(y, cabin, owner(y, "Own"), "", "").WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "listingId")
 	period(y, home(y, "Own"), ada, "", "").WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "members.0.contactId")
 }
@@ -219,21 +243,26 @@ func TestReadsForOtherPackages(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		if len(all) != 2 || len(all[a]) != 2 || len(all[b]) != 1 || all[a][0].StartAt != nil || all[a][1].StartAt.String() != "2021-01-01" ||
 			all[b][0].Members[0] != (listing.Member{ContactID: ada, Split: listing.Whole}) {
 			t.Errorf("all periods: %+v", all)
 		}
+
 		some, err := listing.Periods(ctx, tx, []id.ID{b})
 		if err != nil {
 			return err
 		}
+
 		if len(some) != 1 || len(some[b]) != 1 {
 			t.Errorf("some periods: %+v", some)
 		}
+
 		found, err := listing.ByID(ctx, tx, []id.ID{a, id.New(tx.Now)})
 		if len(found) != 1 || found[a].Name != "A" || found[a].DefaultCurrency != "usd" {
 			t.Errorf("listings: %+v", found)
 		}
+
 		return err
 	})
 }

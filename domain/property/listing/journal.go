@@ -19,7 +19,9 @@ func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *o
 	if err != nil {
 		return nil, nil, err
 	}
+
 	saved, err := onePeriod(ctx, tx, p.ID)
+
 	return saved, n, err
 }
 
@@ -30,10 +32,12 @@ func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*opera
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
+
 	changed := ledger.Basis{Listings: []id.ID{listingID}}
 	if !kept {
 		return nil, h.journals.Follow(ctx, tx, changed)
 	}
+
 	return h.journals.Mark(ctx, tx, changed, ledger.Outdated{
 		Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh, Cause: operation.Resource{Type: operation.Listing, ID: listingID},
 	})

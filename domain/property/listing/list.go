@@ -39,12 +39,15 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Search(f.Search, "l.name", "l.unique_ref", "l.short_ref")
 	q.IDs(ownedBy, f.ContactIDs)
 	q.IDs(ownedBy, f.ContactID.List())
+
 	if f.ActiveOwnership != nil {
 		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *f.ActiveOwnership})
 	}
+
 	byFees(&q, tx, f.ActiveRecurringFeePeriods)
 	q.Whether(opened, f.OpeningBalance)
 	q.Refs("l.parent_id", f.Parent.List())
+
 	return q
 }
 
@@ -59,9 +62,11 @@ func byFees(q *page.Query, tx *db.Tx, wanted string) {
 	if wanted == "" {
 		return
 	}
+
 	charged := `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
 		where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> ` + q.Arg(day.Of(tx.Now)) + `::date`
 	kind, without := strings.CutPrefix(wanted, "!")
+
 	fee, err := id.Parse(wanted)
 	switch {
 	case wanted == "active":
@@ -97,8 +102,10 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], e
 	if err != nil {
 		return nil, err
 	}
+
 	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
 		return found, err
 	}
+
 	return found, operation.Embed(ctx, tx, operation.Listing, found.Data, func(l *Listing) (id.ID, **operation.Summary) { return l.ID, &l.Operations })
 }

@@ -96,10 +96,12 @@ func (u Usage) checkDelete() error {
 	if held == nil {
 		return nil
 	}
+
 	context := apierr.InUse{LockReasons: held}
 	if !u.FutureReservations {
 		context.SuggestedOnLocked = apierr.Archive
 	}
+
 	return errInUse.With(context)
 }
 
@@ -108,5 +110,6 @@ func (u Usage) checkDeactivate() error {
 	if u.FutureReservations {
 		return errInUse.With(apierr.InUse{LockReasons: []string{"reservations"}})
 	}
+
 	return nil
 }

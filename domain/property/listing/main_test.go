@@ -29,13 +29,16 @@ func newTeam(t *testing.T) *apitest.Team {
 		_, err := tx.Exec(ctx, `update team set is_general_ledger = false where id = @team`, db.Args{"team": x.ID})
 		return err
 	})
+
 	return x
 }
 
 // newLedgerTeam is a team with a general ledger.
 func newLedgerTeam(t *testing.T) *apitest.Team {
 	t.Helper()
+
 	all := parts.Join(listing.Part(journal.Sources()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
+
 	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 }
 
@@ -55,9 +58,11 @@ func period(x *apitest.Team, home, owner id.ID, start, end string) *apitest.Resp
 	if start != "" {
 		body["startAt"] = start
 	}
+
 	if end != "" {
 		body["endAt"] = end
 	}
+
 	return x.Post("/listings/ownership-periods", body)
 }
 

@@ -62,6 +62,7 @@ func Covering(periods []Period, d day.Day) *Period {
 			return &periods[i]
 		}
 	}
+
 	return nil
 }
 
@@ -76,23 +77,28 @@ func (p *Period) contains(o, within *Period) bool {
 	if start == nil || within.StartAt != nil && start.Before(*within.StartAt) {
 		start = within.StartAt
 	}
+
 	if end == nil || within.EndAt != nil && within.EndAt.Before(*end) {
 		end = within.EndAt
 	}
+
 	if start != nil && end != nil && !start.Before(*end) {
 		return true
 	}
+
 	return (p.StartAt == nil || start != nil && !start.Before(*p.StartAt)) && (p.EndAt == nil || end != nil && !p.EndAt.Before(*end))
 }
 
 // conflicts are the listing's other periods that share a day with p, in the order given, which is that of the days.
 func conflicts(others []Period, p *Period) []Period {
 	var out []Period
+
 	for i := range others {
 		if others[i].ID != p.ID && others[i].overlaps(p) {
 			out = append(out, others[i])
 		}
 	}
+
 	return out
 }
 
@@ -122,6 +128,7 @@ func before(periods []Period, p *Period) *Period {
 	if n := len(periods); n > 1 && periods[n-1].ID == p.ID {
 		return &periods[n-2]
 	}
+
 	return nil
 }
 
@@ -155,10 +162,12 @@ func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, erro
 		earlier.EndAt = p.StartAt
 		return &earlier, nil
 	}
+
 	context := ConflictContext{ConflictingPeriodIDs: []id.ID{}}
 	for i := range inTheWay {
 		context.ConflictingPeriodIDs = append(context.ConflictingPeriodIDs, inTheWay[i].ID)
 	}
+
 	return nil, errPeriodConflict.With(context)
 }
 
@@ -166,37 +175,49 @@ func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, erro
 // period.
 func checkStatements(old, changed *Period, statements []ledger.StatementOver) error {
 	terms := old.BusinessModel != changed.BusinessModel || !slices.Equal(old.Members, changed.Members)
+
 	var held []id.ID
+
 	for _, s := range statements {
 		if s.PeriodID != old.ID {
 			continue
 		}
+
 		end := s.EndAt.AddDays(1)
 		if terms || !changed.contains(&Period{StartAt: &s.StartAt, EndAt: &end}, old) {
 			held = append(held, s.ID)
 		}
 	}
+
 	if held == nil {
 		return nil
 	}
+
 	return errPeriodLocked.With(StatementContext{LockReason: "statement", StatementIDs: held})
 }
 
 // checkMembers finds what is wrong with the shares of a period; path leads to its members.
 func checkMembers(members []Member, path ...any) []apierr.Issue {
-	var issues []apierr.Issue
-	var sum int64
+	var (
+		issues []apierr.Issue
+		sum    int64
+	)
+
 	seen := map[id.ID]bool{}
+
 	for i, m := range members {
 		sum += m.Split
 		if seen[m.ContactID] {
 			issues = append(issues, apierr.IssueUnique.InBody(path, i, "contactId"))
 		}
+
 		seen[m.ContactID] = true
 	}
+
 	if sum != Whole {
 		issues = append(issues, apierr.IssueSplitSum.InBody(path...))
 	}
+
 	return issues
 }
 
@@ -205,5 +226,6 @@ func checkDays(start, end *day.Day, path ...any) []apierr.Issue {
 	if start == nil || end == nil || start.Before(*end) {
 		return nil
 	}
+
 	return []apierr.Issue{apierr.IssueDateOrder.InBody(path...)}
 }

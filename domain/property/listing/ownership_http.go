@@ -21,6 +21,7 @@ import (
 func (h handler) periodEndpoints() []api.Endpoint {
 	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
 		" is acknowledged with 202; elsewhere they follow at once."
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/ownership-periods", ID: "listOwnershipPeriods", Tag: tag, Summary: "List ownership periods",
@@ -78,17 +79,21 @@ type periodListInput struct {
 
 func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
 	q := periodQuery(tx)
+
 	const ofMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
+
 	q.IDs("p.id = any(?)", in.IDs)
 	q.IDs("p.listing_id = any(?)", in.ListingIDs)
 	q.IDs(ofMember, in.ContactIDs)
 	q.IDs(ofMember, in.ContactID)
 	q.Narrow("p.business_model = ?", in.Model)
 	q.Narrow("daterange(p.start_at, p.end_at) @> ?::date", in.Date)
+
 	found, err := page.List[Period](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	return found, fillLocks(ctx, tx, found.Data)
 }
 
@@ -130,6 +135,7 @@ func (in *Terms) apply(p *Period) {
 	if in.BusinessModel != nil {
 		p.BusinessModel = *in.BusinessModel
 	}
+
 	if in.SetListingInactive.Present {
 		p.SetListingInactive = in.SetListingInactive.Value != nil && *in.SetListingInactive.Value
 	}
@@ -138,6 +144,7 @@ func (in *Terms) apply(p *Period) {
 func newPeriod(tx *db.Tx, listing id.ID, in *CreatedTerms) *Period {
 	p := &Period{ID: tx.NewID(), ListingID: listing, BusinessModel: Managed, Members: in.Members}
 	in.apply(p)
+
 	return p
 }
 
@@ -147,15 +154,18 @@ func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodIn
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
+
 	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
 		return nil, nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("listingId"))
 	} else if err != nil {
 		return nil, nil, err
 	}
+
 	p := newPeriod(tx, in.Body.ListingID, &in.Body.CreatedTerms)
 	if err := write(ctx, tx, nil, p, change{onConflict: in.Body.OnConflict}); err != nil {
 		return nil, nil, err
 	}
+
 	return h.written(ctx, tx, p)
 }
 
@@ -168,18 +178,23 @@ func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
+
 	old, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	p := *old
 	in.Body.apply(&p)
+
 	if in.Body.Members != nil {
 		p.Members = in.Body.Members
 	}
+
 	if err := write(ctx, tx, old, &p, change{onConflict: in.Body.OnConflict}); err != nil {
 		return nil, nil, err
 	}
+
 	return h.written(ctx, tx, &p)
 }
 
@@ -194,42 +209,53 @@ type change struct {
 func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 	issues := checkDays(p.StartAt, p.EndAt, append(slices.Clone(c.path), "endAt")...)
 	members := append(slices.Clone(c.path), "members")
+
 	issues = append(issues, checkMembers(p.Members, members...)...)
 	if old == nil || !slices.Equal(old.Members, p.Members) {
 		found, err := checkOwners(ctx, tx, p.Members, members)
 		if err != nil {
 			return err
 		}
+
 		issues = append(issues, found...)
 	}
+
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return err
 	}
+
 	others := byListing[p.ListingID]
+
 	statements, err := ledger.StatementsOver(ctx, tx, idsOf(others))
 	if err != nil {
 		return err
 	}
+
 	if old != nil {
 		if err := checkStatements(old, p, statements); err != nil {
 			return err
 		}
 	}
+
 	ended, err := resolveConflicts(others, p, c.onConflict)
 	if err != nil {
 		return err
 	}
+
 	if ended != nil {
 		was := others[slices.IndexFunc(others, func(o Period) bool { return o.ID == ended.ID })]
 		if err := checkStatements(&was, ended, statements); err != nil {
 			return err
 		}
+
 		noteEnd(tx, &was, ended.EndAt)
 	}
+
 	return savePeriod(ctx, tx, old, p, ended)
 }
 
@@ -250,22 +276,27 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
+
 	p, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	held, err := periodUsage(ctx, tx, p.ID)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return nil, nil, err
 	}
+
 	var extended *Period
 	if in.OnLast == Extend {
 		extended = before(byListing[p.ListingID], p)
 	}
+
 	switch {
 	case len(held) == 0:
 		err = removePeriod(ctx, tx, p, extended)
@@ -276,11 +307,15 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 		if extended != nil {
 			context.SuggestedOnLast = LeaveGap
 		}
+
 		err = errPeriodInUse.With(context)
 	}
+
 	if err != nil {
 		return nil, nil, err
 	}
+
 	n, err := h.follow(ctx, tx, p.ListingID)
+
 	return &api.None{}, n, err
 }

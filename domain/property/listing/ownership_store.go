@@ -27,14 +27,17 @@ func Periods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Pe
 		condition += " and p.listing_id = any(@listings::uuid[])"
 		args["listings"] = listingIDs
 	}
+
 	rows, err := selectPeriods(ctx, tx, condition, args)
 	if err != nil {
 		return nil, err
 	}
+
 	out := map[id.ID][]Period{}
 	for i := range rows {
 		out[rows[i].ListingID] = append(out[rows[i].ListingID], rows[i])
 	}
+
 	return out, nil
 }
 
@@ -44,23 +47,29 @@ func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	if err != nil {
 		return nil, fmt.Errorf("read ownership periods: %w", err)
 	}
+
 	return rows, nil
 }
 
 // onePeriod reads a period with its lock.
 func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
-	var rows []Period
-	var locks map[id.ID]ledger.Lock
+	var (
+		rows  []Period
+		locks map[id.ID]ledger.Lock
+	)
 	if err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
 		return err
 	}, db.LoadOf(&locks, ledger.LocksOfPeriods, []id.ID{period})); err != nil {
 		return nil, err
 	}
+
 	if len(rows) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	rows[0].Lock = locks[period]
+
 	return &rows[0], nil
 }
 
@@ -69,10 +78,12 @@ func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
 	if len(periods) == 0 {
 		return nil
 	}
+
 	locks, err := ledger.LocksOfPeriods(ctx, tx, idsOf(periods))
 	for i := range periods {
 		periods[i].Lock = locks[periods[i].ID]
 	}
+
 	return err
 }
 
@@ -81,6 +92,7 @@ func idsOf(periods []Period) []id.ID {
 	for i := range periods {
 		ids[i] = periods[i].ID
 	}
+
 	return ids
 }
 
@@ -90,6 +102,7 @@ func periodQuery(tx *db.Tx) page.Query {
 		Args: db.Args{"team": tx.Team}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
 	}
 	q.Kept("listing_ownership_period")
+
 	return q
 }
 
@@ -105,9 +118,11 @@ func lockPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the listing of an ownership period: %w", err)
 	}
+
 	if n == 0 {
 		return nil, apierr.NotFound
 	}
+
 	return onePeriod(ctx, tx, period)
 }
 
@@ -117,22 +132,28 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 	for i, m := range members {
 		ids[i] = m.ContactID
 	}
+
 	type row struct {
 		ID    id.ID
 		Owner bool
 	}
+
 	rows, err := db.Select[row](ctx, tx, `select id, type = 'owner' as owner from contact where team_id = @team and id = any(@ids::uuid[]) for share`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
+
 	owners := map[id.ID]bool{}
 	for _, r := range rows {
 		owners[r.ID] = r.Owner
 	}
+
 	var issues []apierr.Issue
+
 	for i, m := range members {
 		where := append(slices.Clone(path), i, "contactId")
+
 		switch owner, known := owners[m.ContactID]; {
 		case !known:
 			issues = append(issues, apierr.IssueNotFound.InBody(where...))
@@ -140,28 +161,34 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 			issues = append(issues, apierr.IssueNotOwner.InBody(where...))
 		}
 	}
+
 	return issues, nil
 }
 
 // notePeriod notes what became of a period, which concerns its listing and those who own it before or after.
 func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	var refs []audit.Reference
+
 	one := after
 	for _, p := range []*Period{before, after} {
 		if p == nil {
 			continue
 		}
+
 		for _, m := range p.Members {
 			refs = append(refs, audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID))
 		}
+
 		one = p
 	}
+
 	audit.Note(tx, what, audit.OwnershipPeriod, one.ID, before, after, append(refs, audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))...)
 }
 
 // savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never overlap.
 func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	isNew := old == nil
+
 	var stmts []db.Stmt
 	if ended != nil {
 		stmts = append(stmts, db.Stmt{
@@ -169,6 +196,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 			Args: db.Args{"team": tx.Team, "id": ended.ID, "end": ended.EndAt, "now": tx.Now},
 		})
 	}
+
 	s := db.Stmt{
 		SQL: `update listing_ownership_period set start_at = @start, end_at = @end, business_model = @model, reserve = @reserve,
 			set_listing_inactive = @inactive, updated_at = @now where team_id = @team and id = @id`,
@@ -183,10 +211,12 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 			values (@team, @id, @listing, @start, @end, @model, @reserve, @inactive, @now, @now)`
 		s.Args["listing"] = p.ListingID
 	}
+
 	contacts, splits := make([]id.ID, len(p.Members)), make([]int64, len(p.Members))
 	for i, m := range p.Members {
 		contacts[i], splits[i] = m.ContactID, m.Split
 	}
+
 	stmts = append(stmts, s,
 		db.Stmt{
 			SQL:  `delete from listing_ownership_member where team_id = @team and period_id = @id`,
@@ -201,11 +231,14 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("write ownership period: %w", err)
 	}
+
 	what := audit.Updated
 	if isNew {
 		what = audit.Created
 	}
+
 	notePeriod(tx, what, old, p)
+
 	return nil
 }
 
@@ -237,13 +270,17 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 			Args: db.Args{"team": tx.Team, "id": extended.ID, "end": p.EndAt, "now": tx.Now},
 		})
 	}
+
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("delete ownership period: %w", err)
 	}
+
 	notePeriod(tx, audit.Deleted, p, nil)
+
 	if extended != nil {
 		noteEnd(tx, extended, p.EndAt)
 	}
+
 	return nil
 }
 
@@ -259,6 +296,8 @@ func archivePeriod(ctx context.Context, tx *db.Tx, p *Period) error {
 	if err != nil {
 		return fmt.Errorf("archive ownership period: %w", err)
 	}
+
 	noteEnd(tx, p, end)
+
 	return nil
 }

@@ -9,18 +9,22 @@ import (
 
 func on(t *testing.T, text string) *day.Day {
 	t.Helper()
+
 	if text == "" {
 		return nil
 	}
+
 	d, err := day.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return &d
 }
 
 func TestCovering(t *testing.T) {
 	t.Parallel()
+
 	owned := []listing.Period{
 		{StartAt: nil, EndAt: on(t, "2020-01-01")},
 		{StartAt: on(t, "2020-01-01"), EndAt: on(t, "2020-02-01")},
@@ -37,6 +41,7 @@ func TestCovering(t *testing.T) {
 			t.Errorf("%s is covered by %v, want period %d", text, got, want)
 		}
 	}
+
 	if listing.Covering(nil, *on(t, "2020-01-01")) != nil {
 		t.Error("no periods cover nothing")
 	}

@@ -28,27 +28,35 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 	if err != nil {
 		return nil, fmt.Errorf("read listings: %w", err)
 	}
+
 	out := make(map[id.ID]Listing, len(rows))
 	for i := range rows {
 		out[rows[i].ID] = rows[i]
 	}
+
 	return out, nil
 }
 
 // one reads a listing with its ownership and fees.
 func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
-	var found map[id.ID]Listing
-	var b beside
+	var (
+		found map[id.ID]Listing
+		b     beside
+	)
+
 	ids := []id.ID{listing}
 	if err := tx.Together(ctx, db.LoadOf(&found, ByID, ids), db.LoadOf(&b, besideOf, ids)); err != nil {
 		return nil, err
 	}
+
 	l, ok := found[listing]
 	if !ok {
 		return nil, apierr.NotFound
 	}
+
 	rows := []Listing{l}
 	b.fill(rows)
+
 	return &rows[0], nil
 }
 
@@ -57,12 +65,15 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 	if len(listings) == 0 {
 		return nil
 	}
+
 	ids := make([]id.ID, len(listings))
 	for i := range listings {
 		ids[i] = listings[i].ID
 	}
+
 	b, err := besideOf(ctx, tx, ids)
 	b.fill(listings)
+
 	return err
 }
 
@@ -84,6 +95,7 @@ func besideOf(ctx context.Context, tx *db.Tx, listings []id.ID) (b beside, err e
 		if err != nil {
 			return err
 		}
+
 		return fillLocks(ctx, tx, b.owned)
 	}, func(ctx context.Context, tx *db.Tx) (err error) {
 		b.fees, err = db.Select[charged](ctx, tx, `
@@ -95,8 +107,10 @@ func besideOf(ctx context.Context, tx *db.Tx, listings []id.ID) (b beside, err e
 		if err != nil {
 			return fmt.Errorf("read recurring fees of listings: %w", err)
 		}
+
 		return nil
 	})
+
 	return b, err
 }
 
@@ -107,9 +121,11 @@ func (b *beside) fill(listings []Listing) {
 		at[listings[i].ID] = &listings[i]
 		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
 	}
+
 	for i := range b.owned {
 		at[b.owned[i].ListingID].ActiveOwnership = &b.owned[i]
 	}
+
 	for i := range b.fees {
 		l := at[b.fees[i].ListingID]
 		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, b.fees[i].FeePeriod)
@@ -123,6 +139,7 @@ func lock(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock listing: %w", err)
 	}
+
 	return &found, nil
 }
 
@@ -135,6 +152,7 @@ func insert(ctx context.Context, tx *db.Tx, l *Listing) error {
 			"team": tx.Team, "id": l.ID, "short": l.ID.ShortRef(), "name": l.Name, "ref": l.UniqueRef, "status": l.Status,
 			"currency": l.DefaultCurrency, "address": l.Address, "now": tx.Now,
 		})
+
 	return conflict(err)
 }
 
@@ -146,6 +164,7 @@ func update(ctx context.Context, tx *db.Tx, l *Listing) error {
 			"team": tx.Team, "id": l.ID, "name": l.Name, "ref": l.UniqueRef, "status": l.Status, "currency": l.DefaultCurrency,
 			"address": l.Address, "now": tx.Now,
 		})
+
 	return conflict(err)
 }
 
@@ -153,6 +172,7 @@ func conflict(err error) error {
 	if db.Constraint(err) == "listing_unique_ref" {
 		return errDuplicateUniqueRef.Because(err)
 	}
+
 	return err
 }
 
@@ -162,19 +182,25 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	if err != nil {
 		return err
 	}
+
 	args := db.Args{"team": tx.Team, "id": l.ID}
+
 	layouts, err := db.Select[id.ID](ctx, tx, `select layout_id from layout_listing where team_id = @team and listing_id = @id`, args)
 	if err != nil {
 		return fmt.Errorf("read the statement layout of a listing: %w", err)
 	}
+
 	for _, chosen := range layouts { // its choice goes with it
 		audit.Note(tx, audit.Updated, audit.StatementLayout, chosen, map[string]any{"listings": map[string]bool{l.ID.String(): true}}, nil,
 			audit.Ref(audit.RoleListing, audit.Listing, l.ID))
 	}
+
 	audit.Note(tx, audit.Deleted, audit.Listing, l.ID, l, nil)
+
 	for i := range periods[l.ID] {
 		notePeriod(tx, audit.Deleted, &periods[l.ID][i], nil)
 	}
+
 	return tx.Pipeline(ctx,
 		db.Stmt{SQL: `delete from listing_ownership_period where team_id = @team and listing_id = @id`, Args: args},
 		db.Stmt{SQL: `delete from listing where team_id = @team and id = @id`, Args: args},

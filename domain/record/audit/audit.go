@@ -26,5 +26,6 @@ func actorKind(tx *db.Tx) db.ActorKind {
 	if tx.Actor.User.IsZero() {
 		return db.System
 	}
+
 	return cmp.Or(tx.Actor.Kind, db.Person)
 }

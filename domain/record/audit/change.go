@@ -53,22 +53,27 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	now, err := fields(after)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for _, view := range []map[string]json.RawMessage{now, old} {
 		if v := view["name"]; v != nil && name == nil {
 			_ = json.Unmarshal(v, &name) // a name that is no text is none
 		}
 	}
+
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
 	slices.Sort(keys)
+
 	for _, key := range slices.Compact(keys) {
 		if !bytes.Equal(old[key], now[key]) {
 			changes = append(changes, mask(Change{Key: key, Old: old[key], New: now[key]}))
 		}
 	}
+
 	return changes, name, nil
 }
 
@@ -84,6 +89,7 @@ func mask(c Change) Change {
 			*value = maskList(*value)
 		}
 	}
+
 	return c
 }
 
@@ -91,14 +97,17 @@ func mask(c Change) Change {
 func maskList(list json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(list))
 	decoder.UseNumber()
+
 	var items any
 	if err := decoder.Decode(&items); err != nil || !hide(items) {
 		return list
 	}
+
 	masked, err := json.Marshal(items)
 	if err != nil {
 		return hidden
 	}
+
 	return masked
 }
 
@@ -118,6 +127,7 @@ func hide(value any) (found bool) {
 			}
 		}
 	}
+
 	return found
 }
 
@@ -127,23 +137,29 @@ func fields(view any) (map[string]json.RawMessage, error) {
 	if view == nil {
 		return out, nil
 	}
+
 	encoded, err := json.Marshal(view)
 	if err != nil {
 		return nil, err
 	}
+
 	if bytes.Equal(encoded, []byte("null")) {
 		return out, nil
 	}
+
 	if encoded[0] != '{' {
 		return nil, errNoRecord
 	}
+
 	if err := flatten(out, "", encoded); err != nil {
 		return nil, err
 	}
+
 	for _, key := range untold {
 		delete(out, key)
 		maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, key+".") })
 	}
+
 	return out, nil
 }
 
@@ -152,6 +168,7 @@ func flatten(out map[string]json.RawMessage, prefix string, object json.RawMessa
 	if err := json.Unmarshal(object, &members); err != nil {
 		return err
 	}
+
 	for key, value := range members {
 		switch {
 		case bytes.Equal(value, []byte("null")), bytes.Equal(value, []byte("[]")):
@@ -163,5 +180,6 @@ func flatten(out map[string]json.RawMessage, prefix string, object json.RawMessa
 			out[prefix+key] = value
 		}
 	}
+
 	return nil
 }

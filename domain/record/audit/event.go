@@ -102,6 +102,7 @@ type Reference struct {
 // Ref refers to a record; nil and the zero id refer to nothing and are left out.
 func Ref[T id.ID | *id.ID](role Role, entity Entity, one T) Reference {
 	r := Reference{Role: role, Type: entity}
+
 	switch v := any(one).(type) {
 	case id.ID:
 		r.ID = v
@@ -110,6 +111,7 @@ func Ref[T id.ID | *id.ID](role Role, entity Entity, one T) Reference {
 			r.ID = *v
 		}
 	}
+
 	return r
 }
 
@@ -150,12 +152,14 @@ func Note(tx *db.Tx, what Type, entity Entity, of id.ID, before, after any, refs
 // NoteIn is Note for a team that is not the transaction's.
 func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) { //nolint:revive // as Note
 	e := &event{Team: team, Type: what, Entity: entity, Of: of}
+
 	e.Changes, e.Name, e.err = compare(before, after)
 	for _, r := range refs {
 		if !r.ID.IsZero() && !slices.Contains(e.Refs, r) {
 			e.Refs = append(e.Refs, r)
 		}
 	}
+
 	tx.Gather(told, e)
 }
 

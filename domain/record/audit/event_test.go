@@ -47,7 +47,9 @@ func newTrail(t *testing.T) trail {
 // events are all that was told, in order.
 func (x trail) events() []told {
 	x.t.Helper()
+
 	var out []told
+
 	err := x.DB.Read(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = db.Select[told](ctx, tx, `
 			select e.id, e.revision, e.action_id, e.actor_type, e.type, e.entity_type, e.entity_id, e.entity_name, e.source_type, e.operation_id as operation,
@@ -56,11 +58,13 @@ func (x trail) events() []told {
 				coalesce((select array_agg(r.entity_id order by r.entity_id) from audit_reference r
 					where r.team_id = e.team_id and r.event_id = e.id and r.revision = e.revision), '{}') as referred
 			from audit_event e where e.team_id = @team order by e.recorded_at, e.revision, e.id`, db.Args{"team": tx.Team})
+
 		return err
 	})
 	if err != nil {
 		x.t.Fatal(err)
 	}
+
 	return out
 }
 
@@ -68,10 +72,12 @@ func (x trail) events() []told {
 func (x trail) do(work func(tx *db.Tx), change ...func(*db.Scope)) {
 	x.t.Helper()
 	scope := x.Scope()
+
 	scope.Action = id.New(x.DB.Now())
 	for _, c := range change {
 		c(&scope)
 	}
+
 	if err := x.DB.Write(x.t.Context(), scope, func(_ context.Context, tx *db.Tx) error { work(tx); return nil }); err != nil {
 		x.t.Fatal(err)
 	}
@@ -99,8 +105,10 @@ type person struct {
 
 func TestAnEventSaysWhatChanged(t *testing.T) {
 	t.Parallel()
+
 	was, now := "***1234", "***9999"
 	before := &person{ID: "a", Name: "Ada", Address: &address{City: "Bern"}, Tags: []string{"x", "y"}, TaxID: &was, UpdatedAt: "then"}
+
 	after := &person{ID: "b", Name: "Ada L.", Address: &address{City: "Genf"}, Tags: []string{"y"}, TaxID: &now, UpdatedAt: "now"}
 	for name, c := range map[string]struct {
 		what          audit.Type
@@ -124,17 +132,21 @@ func TestAnEventSaysWhatChanged(t *testing.T) {
 				audit.Note(tx, c.what, audit.Contact, one, c.before, c.after, audit.Ref(audit.RoleOwner, audit.Contact, owner),
 					audit.Ref(audit.RoleOwner, audit.Contact, &owner), audit.Ref[*id.ID](audit.RoleListing, audit.Listing, nil))
 			})
+
 			got := x.events()
 			if len(got) != 1 {
 				t.Fatalf("told %d times", len(got))
 			}
+
 			e := got[0]
 			if e.Type != c.what || e.EntityType != audit.Contact || e.EntityID != one || e.EntityName == nil || !strings.HasPrefix(*e.EntityName, "Ada") || e.Revision != 1 {
 				t.Errorf("told %+v", e)
 			}
+
 			if compact(t, e.Changes) != compact(t, []byte(c.want)) {
 				t.Errorf("changes %s, want %s", e.Changes, c.want)
 			}
+
 			if !slices.Equal(e.Referred, []id.ID{owner}) || e.SourceType != "user" || e.ActorType != "user" || !e.Settled {
 				t.Errorf("told %+v", e)
 			}
@@ -144,14 +156,17 @@ func TestAnEventSaysWhatChanged(t *testing.T) {
 
 func compact(t *testing.T, text []byte) string {
 	t.Helper()
+
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatal(err)
 	}
+
 	out, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(out)
 }
 
@@ -177,15 +192,18 @@ func TestWhatIsToldOfOneRecordIsOneEvent(t *testing.T) {
 		audit.Note(tx, audit.Created, audit.Statement, brief, nil, named{"a"})
 		audit.Note(tx, audit.Deleted, audit.Statement, brief, named{"a"}, nil)
 	})
+
 	got := x.events()
 	if len(got) != 2 {
 		t.Fatalf("told %d times: %+v", len(got), got)
 	}
+
 	byID := map[id.ID]told{got[0].EntityID: got[0], got[1].EntityID: got[1]}
 	if e := byID[made]; e.Type != audit.Created || compact(t, e.Changes) != `[{"key":"name","new":"b"}]` ||
 		compact(t, e.Journal) != `{"delta":[],"entriesAdded":2,"entriesRetired":1}` {
 		t.Errorf("made: %s %s %s", e.Type, e.Changes, e.Journal)
 	}
+
 	if e := byID[changed]; e.Type != audit.Published || compact(t, e.Changes) != `[{"key":"name","new":"c","old":"a"}]` || e.Journal != nil {
 		t.Errorf("changed: %s %s %s", e.Type, e.Changes, e.Journal)
 	}
@@ -197,20 +215,25 @@ var errNo = errors.New("no")
 func TestWhatIsTakenBackIsNotTold(t *testing.T) {
 	t.Parallel()
 	x := newTrail(t)
+
 	note := func(ctx context.Context, tx *db.Tx) error {
 		audit.Note(tx, audit.Created, audit.Listing, tx.NewID(), nil, named{"a"})
 		_, err := tx.Exec(ctx, `select 1`, nil)
+
 		return err
 	}
 	if err := x.DB.DryRun(t.Context(), x.Scope(), note); err != nil {
 		t.Fatal(err)
 	}
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return errors.Join(note(ctx, tx), errNo) }); !errors.Is(err, errNo) {
 			t.Error(err)
 		}
+
 		return nil
 	})
+
 	if got := x.events(); len(got) != 0 {
 		t.Errorf("told %+v", got)
 	}
@@ -220,12 +243,15 @@ func TestWorkTellsUnderItsAction(t *testing.T) {
 	t.Parallel()
 	x := newTrail(t)
 	one, operation := id.New(x.DB.Now()), id.New(x.DB.Now())
+
 	var action id.ID
+
 	x.do(func(tx *db.Tx) {
 		action = tx.Action
 		tx.MarkQueued()
 		audit.Note(tx, audit.Updated, audit.Listing, one, named{"a"}, named{"b"})
 	})
+
 	work := func(s *db.Scope) {
 		s.Action, s.Work, s.Operation, s.Actor.Kind = action, "listing.work", operation, db.TeamKey
 	}
@@ -235,18 +261,24 @@ func TestWorkTellsUnderItsAction(t *testing.T) {
 			audit.Note(tx, audit.Created, audit.Listing, tx.NewID(), nil, named{"d"})
 		}, work)
 	}
+
 	x.do(func(tx *db.Tx) {
 		audit.From(tx, audit.Recurring)
 		audit.Note(tx, audit.Updated, audit.Listing, one, named{"c"}, named{"d"})
 	}, func(s *db.Scope) { *s = db.Scope{Team: s.Team, Work: "listing.due"} })
-	var revisions []int
-	var event id.ID
+
+	var (
+		revisions []int
+		event     id.ID
+	)
+
 	for _, e := range x.events() {
 		switch {
 		case e.EntityID == one && e.SourceType == "recurring":
 			if e.ActorType != "system" || e.Action == nil || *e.Action != "listing.due" || e.ActionID == action || e.Revision != 1 {
 				t.Errorf("the service itself: %+v", e)
 			}
+
 			continue
 		case e.EntityID == one:
 			revisions, event = append(revisions, e.Revision), e.ID
@@ -256,10 +288,12 @@ func TestWorkTellsUnderItsAction(t *testing.T) {
 		case e.Revision != 1:
 			t.Errorf("another record: %+v", e)
 		}
+
 		if e.ActionID != action || e.Settled {
 			t.Errorf("of the action: %+v", e)
 		}
 	}
+
 	if !slices.Equal(revisions, []int{1, 2, 3}) {
 		t.Errorf("revisions %v", revisions)
 	}
@@ -271,6 +305,7 @@ func TestWhatWasToldIsNeverChanged(t *testing.T) {
 	x.do(func(tx *db.Tx) {
 		audit.Note(tx, audit.Created, audit.Listing, tx.NewID(), nil, named{"a"}, audit.Ref(audit.RoleParent, audit.Listing, tx.NewID()))
 	})
+
 	for _, sql := range []string{
 		`update audit_event set changes = '[]' where team_id = @team`, `delete from audit_event where team_id = @team`,
 		`update audit_reference set entity_type = 'x' where team_id = @team`, `delete from audit_reference where team_id = @team`,
@@ -283,6 +318,7 @@ func TestWhatWasToldIsNeverChanged(t *testing.T) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
+
 	if got := x.events(); len(got) != 1 {
 		t.Errorf("left: %+v", got)
 	}
@@ -291,12 +327,15 @@ func TestWhatWasToldIsNeverChanged(t *testing.T) {
 func TestThousandsOfEventsAreOneTrip(t *testing.T) {
 	t.Parallel()
 	x := newTrail(t)
+
 	const many = 3000
+
 	x.do(func(tx *db.Tx) {
 		for range many {
 			audit.Note(tx, audit.Published, audit.Statement, tx.NewID(), named{"review"}, named{"published"}, audit.Ref(audit.RoleListing, audit.Listing, tx.NewID()))
 		}
 	})
+
 	if got := x.events(); len(got) != many {
 		t.Errorf("told %d times", len(got))
 	}

@@ -16,35 +16,46 @@ var told = &db.Gathering{End: write}
 // write makes of all that a transaction told one statement for each team.
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	var source Source
+
 	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 		s, is := item.(Source)
 		if is {
 			source = s
 		}
+
 		return is
 	})
+
 	if source == "" {
 		source = sourceOf(actorKind(tx))
 	}
+
 	events, err := fold(items)
 	if err != nil {
 		return nil, err
 	}
+
 	byTeam := map[id.ID][]*event{}
+
 	var teams []id.ID
+
 	for _, e := range events {
 		if byTeam[e.Team] == nil {
 			teams = append(teams, e.Team)
 		}
+
 		e.ID = tx.NewID()
 		byTeam[e.Team] = append(byTeam[e.Team], e)
 	}
+
 	var out []db.Stmt
+
 	for _, team := range teams {
 		encoded, err := json.Marshal(byTeam[team])
 		if err != nil {
 			return nil, fmt.Errorf("encode audit events: %w", err)
 		}
+
 		action := tx.Action
 		if action.IsZero() { // the service's own work
 			action = tx.NewID()
@@ -52,15 +63,18 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 				"team": team, "id": action, "kind": actorKind(tx), "actor": tx.Actor.User, "endpoint": cmp.Or(tx.Work, "system"), "request": tx.RequestID, "now": tx.Now,
 			}})
 		}
+
 		statement := insertFirst
 		if tx.Work != "" {
 			statement = insertRevisions
 		}
+
 		out = append(out, db.Stmt{SQL: statement, Args: db.Args{
 			"team": team, "action": action, "kind": actorKind(tx), "actor": tx.Actor.User, "source": source, "operation": tx.Operation,
 			"settled": tx.Work == "" && !tx.Queued(), "now": tx.Now, "events": json.RawMessage(encoded),
 		}})
 	}
+
 	return out, nil
 }
 
@@ -73,6 +87,7 @@ func sourceOf(actor db.ActorKind) Source {
 		return "system"
 	case db.Person:
 	}
+
 	return "user"
 }
 
@@ -83,40 +98,51 @@ func fold(items []any) ([]*event, error) {
 		entity Entity
 		of     id.ID
 	}
+
 	at := map[record]*event{}
-	var out []*event
-	var loose []*event
+
+	var (
+		out   []*event
+		loose []*event
+	)
+
 	for _, item := range items {
 		e := item.(*event) //nolint:errcheck,forcetypeassert // nothing else is gathered
 		if e.err != nil {
 			return nil, fmt.Errorf("tell of %s %s: %w", e.Entity, e.Of, e.err)
 		}
+
 		if e.Entity == "" {
 			loose = append(loose, e)
 			continue
 		}
+
 		key := record{e.Team, e.Entity, e.Of}
 		if earlier := at[key]; earlier != nil {
 			earlier.add(e)
 			continue
 		}
+
 		kept := *e
 		kept.Refs = append(make([]Reference, 0, len(e.Refs)), e.Refs...)
 		kept.Changes = append(make([]Change, 0, len(e.Changes)), e.Changes...)
 		at[key] = &kept
 		out = append(out, &kept)
 	}
+
 	if len(loose) > 0 {
 		of := make(map[id.ID]*event, len(out))
 		for _, e := range out {
 			of[e.Of] = e
 		}
+
 		for _, e := range loose {
 			if known := of[e.Of]; known != nil {
 				known.add(e)
 			}
 		}
 	}
+
 	return slices.DeleteFunc(out, func(e *event) bool { return len(e.Changes) == 0 && e.Journal == nil }), nil
 }
 
@@ -129,14 +155,17 @@ func (e *event) add(later *event) {
 	case later.Type == Deleted || e.Type == Updated && later.Type != Updated:
 		e.Type = later.Type
 	}
+
 	if later.Name != nil {
 		e.Name = later.Name
 	}
+
 	for _, r := range later.Refs {
 		if !slices.Contains(e.Refs, r) {
 			e.Refs = append(e.Refs, r)
 		}
 	}
+
 	for _, c := range later.Changes {
 		i := slices.IndexFunc(e.Changes, func(earlier Change) bool { return earlier.Key == c.Key })
 		switch {
@@ -146,6 +175,7 @@ func (e *event) add(later *event) {
 			e.Changes[i].New = c.New
 		}
 	}
+
 	e.Changes = slices.DeleteFunc(e.Changes, Change.same)
 	switch {
 	case e.Journal == nil:
@@ -160,6 +190,7 @@ func (c Change) same() bool { return string(c.Old) == string(c.New) && string(c.
 
 func (f *Effect) add(later *Effect) {
 	f.EntriesAdded += later.EntriesAdded
+
 	f.EntriesRetired += later.EntriesRetired
 	for _, d := range later.Delta {
 		f.Count(d.AccountID, d.CentTotal)
@@ -173,6 +204,7 @@ func (f *Effect) Count(account id.ID, cents int64) {
 		f.Delta = append(f.Delta, Delta{account, cents})
 		return
 	}
+
 	if f.Delta[i].CentTotal += cents; f.Delta[i].CentTotal == 0 {
 		f.Delta = slices.Delete(f.Delta, i, i+1)
 	}

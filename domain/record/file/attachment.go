@@ -33,7 +33,9 @@ type TransactionAttachment struct {
 
 func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 	const tag, one = "Transaction attachments", "/transaction-attachments/{attachmentId}"
+
 	read, write := []string{"transactions:read|files:read"}, []string{"transactions:write"}
+
 	return []api.Endpoint{
 		api.Receive(api.Endpoint{
 			Method: http.MethodPost, Path: "/transaction-attachments", ID: "uploadTransactionAttachment", Tag: tag, Summary: "Upload an attachment",
@@ -87,31 +89,42 @@ type received struct {
 // receive keeps the bytes of an upload once all of the form has been found good, so that a refused one leaves nothing behind.
 func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploadInput) (received, error) {
 	var out received
+
 	stored, err := Keep(ctx, d, scope, s.store, func(to io.Writer) error {
-		var sent api.Incoming
-		var found string
+		var (
+			sent  api.Incoming
+			found string
+		)
+
 		values, err := in.Upload.Read(func(f api.Incoming) (err error) {
 			sent = f
 			found, err = inspect(f, to)
+
 			return err
 		})
 		if err != nil {
 			return err
 		}
+
 		if out.filename = cleanName(sent.Filename); values["filename"] != "" {
 			out.filename = cleanName(values["filename"])
 		}
+
 		out.contentType, err = label(found, out.filename, sent.ContentType, values["contentType"])
 		if out.filename == "" {
 			out.filename = "attachment" + endings[out.contentType]
 		}
+
 		out.ownerAccessible = values["isOwnerAccessible"] == "true" || values["isOwnerAccessible"] == "1"
+
 		return err
 	})
 	if errors.Is(err, ErrStore) {
 		return received{}, apierr.ServiceUnavailable.Because(err)
 	}
+
 	out.Stored = stored
+
 	return out, err
 }
 
@@ -122,13 +135,16 @@ func settle(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*Transa
 	if err != nil {
 		return nil, err
 	}
+
 	if err := insertAttachment(ctx, tx, r.ID, r.ownerAccessible); err != nil {
 		return nil, err
 	}
+
 	a := &TransactionAttachment{
 		ID: r.ID, Filename: r.filename, ContentType: r.contentType, ByteSize: r.Size, IsOwnerAccessible: r.ownerAccessible,
 	}
 	audit.Note(tx, audit.Created, audit.File, a.ID, nil, a)
+
 	return a, nil
 }
 
@@ -162,6 +178,7 @@ func patchAttachment(ctx context.Context, tx *db.Tx, in *patchInput) (*Transacti
 	if err := openToOwners(ctx, tx, in.ID, in.Body.IsOwnerAccessible); err != nil {
 		return nil, err
 	}
+
 	return attachment(ctx, tx, in.ID)
 }
 

@@ -18,12 +18,14 @@ func insertAttachment(ctx context.Context, tx *db.Tx, file id.ID, ownerAccessibl
 	if err != nil {
 		return fmt.Errorf("insert an attachment: %w", err)
 	}
+
 	return nil
 }
 
 // attachment gives an attachment of the team, or apierr.NotFound: to an owner also when it is not meant for him or her.
 func attachment(ctx context.Context, tx *db.Tx, file id.ID) (*TransactionAttachment, error) {
 	args := db.Args{"team": tx.Team, "id": file}
+
 	a, err := db.One[TransactionAttachment](ctx, tx, apierr.NotFound, `
 		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
 		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
@@ -31,6 +33,7 @@ func attachment(ctx context.Context, tx *db.Tx, file id.ID) (*TransactionAttachm
 	if err != nil {
 		return nil, fmt.Errorf("read an attachment: %w", err)
 	}
+
 	return &a, nil
 }
 
@@ -40,6 +43,7 @@ func findAttachment(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	if err == nil && r.Kind != Attachment {
 		return nil, apierr.NotFound
 	}
+
 	return r, err
 }
 
@@ -47,6 +51,7 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	type view struct {
 		IsOwnerAccessible bool `json:"isOwnerAccessible"`
 	}
+
 	was, err := db.One[bool](ctx, tx, apierr.NotFound, `
 		update transaction_attachment a set is_owner_accessible = @open, updated_at = @now from transaction_attachment o
 		where a.team_id = @team and a.id = @id and o.team_id = a.team_id and o.id = a.id returning o.is_owner_accessible`,
@@ -54,7 +59,9 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	if err != nil {
 		return fmt.Errorf("change an attachment: %w", err)
 	}
+
 	audit.Note(tx, audit.Updated, audit.File, file, view{was}, view{open})
+
 	return nil
 }
 
@@ -70,7 +77,9 @@ func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
 	if err != nil {
 		return fmt.Errorf("delete an attachment: %w", err)
 	}
+
 	audit.Note(tx, audit.Deleted, audit.File, file, map[string]string{"name": name}, nil)
+
 	return nil
 }
 
@@ -79,6 +88,7 @@ func NoteAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
 	type view struct {
 		TransactionID id.ID `json:"transactionId"`
 	}
+
 	tell := func(file id.ID, was, now any) {
 		audit.Note(tx, audit.Updated, audit.File, file, was, now, audit.Ref(audit.RoleParent, audit.Transaction, transaction))
 	}
@@ -87,6 +97,7 @@ func NoteAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
 			tell(file, view{transaction}, nil)
 		}
 	}
+
 	for _, file := range after {
 		if !slices.Contains(before, file) {
 			tell(file, nil, view{transaction})
@@ -103,19 +114,24 @@ func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.
 	if err != nil {
 		return nil, fmt.Errorf("lock attachments: %w", err)
 	}
+
 	type link struct{ ID, TransactionID id.ID }
+
 	links, err := db.Select[link](ctx, tx, `select id, transaction_id from transaction_attachment where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": known})
 	if err != nil {
 		return nil, fmt.Errorf("read attachments: %w", err)
 	}
+
 	holder := make(map[id.ID]id.ID, len(known))
 	for _, v := range known {
 		holder[v] = id.Zero
 	}
+
 	for _, l := range links {
 		holder[l.ID] = l.TransactionID
 	}
+
 	return holder, nil
 }
 
@@ -125,6 +141,7 @@ func Attach(tx *db.Tx, transaction id.ID, attachments []id.ID) []db.Stmt {
 	if len(attachments) == 0 {
 		return stmts
 	}
+
 	return append(stmts, db.Stmt{
 		SQL: `
 		with linked as (

@@ -29,6 +29,7 @@ func TestUploadAndDownload(t *testing.T) {
 	w, store := newUploads(t)
 	content := strings.Repeat("a receipt\n", 123) + "four"
 	r := w.upload(paper("a.txt", text, content)).Want(201)
+
 	one := r.ID("id")
 	for path, want := range map[string]string{
 		"transactionId": "null", "filename": "a.txt", "contentType": text, "byteSize": "1234", "isOwnerAccessible": "false",
@@ -37,26 +38,34 @@ func TestUploadAndDownload(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	if shown := w.Get(attachments + one.String()).Want(200); string(shown.Body) != string(r.Body) {
 		t.Errorf("read %s, uploaded %s", shown.Body, r.Body)
 	}
+
 	sum := sha256.Sum256([]byte(content))
+
 	for _, path := range []string{attachments + one.String() + "/download", "/files/" + one.String() + "/download"} {
 		whole := w.Get(path).Want(200)
 		if string(whole.Body) != content || whole.Header.Get("ETag") != `"`+hex.EncodeToString(sum[:])+`"` {
 			t.Errorf("%s: %q, %v", path, whole.Body, whole.Header)
 		}
+
 		if whole.Header.Get("Content-Disposition") != `attachment; filename=a.txt` || whole.Header.Get("X-Content-Type-Options") != "nosniff" || whole.Header.Get("Content-Type") != text {
 			t.Errorf("%s: %v", path, whole.Header)
 		}
+
 		if part := w.Get(path, "Range", "bytes=2-8").Want(206); string(part.Body) != "receipt" {
 			t.Errorf("%s: part %q", path, part.Body)
 		}
+
 		w.Get(path, "If-None-Match", whole.Header.Get("ETag")).Want(304)
 	}
+
 	if w.rows("file_draft") != "0" || bytesIn(t, store) != 1 {
 		t.Error("more than the file was left")
 	}
+
 	long := "%PDF-1.7\n" + strings.Repeat("x", 100_000) // its beginning tells the type
 	if got := w.Get(attachments + w.upload(paper("a.pdf", "application/pdf", long)).Want(201).String("id") + "/download").Want(200); string(got.Body) != long {
 		t.Errorf("of %d bytes %d are downloaded", len(long), len(got.Body))
@@ -69,6 +78,7 @@ func TestManyRangesAreNotServed(t *testing.T) {
 	w, _ := newUploads(t)
 	path := attachments + w.upload(paper("a.txt", text, strings.Repeat("x", 20_000))).Want(201).String("id") + "/download"
 	w.Get(path, "Range", "bytes=0-1,5-6").Want(206)
+
 	if got := w.Get(path, "Range", "bytes="+strings.Repeat("0-0,", 5_000)+"1-1").Want(200); len(got.Body) != 20_000 {
 		t.Errorf("%d bytes", len(got.Body))
 	}
@@ -78,25 +88,31 @@ func TestManyRangesAreNotServed(t *testing.T) {
 func TestPartsOfAnUpload(t *testing.T) {
 	t.Parallel()
 	w, _ := newUploads(t)
+
 	r := w.upload(value("isOwnerAccessible", "true"), paper("a.txt", text, "x"), value("filename", "b.pdf"), value("contentType", "application/pdf")).Want(201)
 	if r.String("filename") != "b.pdf" || r.String("contentType") != "application/pdf" || r.String("isOwnerAccessible") != "true" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	down := w.Get(attachments + r.String("id") + "/download").Want(200)
 	if down.Header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(down.Header.Get("Content-Disposition"), "attachment") {
 		t.Errorf("downloaded as %v", down.Header)
 	}
+
 	for sent, want := range map[string]string{"true": "true", "1": "true", "false": "false", "0": "false"} {
 		if got := w.upload(paper("a", text, "x"), value("isOwnerAccessible", sent)).Want(201).String("isOwnerAccessible"); got != want {
 			t.Errorf("%s is %s", sent, got)
 		}
 	}
+
 	for _, wrong := range []string{"", "TRUE", "yes", "2"} {
 		w.upload(paper("a", text, "x"), value("isOwnerAccessible", wrong)).WantError(apierr.CodeBadRequest, "").WantIssue("enum", "isOwnerAccessible")
 	}
+
 	for _, wrong := range []string{"text/html", "image/svg+xml", "application/octet-stream", "pdf", "/", "application/zip"} {
 		w.upload(paper("a", text, "x"), value("contentType", wrong)).WantError(apierr.CodeBadRequest, "").WantIssue("contentTypeNotSupported", "contentType")
 	}
+
 	if w.rows("file") != "5" || w.rows("file_draft") != "0" {
 		t.Errorf("%s files, %s drafts", w.rows("file"), w.rows("file_draft"))
 	}
@@ -106,8 +122,11 @@ func TestPartsOfAnUpload(t *testing.T) {
 func TestContentDecides(t *testing.T) {
 	t.Parallel()
 	w, _ := newUploads(t)
-	const sheet = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	const letter = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+	const (
+		sheet  = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+		letter = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	)
 	for name, c := range map[string]struct{ filename, sent, content, want string }{
 		"pdf": {"a.pdf", "application/pdf", "%PDF-1.7\n%\xe2\xe3\n1 0 obj", "application/pdf"}, "pdf called text": {"a.txt", text, "%PDF-1.4\n", "application/pdf"},
 		"png": {"a", "", pngOf(t, 30, 20), "image/png"}, "jpeg": {"a.exe", "application/x-msdownload", jpegOf(t, 30, 20), "image/jpeg"},
@@ -121,10 +140,12 @@ func TestContentDecides(t *testing.T) {
 		if got := r.String("contentType"); got != c.want {
 			t.Errorf("%s is %s", name, got)
 		}
+
 		if got := w.Get(attachments + r.String("id") + "/download").Want(200); string(got.Body) != c.content {
 			t.Errorf("%s: other bytes came back", name)
 		}
 	}
+
 	if got := w.upload(part{name: "file", content: "%PDF-1.4"}).Want(201).String("filename"); got != "attachment.pdf" {
 		t.Errorf("a file without a name is called %s", got)
 	}
@@ -134,21 +155,26 @@ func TestContentDecides(t *testing.T) {
 func TestChangeAndDelete(t *testing.T) {
 	t.Parallel()
 	w, store := newUploads(t)
+
 	path := attachments + w.upload(paper("a.txt", text, "x")).Want(201).String("id")
 	for _, open := range []string{"true", "false"} {
 		if got := w.Patch(path, `{"isOwnerAccessible":`+open+`}`).Want(200); got.String("isOwnerAccessible") != open || got.String("filename") != "a.txt" {
 			t.Errorf("got %s", got.Body)
 		}
+
 		if got := w.Get(path).Want(200).String("isOwnerAccessible"); got != open {
 			t.Errorf("is %s", got)
 		}
 	}
+
 	w.Patch(path, `{}`).WantError(apierr.CodeBadRequest, "").WantIssue("required", "isOwnerAccessible")
 	w.Patch(path, `{"isOwnerAccessible":true,"filename":"b"}`).WantIssue("unknownField", "filename")
 	w.Delete(path).Want(204)
+
 	for _, gone := range []string{path, path + "/download", "/files/" + strings.TrimPrefix(path, attachments)} {
 		w.Get(gone).WantError(apierr.CodeNotFound, "")
 	}
+
 	w.Delete(path).WantError(apierr.CodeNotFound, "")
 	w.Patch(path, `{"isOwnerAccessible":true}`).WantError(apierr.CodeNotFound, "")
 	w.sweep()
@@ -160,6 +186,7 @@ func (w *world) sweep() {
 	w.t.Helper()
 	maintaining.Lock()
 	defer maintaining.Unlock()
+
 	for _, e := range file.Part(w.store, w.signer).Every {
 		if e.Name == "file-sweep" {
 			if err := e.Do(w.t.Context(), w.DB); err != nil {
@@ -173,6 +200,7 @@ func TestAttachmentsOfAnotherTeamAndOtherFiles(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
 	theirs := other.upload(paper("a.txt", text, "x")).Want(201).String("id")
+
 	export := w.file("x").ID.String()
 	for _, one := range []string{theirs, export, id.New(w.DB.Now()).String()} {
 		w.Get(attachments+one).WantError(apierr.CodeNotFound, "")
@@ -180,12 +208,15 @@ func TestAttachmentsOfAnotherTeamAndOtherFiles(t *testing.T) {
 		w.Patch(attachments+one, `{"isOwnerAccessible":true}`).WantError(apierr.CodeNotFound, "")
 		w.Delete(attachments+one).WantError(apierr.CodeNotFound, "")
 	}
+
 	other.Get(attachments + theirs).Want(200)
 	w.Get("/files/" + export).Want(200)
+
 	reader := other.As([]string{"transactions:read"}, nil)
 	reader.Get(attachments + theirs + "/download").Want(200)
 	reader.Patch(attachments+theirs, `{"isOwnerAccessible":true}`).WantError(apierr.CodeForbidden, "")
 	reader.Delete(attachments+theirs).WantError(apierr.CodeForbidden, "")
+
 	body, contentType := form(t, paper("a.txt", text, "x"))
 	reader.Post("/transaction-attachments", body, "Content-Type", contentType).WantError(apierr.CodeForbidden, "")
 }
@@ -197,21 +228,27 @@ func TestUnlinkedUploadsArePurged(t *testing.T) {
 	w := newWorld(t)
 	one := w.upload(paper("a.txt", text, "x")).Want(201).String("id")
 	meta := w.Get("/files/" + one).Want(200)
+
 	purge, err := time.Parse(time.RFC3339, meta.String("purgeAt"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if made, _ := time.Parse(time.RFC3339, meta.String("createdAt")); purge.Sub(made) != 7*24*time.Hour {
 		t.Errorf("made %v, purged %v", made, purge)
 	}
+
 	w.Exec(`update file set purge_at = @now where team_id = @team`, db.Args{"now": w.DB.Now()})
 	w.Get(attachments+one+"/download").WantError(apierr.CodeGone, "")
+
 	if err := w.every("file-purge"); err != nil {
 		t.Fatal(err)
 	}
+
 	w.Get(attachments+one+"/download").WantError(apierr.CodeGone, "")
 	w.Get(attachments + one).Want(200)
 	w.Delete(attachments + one).Want(204)
+
 	if w.rows("file_draft") != "0" || w.kept(mustParse(t, one)) {
 		t.Error("something of a purged attachment is left")
 	}
@@ -219,10 +256,12 @@ func TestUnlinkedUploadsArePurged(t *testing.T) {
 
 func mustParse(t *testing.T, text string) id.ID {
 	t.Helper()
+
 	v, err := id.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return v
 }
 
@@ -234,6 +273,7 @@ func gated(t *testing.T, a, b *world) (server *api.Server, key *access.Key) {
 		return err
 	})
 	gate := access.NewGate(access.Config{DB: a.DB, Remember: time.Nanosecond, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
+
 	return api.NewServer(api.Config{
 		DB: a.DB, Log: slog.New(slog.DiscardHandler), Authenticate: gate.Authenticate, Audit: audit.Record, CursorKey: []byte("k"), Title: "test",
 	}, file.Part(a.store, a.signer).Endpoints), key
@@ -243,6 +283,7 @@ func gated(t *testing.T, a, b *world) (server *api.Server, key *access.Key) {
 func TestAnUploadDoesNotOutliveItsPermission(t *testing.T) {
 	t.Parallel()
 	w, store := newUploads(t)
+
 	server, key := gated(t, w, newWorld(t))
 	for change, want := range map[string]int{
 		`update team set freeze_reason = 'deletion' where id = @team`:               423,
@@ -257,12 +298,15 @@ func TestAnUploadDoesNotOutliveItsPermission(t *testing.T) {
 		r.Header.Set("x-team-id", w.ID.String())
 		r.Header.Set("Content-Type", contentType)
 		w.Exec(`update team set freeze_reason = null, status = 'active' where id = @team`, nil)
+
 		answer := httptest.NewRecorder()
 		server.ServeHTTP(answer, r)
+
 		if answer.Code != want {
 			t.Errorf("%s: %d %s", change, answer.Code, answer.Body)
 		}
 	}
+
 	if w.rows("file") != "1" || w.rows("file_draft") != "0" || bytesIn(t, store) != 1 {
 		t.Errorf("%s files, %s drafts, %d kept", w.rows("file"), w.rows("file_draft"), bytesIn(t, store))
 	}
@@ -285,28 +329,36 @@ func TestTheHeaderSelectsTheTeamOfAnUpload(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 		r.Header.Set("x-api-key", key.Secret)
 		r.Header.Set("Content-Type", contentType)
+
 		if team != "" {
 			r.Header.Set("x-team-id", team)
 		}
+
 		answer := httptest.NewRecorder()
 		server.ServeHTTP(answer, r)
+
 		return answer
 	}
+
 	body, contentType := form(t, paper("a.txt", text, "x"))
 	if got := send(http.MethodPost, "/transaction-attachments", "", body, contentType).Code; got < 400 {
 		t.Errorf("without a team: %d", got)
 	}
+
 	made := send(http.MethodPost, "/transaction-attachments", a.ID.String(), body, contentType)
 	if made.Code != 201 {
 		t.Fatalf("%d %s", made.Code, made.Body)
 	}
+
 	_, one, _ := strings.Cut(made.Body.String(), `"id":"`)
+
 	one, _, _ = strings.Cut(one, `"`)
 	for team, want := range map[string]int{a.ID.String(): 200, b.ID.String(): 404} {
 		if got := send(http.MethodGet, attachments+one, team, "", ""); got.Code != want {
 			t.Errorf("%s: %d, want %d", team, got.Code, want)
 		}
 	}
+
 	if a.rows("(select team_id from audit_action where endpoint = 'uploadTransactionAttachment') u") != "1" {
 		t.Error("the upload is not in the audit trail")
 	}

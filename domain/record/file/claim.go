@@ -29,10 +29,12 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('stayledger file store', 0))`, nil); err != nil {
 			return fmt.Errorf("claim the file store: %w", err)
 		}
+
 		ours, err := db.Maybe[id.ID](ctx, tx, `select id from file_store`, nil)
 		if err != nil {
 			return fmt.Errorf("read the marker of the file store: %w", err)
 		}
+
 		theirs, err := readMarker(ctx, store)
 		switch {
 		case err != nil:
@@ -42,12 +44,14 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 		case !adopt && (theirs != "" || ours != nil):
 			return ErrForeignStore
 		}
+
 		if ours == nil {
 			ours = new(tx.NewID())
 			if _, err := tx.Exec(ctx, `insert into file_store (id, created_at) values (@id, @now)`, db.Args{"id": *ours, "now": tx.Now}); err != nil {
 				return fmt.Errorf("keep the marker of the file store: %w", err)
 			}
 		}
+
 		return writeMarker(ctx, store, ours.String())
 	})
 }
@@ -58,14 +62,17 @@ func readMarker(ctx context.Context, store blob.Store) (string, error) {
 	if errors.Is(err, blob.ErrNotFound) {
 		return "", nil
 	}
+
 	if err != nil {
 		return "", fmt.Errorf("read the marker of the file store: %w", err)
 	}
 	defer func() { _ = object.Close() }()
+
 	text, err := io.ReadAll(io.LimitReader(object, 100))
 	if err != nil {
 		return "", fmt.Errorf("read the marker of the file store: %w", err)
 	}
+
 	return strings.TrimSpace(string(text)), nil
 }
 
@@ -75,11 +82,14 @@ func writeMarker(ctx context.Context, store blob.Store, marker string) error {
 		return fmt.Errorf("mark the file store: %w", err)
 	}
 	defer func() { _ = w.Abort() }()
+
 	if _, err := io.WriteString(w, marker+"\n"); err != nil {
 		return fmt.Errorf("mark the file store: %w", err)
 	}
+
 	if _, err := w.Commit(); err != nil {
 		return fmt.Errorf("mark the file store: %w", err)
 	}
+
 	return nil
 }

@@ -25,25 +25,33 @@ func office(r io.Reader) (string, error) {
 	if _, err := io.Copy(&end, r); err != nil {
 		return "", err
 	}
+
 	archive, err := zip.NewReader(&end, end.size)
 	if err != nil || len(archive.File) > maxEntries {
 		return "", errDamaged
 	}
+
 	var unpacked uint64
+
 	has := map[string]bool{}
+
 	for _, f := range archive.File {
 		if unpacked += min(f.UncompressedSize64, maxUnpacked+1); unpacked > maxUnpacked {
 			return "", errArchiveSize
 		}
+
 		folder, _, _ := strings.Cut(f.Name, "/")
 		has[folder] = true
+
 		if strings.HasSuffix(strings.ToLower(f.Name), "vbaproject.bin") {
 			return "", errUnsupported // programs are no paper
 		}
 	}
+
 	if unpacked > freelyUnpacked && unpacked > maxGrowth*uint64(end.size) { //nolint:gosec // a size is not negative
 		return "", errArchiveSize
 	}
+
 	switch {
 	case !has["[Content_Types].xml"], has["xl"] == has["word"]:
 		return "", errUnsupported
@@ -63,10 +71,12 @@ type tail struct {
 // Write takes bytes and forgets those that are too far from the end.
 func (t *tail) Write(p []byte) (int, error) {
 	t.size += int64(len(p))
+
 	t.kept = append(t.kept, p...)
 	if len(t.kept) > 2*maxDirectory {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-maxDirectory:]...)
 	}
+
 	return len(p), nil
 }
 
@@ -78,13 +88,16 @@ func (t *tail) ReadAt(p []byte, offset int64) (int, error) {
 	if start < 0 {
 		return 0, errNotKept
 	}
+
 	if start >= int64(len(t.kept)) {
 		return 0, io.EOF
 	}
+
 	n := copy(p, t.kept[start:])
 	if n < len(p) {
 		return n, io.EOF
 	}
+
 	return n, nil
 }
 
@@ -104,21 +117,27 @@ func heicSize(r io.Reader) (width, height int, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
+
 		if kind != "meta" {
 			if _, err := io.CopyN(io.Discard, r, size); err != nil {
 				return 0, 0, err
 			}
+
 			continue
 		}
+
 		if size < 4 || size > maxMeta {
 			return 0, 0, errBox
 		}
+
 		meta := make([]byte, size)
 		if _, err := io.ReadFull(r, meta); err != nil {
 			return 0, 0, err
 		}
+
 		return largest(meta[4:], 0) // behind version and flags
 	}
+
 	return 0, 0, errBox
 }
 
@@ -128,17 +147,21 @@ func boxHeader(r io.Reader) (kind string, size int64, err error) {
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return "", 0, err
 	}
+
 	size = int64(binary.BigEndian.Uint32(header[:4])) - 8
 	if size == 1-8 {
 		var long [8]byte
 		if _, err := io.ReadFull(r, long[:]); err != nil {
 			return "", 0, err
 		}
+
 		size = int64(binary.BigEndian.Uint64(long[:])) - 16 //nolint:gosec // a negative one is refused
 	}
+
 	if size < 0 {
 		return "", 0, errBox
 	}
+
 	return string(header[4:]), size, nil
 }
 
@@ -150,17 +173,21 @@ func largest(boxes []byte, depth int) (width, height int, err error) {
 	if depth > 2 {
 		return 0, 0, errBox
 	}
+
 	for len(boxes) > 0 {
 		if len(boxes) < 8 {
 			return 0, 0, errBox
 		}
+
 		size, kind := int64(binary.BigEndian.Uint32(boxes)), string(boxes[4:8])
 		if size < 8 || size > int64(len(boxes)) {
 			return 0, 0, errBox
 		}
+
 		content := boxes[8:size]
 		boxes = boxes[size:]
 		w, h := 0, 0
+
 		switch kind {
 		case "iprp", "ipco":
 			if w, h, err = largest(content, depth+1); err != nil {
@@ -170,11 +197,14 @@ func largest(boxes []byte, depth int) (width, height int, err error) {
 			if len(content) < 12 {
 				return 0, 0, errBox
 			}
+
 			w, h = min(int(binary.BigEndian.Uint32(content[4:])), maxSide), min(int(binary.BigEndian.Uint32(content[8:])), maxSide)
 		}
+
 		if int64(w)*int64(h) > int64(width)*int64(height) {
 			width, height = w, h
 		}
 	}
+
 	return width, height, nil
 }

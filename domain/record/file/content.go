@@ -65,21 +65,28 @@ var (
 func inspect(from io.Reader, to io.Writer) (string, error) {
 	source := &sticky{from: io.TeeReader(from, to)}
 	r := bufio.NewReaderSize(source, 32<<10)
+
 	head, err := r.Peek(sniffedBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
+
 	if len(head) == 0 {
 		return "", errEmpty
 	}
+
 	found, err := check(head, r)
+
 	if source.failed != nil {
 		return "", source.failed // whatever the check made of it
 	}
+
 	if err != nil {
 		return "", err
 	}
+
 	_, err = io.Copy(io.Discard, r)
+
 	return found, err
 }
 
@@ -87,10 +94,15 @@ func check(head []byte, r io.Reader) (string, error) {
 	if strings.HasPrefix(string(head), "PK\x03\x04") {
 		return office(r)
 	}
+
 	name, _, _ := strings.Cut(mimetype.Detect(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))).String(), ";") // any text may begin with that mark
 	found := sniffed[name]
-	var size image.Config
-	var err error
+
+	var (
+		size image.Config
+		err  error
+	)
+
 	switch found {
 	case "":
 		return "", errUnsupported
@@ -107,12 +119,14 @@ func check(head []byte, r io.Reader) (string, error) {
 	default: // a PDF, which has no size that could hurt
 		return found, nil
 	}
+
 	switch {
 	case err != nil || size.Width <= 0 || size.Height <= 0:
 		return "", errDamaged
 	case int64(size.Width)*int64(size.Height) > maxPixels:
 		return "", errImageSize
 	}
+
 	return found, nil
 }
 
@@ -121,27 +135,32 @@ func pngSize(head []byte) (width, height int) {
 	if len(head) < 24 || string(head[12:16]) != "IHDR" {
 		return 0, 0
 	}
+
 	return min(int(binary.BigEndian.Uint32(head[16:])), maxSide), min(int(binary.BigEndian.Uint32(head[20:])), maxSide)
 }
 
 // onlyText refuses content that begins as text and goes on as something else. Text of two bytes per character says so by its first two.
 func onlyText(head []byte, r io.Reader) error {
 	var order binary.ByteOrder
+
 	switch string(head[:min(2, len(head))]) {
 	case "\xff\xfe":
 		order = binary.LittleEndian
 	case "\xfe\xff":
 		order = binary.BigEndian
 	}
+
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := io.ReadFull(r, buffer)
 		if !textual(buffer[:n], order) {
 			return errUnsupported
 		}
+
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
@@ -153,11 +172,13 @@ func textual(b []byte, order binary.ByteOrder) bool {
 	if order == nil {
 		return !slices.ContainsFunc(b, func(c byte) bool { return controls(uint16(c)) })
 	}
+
 	for ; len(b) >= 2; b = b[2:] {
 		if controls(order.Uint16(b)) {
 			return false
 		}
 	}
+
 	return len(b) == 0
 }
 
@@ -170,14 +191,18 @@ func label(found, name, sent, override string) (string, error) {
 		if media := mediaType(override); endings[media] != "" {
 			return media, nil
 		}
+
 		return "", apierr.BadRequest.At(apierr.IssueContentTypeNotSupported.InBody("contentType"))
 	}
+
 	if found == typeText && (mediaType(sent) == typeCSV || strings.EqualFold(path.Ext(name), ".csv")) {
 		return typeCSV, nil
 	}
+
 	if found == typeCSV && mediaType(sent) == typeText {
 		return typeText, nil
 	}
+
 	return found, nil
 }
 
@@ -186,6 +211,7 @@ func mediaType(text string) string {
 	if err != nil {
 		return ""
 	}
+
 	return media
 }
 
@@ -200,9 +226,11 @@ func (s *sticky) Read(p []byte) (int, error) {
 	if s.failed != nil {
 		return 0, s.failed
 	}
+
 	n, err := s.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.failed = err
 	}
+
 	return n, err
 }

@@ -78,16 +78,20 @@ var ErrStore = errors.New("the blob store failed")
 // ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
 func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write func(io.Writer) error) (Stored, error) {
 	s := Stored{ID: id.New(d.Now())}
+
 	key := "files/" + scope.Team.String() + "/" + s.ID.String()
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return insertDraft(ctx, tx, s.ID, key) }); err != nil {
 		return Stored{}, err
 	}
+
 	info, err := fill(ctx, store, key, write)
 	if err != nil {
 		discard(context.WithoutCancel(ctx), d, scope, store, s.ID)
 		return Stored{}, err
 	}
+
 	s.Size, s.SHA256 = info.Size, info.SHA256
+
 	return s, nil
 }
 
@@ -97,16 +101,20 @@ func fill(ctx context.Context, store blob.Store, key string, write func(io.Write
 		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", ErrStore, err)
 	}
 	defer func() { _ = w.Abort() }()
+
 	if err := write(untilDone{ctx, w}); err != nil {
 		return blob.Info{}, err
 	}
+
 	if err := ctx.Err(); err != nil {
 		return blob.Info{}, err
 	}
+
 	info, err := w.Commit()
 	if err != nil {
 		return blob.Info{}, fmt.Errorf("keep a file: %w: %w", ErrStore, err)
 	}
+
 	return info, nil
 }
 
@@ -118,14 +126,17 @@ const discardWithin = 10 * time.Second
 func discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, file id.ID) {
 	ctx, cancel := context.WithTimeout(ctx, discardWithin)
 	defer cancel()
+
 	_ = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		key, err := deleteDraft(ctx, tx, file)
 		if err != nil {
 			return err
 		}
+
 		if err := store.Delete(ctx, key); err != nil && !errors.Is(err, blob.ErrNotFound) {
 			return fmt.Errorf("discard a file: %w", err)
 		}
+
 		return nil
 	})
 }
@@ -140,10 +151,12 @@ func (u untilDone) Write(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
+
 	n, err := u.w.Write(p)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrStore, err)
 	}
+
 	return n, err
 }
 
@@ -152,10 +165,12 @@ func (r *row) open(ctx context.Context, store blob.Store, now time.Time) (blob.O
 	if r.PurgedAt != nil || r.PurgeAt != nil && !now.Before(r.PurgeAt.Time) {
 		return nil, errGone
 	}
+
 	object, err := store.Open(ctx, r.BlobKey)
 	if err != nil {
 		return nil, fmt.Errorf("open file %v: %w", r.ID, err)
 	}
+
 	return object, nil
 }
 

@@ -26,10 +26,12 @@ func TestHostileUploadsLeaveNothing(t *testing.T) {
 	noSheet := archive(t, map[string]string{"[Content_Types].xml": "", "ppt/slides.xml": ""})
 	program := archive(t, map[string]string{"[Content_Types].xml": "", "xl/workbook.xml": "", "xl/vbaProject.bin": "MZ"})
 	both := archive(t, map[string]string{"[Content_Types].xml": "", "xl/workbook.xml": "", "word/document.xml": ""})
+
 	many := map[string]string{"[Content_Types].xml": "", "xl/workbook.xml": ""}
 	for n := range 10_000 {
 		many[fmt.Sprintf("xl/%d", n)] = ""
 	}
+
 	for name, c := range map[string]struct{ content, code string }{
 		"empty":   {"", "emptyFile"},
 		"program": {"MZ\x90\x00\x03\x00\x00\x00", "contentTypeNotSupported"}, "elf": {"\x7fELF\x02\x01\x01", "contentTypeNotSupported"},
@@ -54,10 +56,12 @@ func TestHostileUploadsLeaveNothing(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			continue
 		}
+
 		if got := r.WantError(apierr.CodeBadRequest, "").String("issues.0.code"); got != c.code || r.String("issues.0.path.0") != "file" {
 			t.Errorf("%s: %s, want %s", name, r.Body, c.code)
 		}
 	}
+
 	w.upload(value("filename", "a.txt")).WantError(apierr.CodeBadRequest, "").WantIssue("required", "file")
 	w.upload(paper("a.txt", text, "x"), value("isOwnerAccessible", "maybe")).WantIssue("enum", "isOwnerAccessible") // after the file
 	w.upload(paper("a.txt", text, "x"), paper("b.txt", text, "x")).WantIssue("duplicateField", "file")
@@ -72,12 +76,14 @@ func nested(depth int) string {
 	for range depth {
 		out = box("ipco", out)
 	}
+
 	return out
 }
 
 // Names are shown and offered to browsers, never used as paths.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
+
 	w, store := newUploads(t)
 	for sent, want := range map[string]string{
 		"../../etc/passwd": "passwd", `C:\windows\system32\evil.txt`: "evil.txt", "/": "attachment.txt", "..": "attachment.txt", "  .  ": "attachment.txt",
@@ -90,19 +96,24 @@ func TestHostileNames(t *testing.T) {
 		if got := r.String("filename"); got != want {
 			t.Errorf("%q is kept as %q, want %q", sent, got, want)
 		}
+
 		down := w.Get(attachments + r.String("id") + "/download").Want(200)
 		if d := down.Header.Get("Content-Disposition"); !strings.HasPrefix(d, "attachment; filename") || strings.ContainsAny(d, "\r\n") || down.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%q: %v", sent, down.Header)
 		}
+
 		if strings.ContainsAny(sent, "\r\n\t\x7f") {
 			continue // the header of a part cannot hold them
 		}
+
 		if got := w.upload(paper(sent, text, "x")).Want(201).String("filename"); got != want {
 			t.Errorf("a file called %q is kept as %q, want %q", sent, got, want)
 		}
 	}
+
 	w.upload(paper("x", text, "x"), value("filename", "a\x00b")).WantIssue("malformed", "filename")
 	w.upload(paper("x", text, "x"), value("filename", strings.Repeat("x", 1025))).WantIssue("length", "filename")
+
 	if n := bytesIn(t, store); strconv.Itoa(n) != w.rows("file") {
 		t.Errorf("%d files in the store", n)
 	}
@@ -111,18 +122,23 @@ func TestHostileNames(t *testing.T) {
 // over is a connection that sends a request as it is.
 func over(t *testing.T, server *httptest.Server, headers, body string) net.Conn {
 	t.Helper()
+
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(func() { _ = c.Close() })
+
 	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
+
 	_, err = fmt.Fprintf(c, "POST /transaction-attachments HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xyz\r\n%s\r\n%s", headers, body)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return c
 }
 
@@ -134,6 +150,7 @@ func TestClaimsOfGigabytesAreRefusedUnread(t *testing.T) {
 	w, store := newUploads(t)
 	server := httptest.NewServer(w.Server())
 	t.Cleanup(server.Close)
+
 	for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
 		answer, err := io.ReadAll(over(t, server, "Content-Length: 4294967296\r\n"+expect, ""))
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") {
@@ -142,30 +159,38 @@ func TestClaimsOfGigabytesAreRefusedUnread(t *testing.T) {
 	}
 	// The same without a claim: it is broken off at the limit.
 	c := over(t, server, "Transfer-Encoding: chunked\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(opening), opening))
+
 	var sent int64
+
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, strings.Repeat("x", 1<<20))
 	for sent < 1<<32 {
 		n, err := io.WriteString(c, chunk)
 		sent += int64(n)
+
 		if err != nil {
 			break
 		}
 	}
+
 	if sent > 64<<20 {
 		t.Errorf("%d bytes were taken", sent)
 	}
+
 	w.settled(store)
 }
 
 // settled waits until what was begun has been cleaned up.
 func (w *world) settled(store string) {
 	w.t.Helper()
+
 	for range 200 {
 		if w.rows("file_draft") == "0" && bytesIn(w.t, store) == 0 {
 			break
 		}
+
 		time.Sleep(10 * time.Millisecond)
 	}
+
 	w.wantNothing(store)
 }
 
@@ -175,17 +200,24 @@ func TestSlowAndKilledUploadsLeaveNothing(t *testing.T) {
 	w.Server().UploadPace = api.Pace{Bytes: 64 << 10, Within: 200 * time.Millisecond, Whole: time.Minute}
 	server := httptest.NewServer(w.Server())
 	t.Cleanup(server.Close)
+
 	half := opening + strings.Repeat("x", 100_000)
+
 	answer, err := io.ReadAll(over(t, server, "Content-Length: 1000000\r\n", half))
 	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") || !strings.Contains(string(answer), "Upload is too slow") {
 		t.Errorf("%s, %v", answer, err)
 	}
+
 	w.settled(store)
+
 	for _, cut := range []string{half, opening + "x\r\n--xyz", opening + "x\r\n--xyz\r\n", opening[:20], opening + "x\r\n--xyz\r\nContent-Disposition: form-data; name=\"filename\"\r\n\r\na"} {
 		c := over(t, server, "Content-Length: 1000000\r\n", cut)
+
 		time.Sleep(50 * time.Millisecond)
+
 		_ = c.Close()
 	}
+
 	w.settled(store)
 }
 
@@ -222,6 +254,7 @@ func (w *fullWriter) Write(p []byte) (int, error) {
 	if w.disk.room -= len(p); w.disk.room < 0 {
 		return 0, errDiskFull
 	}
+
 	return w.Writer.Write(p)
 }
 
@@ -230,11 +263,13 @@ func (w *fullWriter) Commit() (blob.Info, error) {
 	if w.disk.commit {
 		return blob.Info{}, errDiskFull
 	}
+
 	return info, err
 }
 
 func TestAFullDiskLeavesNothing(t *testing.T) {
 	t.Parallel()
+
 	for name, disk := range map[string]full{"in the middle": {room: 40_000}, "at the end": {room: 1 << 30, commit: true}, "at once": {}} {
 		w, store := newUploads(t, func(s blob.Store) blob.Store { disk.Store = s; return disk })
 		for _, content := range []string{strings.Repeat("x", 100_000), jpegOf(t, 3000, 100) + strings.Repeat("x", 50_000)} {
@@ -243,6 +278,7 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 				t.Errorf("%s: %s", name, r.Body)
 			}
 		}
+
 		w.wantNothing(store)
 	}
 }
@@ -259,6 +295,7 @@ func TestARefusedSettlementLeavesNothing(t *testing.T) {
 			_, err = tx.Exec(ctx, fmt.Sprintf(`create trigger refuse_%[1]s before insert on transaction_attachment for each row execute function refuse_%[1]s()`,
 				strings.ReplaceAll(w.ID.String(), "-", "")), nil)
 		}
+
 		return err
 	})
 	w.upload(paper("a.txt", text, "x")).Want(500)

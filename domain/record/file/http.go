@@ -17,6 +17,7 @@ import (
 func endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	s := server{store, signer}
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
+
 	return append(s.attachmentEndpoints(readers),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
@@ -53,6 +54,7 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return &r.File, nil
 }
 
@@ -62,6 +64,7 @@ func (s server) download(ctx context.Context, d *db.DB, scope db.Scope, in *getI
 
 func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, find func(context.Context, *db.Tx) (*row, error)) (*api.Content, error) {
 	var r *row
+
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		r, err = find(ctx, tx)
 		return err
@@ -69,10 +72,12 @@ func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, find func
 	if err != nil {
 		return nil, err
 	}
+
 	object, err := r.open(ctx, s.store, d.Now())
 	if err != nil {
 		return nil, err
 	}
+
 	return &api.Content{
 		Reader: object, Filename: r.Filename, ContentType: r.ContentType, ETag: r.etag(), Modified: r.CreatedAt.Time,
 	}, nil
@@ -91,10 +96,13 @@ func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkIn
 	if !s.signer.Verify(subject(in.TeamID, in.FileID), expires, in.Signature) {
 		return nil, apierr.NotFound
 	}
+
 	if !d.Now().Before(expires) {
 		return nil, errLink
 	}
+
 	scope.Team = in.TeamID
+
 	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return find(ctx, tx, in.FileID) })
 }
 
@@ -105,6 +113,7 @@ func Link(signer *blob.Signer, publicURL string, team, file id.ID, expires time.
 		"expires":   {strconv.FormatInt(expires.Unix(), 10)},
 		"signature": {signer.Sign(subject(team, file), expires)},
 	}
+
 	return publicURL + "/links/" + team.String() + "/" + file.String() + "?" + query.Encode()
 }
 

@@ -29,6 +29,7 @@ func outside(store blob.Store) func(context.Context, *db.DB, id.ID) error {
 		of := func(find func(context.Context, *db.Tx, id.ID) ([]doomed, error)) func(context.Context, *db.Tx) ([]doomed, error) {
 			return func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return find(ctx, tx, team) }
 		}
+
 		return errors.Join(remove(ctx, d, store, of(kept), markPurged), remove(ctx, d, store, of(drafts), deleteDrafts))
 	}
 }
@@ -44,6 +45,7 @@ func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
 		_, sweepErr := s.Sweep(ctx, d.Now().Add(-draftAge))
 		err = errors.Join(err, sweepErr)
 	}
+
 	return err
 }
 
@@ -54,20 +56,25 @@ func remove(ctx context.Context, d *db.DB, store blob.Store, find func(context.C
 ) error {
 	for {
 		found, failed := 0, error(nil)
+
 		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 			all, err := find(ctx, tx)
 			if err != nil || len(all) == 0 {
 				return err
 			}
+
 			var teams, ids []id.ID
+
 			found, failed = len(all), nil
 			for _, one := range all {
 				if err := store.Delete(ctx, one.BlobKey); err != nil && !errors.Is(err, blob.ErrNotFound) {
 					failed = errors.Join(failed, fmt.Errorf("delete the content of file %v: %w", one.ID, err))
 					continue
 				}
+
 				teams, ids = append(teams, one.TeamID), append(ids, one.ID)
 			}
+
 			return mark(ctx, tx, teams, ids)
 		})
 		if err := errors.Join(err, failed); err != nil || found < batch {

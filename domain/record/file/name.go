@@ -20,16 +20,20 @@ func cleanName(sent string) string {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
 			return -1 // Cf are the formatting characters, those that turn the direction of writing among them
 		}
+
 		return r
 	}, sent))
 	name = strings.Trim(name, " .")
+
 	runes := []rune(name)
 	if len(runes) <= maxName {
 		return name
 	}
+
 	ending := []rune(path.Ext(name))
 	if len(ending) > maxName/4 {
 		ending = nil
 	}
+
 	return strings.TrimRight(string(runes[:maxName-len(ending)]), " .") + string(ending)
 }

@@ -16,6 +16,7 @@ type books struct{ *whole.World }
 func (b *books) attach(open bool) string {
 	b.T.Helper()
 	body, contentType := form(b.T, paper("bill.txt", text, "a bill"), value("isOwnerAccessible", map[bool]string{true: "1", false: "0"}[open]))
+
 	return b.Post("/transaction-attachments", body, "Content-Type", contentType).Want(201).String("id")
 }
 
@@ -24,6 +25,7 @@ func (b *books) expense(l whole.Listing, date string, papers ...string) string {
 	b.T.Helper()
 	one := b.Expense(l, date, 1_000).String()
 	b.Put("/transactions/"+one, whole.Object{"attachmentIds": papers}).Want(200)
+
 	return one
 }
 
@@ -36,19 +38,24 @@ func TestUploadsOfExpensesReachTheirOwners(t *testing.T) {
 	open, closed, barns, loose := b.attach(true), b.attach(false), b.attach(true), b.attach(true)
 	expense := b.expense(villa, "2026-01-20", open, closed)
 	b.expense(barn, "2026-01-20", barns)
+
 	if got := b.Patch(attachments+open, whole.Object{"isOwnerAccessible": true}).Want(200).String("transactionId"); got != expense {
 		t.Errorf("linked to %s, want %s", got, expense)
 	}
+
 	b.Publish("2026-01")
 	owner := b.As([]string{"statements:read", "files:read"}, &ada)
+
 	detail := owner.Get("/statements/" + b.Statement(villa, "2026-01").String()).Want(200)
 	if detail.Len("attachments") != 1 || detail.String("attachments.0.id") != open {
 		t.Errorf("the owner is shown %s", detail.Value("attachments"))
 	}
+
 	link := detail.String("attachments.0.url")
 	if got := owner.Get(strings.TrimPrefix(link, "http://127.0.0.1")).Want(200); string(got.Body) != "a bill" {
 		t.Errorf("the link gives %s", got.Body)
 	}
+
 	for one, want := range map[string]int{open: 200, closed: 404, barns: 404, loose: 404} {
 		for _, path := range []string{attachments + one, attachments + one + "/download", "/files/" + one, "/files/" + one + "/download"} {
 			if got := owner.Get(path); got.Status != want {
@@ -56,6 +63,7 @@ func TestUploadsOfExpensesReachTheirOwners(t *testing.T) {
 			}
 		}
 	}
+
 	owner.Patch(attachments+open, whole.Object{"isOwnerAccessible": false}).Want(403)
 }
 
@@ -70,24 +78,30 @@ func TestPapersOfDraftsFollowTheDrafts(t *testing.T) {
 	months := map[string]string{
 		"published": "2026-01", "in review": "2026-02", "draft": "2026-03", "present": now.Format("2006-01"), "to come": now.AddDate(0, 2, 0).Format("2006-01"),
 	}
+
 	papers := map[string]string{}
 	for name, month := range months {
 		papers[name] = b.attach(true)
 		b.expense(villa, month+"-01", papers[name])
 	}
+
 	owner := b.As([]string{"statements:read", "files:read"}, &ada)
 	sees := func(when string, names ...string) {
 		t.Helper()
+
 		for name, one := range papers {
 			want := 404
+
 			for _, n := range names {
 				if n == name {
 					want = 200
 				}
 			}
+
 			if got := owner.Get(attachments + one + "/download"); got.Status != want {
 				t.Errorf("%s: %s: %d, want %d", when, name, got.Status, want)
 			}
+
 			listed := owner.Get("/statements?month=" + months[name]).Want(200)
 			if shown := listed.Len("data") == 1; shown != (want == 200) {
 				t.Errorf("%s: %s: the statement is listed %v", when, name, shown)
@@ -127,6 +141,7 @@ func TestLocksDoNotHoldPapers(t *testing.T) {
 	owner.Get(attachments+second+"/download").WantError(apierr.CodeNotFound, "")
 	b.Delete(attachments + first).Want(204)
 	owner.Get(attachments+first+"/download").WantError(apierr.CodeNotFound, "")
+
 	shown := b.Get("/transactions/" + expense).Want(200)
 	if shown.Len("attachmentIds") != 1 || shown.String("attachmentIds.0") != second {
 		t.Errorf("left are %s", shown.Value("attachmentIds"))
@@ -137,10 +152,12 @@ func TestLocksDoNotHoldPapers(t *testing.T) {
 func TestTwoTransactionsWantOnePaper(t *testing.T) {
 	t.Parallel()
 	b := &books{whole.New(t)}
+
 	villa := b.Listing("Villa", b.Contact("owner", "Ada"))
 	for range 5 {
 		one := b.attach(false)
 		bodies := make(chan int, 4)
+
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
@@ -150,20 +167,26 @@ func TestTwoTransactionsWantOnePaper(t *testing.T) {
 				}).Status
 			})
 		}
+
 		all.Wait()
 		close(bodies)
+
 		got := map[int]int{}
 		for status := range bodies {
 			got[status]++
 		}
+
 		if got[201] != 1 || got[409] != 3 {
 			t.Errorf("answers %v", got)
 		}
+
 		holder := b.Get(attachments + one).Want(200).String("transactionId")
 		if listed := b.Get("/transactions/" + holder).Want(200).String("attachmentIds.0"); listed != one {
 			t.Errorf("the holder has %s", listed)
 		}
+
 		b.Delete("/transactions/" + holder).Want(204)
+
 		if got := b.Get(attachments + one).Want(200).String("transactionId"); got != "null" {
 			t.Errorf("still linked to %s", got)
 		}
@@ -180,6 +203,7 @@ func TestWhatIsGoneCannotBeLinked(t *testing.T) {
 	deleted, due := b.attach(false), b.attach(false)
 	b.Delete(attachments + deleted).Want(204)
 	b.Exec(`update file set purge_at = now() - interval '1 second' where team_id = @team`, nil)
+
 	for _, gone := range []string{deleted, due, id.New(b.DB.Now()).String()} {
 		b.Put(expense, whole.Object{"attachmentIds": whole.Array{gone}}).WantError(apierr.CodeBadRequest, "").WantIssue("attachmentNotFound", "attachmentIds.0")
 	}

@@ -44,12 +44,14 @@ const ofOwner = ` and exists (
 func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	args := db.Args{"team": tx.Team, "id": file}
 	condition := toActor(tx, args)
+
 	r, err := db.One[row](ctx, tx, apierr.NotFound, `
 		select f.id, f.kind, f.filename, f.content_type, f.byte_size, f.created_at, f.purge_at, f.sha256, f.blob_key, f.purged_at
 		from file f where f.team_id = @team and f.id = @id`+condition, args)
 	if err != nil {
 		return nil, fmt.Errorf("read a file: %w", err)
 	}
+
 	return &r, nil
 }
 
@@ -58,7 +60,9 @@ func toActor(tx *db.Tx, args db.Args) string {
 	if tx.Actor.Owner == nil {
 		return ""
 	}
+
 	args["owner"], args["last_day"] = *tx.Actor.Owner, day.Of(tx.Now).LastOfMonth()
+
 	return ofOwner
 }
 
@@ -68,6 +72,7 @@ func insertDraft(ctx context.Context, tx *db.Tx, file id.ID, key string) error {
 	if err != nil {
 		return fmt.Errorf("draft a file: %w", err)
 	}
+
 	return nil
 }
 
@@ -80,6 +85,7 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 		at := day.At(n.PurgeAt)
 		f.PurgeAt = &at
 	}
+
 	inserted, err := tx.Exec(ctx, `
 		with draft as (delete from file_draft where team_id = @team and id = @id returning blob_key)
 		insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)
@@ -91,9 +97,11 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	if err == nil && inserted == 0 {
 		err = errSwept
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("insert a file: %w", err)
 	}
+
 	return f, nil
 }
 
@@ -136,6 +144,7 @@ func markPurged(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update file f set purged_at = @now from unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
 		where f.team_id = x.team_id and f.id = x.id`, db.Args{"now": tx.Now, "teams": teams, "ids": ids})
+
 	return err
 }
 
@@ -152,5 +161,6 @@ func deleteDrafts(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		delete from file_draft f using unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
 		where f.team_id = x.team_id and f.id = x.id`, db.Args{"teams": teams, "ids": ids})
+
 	return err
 }

@@ -13,6 +13,7 @@ import (
 // Proves: OPS-21, OPS-22.
 func TestCSVImportsHaveNoPublicResource(t *testing.T) {
 	t.Parallel()
+
 	for _, typ := range []operation.Type{operation.CSVImportPreview, operation.CSVImport} {
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
@@ -20,19 +21,23 @@ func TestCSVImportsHaveNoPublicResource(t *testing.T) {
 			ack := x.Post("/toys", object{"type": typ, "tasks": []object{{}}}).Want(202)
 			check := func(status string) {
 				t.Helper()
+
 				r := x.read(ack.String("operationId"))
 				if r.String("status") != status || r.Value("resource") != nil || r.Len("resources") != 0 {
 					t.Errorf("%s: %s", status, r.Body)
 				}
 			}
+
 			if ack.Value("resource") != nil {
 				t.Errorf("acknowledgement: %s", ack.Body)
 			}
+
 			check("queued")
 			x.Work()
 			check("completed")
 
 			upload := operation.Resource{Type: operation.File, ID: id.New(x.DB.Now()), Role: operation.Source}
+
 			tasks := []operation.Task{{Kind: apitest.Kind("toy"), Args: task{}}}
 			for name, n := range map[string]operation.New{
 				"primary":  {Type: typ, Primary: &upload, Resources: []operation.Resource{upload}, Tasks: tasks},

@@ -56,9 +56,11 @@ func (c FailureCode) Message() string {
 	case CSVTooManyColumns:
 		return "CSV has too many columns"
 	}
+
 	if len(c) > 3 && c[:3] == "csv" {
 		return "CSV preview failed"
 	}
+
 	return "Operation failed"
 }
 
@@ -67,5 +69,6 @@ func failureOf(code *FailureCode) *Failure {
 	if code == nil {
 		return nil
 	}
+
 	return &Failure{Code: *code, Message: code.Message()}
 }

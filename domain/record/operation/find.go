@@ -22,8 +22,10 @@ func (r *Ref) Resolve() []apierr.Issue {
 	if r.operation, err = id.Parse(r.ID); err == nil {
 		return nil
 	}
+
 	r.operation, _ = id.ParseTyped("op", r.ID)
 	r.action, _ = id.ParseTyped("act", r.ID)
+
 	return nil
 }
 
@@ -32,6 +34,7 @@ func Find(ctx context.Context, tx *db.Tx, r *Ref) (*Detail, error) {
 	if r.operation.IsZero() && r.action.IsZero() {
 		return nil, apierr.NotFound
 	}
+
 	return find(ctx, tx, r.operation, r.action)
 }
 

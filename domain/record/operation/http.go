@@ -14,6 +14,7 @@ import (
 func endpoints(poll time.Duration) []api.Endpoint {
 	waiting := newWaiting(poll)
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/operations", ID: "listOperations", Tag: "Operations", Summary: "List operations, newest first",
@@ -48,27 +49,33 @@ func (in *listInput) Resolve() []apierr.Issue {
 	if in.ResourceID != nil && in.ResourceType == "" {
 		issues = append(issues, apierr.IssueRequired.InQuery("resourceType"))
 	}
+
 	if _, err := id.Parse(in.InitiatedBy); err != nil && in.InitiatedBy != "" && in.InitiatedBy != "me" {
 		issues = append(issues, apierr.IssueUUID.InQuery("initiatedBy"))
 	}
+
 	return issues
 }
 
 func listOperations(ctx context.Context, tx *db.Tx, in *listInput) (*List, error) {
 	before := id.Zero
+
 	if in.Cursor.Position != "" {
 		var err error
 		if before, err = id.Parse(in.Cursor.Position); err != nil {
 			return nil, err
 		}
 	}
+
 	out, err := list(ctx, tx, in.Filter, before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
+
 	if out.NextCursor != nil {
 		out.NextCursor = in.Cursor.Next(*out.NextCursor)
 	}
+
 	return out, nil
 }
 
@@ -83,14 +90,18 @@ func (w *waiting) getOperation(ctx context.Context, d *db.DB, scope db.Scope, in
 			out, err = Find(ctx, tx, &in.Ref)
 			return err
 		})
+
 		return out, err
 	}
+
 	out, err := read()
 	if err != nil || out.FinishedAt != nil || in.WaitSeconds == 0 {
 		return out, err
 	}
+
 	if err := w.wait(ctx, d, awaited{scope.Team, out.ID}, time.Duration(in.WaitSeconds)*time.Second); err != nil {
 		return nil, err
 	}
+
 	return read()
 }

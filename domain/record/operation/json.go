@@ -15,14 +15,17 @@ import (
 func (l *List) AppendJSON(b []byte) []byte {
 	b = slices.Grow(b, 512+512*len(l.Items))
 	b = append(b, `{"items":[`...)
+
 	for i := range l.Items {
 		if i > 0 {
 			b = append(b, ',')
 		}
+
 		b = append(b, '{')
 		b = l.Items[i].appendFields(b)
 		b = append(b, '}')
 	}
+
 	b = append(b, `],"counts":{"total":`...)
 	b = strconv.AppendInt(b, l.Counts.Total, 10)
 	b = append(b, `,"queued":`...)
@@ -35,12 +38,15 @@ func (l *List) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(b, l.Counts.Failed, 10)
 	b = append(b, `},"total":`...)
 	b = strconv.AppendInt(b, l.Total, 10)
+
 	b = append(b, `,"nextCursor":`...)
 	if l.NextCursor == nil {
 		return append(b, "null}"...)
 	}
+
 	b = append(b, '"')
 	b = append(b, *l.NextCursor...)
+
 	return append(b, `"}`...)
 }
 
@@ -50,12 +56,15 @@ func (d *Detail) AppendJSON(b []byte) []byte {
 	b = append(b, '{')
 	b = d.appendFields(b)
 	b = append(b, `,"resources":[`...)
+
 	for i := range d.Resources {
 		if i > 0 {
 			b = append(b, ',')
 		}
+
 		b = d.Resources[i].append(b)
 	}
+
 	return append(b, "]}"...)
 }
 
@@ -63,12 +72,14 @@ func (o *Operation) appendFields(b []byte) []byte {
 	b = appendID(append(b, `"id":`...), o.ID)
 	b = appendText(append(b, `,"type":`...), string(o.Type))
 	b = appendText(append(b, `,"status":`...), string(o.Status))
+
 	b = append(b, `,"resource":`...)
 	if o.Resource == nil {
 		b = append(b, "null"...)
 	} else {
 		b = o.Resource.append(b)
 	}
+
 	b = append(b, `,"failure":`...)
 	if o.Failure == nil {
 		b = append(b, "null"...)
@@ -77,32 +88,38 @@ func (o *Operation) appendFields(b []byte) []byte {
 		b = appendText(append(b, `,"message":`...), o.Failure.Message)
 		b = append(b, '}')
 	}
+
 	b = appendText(append(b, `,"initiator":{"type":`...), o.Initiator.Type)
 	b = appendID(append(b, `,"userId":`...), o.Initiator.UserID)
 	b = appendInstant(append(b, `},"createdAt":`...), &o.CreatedAt)
 	b = appendInstant(append(b, `,"startedAt":`...), o.StartedAt)
+
 	return appendInstant(append(b, `,"finishedAt":`...), o.FinishedAt)
 }
 
 func (r *Resource) append(b []byte) []byte {
 	b = appendText(append(b, `{"type":`...), string(r.Type))
 	b = appendID(append(b, `,"id":`...), r.ID)
+
 	b = appendText(append(b, `,"role":`...), string(r.Role))
 	if r.URL != "" {
 		b = appendText(append(b, `,"url":`...), r.URL)
 	}
+
 	return append(b, '}')
 }
 
 func appendText(b []byte, plain string) []byte {
 	b = append(b, '"')
 	b = append(b, plain...)
+
 	return append(b, '"')
 }
 
 func appendID(b []byte, v id.ID) []byte {
 	b = append(b, '"')
 	b = v.Append(b)
+
 	return append(b, '"')
 }
 
@@ -110,7 +127,9 @@ func appendInstant(b []byte, at *day.Instant) []byte {
 	if at == nil {
 		return append(b, "null"...)
 	}
+
 	b = append(b, '"')
 	b = at.Append(b)
+
 	return append(b, '"')
 }

@@ -14,6 +14,7 @@ import (
 
 func TestOwnEncodingIsTheStandardOne(t *testing.T) {
 	t.Parallel()
+
 	instant := rapid.Map(rapid.Int64Range(0, 4e12), func(ms int64) *day.Instant { at := day.At(time.UnixMilli(ms)); return &at })
 	anyID := rapid.Custom(func(t *rapid.T) id.ID { return id.New(time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "ms"))) })
 	resource := rapid.Custom(func(t *rapid.T) operation.Resource {
@@ -32,14 +33,17 @@ func TestOwnEncodingIsTheStandardOne(t *testing.T) {
 			r := resource.Draw(t, "resource")
 			o.Resource, o.StartedAt = &r, instant.Draw(t, "started")
 		}
+
 		if rapid.Bool().Draw(t, "has failure") {
 			code := rapid.SampledFrom([]operation.FailureCode{operation.OperationFailed, operation.CSVEncoding, "csvElse"}).Draw(t, "code")
 			o.Failure, o.FinishedAt = &operation.Failure{Code: code, Message: code.Message()}, instant.Draw(t, "finished")
 		}
+
 		return o
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		cursor := "abc_-9"
+
 		l := &operation.List{
 			Items:  rapid.SliceOfN(one, 0, 3).Draw(t, "items"),
 			Counts: operation.Counts{Total: 10, Queued: 1, Running: 2, Completed: 3, Failed: 4}, Total: rapid.Int64().Draw(t, "total"),
@@ -47,9 +51,11 @@ func TestOwnEncodingIsTheStandardOne(t *testing.T) {
 		if l.Items == nil {
 			l.Items = []operation.Operation{}
 		}
+
 		if rapid.Bool().Draw(t, "has cursor") {
 			l.NextCursor = &cursor
 		}
+
 		same(t, l, l.AppendJSON(nil))
 		d := &operation.Detail{Operation: one.Draw(t, "detail"), Resources: append([]operation.Resource{}, rapid.SliceOfN(resource, 0, 3).Draw(t, "resources")...)}
 		same(t, d, d.AppendJSON(nil))
@@ -58,10 +64,12 @@ func TestOwnEncodingIsTheStandardOne(t *testing.T) {
 
 func same(t *rapid.T, v any, got []byte) {
 	t.Helper()
+
 	want, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if string(got) != string(want) {
 		t.Fatalf("got  %s\nwant %s", got, want)
 	}

@@ -36,15 +36,18 @@ type listRow struct {
 func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (*List, error) {
 	q := query{args: db.Args{"team": tx.Team}}
 	q.filter(f, tx)
+
 	page := q.conditions()
 	if f.Status != "" {
 		page += " and o.status = @status"
 		q.args["status"] = string(f.Status)
 	}
+
 	if !before.IsZero() {
 		page += " and o.id < @before"
 		q.args["before"] = before
 	}
+
 	rows, err := db.Select[listRow](ctx, tx, `
 		with counted as (select coalesce(jsonb_object_agg(status, n), '{}') as counts from (
 			select status, sum(n)::bigint as n from (`+q.counts(f)+`) c group by status) s),
@@ -56,6 +59,7 @@ func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (
 	if err != nil {
 		return nil, fmt.Errorf("list operations: %w", err)
 	}
+
 	return assemble(rows, f.Status, limit), nil
 }
 
@@ -64,18 +68,22 @@ func assemble(rows []listRow, status Status, limit int64) *List {
 	out := &List{Items: make([]Operation, 0, len(rows))}
 	c := rows[0].Counts
 	out.Counts = countsOf(c)
+
 	out.Total = out.Counts.Total
 	if status != "" {
 		out.Total = c[status]
 	}
+
 	rows = rows[1:]
 	for _, r := range rows[:min(int64(len(rows)), limit)] {
 		out.Items = append(out.Items, r.public())
 	}
+
 	if int64(len(rows)) > limit {
 		next := out.Items[limit-1].ID.String()
 		out.NextCursor = &next
 	}
+
 	return out
 }
 
@@ -96,18 +104,22 @@ func (q *query) filter(f Filter, tx *db.Tx) {
 		q.live += " and o.type = @type"
 		q.sum += " and k.type = @type"
 	}
+
 	if f.InitiatedBy != "" {
 		user := tx.Actor.User
 		if f.InitiatedBy != "me" {
 			user, _ = id.Parse(f.InitiatedBy) // checked by the input
 		}
+
 		q.args["initiator"] = user
 		q.live += " and o.initiated_by = @initiator"
 		q.sum += " and k.initiated_by = @initiator"
 	}
+
 	if f.ResourceType != "" {
 		q.args["rtype"] = string(f.ResourceType)
 		resource := "r.team_id = o.team_id and r.operation_id = o.id and r.type = @rtype"
+
 		if f.ResourceID != nil {
 			q.args["rid"] = *f.ResourceID
 			q.live += " and o.id in (select r.operation_id from operation_resource r where r.team_id = @team and r.type = @rtype and r.resource_id = @rid)"
@@ -119,11 +131,13 @@ func (q *query) filter(f Filter, tx *db.Tx) {
 	} else {
 		q.sum += " and k.resource_type = ''"
 	}
+
 	if tx.Actor.Owner != nil {
 		q.args["owner"] = *tx.Actor.Owner
 		q.live += ownerMay()
 		q.bySum = false
 	}
+
 	q.from, q.to = bound(f.CreatedAtFrom), bound(f.CreatedAtTo)
 }
 
@@ -132,10 +146,12 @@ func bound(i *day.Instant) *time.Time {
 	if i == nil {
 		return nil
 	}
+
 	t := i.Time
 	if epoch := time.Unix(0, 0).UTC(); t.Before(epoch) {
 		t = epoch
 	}
+
 	return &t
 }
 
@@ -146,10 +162,12 @@ func (q *query) conditions() string {
 		q.args["from"] = id.First(*q.from)
 		out += " and o.id >= @from"
 	}
+
 	if q.to != nil {
 		q.args["to"] = id.First(*q.to)
 		out += " and o.id < @to"
 	}
+
 	return out
 }
 
@@ -160,11 +178,14 @@ func (q *query) counts(f Filter) string {
 	if !q.bySum {
 		return live + " group by o.status"
 	}
+
 	folded := "select k.status, k.count as n from operation_count k where " + q.sum
+
 	open := live + " and not o.counted group by o.status"
 	if f.CreatedAtFrom == nil && f.CreatedAtTo == nil {
 		return folded + " and k.day = '-infinity' union all " + open
 	}
+
 	first, last := time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	if q.from != nil {
 		first = q.from.Truncate(24 * time.Hour)
@@ -172,14 +193,18 @@ func (q *query) counts(f Filter) string {
 			first = first.Add(24 * time.Hour)
 		}
 	}
+
 	if q.to != nil {
 		last = q.to.Truncate(24 * time.Hour)
 	}
+
 	if !first.Before(last) { // no whole day between the bounds
 		return live + " group by o.status"
 	}
+
 	q.args["first"], q.args["last"] = first, last
 	q.args["first_id"], q.args["last_id"] = id.First(first), id.First(last)
+
 	return folded + " and k.day >= @first::date and k.day < @last::date union all " + open + " union all " +
 		live + " and o.counted and o.id < @first_id group by o.status union all " +
 		live + " and o.counted and o.id >= @last_id group by o.status"

@@ -77,13 +77,16 @@ func endpoints() []api.Endpoint {
 					if t.Outside {
 						kind = apitest.Kind("toy.outside")
 					}
+
 					n.Tasks = append(n.Tasks, operation.Task{Kind: kind, Args: t})
 				}
+
 				if in.Body.Twice {
 					if _, err := operation.Start(ctx, tx, n); err != nil {
 						return nil, err
 					}
 				}
+
 				return operation.Start(ctx, tx, n)
 			}),
 		operation.Queue(api.Endpoint{Method: "POST", Path: "/toys/queued", ID: "queueToy", DryRun: true, Errors: apierr.List{errToy}},
@@ -91,11 +94,13 @@ func endpoints() []api.Endpoint {
 				if in.Body.Code != "" {
 					return operation.New{}, errToy
 				}
+
 				return operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: apitest.Kind("toy"), Args: in.Body}}}, nil
 			}, func(ctx context.Context, tx *db.Tx, in *queuedInput) error {
 				if err := in.Body.land(ctx, tx, operation.Run{}); err != nil {
 					return err
 				}
+
 				return in.Body.outcome(ctx, operation.Run{})
 			}),
 		api.Write(api.Endpoint{Method: "POST", Path: "/toys/none", ID: "startNone"},
@@ -109,12 +114,14 @@ func handlers() map[job.Kind]job.Handler {
 			if err := t.land(ctx, tx, run); err != nil {
 				return err
 			}
+
 			return t.outcome(ctx, run)
 		}),
 		apitest.Kind("toy.outside"): operation.External(time.Minute, func(ctx context.Context, _ *db.DB, _ db.Scope, run operation.Run, t task) (db.Work, error) {
 			if err := t.outcome(ctx, run); err != nil {
 				return nil, err
 			}
+
 			return func(ctx context.Context, tx *db.Tx) error { return t.land(ctx, tx, run) }, nil
 		}),
 	}
@@ -129,6 +136,7 @@ func (t task) land(ctx context.Context, tx *db.Tx, run operation.Run) error {
 			return err
 		}
 	}
+
 	if t.Slow { // and tells when it was done
 		_, err := tx.Exec(ctx, `with slept as materialized (select pg_sleep(0.05))
 			insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at)
@@ -137,9 +145,11 @@ func (t task) land(ctx context.Context, tx *db.Tx, run operation.Run) error {
 			return err
 		}
 	}
+
 	if t.File != nil {
 		return operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.File, ID: *t.File, Role: operation.Result})
 	}
+
 	return nil
 }
 
@@ -151,6 +161,7 @@ func (t task) outcome(ctx context.Context, run operation.Run) error {
 		case <-gate(t.Gate):
 		}
 	}
+
 	switch {
 	case t.Flaky && run.Attempt == 1:
 		return errors.New("first attempt " + t.Break)
@@ -165,6 +176,7 @@ func (t task) outcome(ctx context.Context, run operation.Run) error {
 	case t.Break != "":
 		return errors.New(t.Break)
 	}
+
 	return nil
 }
 
@@ -178,9 +190,11 @@ func gate(name string) chan struct{} {
 // newGate names a gate that no other test knows, and opens it at the end whatever happens.
 func newGate(t *testing.T) (name string, open func()) {
 	t.Helper()
+
 	name = id.New(time.Now()).String()
 	open = sync.OnceFunc(func() { close(gate(name)) })
 	t.Cleanup(open)
+
 	return name, open
 }
 
@@ -204,6 +218,7 @@ func (x *toy) read(operation string) *apitest.Response {
 // worker runs a worker as the service does, which marks operations as running, until the test ends.
 func (x *toy) worker() {
 	x.t.Helper()
+
 	ctx, stop := context.WithCancel(context.Background())
 	w := job.NewWorker(job.Config{
 		DB: x.DB, Log: slog.New(slog.DiscardHandler), Workers: 4, Handlers: handlers(), Poll: 10 * time.Millisecond, Only: x.ID,
@@ -211,19 +226,23 @@ func (x *toy) worker() {
 			return operation.MarkRunning(ctx, x.DB, jobs, at)
 		},
 	})
+
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, 0) }()
+
 	x.t.Cleanup(func() { stop(); <-done })
 }
 
 // until reads an operation until its status is one of those given, and fails when it takes too long.
 func (x *toy) until(operation string, statuses ...string) *apitest.Response {
 	x.t.Helper()
+
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		r := x.read(operation)
 		if slices.Contains(statuses, r.String("status")) {
 			return r
 		}
+
 		if time.Now().After(deadline) {
 			x.t.Fatalf("operation stays %s, want %v", r.Body, statuses)
 		}
@@ -238,25 +257,31 @@ func (x *toy) notes(note string) int64 {
 
 func (x *toy) count(sql string, args db.Args) int64 {
 	x.t.Helper()
+
 	var n int64
+
 	args = maps.Clone(args)
 	if args == nil {
 		args = db.Args{}
 	}
+
 	args["team"] = x.ID
 	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		n, err = db.Get[int64](ctx, tx, sql, args)
 		return err
 	})
+
 	return n
 }
 
 func keys(t *testing.T, v any) []string {
 	t.Helper()
+
 	o, ok := v.(map[string]any)
 	if !ok {
 		t.Fatalf("%v is no object", v)
 	}
+
 	return slices.Sorted(maps.Keys(o))
 }
 
@@ -267,9 +292,11 @@ func ref(typ operation.ResourceType, role operation.Role) (id.ID, object) {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
+
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(b)
 }

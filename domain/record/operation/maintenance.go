@@ -69,6 +69,7 @@ func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
 	if err != nil {
 		return err
 	}
+
 	return d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `delete from operation_count where count = 0`, nil)
 		return err

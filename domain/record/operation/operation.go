@@ -182,5 +182,6 @@ func texts[T ~string](values ...T) []string {
 	for i, v := range values {
 		out[i] = string(v)
 	}
+
 	return out
 }

@@ -23,6 +23,7 @@ func (x *toy) house() house {
 	fixture.Period(x.Team, listing, "", "2026-03-01", h.before)
 	fixture.Period(x.Team, listing, "2026-03-01", "", h.after)
 	h.stayBefore, h.stayNow = fixture.Stay(x.Team, listing, "booked", "2026-02-20", "2026-03-01"), fixture.Stay(x.Team, listing, "booked", "2026-03-01", "2026-03-05")
+
 	return h
 }
 
@@ -55,17 +56,21 @@ func TestOwnersReadWhatTheirAccessReaches(t *testing.T) {
 	owner := &toy{Team: x.As([]string{"operations:read"}, &mine.after), t: t}
 	check := func() {
 		t.Helper()
+
 		list := owner.Get("/operations").Want(200)
 		if got := idsOf(t, list); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(visible))) ||
 			list.Int("total") != 3 || list.Int("counts.total") != 3 {
 			t.Errorf("list: %s", list.Body)
 		}
+
 		for _, one := range visible {
 			owner.read(one)
 		}
+
 		for _, one := range hidden {
 			owner.Get("/operations/"+one).WantError(apierr.CodeNotFound, "")
 		}
+
 		for filter, n := range map[string]int64{
 			"type=ach-verification": 1, "type=export": 0, "resourceType=reservation": 2, "resourceType=contact": 1, "initiatedBy=me": 0,
 			"createdAtFrom=2026-01-01T00:00:00Z": 3, "resourceType=reservation&resourceId=" + mine.stayNow.String(): 2,
@@ -80,12 +85,15 @@ func TestOwnersReadWhatTheirAccessReaches(t *testing.T) {
 	check()
 	x.foldAll()
 	check()
+
 	if r := owner.read(mixed); r.Value("resource") != nil || r.Len("resources") != 1 || r.ID("resources.0.id") != mine.stayNow {
 		t.Errorf("an owner sees what is not his: %s", r.Body)
 	}
+
 	if r := x.read(mixed); r.ID("resource.id") != theirs.stayNow || r.Len("resources") != 3 {
 		t.Errorf("the manager sees: %s", r.Body)
 	}
+
 	if r := owner.Get("/operations?type=reservation-journal-refresh&limit=1").Want(200); r.String("items.0.id") != mixed || r.Value("items.0.resource") != nil {
 		t.Errorf("the list shows what is not his: %s", r.Body)
 	}

@@ -24,6 +24,7 @@ func DerivingJournals(ctx context.Context, tx *db.Tx, resources []id.ID, around 
 
 		Resource id.ID
 	}
+
 	rows, err := db.Select[found](ctx, tx, `
 		select distinct n.id as resource, p.id, p.type
 		from (
@@ -38,9 +39,11 @@ func DerivingJournals(ctx context.Context, tx *db.Tx, resources []id.ID, around 
 	if err != nil {
 		return nil, fmt.Errorf("read operations that derive journals: %w", err)
 	}
+
 	out := map[id.ID][]Deriving{}
 	for _, r := range rows {
 		out[r.Resource] = append(out[r.Resource], r.Deriving)
 	}
+
 	return out, nil
 }

@@ -27,6 +27,7 @@ func Advance(ctx context.Context, tx *db.Tx, operation id.ID, done, total int64)
 	if err != nil {
 		return fmt.Errorf("keep the progress of an operation: %w", err)
 	}
+
 	return nil
 }
 
@@ -35,22 +36,28 @@ func getProgress(ctx context.Context, tx *db.Tx, in *Ref) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	type row struct {
 		Done, Total int64
 		UpdatedAt   day.Instant
 	}
+
 	out := &Progress{OperationID: found.ID, Status: found.Status}
+
 	r, err := db.Maybe[row](ctx, tx, `select done, total, updated_at from operation_progress where team_id = @team and operation_id = @id`,
 		db.Args{"team": tx.Team, "id": found.ID})
 	if err != nil {
 		return nil, fmt.Errorf("read the progress of an operation: %w", err)
 	}
+
 	if r == nil {
 		return out, nil
 	}
+
 	out.Done, out.Total, out.UpdatedAt = r.Done, &r.Total, &r.UpdatedAt
 	if found.Status == Completed {
 		out.Done = r.Total
 	}
+
 	return out, nil
 }

@@ -16,11 +16,13 @@ func Queue[I any](e api.Endpoint, check func(ctx context.Context, tx *db.Tx, in 
 	work func(ctx context.Context, tx *db.Tx, in *I) error,
 ) api.Endpoint {
 	e.Status = 202
+
 	return api.Queue(e, func(ctx context.Context, tx *db.Tx, in *I) (*Acknowledgement, error) {
 		n, err := check(ctx, tx, in)
 		if err != nil {
 			return nil, err
 		}
+
 		return Start(ctx, tx, n)
 	}, func(ctx context.Context, tx *db.Tx, in *I, _ *Acknowledgement) error { return work(ctx, tx, in) })
 }
@@ -38,6 +40,7 @@ func (a *Answer[O]) HTTPStatus() int {
 	if a.started != nil {
 		return http.StatusAccepted
 	}
+
 	return a.status
 }
 
@@ -46,6 +49,7 @@ func (a *Answer[O]) MarshalJSON() ([]byte, error) {
 	if a.started != nil {
 		return json.Marshal(a.started)
 	}
+
 	return json.Marshal(a.done)
 }
 
@@ -62,21 +66,26 @@ func QueueOr[I, O any](e api.Endpoint, do func(ctx context.Context, tx *db.Tx, i
 	case e.Status == 0:
 		e.Status = http.StatusOK
 	}
+
 	e.Also = map[int]reflect.Type{e.Status: reflect.TypeFor[O](), http.StatusAccepted: reflect.TypeFor[Acknowledgement]()}
+
 	return api.Queue(e, func(ctx context.Context, tx *db.Tx, in *I) (*Answer[O], error) {
 		done, n, err := do(ctx, tx, in)
 		if err != nil || n == nil && none {
 			return nil, err
 		}
+
 		a := &Answer[O]{done: done, status: e.Status}
 		if n != nil {
 			a.started, err = Start(ctx, tx, *n)
 		}
+
 		return a, err
 	}, func(ctx context.Context, tx *db.Tx, _ *I, a *Answer[O]) error {
 		if a == nil || a.started == nil {
 			return nil
 		}
+
 		return work(ctx, tx, a.started)
 	})
 }

@@ -40,6 +40,7 @@ func (n *New) check() error {
 	case n.Primary != nil && !slices.ContainsFunc(n.Resources, func(r Resource) bool { return r.Type == n.Primary.Type && r.ID == n.Primary.ID }):
 		return errors.New("the primary resource is not among the resources")
 	}
+
 	return nil
 }
 
@@ -57,28 +58,35 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("start operation: %w", err)
 	}
+
 	ack := &Acknowledgement{OperationID: tx.NewID(), Type: n.Type, Status: Queued, Resource: n.Primary}
+
 	primary := Resource{}
 	if n.Primary != nil {
 		primary = *n.Primary
 	}
+
 	jobs := make([]job.New, len(n.Tasks))
 	for i, t := range n.Tasks {
 		jobs[i] = job.New{Kind: t.Kind, Args: t.Args, OperationID: ack.OperationID, Priority: t.Priority}
 	}
+
 	start, err := job.Statement(tx, jobs...)
 	if err != nil {
 		return nil, err
 	}
+
 	start.SQL = "with started as (" + insertOperation + ")" + start.SQL
 	maps.Copy(start.Args, db.Args{
 		"team": tx.Team, "id": ack.OperationID, "type": string(n.Type), "user": tx.Actor.User, "action": tx.Action, "now": tx.Now,
 		"rtype": string(primary.Type), "rid": primary.ID, "rrole": string(primary.Role), "tasks": len(n.Tasks),
 	})
 	tx.AtEnd(start)
+
 	if len(n.Resources) > 0 {
 		tx.AtEnd(insertResources(tx, ack.OperationID, n.Resources))
 	}
+
 	return ack, nil
 }
 
@@ -96,11 +104,14 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
 		}
+
 		return final(d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			if err := do(ctx, tx, Run{OperationID: j.OperationID, Attempt: int(j.Attempt)}, args); err != nil {
 				return err
 			}
+
 			settle(tx, j)
+
 			return nil
 		}))
 	}}
@@ -114,17 +125,21 @@ func External[A any](timeout time.Duration, do func(ctx context.Context, d *db.D
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
 		}
+
 		finish, err := do(ctx, d, j.Scope(), Run{OperationID: j.OperationID, Attempt: int(j.Attempt)}, args)
 		if err != nil {
 			return final(err)
 		}
+
 		return final(d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			if finish != nil {
 				if err := finish(ctx, tx); err != nil {
 					return err
 				}
 			}
+
 			settle(tx, j)
+
 			return nil
 		}))
 	}}
@@ -135,11 +150,15 @@ func final(err error) error {
 	if db.SQLState(err) == "SL011" {
 		return job.Permanent(errSettled)
 	}
-	var refusal *apierr.Error
-	var failed *failureError
+
+	var (
+		refusal *apierr.Error
+		failed  *failureError
+	)
 	if errors.As(err, &refusal) && refusal.Code().Status() < http.StatusInternalServerError || errors.As(err, &failed) {
 		return job.Permanent(err)
 	}
+
 	return err
 }
 
@@ -159,6 +178,7 @@ func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	if failed, ok := errors.AsType[*failureError](cause); ok {
 		code = failed.code
 	}
+
 	return fail(ctx, tx, j, code)
 }
 
@@ -177,5 +197,6 @@ func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) erro
 	if err != nil {
 		return fmt.Errorf("add result: %w", err)
 	}
+
 	return nil
 }

@@ -25,31 +25,41 @@ func TestAcknowledgementNamesADurableOperation(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
 	connection, primary := ref(operation.Connection, operation.Target)
+
 	if none := x.Post("/toys", object{"type": "csv-import", "tasks": []object{{}}}).Want(202); none.Value("resource") != nil {
 		t.Errorf("acknowledgement without a resource: %s", none.Body)
 	}
+
 	x.Work()
+
 	name, _ := newGate(t)
+
 	x.worker()
 	ack := x.Post("/toys", object{"type": "connection-sync", "primary": primary, "resources": []object{primary}, "tasks": []object{{"gate": name}}}).Want(202)
+
 	var got any
 	ack.Into(&got)
+
 	if fields := keys(t, got); !slices.Equal(fields, []string{"operationId", "resource", "status", "type"}) {
 		t.Errorf("acknowledgement has the fields %v", fields)
 	}
+
 	operationID := ack.String("operationId")
 	if !uuidForm.MatchString(operationID) || ack.String("type") != "connection-sync" || ack.String("status") != "queued" ||
 		ack.ID("resource.id") != connection || ack.String("resource.type") != "connection" || ack.String("resource.role") != "target" {
 		t.Errorf("acknowledgement: %s", ack.Body)
 	}
+
 	if ack.Header.Get("X-Service-Audit-Should-Poll") != "true" {
 		t.Error("the answer does not say that work is left")
 	}
+
 	for range 2 {
 		r := x.read(operationID)
 		if r.String("id") != operationID || r.String("type") != "connection-sync" || r.ID("resource.id") != connection {
 			t.Errorf("operation: %s", r.Body)
 		}
+
 		if r.String("initiator.type") != "user" || r.ID("initiator.userId") != x.User || len(keys(t, r.Value("initiator"))) != 2 {
 			t.Errorf("initiator: %s", r.Body)
 		}
@@ -66,12 +76,15 @@ func TestEveryTypeAndReferenceCanBeStartedAndFiltered(t *testing.T) {
 		reservation-journal-refresh statement-payout statement-payout-preview team-delete team-demo-data team-duplicate team-initialize
 		transaction-journal-refresh vri-statement-import vri-team-migration webhook-test`)
 	golden.List(t, "types of operations", operation.Type("").Enum(), types)
+
 	resources := strings.Fields(`bank-rule connection contact file flow listing recurring-fee recurring-transaction-template reservation
 		statement team transaction webhook`)
 	golden.List(t, "types of resources", operation.ResourceType("").Enum(), resources)
+
 	roles := []operation.Role{operation.Source, operation.Target, operation.Result}
 	for i, typ := range types {
 		_, r := ref(operation.ResourceType(resources[i%len(resources)]), roles[i%3])
+
 		named := []object{r}
 		if strings.HasPrefix(typ, "csv-") {
 			named = []object{}
@@ -81,26 +94,31 @@ func TestEveryTypeAndReferenceCanBeStartedAndFiltered(t *testing.T) {
 			x.start(object{"type": typ, "resources": named, "tasks": []object{{}}}),
 			x.start(object{"type": typ, "resources": named, "tasks": []object{{"outside": true}}}),
 		}
+
 		list := x.Get("/operations?type=" + typ).Want(200)
 		if list.Int("total") != 2 || list.Int("counts.queued") != 2 {
 			t.Errorf("%s: %s", typ, list.Body)
 		}
+
 		for _, one := range ids {
 			got := x.read(one)
 			if got.String("type") != typ || asJSON(t, got.Value("resources")) != asJSON(t, named) {
 				t.Errorf("%s: %s", typ, got.Body)
 			}
+
 			if !got.Has("startedAt") || !got.Has("finishedAt") || got.Value("startedAt") != nil || got.Value("finishedAt") != nil {
 				t.Errorf("queued %s: %s", typ, got.Body)
 			}
 		}
 	}
+
 	for _, r := range resources {
 		list := x.Get("/operations?limit=100&resourceType=" + r).Want(200)
 		if n := list.Len("items"); n < 2 || int64(n) != list.Int("total") {
 			t.Errorf("%s: %s", r, list.Body)
 		}
 	}
+
 	x.Get("/operations?type=journal").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "type")
 	x.Get("/operations?resourceType=journal").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "resourceType")
 }
@@ -115,26 +133,33 @@ func TestSingleReadShowsAllResourcesAndTheListNone(t *testing.T) {
 	rich := x.start(object{"type": "pms-cutover", "primary": to, "resources": []object{from, to}, "tasks": []object{{"file": made}}})
 	poor := x.start(object{"type": "csv-import-preview", "tasks": []object{{}}})
 	x.Work()
+
 	r := x.read(rich)
 	if r.Len("resources") != 3 || asJSON(t, r.Value("resources.0")) != asJSON(t, from) || asJSON(t, r.Value("resources.1")) != asJSON(t, to) ||
 		r.ID("resources.2.id") != made || r.String("resources.2.role") != "result" {
 		t.Errorf("resources: %s", r.Body)
 	}
+
 	if p := x.read(poor); p.Value("resource") != nil || p.Len("resources") != 0 {
 		t.Errorf("without resources: %s", p.Body)
 	}
+
 	for _, one := range []string{rich, poor} {
 		var got any
 		x.read(one).Into(&got)
+
 		if want := slices.Sorted(slices.Values(append([]string{"resources"}, publicFields...))); !slices.Equal(keys(t, got), want) {
 			t.Errorf("single read has the fields %v", keys(t, got))
 		}
 	}
+
 	list := x.Get("/operations").Want(200)
+
 	items, _ := list.Value("items").([]any)
 	if len(items) != 2 {
 		t.Fatalf("list: %s", list.Body)
 	}
+
 	for _, item := range items {
 		if !slices.Equal(keys(t, item), publicFields) {
 			t.Errorf("an item has the fields %v", keys(t, item))
@@ -148,17 +173,22 @@ func TestIdentifiers(t *testing.T) {
 	x, stranger := newToy(t), newToy(t)
 	ack := x.Post("/toys", object{"type": "export", "tasks": []object{{}}}).Want(202)
 	own := ack.ID("operationId")
+
 	action := ack.Header.Get("X-Service-Audit-Action-Id")
 	if !strings.HasPrefix(action, "act_") {
 		t.Fatalf("action %q", action)
 	}
+
 	for _, text := range []string{own.String(), strings.ToUpper(own.String()), own.Typed("op"), action} {
 		if got := x.read(text).ID("id"); got != own {
 			t.Errorf("%s reads %s", text, got)
 		}
+
 		stranger.Get("/operations/"+text).WantError(apierr.CodeNotFound, "")
 	}
+
 	internal := x.Post("/toys", object{"tasks": []object{{}}}).Want(202)
+
 	idle := x.Post("/toys/none", nil).Want(204)
 	for _, text := range []string{
 		id.New(x.DB.Now()).String(), id.Zero.String(), id.New(x.DB.Now()).Typed("op"), id.New(x.DB.Now()).Typed("act"), "act_unknown", "op_unknown", "op_",
@@ -167,7 +197,9 @@ func TestIdentifiers(t *testing.T) {
 	} {
 		x.Get("/operations/"+text).WantError(apierr.CodeNotFound, "")
 	}
+
 	twice := x.Post("/toys", object{"type": "export", "twice": true, "tasks": []object{{}}}).Want(202)
+
 	first := x.read(twice.Header.Get("X-Service-Audit-Action-Id")).String("id")
 	if again := x.read(twice.Header.Get("X-Service-Audit-Action-Id")).String("id"); again != first {
 		t.Errorf("an action with two operations reads %s, then %s", first, again)
@@ -183,6 +215,7 @@ func TestInternalWorkIsNeitherListedNorCounted(t *testing.T) {
 	one := x.start(object{"type": "export", "tasks": []object{{}}})
 	check := func(when string) {
 		t.Helper()
+
 		for _, query := range []string{"", "?status=queued", "?status=completed", "?resourceType=listing", "?createdAtFrom=2020-01-01T00:00:00Z"} {
 			list := x.Get("/operations" + query).Want(200)
 			if list.Int("counts.total") > 1 || list.Len("items") > 1 || list.Len("items") == 1 && list.String("items.0.id") != one {
@@ -192,9 +225,11 @@ func TestInternalWorkIsNeitherListedNorCounted(t *testing.T) {
 	}
 	check("queued")
 	x.Work()
+
 	if x.notes("internal") != 1 {
 		t.Error("the internal task did not run")
 	}
+
 	check("settled")
 	x.foldAll()
 	check("folded")
@@ -205,6 +240,7 @@ func TestThereIsNoControl(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
 	one := x.start(object{"type": "export", "tasks": []object{{}}})
+
 	for _, path := range []string{"", "/retry", "/cancel"} {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 			if r := x.Call(method, "/operations/"+one+path, object{}); r.Status != 404 && r.Status != 405 {
@@ -212,9 +248,11 @@ func TestThereIsNoControl(t *testing.T) {
 			}
 		}
 	}
+
 	if got := x.read(one).String("status"); got != "queued" {
 		t.Errorf("status %s", got)
 	}
+
 	for _, e := range operation.Part(time.Hour).Endpoints {
 		if e.Method != "GET" {
 			t.Errorf("%s %s is a control", e.Method, e.Path)
@@ -226,6 +264,7 @@ func TestStartRefusesWhatContradictsTheContract(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
 	listing := operation.Resource{Type: operation.Listing, ID: id.New(x.DB.Now()), Role: operation.Target}
+
 	tasks := []operation.Task{{Kind: apitest.Kind("toy"), Args: task{}}}
 	for name, n := range map[string]operation.New{
 		"no task":              {Type: operation.Export},
@@ -242,6 +281,7 @@ func TestStartRefusesWhatContradictsTheContract(t *testing.T) {
 			t.Errorf("%s passes", name)
 		}
 	}
+
 	if got := x.Get("/operations").Want(200).Int("total"); got != 0 {
 		t.Errorf("%d operations were kept", got)
 	}
@@ -254,17 +294,22 @@ func TestQueueRunsDry(t *testing.T) {
 	before := x.Fingerprint()
 	x.Post("/toys/queued?dryRun=true", object{"note": "n", "refuse": true}).WantError(apierr.CodeConflict, "")
 	x.Post("/toys/queued", object{"code": "checked"}).WantError(apierr.CodeConflict, "")
+
 	if dry := x.Post("/toys/queued?dryRun=true", object{"note": "n"}).Want(202); dry.String("status") != "queued" {
 		t.Errorf("dry: %s", dry.Body)
 	}
+
 	if after := x.Fingerprint(); after != before {
 		t.Errorf("dry runs kept rows: %s", after)
 	}
+
 	one := x.Post("/toys/queued", object{"note": "n"}).Want(202).String("operationId")
 	if x.notes("n") != 0 {
 		t.Error("the request did the work")
 	}
+
 	x.Work()
+
 	if r := x.read(one); r.String("status") != "completed" || x.notes("n") != 1 {
 		t.Errorf("%d notes: %s", x.notes("n"), r.Body)
 	}

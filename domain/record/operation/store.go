@@ -22,6 +22,7 @@ func insertResources(tx *db.Tx, operation id.ID, resources []Resource) db.Stmt {
 	for i, r := range resources {
 		types[i], ids[i], roles[i] = string(r.Type), r.ID, string(r.Role)
 	}
+
 	return db.Stmt{
 		SQL: `
 		insert into operation_resource (team_id, operation_id, position, type, resource_id, role)
@@ -47,6 +48,7 @@ func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 	if _, err := tx.Exec(ctx, "select "+s.SQL, s.Args); err != nil {
 		return fmt.Errorf("settle task: %w", err)
 	}
+
 	return nil
 }
 
@@ -54,6 +56,7 @@ func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 // when the work is done, not when its transaction began.
 func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
 	tx.MarkSettled()
+
 	return db.Stmt{SQL: `operation_settle(@team, @id, @code, @started, greatest(@now, clock_timestamp()), @strict)`, Args: db.Args{
 		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now, "strict": code == nil,
 	}}
@@ -65,12 +68,14 @@ func MarkRunning(ctx context.Context, d *db.DB, jobs []job.Job, at time.Time) er
 	for i, j := range jobs {
 		teams[i], ids[i] = j.TeamID, j.OperationID
 	}
+
 	return d.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `
 			update operation o set status = 'running', started_at = coalesce(o.started_at, greatest(@at::timestamptz, o.created_at))
 			from unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
 			where o.team_id = x.team_id and o.id = x.id and o.status = 'queued'`,
 			db.Args{"at": at, "teams": teams, "ids": ids})
+
 		return err
 	})
 }
@@ -96,6 +101,7 @@ func rowColumns(owner *id.ID) string {
 	if owner != nil {
 		resource = "case when " + ownerHas("o.resource_type", "o.resource_id") + " then o.resource_type end as resource_type"
 	}
+
 	return "o.id, o.type, o.status, o.initiated_by, " + resource +
 		", o.resource_id, o.resource_role, o.failure_code, o.created_at, o.started_at, o.finished_at"
 }
@@ -108,10 +114,12 @@ func (r row) public() Operation {
 	if r.Status == Failed {
 		o.Failure = failureOf(r.FailureCode)
 	}
+
 	if r.ResourceType != nil {
 		o.Resource = &Resource{Type: *r.ResourceType, ID: r.ResourceID, Role: *r.ResourceRole}
 		o.Resource.link(r.Status)
 	}
+
 	return o
 }
 
@@ -149,18 +157,22 @@ type detailRow struct {
 // find reads one operation by its own id, or by the audit action that started it: the first one, if the action started several.
 func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, error) {
 	args := db.Args{"team": tx.Team}
+
 	condition := "o.id = @id"
 	if operation.IsZero() {
 		condition, args["action"] = "o.action_id = @action", action
 	} else {
 		args["id"] = operation
 	}
+
 	visible := ""
+
 	if tx.Actor.Owner != nil {
 		condition += ownerMay()
 		visible = " and " + ownerHas("r.type", "r.resource_id")
 		args["owner"] = *tx.Actor.Owner
 	}
+
 	r, err := db.One[detailRow](ctx, tx, apierr.NotFound, `
 		select `+rowColumns(tx.Actor.Owner)+`, coalesce((
 			select jsonb_agg(jsonb_build_object('type', r.type, 'id', r.resource_id, 'role', r.role) order by r.position)
@@ -169,9 +181,11 @@ func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, err
 	if err != nil {
 		return nil, err
 	}
+
 	d := &Detail{Operation: r.public(), Resources: r.Resources}
 	for i := range d.Resources {
 		d.Resources[i].link(d.Status)
 	}
+
 	return d, nil
 }

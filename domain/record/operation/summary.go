@@ -35,15 +35,19 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 	if !tx.Actor.Has("operations:read") {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"operations:read"}})
 	}
+
 	out := make(map[id.ID]*Summary, len(ids))
 	for _, v := range ids {
 		out[v] = &Summary{}
 	}
+
 	args := db.Args{"team": tx.Team, "type": string(of), "ids": ids}
+
 	condition := ""
 	if tx.Actor.Owner != nil {
 		condition, args["owner"] = ownerMay(), *tx.Actor.Owner
 	}
+
 	rows, err := db.Select[summaryRow](ctx, tx, `
 		with touching as (
 			select distinct x.resource_id as resource, o.team_id, o.id, o.status
@@ -58,12 +62,14 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 	if err != nil {
 		return nil, fmt.Errorf("summarize operations: %w", err)
 	}
+
 	for _, r := range rows {
 		latest := r.public()
 		s := out[r.Resource]
 		s.Latest = &latest
 		s.Counts = countsOf(r.Counts)
 	}
+
 	return out, nil
 }
 
@@ -73,19 +79,23 @@ func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at 
 	for i := range rows {
 		ids[i], _ = at(&rows[i])
 	}
+
 	found, err := Summaries(ctx, tx, of, ids)
 	if err != nil {
 		return err
 	}
+
 	for i := range rows {
 		resource, place := at(&rows[i])
 		*place = found[resource]
 	}
+
 	return nil
 }
 
 func countsOf(c map[Status]int64) Counts {
 	out := Counts{Queued: c[Queued], Running: c[Running], Completed: c[Completed], Failed: c[Failed]}
 	out.Total = out.Queued + out.Running + out.Completed + out.Failed
+
 	return out
 }

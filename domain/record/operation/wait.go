@@ -55,8 +55,10 @@ func newWaiting(poll time.Duration) *waiting {
 func (w *waiting) wait(ctx context.Context, d *db.DB, one awaited, limit time.Duration) error {
 	settled := w.join(d, one)
 	defer w.leave(one)
+
 	over := time.NewTimer(limit)
 	defer over.Stop()
+
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -64,29 +66,36 @@ func (w *waiting) wait(ctx context.Context, d *db.DB, one awaited, limit time.Du
 	case <-over.C:
 	case <-api.Draining(ctx):
 	}
+
 	return nil
 }
 
 func (w *waiting) join(d *db.DB, one awaited) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	s := w.open[one]
 	if s == nil {
 		s = &settlings{settled: make(chan struct{})}
 		w.open[one] = s
 	}
+
 	s.requests++
+
 	if !w.watching {
 		w.watching = true
 		go w.watch(d)
 	}
+
 	w.look() // it can have settled since it was read
+
 	return s.settled
 }
 
 func (w *waiting) leave(one awaited) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	s := w.open[one]
 	if s.requests--; s.requests == 0 {
 		delete(w.open, one)
@@ -104,19 +113,25 @@ func (w *waiting) look() {
 // watch looks at the operations that are waited for whenever one may have settled, until nobody has waited for a while.
 func (w *waiting) watch(d *db.DB) {
 	ctx, stop := context.WithCancel(context.Background())
+
 	var listener sync.WaitGroup
+
 	listener.Go(func() { w.listen(ctx, d) })
 	defer listener.Wait()
 	defer stop()
+
 	for {
 		began := time.Now() //nolint:forbidigo // how long a look takes, outside any transaction
+
 		pause, again := w.poll, waitPause
 		if teams, ids := w.awaited(); len(ids) == 0 {
 			pause = waitLinger
 		} else {
 			w.notify(settledOf(ctx, d, teams, ids))
+
 			again = pauseAfter(time.Since(began))
 		}
+
 		select {
 		case <-w.wake:
 		case <-time.After(pause):
@@ -124,6 +139,7 @@ func (w *waiting) watch(d *db.DB) {
 				return
 			}
 		}
+
 		time.Sleep(time.Until(began.Add(again)))
 	}
 }
@@ -146,27 +162,33 @@ func (w *waiting) listen(ctx context.Context, d *db.DB) {
 func (w *waiting) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.watching = len(w.open) > 0
+
 	return !w.watching
 }
 
 func (w *waiting) awaited() (teams, ids []id.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	for one := range w.open {
 		teams, ids = append(teams, one.team), append(ids, one.operation)
 	}
+
 	return teams, ids
 }
 
 func (w *waiting) notify(settled []awaitedRow) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	for _, r := range settled {
 		s := w.open[awaited{r.TeamID, r.ID}]
 		if s == nil {
 			continue
 		}
+
 		select {
 		case <-s.settled:
 		default:
@@ -184,7 +206,9 @@ func settledOf(ctx context.Context, d *db.DB, teams, ids []id.ID) (settled []awa
 		settled, err = db.Select[awaitedRow](ctx, tx, `
 			select o.team_id, o.id from unnest(@teams::uuid[], @ids::uuid[]) as w (team_id, id)
 			join operation o on o.team_id = w.team_id and o.id = w.id where o.finished_at is not null`, db.Args{"teams": teams, "ids": ids})
+
 		return err
 	})
+
 	return settled
 }

@@ -16,18 +16,24 @@ const patience = 20 * time.Second
 // newWaitingToy is a toy in a database of its own, which hears of settled operations and does not look for them by itself.
 func newWaitingToy(t *testing.T, poll time.Duration) *toy {
 	t.Helper()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
 	waker := operation.NewWaker(d)
 	d.SetOnSettled(waker.Wake)
+
 	ctx, stop := context.WithCancel(context.Background())
+
 	var running sync.WaitGroup
 	running.Go(func() { waker.Run(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
+
 	all := append(operation.EndpointsPolling(poll), endpoints()[len(operation.Part(time.Hour).Endpoints):]...)
+
 	return &toy{Team: apitest.New(t, apitest.Config{DB: d, Endpoints: all, Handlers: handlers(), Undescribed: []string{"startToy"}}), t: t}
 }
 
@@ -37,29 +43,36 @@ func (x *toy) wait(one string, times int) (answers chan *apitest.Response) {
 	for range times {
 		go func() { answers <- x.Get("/operations/" + one + "?waitSeconds=20") }()
 	}
+
 	return answers
 }
 
 // untilListened waits until somebody listens for settled operations: what settles after that is heard.
 func (x *toy) untilListened() {
 	x.t.Helper()
+
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var n int64
+
 		x.System(func(ctx context.Context, tx *db.Tx) (err error) {
 			n, err = db.Get[int64](ctx, tx, `
 				select count(*) from pg_stat_activity where datname = current_database() and state = 'idle' and query = @query`,
 				db.Args{"query": `listen "` + operation.Channel + `"`})
+
 			return err
 		})
+
 		if n > 0 {
 			return
 		}
 	}
+
 	x.t.Fatal("nobody listens")
 }
 
 func answered(t *testing.T, c <-chan *apitest.Response) *apitest.Response {
 	t.Helper()
+
 	select {
 	case r := <-c:
 		return r.Want(200)
@@ -74,12 +87,16 @@ func answered(t *testing.T, c <-chan *apitest.Response) *apitest.Response {
 func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 	t.Parallel()
 	x := newWaitingToy(t, 500*time.Millisecond)
+
 	const requests, seconds = 40, 3
+
 	ids := make([]string, requests)
 	for i := range ids {
 		ids[i] = x.start(object{"type": "export", "tasks": []object{{}}})
 	}
+
 	before := x.DB.Stats().Transactions
+
 	var all sync.WaitGroup
 	for _, one := range ids {
 		all.Go(func() {
@@ -88,7 +105,9 @@ func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
+
 	looks := x.DB.Stats().Transactions - before - 2*requests
 	if looks > 3*seconds*2+requests/2 { // of which some come with requests that begin
 		t.Errorf("%d looks at what %d requests waited for", looks, requests)
@@ -98,6 +117,7 @@ func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 // A look that was held up for seconds does not keep the next one waiting for ten times as long.
 func TestASlowLookIsFollowedSoon(t *testing.T) {
 	t.Parallel()
+
 	for took, want := range map[time.Duration]time.Duration{
 		0: 10 * time.Millisecond, 20 * time.Millisecond: 200 * time.Millisecond, 30 * time.Second: time.Second,
 	} {
@@ -121,16 +141,19 @@ func TestASettledOperationIsHeardOf(t *testing.T) {
 	x.untilListened()
 	open()
 	x.Work()
+
 	for range 3 {
 		if r := answered(t, waits); r.String("status") != "completed" {
 			t.Errorf("answered %s", r.Body)
 		}
 	}
+
 	select {
 	case r := <-otherWaits:
 		t.Errorf("the other operation was answered %s", r.Body)
 	default:
 	}
+
 	x.Server().Drain()
 	answered(t, otherWaits)
 }
@@ -143,11 +166,13 @@ func TestAStoppingServerHoldsNobody(t *testing.T) {
 	waits := x.wait(one, 5)
 	x.untilListened()
 	x.Server().Drain()
+
 	for range 5 {
 		if r := answered(t, waits); r.String("status") != "queued" {
 			t.Errorf("answered %s", r.Body)
 		}
 	}
+
 	if r := answered(t, x.wait(one, 1)); r.String("status") != "queued" {
 		t.Errorf("answered %s", r.Body)
 	}

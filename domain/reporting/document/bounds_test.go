@@ -16,14 +16,17 @@ import (
 // Names and addresses may be as long as the service takes them. What is above the tables is not a table, and yet must not run off its page.
 func TestNothingRunsOffThePage(t *testing.T) {
 	t.Parallel()
+
 	word := strings.Repeat("W", 200)
 	address := []string{word, word, strings.Repeat("W", 100) + ", " + strings.Repeat("W", 30)}
 	owners := slices.Repeat([]document.StatementOwner{{Name: word, Address: address, SplitPercent: "25%", ShareCents: 1}}, 4)
 	facts := slices.Repeat([]document.Fact{{Label: word, Value: strings.Repeat("W", 1000)}}, 12)
+
 	for name, write := range map[string]func(io.Writer) error{
 		"owners": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Owners = owners
+
 			return document.OwnerStatement(w, doc)
 		},
 		"everything": func(w io.Writer) error {
@@ -31,21 +34,25 @@ func TestNothingRunsOffThePage(t *testing.T) {
 			doc.Owners, doc.Listing.Name, doc.Listing.Address = owners, word, strings.Repeat("W", 500)
 			doc.Team.Name, doc.Team.Address = word, address
 			doc.Statement.Draft = true
+
 			return document.OwnerStatement(w, doc)
 		},
 		"title": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Listing.Name = strings.Repeat("W", 5000)
+
 			return document.OwnerStatement(w, doc)
 		},
 		"facts": func(w io.Writer) error {
 			doc := sampleReport(2)
 			doc.Facts, doc.Team.Address = facts, address
+
 			return document.Report(w, doc)
 		},
 		"long address": func(w io.Writer) error {
 			doc := sampleReport(2)
 			doc.Team.Address = slices.Repeat(address, 5)
+
 			return document.Report(w, doc)
 		},
 		"landscape": func(w io.Writer) error {
@@ -53,11 +60,13 @@ func TestNothingRunsOffThePage(t *testing.T) {
 			doc.Owners, doc.Listing.Name, doc.Team.Name, doc.Team.Address = owners, word, word, address
 			doc.Reservations.Columns = slices.Repeat([]string{"Verwaltungsgebühr"}, 11)
 			doc.Reservations.Rows[0].Amounts = slices.Repeat(doc.Reservations.Subtotal[:1], 11)
+
 			return document.OwnerStatement(w, doc)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			for n, page := range drawnPages(t, write) {
 				for _, text := range page.Texts {
 					const footers = 58 // from the lower edge, whence places are counted
@@ -72,6 +81,7 @@ func TestNothingRunsOffThePage(t *testing.T) {
 
 func TestMonths(t *testing.T) {
 	t.Parallel()
+
 	for locale, want := range map[string][2]string{
 		"":      {"November 2025", "Nov 2025"},
 		"en-GB": {"November 2025", "Nov 2025"},
@@ -94,6 +104,7 @@ func TestMonths(t *testing.T) {
 // A point that groups thousands elsewhere would make 33.333% thirty-three thousand.
 func TestPercentagesFollowTheLocale(t *testing.T) {
 	t.Parallel()
+
 	for locale, want := range map[string]string{
 		"en-US": "33.333%", "de-DE": "33,333\u00a0%", "fr-CA": "33,333\u00a0%", "it": "33,333%", "ja-JP": "33.333%",
 		"es-MX": "33.333\u00a0%", "es-ES": "33,333\u00a0%", "de-CH": "33.333%",
@@ -107,6 +118,7 @@ func TestPercentagesFollowTheLocale(t *testing.T) {
 			Rows: []document.ReportRow{{Cells: []any{"33.333% of all", "33.333%"}}},
 		}}
 		all := slices.Concat(pages(t, doc)...)
+
 		beside := slices.ContainsFunc(all, func(s shown) bool { return strings.HasPrefix(s.text, want+" · ") })
 		if count(all, want) != 1 || count(all, "33.333% of all") != 1 || !beside {
 			t.Errorf("%s: %q is not shown", locale, want)
@@ -117,6 +129,7 @@ func TestPercentagesFollowTheLocale(t *testing.T) {
 // English words read out in a German voice cannot be understood.
 func TestTheLanguageIsThatOfTheWords(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct {
 		locale string
 		labels document.StatementLabels
@@ -127,16 +140,20 @@ func TestTheLanguageIsThatOfTheWords(t *testing.T) {
 		{"de-DE", document.StatementLabels{Guest: "Gast"}, "de-DE"},
 	} {
 		var statement, report bytes.Buffer
+
 		doc, table := sampleStatement(), sampleReport(1)
+
 		doc.Locale, doc.Labels, table.Locale, table.Labels = c.locale, c.labels, c.locale, c.labels
 		if err := errors.Join(document.OwnerStatement(&statement, doc), document.Report(&report, table)); err != nil {
 			t.Fatal(err)
 		}
+
 		for _, written := range []*bytes.Buffer{&statement, &report} {
 			file, err := pdftest.Read(written.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			if got := file.Dict(file.Trailer["Root"])["Lang"]; pdftest.String(got) != c.want {
 				t.Errorf("%s: read out in %v, want %s", c.locale, got, c.want)
 			}
@@ -147,11 +164,14 @@ func TestTheLanguageIsThatOfTheWords(t *testing.T) {
 // A figure in two lines would be read as another one.
 func TestFiguresOfWideTablesAreWhole(t *testing.T) {
 	t.Parallel()
+
 	doc := sampleStatement()
+
 	doc.Reservations.Columns = slices.Repeat([]string{"Revenue account"}, 15)
 	for i := range doc.Reservations.Rows {
 		doc.Reservations.Rows[i].Amounts = slices.Repeat([]money.Cents{-1_234_567}, 15)
 	}
+
 	doc.Reservations.Subtotal = nil
 	if all := slices.Concat(pages(t, doc)...); count(all, "−12,345.67") != 60 {
 		t.Errorf("%d of 60 figures are whole", count(all, "−12,345.67"))

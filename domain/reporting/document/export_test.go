@@ -8,5 +8,6 @@ func RegularWidth(text string, size float64) float64 {
 	if err != nil {
 		panic(err)
 	}
+
 	return fonts.Width(text, false, size)
 }

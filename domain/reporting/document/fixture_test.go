@@ -75,6 +75,7 @@ func sampleStatement() document.StatementDoc {
 // longStatement has n reservations that all bring 1,000.00.
 func longStatement(n int) document.StatementDoc {
 	doc := sampleStatement()
+
 	doc.Reservations.Rows = nil
 	for i := range n {
 		doc.Reservations.Rows = append(doc.Reservations.Rows, document.ReservationRow{
@@ -82,14 +83,18 @@ func longStatement(n int) document.StatementDoc {
 			Nights: 1, Channel: "Direct", Amounts: []money.Cents{100_000, 0, 0, 0, 100_000},
 		})
 	}
+
 	sum := money.Cents(100_000 * n)
 	doc.Reservations.Subtotal = []money.Cents{sum, 0, 0, 0, sum}
+
 	return doc
 }
 
 func logo(t *testing.T) []byte {
 	t.Helper()
+
 	picture := image.NewNRGBA(image.Rect(0, 0, 360, 120))
+
 	for y := range 120 {
 		for x := range 360 {
 			if dx, dy := x-60, y-60; dx*dx+dy*dy < 3400 {
@@ -99,10 +104,12 @@ func logo(t *testing.T) []byte {
 			}
 		}
 	}
+
 	var b bytes.Buffer
 	if err := png.Encode(&b, picture); err != nil {
 		t.Fatal(err)
 	}
+
 	return b.Bytes()
 }
 

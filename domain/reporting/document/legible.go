@@ -26,6 +26,7 @@ func (l legible) line(s string) string {
 	if l.plain(s) {
 		return strings.TrimSpace(s)
 	}
+
 	return strings.Join(strings.Fields(l.text(s)), " ")
 }
 
@@ -36,6 +37,7 @@ func (l legible) plain(s string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -46,16 +48,20 @@ func (l legible) lines(all []string) []string {
 			kept = append(kept, s)
 		}
 	}
+
 	return kept
 }
 
 // text keeps line breaks.
 func (l legible) text(s string) string {
 	var b strings.Builder
+
 	s = norm.NFC.String(strings.ToValidUTF8(s, "\uFFFD"))
+
 	last := rune(0)
 	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
 		before := last
+
 		last = r
 		switch {
 		case (r == zeroWidthNonJoiner || r == zeroWidthJoiner) && pdf.IsShaped(before):
@@ -72,6 +78,7 @@ func (l legible) text(s string) string {
 			l.substitute(&b, r)
 		}
 	}
+
 	return b.String()
 }
 
@@ -81,6 +88,7 @@ func (l legible) substitute(b *strings.Builder, r rune) {
 		if !l.has(c) || unicode.IsControl(c) {
 			c = missingGlyph
 		}
+
 		b.WriteRune(c)
 	}
 }
@@ -94,13 +102,16 @@ func (l legible) has(r rune) bool {
 	case r == unicode.ReplacementChar || unicode.Is(unicode.Co, r) || unicode.IsSpace(r):
 		return false
 	}
+
 	if l.fonts.Fallbacks == nil {
 		l.fonts.Fallbacks = pdf.FallbackFonts()
 	}
+
 	for _, font := range l.fonts.Fallbacks {
 		if font.Has(r) {
 			return true
 		}
 	}
+
 	return false
 }

@@ -40,6 +40,7 @@ func localeTag(locale string) string {
 	if tag == "" {
 		return "en-US"
 	}
+
 	return tag
 }
 
@@ -48,6 +49,7 @@ func languageOf(given StatementLabels, tag string) string {
 	if language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language == "en" || given != (StatementLabels{}) {
 		return tag
 	}
+
 	return "en"
 }
 
@@ -58,9 +60,11 @@ func region(tag string) string {
 			return part
 		}
 	}
+
 	if parts[0] == "en" && len(parts) == 1 {
 		return "us"
 	}
+
 	return ""
 }
 
@@ -72,6 +76,7 @@ func dateText(date, tag string) string {
 	if err != nil {
 		return date
 	}
+
 	return parsed.Format(dateLayout(tag))
 }
 
@@ -80,9 +85,11 @@ func dateLayout(tag string) string {
 	if layout, ok := dateLayouts[language+"-"+region(tag)]; ok {
 		return layout
 	}
+
 	if layout, ok := dateLayouts[language]; ok {
 		return layout
 	}
+
 	return time.DateOnly
 }
 
@@ -106,13 +113,16 @@ func MonthText(date, locale string) string {
 	if err != nil {
 		return date
 	}
+
 	language, _, _ := strings.Cut(strings.ToLower(localeTag(locale)), "-")
 	if language == "en" {
 		return parsed.Format("January 2006")
 	}
+
 	if in, known := monthNames[language]; known {
 		return strings.Fields(in.names)[parsed.Month()-1] + in.of + parsed.Format("2006")
 	}
+
 	return ShortMonthText(date, locale)
 }
 
@@ -125,6 +135,7 @@ func ShortMonthText(date, locale string) string {
 	if err != nil {
 		return date
 	}
+
 	return parsed.Format(withoutDay.Replace(dateLayout(localeTag(locale))))
 }
 
@@ -132,6 +143,7 @@ func ShortMonthText(date, locale string) string {
 // percentage stays as it is.
 func percentText(percentage, tag string) string {
 	figure, isPercentage := strings.CutSuffix(percentage, "%")
+
 	value, err := strconv.ParseFloat(figure, 64)
 	if !isPercentage || err != nil {
 		return percentage
@@ -145,7 +157,9 @@ func percentText(percentage, tag string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsDigit(r) }) {
 		text = message.NewPrinter(language.English).Sprint(shown)
 	}
+
 	text = strings.Map(withoutMarks, text)
+
 	return figureSigns.Replace(text)
 }
 
@@ -154,6 +168,7 @@ func withoutMarks(r rune) rune {
 	if unicode.Is(unicode.Cf, r) {
 		return -1
 	}
+
 	return r
 }
 
@@ -169,6 +184,7 @@ func amountText(cents money.Cents, currency, tag string) string {
 	if cents < 0 {
 		return "−" + figure
 	}
+
 	return figure
 }
 

@@ -27,25 +27,32 @@ const logosKept = 16
 // logoOf reads a logo, or remembers it.
 func logoOf(data []byte) (*pdf.Image, error) {
 	key := sha256.Sum256(data)
+
 	logos.Lock()
 	known := logos.images[key]
 	logos.Unlock()
+
 	if known != nil {
 		return known, nil
 	}
+
 	read, err := pdf.ReadImage(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLogo, err)
 	}
+
 	logos.Lock()
 	defer logos.Unlock()
+
 	if logos.images[key] == nil {
 		if len(logos.order) == logosKept {
 			delete(logos.images, logos.order[0])
 			logos.order = logos.order[1:]
 		}
+
 		logos.order = append(logos.order, key)
 		logos.images[key] = read
 	}
+
 	return read, nil
 }

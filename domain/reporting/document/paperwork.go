@@ -49,7 +49,9 @@ func (p *paperwork) letterhead() error {
 	big := style{bold: true, size: 14, colour: accent}
 	name := style{bold: true, size: 8.5, colour: ink}
 	small := style{size: 8, colour: muted}
+
 	const detailsWidth = 220.0
+
 	logoRight := p.team.LogoRight && len(p.team.Logo) > 0
 	top, logoEnd, y := p.y, p.y, p.y
 	left := letterheadLines
@@ -57,8 +59,10 @@ func (p *paperwork) letterhead() error {
 		if text == "" || left == 0 {
 			return
 		}
+
 		e := p.doc.Open(p.sect, pdf.P)
 		lines := p.few(text, st, detailsWidth, min(left, 4))
+
 		left -= len(lines)
 		for _, line := range lines {
 			if logoRight {
@@ -66,31 +70,40 @@ func (p *paperwork) letterhead() error {
 			} else {
 				p.textRight(e, p.right, y, line, st)
 			}
+
 			y += st.lead()
 		}
+
 		p.doc.End(e)
 	}
+
 	if len(p.team.Logo) > 0 {
 		high, err := p.logo(top, logoRight)
 		if err != nil {
 			return err
 		}
+
 		logoEnd += high
+
 		set(p.team.Name, name)
 	} else {
 		wide := p.right - p.left - detailsWidth - 20
 		if len(p.wrap(p.team.Name, big, wide)) > 3 {
 			big.size = 10
 		}
+
 		logoEnd = p.paragraph(block{pdf.P, p.left, wide, big}, top, strings.Join(p.few(p.team.Name, big, wide, 6), "\n"))
 	}
+
 	for _, detail := range append(append([]string(nil), p.team.Address...), p.team.Phone, p.team.Email) {
 		set(detail, small)
 	}
+
 	p.y = max(logoEnd, y)
 	if p.y > top {
 		p.y += 24
 	}
+
 	return nil
 }
 
@@ -100,16 +113,20 @@ func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	scale := min(logoWidth/float64(logo.Width), logoHeight/float64(logo.Height))
 	wide, high := float64(logo.Width)*scale, float64(logo.Height)*scale
+
 	x := p.left
 	if atRight {
 		x = p.right - wide
 	}
+
 	figure := p.doc.Open(p.sect, pdf.Figure)
 	figure.Alt = joined(" ", p.team.Name, "logo")
 	p.doc.Image(figure, logo, pdf.Box{X: x, Y: top, Width: wide, Height: high})
 	p.doc.End(figure)
+
 	return high, nil
 }
 
@@ -117,30 +134,38 @@ func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
 func (p *paperwork) heading(above, title, below string) {
 	kicker := style{bold: true, size: 9, colour: accent}
 	big := style{bold: true, size: 20, colour: ink}
+
 	if p.draft != "" {
 		p.badge(p.draft, p.y-3)
 	}
+
 	if title == "" {
 		above, title = "", above
 	}
+
 	if above != "" {
 		p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left - 180, kicker}, p.y, above) + 3
 	}
+
 	wide := p.right - p.left
 	if above == "" && p.draft != "" {
 		wide -= 180
 	}
+
 	if title != "" {
 		if len(p.wrap(title, big, wide)) > 3 {
 			big.size = 13
 		}
+
 		e := p.doc.Open(p.sect, pdf.Heading1)
 		for _, line := range p.few(title, big, wide, titleLines) {
 			p.text(e, p.left, p.y, line, big)
 			p.y += big.size * 1.25
 		}
+
 		p.doc.End(e)
 	}
+
 	small := style{size: 9, colour: muted}
 	p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left, small}, p.y+1, strings.Join(p.few(below, small, p.right-p.left, belowLines), "\n"))
 }
@@ -159,22 +184,28 @@ func (p *paperwork) band(facts []fact) {
 	p.rule(p.left, p.right, p.y, ruleThick, ink)
 	p.y += 8
 	x, lowest := p.left, p.y
+
 	for _, fact := range facts {
 		if fact.value == "" {
 			continue
 		}
+
 		wide := fact.share * (p.right - p.left)
 		e := p.doc.Open(p.sect, pdf.P)
 		p.text(e, x, p.y, p.fit(fact.label, label, wide-8), label)
+
 		y := p.y + label.lead() + 1
 		for _, line := range p.few(fact.value, value, wide-8, factLines) {
 			p.text(e, x, y, line, value)
 			y += value.lead()
 		}
+
 		p.doc.End(e)
+
 		lowest = max(lowest, y)
 		x += wide
 	}
+
 	p.y = lowest + 8
 	p.rule(p.left, p.right, p.y, ruleThin, hair)
 	p.y += sectionGap
@@ -187,42 +218,52 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 	p.y = p.paragraph(block{pdf.Heading2, left, right - left, titleStyle}, p.y, p.labels.Summary) + 6
 	p.rule(left, right, p.y, ruleThick, ink)
 	element := p.doc.Open(p.sect, pdf.Table)
+
 	for i, line := range lines {
 		st := style{size: 9, colour: ink, bold: line.Emphasis}
 		final := line.Emphasis && i == len(lines)-1
 		pad, inset, figure := 3.4, 0.0, p.amount(line.Cents)
+
 		if final {
 			st = style{bold: true, size: 12, colour: accent}
 			pad, inset, figure = 8, 10, p.total(line.Cents)
 		}
+
 		value := st
 		if line.Cents < 0 {
 			value.colour = owed
 		}
+
 		label := p.wrap(line.Label, st, right-left-p.measure(figure, st)-2*inset-10)
 		high := float64(len(label))*st.lead() + 2*pad
 		p.room(high + 6)
+
 		if final {
 			p.y += 6
 			p.doc.Rect(left, p.y, right-left, high, tint)
 			p.doc.Rect(left, p.y, 2.5, high, accent)
 		}
+
 		tr := p.doc.Open(element, pdf.TR)
 		head := p.doc.Open(tr, pdf.TH)
+
 		head.Scope = pdf.RowScope
 		for n, text := range label {
 			p.text(head, left+inset, p.y+pad+float64(n)*st.lead(), text, st)
 		}
+
 		p.doc.End(head)
 		cell := p.doc.Open(tr, pdf.TD)
 		p.textRight(cell, right-inset, p.y+pad, figure, value)
 		p.doc.End(cell)
 		p.doc.End(tr)
+
 		p.y += high
 		if !final {
 			p.rule(left, right, p.y, ruleThin, hair)
 		}
 	}
+
 	p.doc.End(element)
 }
 
@@ -231,9 +272,11 @@ func (p *paperwork) section(t *table) {
 	if len(t.rows) == 0 && t.total == nil || len(t.columns) == 0 {
 		return
 	}
+
 	if width := p.right - p.left; !t.fit(&p.sheet, width) {
 		t.squeeze(&p.sheet, width)
 	}
+
 	t.continued = p.labels.Continued
 	p.y += sectionGap
 	t.draw(&p.sheet)
@@ -243,16 +286,19 @@ func (p *paperwork) section(t *table) {
 func (p *paperwork) notes(paragraphs []string) {
 	body := style{size: 9, colour: ink}
 	begun := false
+
 	for _, text := range paragraphs {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
+
 		if !begun {
 			p.y += sectionGap
 			p.room(titleStyle.lead() + 6 + 2*body.lead())
 			p.y = p.paragraph(block{pdf.Heading2, p.left, p.right - p.left, titleStyle}, p.y, p.labels.Notes) + 6
 			begun = true
 		}
+
 		e := p.doc.Open(p.sect, pdf.P)
 		// Lines over the whole width are hard to read.
 		for _, line := range p.wrap(text, body, min(p.right-p.left, 430)) {
@@ -260,6 +306,7 @@ func (p *paperwork) notes(paragraphs []string) {
 			p.text(e, p.left, p.y, line, body)
 			p.y += body.lead()
 		}
+
 		p.doc.End(e)
 		p.y += 4
 	}
@@ -286,5 +333,6 @@ func joined(separator string, parts ...string) string {
 			kept = append(kept, part)
 		}
 	}
+
 	return strings.Join(kept, separator)
 }

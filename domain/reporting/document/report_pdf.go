@@ -17,10 +17,12 @@ func Report(w io.Writer, doc ReportDoc) error {
 	if doc.Created.IsZero() {
 		return errors.New("document: report has no creation date")
 	}
+
 	shared, err := pdf.EmbeddedFonts()
 	if err != nil {
 		return err
 	}
+
 	fonts := *shared
 	l := legible{&fonts}
 	p := &paperwork{
@@ -30,43 +32,53 @@ func Report(w io.Writer, doc ReportDoc) error {
 	title, subtitle := l.line(doc.Title), l.line(doc.Subtitle)
 	p.running = joined(" · ", p.team.Name, title, subtitle)
 	p.foot = joined(" · ", p.team.Name, title, subtitle)
+
 	tables := make([]*table, len(doc.Tables))
 	for i := range doc.Tables {
 		tables[i] = p.reportTable(&doc.Tables[i])
 	}
+
 	p.choosePaper(tables)
 	p.doc = pdf.New(w, pdf.Info{
 		Title: joined(" – ", title, subtitle), Author: p.team.Name, Subject: title, Lang: languageOf(doc.Labels, p.tag), Created: doc.Created,
 	}, &fonts)
 	p.sect = p.doc.Open(nil, pdf.Sect)
 	p.newPage()
+
 	if err := p.letterhead(); err != nil {
 		return err
 	}
+
 	p.heading("", title, subtitle)
 	p.y += 11
 	p.rule(p.left, p.right, p.y, ruleThick, ink)
 	p.y += sectionGap - 6
 	p.overview(&doc)
+
 	for _, t := range tables {
 		p.section(t)
 	}
+
 	notes := make([]string, len(doc.Notes))
 	for i, note := range doc.Notes {
 		notes[i] = l.text(note)
 	}
+
 	p.notes(notes)
 	p.doc.End(p.sect)
 	p.footers()
+
 	if err := p.doc.Close(); err != nil {
 		return fmt.Errorf("document: report: %w", err)
 	}
+
 	return nil
 }
 
 // choosePaper turns the paper to landscape when a table does not fit upright in any text size.
 func (p *paperwork) choosePaper(tables []*table) {
 	p.setPaper(p.tag, false)
+
 	for _, t := range tables {
 		if !t.fit(&p.sheet, p.right-p.left) {
 			p.setPaper(p.tag, true)
@@ -83,26 +95,33 @@ func (p *paperwork) overview(doc *ReportDoc) {
 		if len(doc.Summary) > 0 {
 			width -= summaryWidth + 32
 		}
+
 		lowest = p.facts(doc.Facts, width)
 	}
+
 	if len(doc.Summary) > 0 {
 		if p.pages == page {
 			p.y = top
 		}
+
 		lines := make([]SummaryLine, len(doc.Summary))
 		for i, line := range doc.Summary {
 			line.Label = p.legible.line(line.Label)
 			lines[i] = line
 		}
+
 		left := p.right - summaryWidth
 		if len(doc.Facts) == 0 {
 			left = p.left
 		}
+
 		p.summary(left, left+summaryWidth, lines)
 	}
+
 	if p.pages == page {
 		p.y = max(p.y, lowest)
 	}
+
 	if len(doc.Facts)+len(doc.Summary) == 0 {
 		p.y -= sectionGap
 	}
@@ -113,34 +132,44 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 	label := style{size: headSize, colour: muted}
 	value := style{bold: true, size: 9.5, colour: ink}
 	perLine := max(1, min(int(width/120), 4, len(facts)))
+
 	wide := width/float64(perLine) - 10
 	for chunk := range slices.Chunk(facts, perLine) {
 		values := make([][]string, len(chunk))
 		most := 0
+
 		for i, fact := range chunk {
 			if text := strings.TrimSpace(dateText(p.legible.line(fact.Value), p.tag)); text != "" {
 				values[i] = p.few(text, value, wide, factLines)
 			}
+
 			most = max(most, len(values[i]))
 		}
+
 		high := label.lead() + 1 + float64(most)*value.lead()
 		p.room(high)
+
 		for i, fact := range chunk {
 			if values[i] == nil {
 				continue
 			}
+
 			x := p.left + float64(i)*(wide+10)
 			e := p.doc.Open(p.sect, pdf.P)
 			p.text(e, x, p.y, p.fit(p.legible.line(fact.Label), label, wide), label)
+
 			for n, line := range values[i] {
 				p.text(e, x, p.y+label.lead()+1+float64(n)*value.lead(), line, value)
 			}
+
 			p.doc.End(e)
 		}
+
 		if most > 0 {
 			p.y += high + 9
 		}
 	}
+
 	return p.y
 }
 
@@ -155,5 +184,6 @@ func (l legible) labels(labels StatementLabels) StatementLabels {
 	for _, word := range labels.words() {
 		*word.text = l.line(*word.text)
 	}
+
 	return labels
 }

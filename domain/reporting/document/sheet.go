@@ -61,9 +61,11 @@ func (s *sheet) setPaper(tag string, landscape bool) {
 	if isLetter(tag) {
 		s.width, s.height = 612, 792
 	}
+
 	if landscape {
 		s.width, s.height = s.height, s.width
 	}
+
 	s.left, s.right, s.bottom = sideMargin, s.width-sideMargin, s.height-bottomMargin
 }
 
@@ -71,15 +73,19 @@ func (s *sheet) setPaper(tag string, landscape bool) {
 func (s *sheet) newPage() {
 	s.doc.Page(s.width, s.height)
 	s.pages++
+
 	s.y = topMargin
 	if s.pages == 1 {
 		return
 	}
+
 	small := style{size: 8, colour: muted}
+
 	right := s.right
 	if s.draft != "" {
 		right = s.badge(s.draft, s.y-10) - 12
 	}
+
 	s.text(nil, s.left, s.y-8, s.fit(s.running, small, right-s.left), small)
 	s.rule(s.left, s.right, s.y+9, ruleThin, hair)
 	s.y = bodyTop
@@ -94,6 +100,7 @@ func (s *sheet) badge(word string, top float64) (left float64) {
 	s.doc.Rect(left, top, wide+16, st.lead()+4, warning)
 	s.doc.Rect(left, top, 2, st.lead()+4, warned)
 	s.text(nil, left+9, top+2, word, st)
+
 	return left
 }
 
@@ -102,7 +109,9 @@ func (s *sheet) room(height float64) bool {
 	if s.y+height <= s.bottom+0.01 {
 		return false
 	}
+
 	s.newPage()
+
 	return true
 }
 
@@ -137,12 +146,15 @@ func (s *sheet) paragraph(b block, y float64, text string) float64 {
 	if text == "" {
 		return y
 	}
+
 	e := s.doc.Open(s.sect, b.tag)
 	for _, line := range s.wrap(text, b.style, b.width) {
 		s.text(e, b.left, y, line, b.style)
 		y += b.style.lead()
 	}
+
 	s.doc.End(e)
+
 	return y
 }
 
@@ -151,29 +163,38 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 	if strings.IndexByte(text, '\n') < 0 && s.measure(text, st) <= width {
 		return []string{text}
 	}
+
 	var lines []string
+
 	gap := s.measure(" ", st)
+
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line, used := "", 0.0
+
 		for word := range strings.FieldsFuncSeq(paragraph, func(r rune) bool { return r == ' ' }) {
 			wide := s.measure(word, st)
 			if line != "" && used+gap+wide <= width {
 				line, used = line+" "+word, used+gap+wide
 				continue
 			}
+
 			if line != "" {
 				lines = append(lines, line)
 			}
+
 			for wide > width && utf8.RuneCountInString(word) > 1 {
 				head := s.head(word, st, width)
 				lines = append(lines, word[:head])
 				word = word[head:]
 				wide = s.measure(word, st)
 			}
+
 			line, used = word, wide
 		}
+
 		lines = append(lines, line)
 	}
+
 	return lines
 }
 
@@ -184,26 +205,33 @@ func (s *sheet) few(text string, st style, width float64, most int) []string {
 		lines = lines[:most]
 		lines[most-1] = s.fit(lines[most-1]+" …", st, width)
 	}
+
 	return lines
 }
 
 // head returns how many bytes of word fit into width, at least one character. A hyphen or slash near the end is a better place to break.
 func (s *sheet) head(word string, st style, width float64) int {
 	used, better := 0.0, 0
+
 	for i, r := range word {
 		one := s.measure(word[i:i+utf8.RuneLen(r)], st)
 		if used+one > width && i > 0 {
 			if better > i/2 {
 				return better
 			}
+
 			return i
 		}
+
 		used += one
+
 		if r == '-' || r == '/' || r == '_' || r == '@' {
 			better = i + utf8.RuneLen(r)
 		}
 	}
+
 	_, first := utf8.DecodeRuneInString(word)
+
 	return max(first, 1)
 }
 
@@ -212,6 +240,7 @@ func (s *sheet) fit(text string, st style, width float64) string {
 	if s.measure(text, st) <= width {
 		return text
 	}
+
 	used, dots := 0.0, s.measure("…", st)
 	for i, r := range text {
 		used += s.measure(text[i:i+utf8.RuneLen(r)], st)
@@ -219,5 +248,6 @@ func (s *sheet) fit(text string, st style, width float64) string {
 			return strings.TrimRightFunc(text[:i], unicode.IsSpace) + "…"
 		}
 	}
+
 	return text
 }

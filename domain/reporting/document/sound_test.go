@@ -25,9 +25,11 @@ var passages = []string{"محمد بن عبد الله الهاشمي", "שרה 
 // samples are documents of all kinds. KEEP_PDF=folder keeps them for a look.
 func samples(t *testing.T) map[string]func(io.Writer) error {
 	t.Helper()
+
 	one := func(change func(*document.StatementDoc)) func(io.Writer) error {
 		doc := sampleStatement()
 		change(&doc)
+
 		return func(w io.Writer) error { return document.OwnerStatement(w, doc) }
 	}
 	scripts := func(doc *document.StatementDoc) {
@@ -44,6 +46,7 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 		doc.Reservations.Rows[0].GuestName, doc.Reservations.Rows[1].GuestName = "Layla ليلى Haddad", "آپارتمان خانه"
 		doc.Expenses[0].Description = "إصلاح المكيف، فاتورة رقم 1,234 بتاريخ ٢٠٢٦/٠٥/٠٤ من شركة الصيانة المتحدة للخدمات الفندقية"
 	}
+
 	return map[string]func(io.Writer) error{
 		"one-page": one(func(*document.StatementDoc) {}),
 		"draft": one(func(doc *document.StatementDoc) {
@@ -69,6 +72,7 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 			greek := sampleStatement()
 			scripts(&greek)
 			greek.Team.Logo = logo(t)
+
 			return document.OwnerStatements(w, sequence(longStatement(60), greek, sampleStatement(), greek))
 		},
 		"report": func(w io.Writer) error { return document.Report(w, sampleReport(60)) },
@@ -98,14 +102,18 @@ func laidOut() []document.ReportTable {
 			r.GuestName, r.ConfirmationCode, r.CheckIn, r.CheckOut, r.Nights, r.Amounts[0], r.Amounts[1], r.Amounts[2] + r.Amounts[3], r.Amounts[4],
 		}})
 	}
+
 	stays.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, nil, nil, money.Cents(735_174), money.Cents(72_000), money.Cents(-183_300), money.Cents(623_874)}}
+
 	expenses := document.ReportTable{Title: "Expenses", Columns: []document.ReportColumn{
 		{"Date", document.ReportDate}, {"Description", document.ReportText}, {"Account", document.ReportText}, {"Share", document.ReportPercent}, {"Amount", document.ReportAmount},
 	}}
 	for _, e := range sampleStatement().Expenses {
 		expenses.Rows = append(expenses.Rows, document.ReportRow{Cells: []any{e.Date, e.Description, "Repairs and maintenance", "12.5%", e.Cents}})
 	}
+
 	expenses.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, nil, money.Cents(-79_324)}}
+
 	return []document.ReportTable{stays, expenses}
 }
 
@@ -133,6 +141,7 @@ func sampleReport(n int) document.ReportDoc {
 		{"Share", document.ReportPercent},
 	}}
 	total := money.Cents(0)
+
 	for i := range n {
 		table.Rows = append(table.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{fmt.Sprintf("Owner group %02d", i+1)}})
 		for k := range 3 {
@@ -140,13 +149,17 @@ func sampleReport(n int) document.ReportDoc {
 			if (i+k)%7 == 3 {
 				row.Style, row.Below = document.WarningRow, "The trust balance is below what the owners are owed."
 			}
+
 			table.Rows = append(table.Rows, row)
 		}
+
 		table.Rows = append(table.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Subtotal", nil, 72, money.Cents(600_000), money.Cents(-599_994)}})
 		total += 600_000
 	}
+
 	table.Total = &document.ReportRow{Cells: []any{"Total", nil, 72 * n, &total, (*money.Cents)(nil)}}
 	doc.Tables = []document.ReportTable{table}
+
 	return doc
 }
 
@@ -159,49 +172,62 @@ func letters(word string) string {
 	if slices.ContainsFunc(runes, func(r rune) bool { return unicode.In(r, unicode.Arabic, unicode.Hebrew) }) {
 		slices.Sort(runes)
 	}
+
 	return string(runes)
 }
 
 func TestFilesAreSound(t *testing.T) {
 	t.Parallel()
+
 	folder := os.Getenv("KEEP_PDF")
 	if folder == "" {
 		folder = t.TempDir()
 	}
+
 	for name, write := range samples(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			var pdf bytes.Buffer
 			if err := write(&pdf); err != nil {
 				t.Fatal(err)
 			}
+
 			file := filepath.Join(folder, name+".pdf")
 			if err := os.WriteFile(file, pdf.Bytes(), 0o600); err != nil {
 				t.Fatal(err)
 			}
+
 			out := tool(t, "qpdf", "--check", file)
 			if !strings.Contains(out, "No syntax or stream encoding errors") || strings.Contains(out, "WARNING") {
 				t.Errorf("qpdf: %s", out)
 			}
+
 			var drawn []string
+
 			for _, page := range drawnPages(t, write) {
 				for _, text := range page.Texts {
 					drawn = append(drawn, strings.Fields(text.Text)...)
 				}
 			}
+
 			read := strings.Fields(directionMarks.Replace(tool(t, "pdftotext", "-raw", file, "-")))
 			for _, words := range [][]string{drawn, read} {
 				for i, word := range words {
 					words[i] = letters(word)
 				}
+
 				slices.Sort(words)
 			}
+
 			if !slices.Equal(drawn, read) {
 				t.Errorf("drawn %q, read %q", drawn, read)
 			}
+
 			if name != "right-left" {
 				return
 			}
+
 			text := directionMarks.Replace(tool(t, "pdftotext", file, "-"))
 			for _, passage := range passages {
 				if !strings.Contains(text, passage) {
@@ -215,12 +241,15 @@ func TestFilesAreSound(t *testing.T) {
 // tool runs a program that looks at files. Only where nobody relies on the tests may it be missing.
 func tool(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
+
 	if _, err := exec.LookPath(name); err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
+
 	out, err := exec.CommandContext(t.Context(), name, arguments...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v: %s", name, err, out)
 	}
+
 	return string(out)
 }

@@ -154,5 +154,6 @@ func (l StatementLabels) inEnglish() StatementLabels {
 			*word.text = word.english
 		}
 	}
+
 	return l
 }

@@ -31,22 +31,28 @@ func OwnerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error]) error {
 	if err != nil {
 		return err
 	}
+
 	fonts := *shared
 	f := &statementFile{w: w, fonts: &fonts}
+
 	for doc, err := range docs {
 		if err == nil {
 			err = f.add(doc)
 		}
+
 		if err != nil {
 			return err
 		}
 	}
+
 	if f.doc == nil {
 		return errors.New("document: there is no owner statement to write")
 	}
+
 	if err := f.doc.Close(); err != nil {
 		return fmt.Errorf("document: owner statement: %w", err)
 	}
+
 	return nil
 }
 
@@ -61,25 +67,32 @@ func (f *statementFile) add(doc StatementDoc) error {
 	if doc.Created.IsZero() {
 		return errors.New("document: owner statement has no creation date")
 	}
+
 	if n := len(doc.Reservations.Columns); n > maxColumns {
 		return fmt.Errorf("%w: %d of at most %d", ErrTooWide, n, maxColumns)
 	}
+
 	l, labels := legible{f.fonts}, doc.Labels
 	doc = l.statement(doc)
+
 	p := &statementPage{doc: doc, paperwork: paperwork{
 		sheet: sheet{fonts: f.fonts}, legible: l, team: doc.Team, labels: doc.Labels, tag: localeTag(doc.Locale), currency: doc.Currency,
 	}}
 	if doc.Statement.Draft {
 		p.draft = p.labels.Draft
 	}
+
 	tables := p.tables()
 	p.choosePaper(tables)
+
 	if f.doc == nil {
 		f.doc = pdf.New(f.w, pdf.Info{
 			Title: joined(" – ", doc.Title, doc.Listing.Name, p.period()), Author: doc.Team.Name,
 			Subject: joined(" ", doc.Labels.Statement, doc.Statement.ID), Lang: languageOf(labels, p.tag), Created: doc.Created,
 		}, f.fonts)
 	}
+
 	p.paperwork.doc = f.doc
+
 	return p.draw(tables)
 }

@@ -29,9 +29,11 @@ func (p *statementPage) draw(tables []*table) error {
 	p.foot = joined(" · ", p.team.Name, p.doc.Title, p.doc.Statement.ID, p.draft)
 	p.sect = p.paperwork.doc.Open(nil, pdf.Sect)
 	p.newPage()
+
 	if err := p.letterhead(); err != nil {
 		return err
 	}
+
 	p.heading(p.doc.Title, p.doc.Listing.Name, p.doc.Listing.Address)
 	p.band([]fact{
 		{p.labels.Period, p.period(), 0.40},
@@ -41,16 +43,21 @@ func (p *statementPage) draw(tables []*table) error {
 	})
 	cards, high := p.cards()
 	p.room(high)
+
 	if !cards {
 		tables = slices.Insert(tables, 0, p.ownerTable())
 	}
+
 	p.recipientsAndSummary(cards)
+
 	for _, t := range tables {
 		p.section(t)
 	}
+
 	p.notes(strings.Split(p.doc.Notes, "\n"))
 	p.paperwork.doc.End(p.sect)
 	p.footers()
+
 	return nil
 }
 
@@ -60,6 +67,7 @@ func (p *statementPage) tables() []*table {
 	for i := range p.doc.Tables {
 		out = append(out, p.reportTable(&p.doc.Tables[i]))
 	}
+
 	return append(out,
 		p.reservationTable(),
 		p.lineTable(p.labels.OtherRevenue, p.doc.Other),
@@ -73,6 +81,7 @@ func (p *statementPage) period() string {
 	if start == "" || end == "" {
 		return start + end
 	}
+
 	return start + " – " + end
 }
 
@@ -81,10 +90,12 @@ func (p *statementPage) recipientsWidth() float64 { return p.right - p.left - su
 // recipientsAndSummary sets the owners on the left, for whom there is room, and the summary on the right, which may run over the page.
 func (p *statementPage) recipientsAndSummary(cards bool) {
 	page := p.pages
+
 	lowest := p.recipients(p.recipientsWidth(), cards)
 	if len(p.doc.Summary) > 0 {
 		p.summary(p.right-summaryWidth, p.right, p.doc.Summary)
 	}
+
 	if p.pages == page {
 		p.y = max(p.y, lowest)
 	}
@@ -103,10 +114,12 @@ func (p *statementPage) cardOf(o *StatementOwner) []ownerText {
 	for _, address := range o.Address {
 		card = append(card, ownerText{0, address, style{size: 8.5, colour: muted}})
 	}
+
 	if o.SplitPercent != "" {
 		share := joined(" · ", percentText(o.SplitPercent, p.tag), p.total(o.ShareCents))
 		card = append(card, ownerText{2, share, style{size: 8.5, colour: ink}})
 	}
+
 	return card
 }
 
@@ -117,17 +130,22 @@ func (p *statementPage) cards() (fit bool, high float64) {
 	if len(p.doc.Owners) == 0 {
 		return true, 0
 	}
+
 	title := titleStyle.lead() + 6
 	high = title
+
 	for i := range p.doc.Owners[:min(cardOwners, len(p.doc.Owners))] {
 		for _, t := range p.cardOf(&p.doc.Owners[i]) {
 			high += t.gap + float64(len(p.wrap(t.text, t.style, p.recipientsWidth())))*t.style.lead()
 		}
+
 		high += cardGap
 	}
+
 	if len(p.doc.Owners) <= cardOwners && p.y+high <= p.bottom {
 		return true, high
 	}
+
 	return false, title + float64(len(p.nameLines(p.recipientsWidth())))*namesStyle.lead()
 }
 
@@ -136,16 +154,20 @@ func (p *statementPage) recipients(width float64, cards bool) float64 {
 	if len(p.doc.Owners) == 0 {
 		return p.y
 	}
+
 	y := p.paragraph(block{pdf.Heading2, p.left, width, titleStyle}, p.y, p.labels.PreparedFor) + 6
 	if !cards {
 		return p.paragraph(block{pdf.P, p.left, width, namesStyle}, y, strings.Join(p.nameLines(width), "\n"))
 	}
+
 	for i := range p.doc.Owners {
 		for _, t := range p.cardOf(&p.doc.Owners[i]) {
 			y = p.paragraph(block{pdf.P, p.left, width, t.style}, y+t.gap, t.text)
 		}
+
 		y += cardGap
 	}
+
 	return y - cardGap
 }
 
@@ -157,6 +179,7 @@ func (p *statementPage) nameLines(width float64) []string {
 	for i, owner := range p.doc.Owners {
 		all[i] = owner.Name
 	}
+
 	return p.few(strings.Join(all, ", "), namesStyle, width, nameLines)
 }
 
@@ -170,8 +193,10 @@ func (p *statementPage) ownerTable() *table {
 		if owner.SplitPercent != "" {
 			row[2] = p.amountCell(owner.ShareCents)
 		}
+
 		t.rows = append(t.rows, tableRow{cells: row})
 	}
+
 	return t
 }
 
@@ -182,6 +207,7 @@ func (p *statementPage) reservationTable() *table {
 	for _, head := range p.doc.Reservations.Columns {
 		t.columns = append(t.columns, tableColumn{head: head, right: true})
 	}
+
 	for _, r := range p.doc.Reservations.Rows {
 		row := []tableCell{
 			{text: r.GuestName, below: joined(" · ", r.ConfirmationCode, r.Channel)},
@@ -191,9 +217,11 @@ func (p *statementPage) reservationTable() *table {
 		}
 		t.rows = append(t.rows, tableRow{cells: p.withAmounts(row, r.Amounts)})
 	}
+
 	if len(p.doc.Reservations.Subtotal) > 0 && len(t.rows) > 0 {
 		t.total = &tableRow{cells: p.withAmounts([]tableCell{{text: p.labels.Subtotal}, {}, {}, {}}, p.doc.Reservations.Subtotal)}
 	}
+
 	return t
 }
 
@@ -204,8 +232,10 @@ func (p *statementPage) withAmounts(row []tableCell, amounts []money.Cents) []ta
 		if i < len(amounts) {
 			cell = p.amountCell(amounts[i])
 		}
+
 		row = append(row, cell)
 	}
+
 	return row
 }
 
@@ -216,11 +246,15 @@ func (p *statementPage) lineTable(title string, lines []StatementLine) *table {
 	if len(lines) == 0 {
 		return t
 	}
+
 	sum := money.Cents(0)
+
 	for _, line := range lines {
 		t.rows = append(t.rows, tableRow{cells: []tableCell{{text: dateText(line.Date, p.tag)}, {text: line.Description}, p.amountCell(line.Cents)}})
 		sum += line.Cents
 	}
+
 	t.total = &tableRow{cells: []tableCell{{text: p.labels.Total}, {}, p.amountCell(sum)}}
+
 	return t
 }

@@ -22,6 +22,7 @@ import (
 
 func ExampleOwnerStatement() {
 	var pdf bytes.Buffer
+
 	err := document.OwnerStatement(&pdf, document.StatementDoc{
 		Title: "Owner statement", Locale: "en-US", Currency: "USD", Created: time.Date(2026, 6, 2, 0, 0, 0, 0, time.UTC),
 		Listing: document.StatementListing{Name: "Lighthouse Cottage"},
@@ -45,50 +46,62 @@ func pages(t *testing.T, doc document.StatementDoc) [][]shown {
 
 func read(t *testing.T, write func(io.Writer) error) [][]shown {
 	t.Helper()
+
 	var all [][]shown
+
 	for _, page := range drawnPages(t, write) {
 		var texts []shown
 		for _, text := range page.Texts {
 			texts = append(texts, shown{text.X, text.Y, text.Text})
 		}
+
 		all = append(all, texts)
 	}
+
 	return all
 }
 
 // drawnPages reads what a document draws, once its tags were found to be sound.
 func drawnPages(t testing.TB, write func(io.Writer) error) []pdftest.Page {
 	t.Helper()
+
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		t.Fatal(err)
 	}
+
 	file, err := pdftest.Read(b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if _, err := file.Structure(); err != nil {
 		t.Error(err)
 	}
+
 	all, err := file.Pages()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return all
 }
 
 func count(page []shown, text string) int {
 	n := 0
+
 	for _, s := range page {
 		if s.text == text {
 			n++
 		}
 	}
+
 	return n
 }
 
 func TestStatementShowsEveryPart(t *testing.T) {
 	t.Parallel()
+
 	all := slices.Concat(pages(t, sampleStatement())...)
 	for _, want := range []string{
 		"Harbour & Pine Stays", "Owner statement", "Lighthouse Cottage", "May 1, 2026 – May 31, 2026", "OS-2026-05-0117", "Published", "USD",
@@ -104,15 +117,18 @@ func TestStatementShowsEveryPart(t *testing.T) {
 
 func TestFiguresOfAColumnEndTogether(t *testing.T) {
 	t.Parallel()
+
 	ends := map[string]float64{}
 	for _, s := range pages(t, sampleStatement())[0] {
 		ends[s.text] = s.x + document.RegularWidth(s.text, 8.5)
 	}
+
 	for _, figure := range []string{"920.00", "1,693.50", "2,353.39"} {
 		if math.Abs(ends[figure]-ends["1,271.85"]) > 0.02 {
 			t.Errorf("%s ends at %.2f, not %.2f", figure, ends[figure], ends["1,271.85"])
 		}
 	}
+
 	if right := 612.0 - 54; math.Abs(ends["920.00"]-right) > 0.15 {
 		t.Errorf("the last column ends at %.2f, the margin is at %.2f", ends["920.00"], right)
 	}
@@ -120,40 +136,50 @@ func TestFiguresOfAColumnEndTogether(t *testing.T) {
 
 func TestLongStatement(t *testing.T) {
 	t.Parallel()
+
 	doc := longStatement(200)
+
 	all := pages(t, doc)
 	if len(all) < 6 || len(all) > 12 {
 		t.Errorf("%d pages", len(all))
 	}
+
 	for n, page := range all {
 		place := fmt.Sprintf("Page %d of %d", n+1, len(all))
 		if count(page, place) != 1 {
 			t.Errorf("page %d does not say %q", n+1, place)
 		}
+
 		for _, s := range page {
 			if s.text == place && math.Abs(s.x+document.RegularWidth(place, 8)-(612-54)) > 0.02 {
 				t.Errorf("%q ends at %.2f", place, s.x+document.RegularWidth(place, 8))
 			}
+
 			if s.y < 55 && s.y != page[len(page)-1].y {
 				t.Errorf("page %d: %q runs into the footer", n+1, s.text)
 			}
 		}
+
 		guests := 0
+
 		for _, s := range page {
 			if strings.HasPrefix(s.text, "Guest ") {
 				guests++
 			}
 		}
+
 		if heads := count(page, "Guest"); guests > 0 && heads != 1 {
 			t.Errorf("page %d has %d heads", n+1, heads)
 		}
 	}
+
 	flat := slices.Concat(all...)
 	for i := range 200 {
 		if guest := fmt.Sprintf("Guest %03d", i+1); count(flat, guest) != 1 {
 			t.Errorf("%s is shown %d times", guest, count(flat, guest))
 		}
 	}
+
 	if count(flat, "200,000.00") != 2 || count(flat, "Reservations (continued)") == 0 {
 		t.Error("the subtotal or the continued heading is missing")
 	}
@@ -161,6 +187,7 @@ func TestLongStatement(t *testing.T) {
 
 func TestSubtotalNeverStandsAlone(t *testing.T) {
 	t.Parallel()
+
 	for n := 1; n < 60; n++ {
 		for _, page := range pages(t, longStatement(n)) {
 			if count(page, "Subtotal") == 1 && count(page, fmt.Sprintf("Guest %03d", n)) != 1 {
@@ -172,13 +199,16 @@ func TestSubtotalNeverStandsAlone(t *testing.T) {
 
 func TestSameStatementSameBytes(t *testing.T) {
 	t.Parallel()
+
 	doc := sampleStatement()
 	doc.Team.Logo = logo(t)
 	doc.Owners[0].Name = "Ελένη Константинова"
+
 	var first bytes.Buffer
 	if err := document.OwnerStatement(&first, doc); err != nil {
 		t.Fatal(err)
 	}
+
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -186,16 +216,20 @@ func TestSameStatementSameBytes(t *testing.T) {
 			if err := document.OwnerStatement(&again, doc); err != nil {
 				t.Error(err)
 			}
+
 			if !bytes.Equal(first.Bytes(), again.Bytes()) {
 				t.Error("a second rendering differs")
 			}
 		})
 	}
+
 	group.Wait()
+
 	file, err := pdftest.Read(first.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if at := file.Dict(file.Trailer["Info"])["CreationDate"]; at != "D:20260602093000Z" {
 		t.Errorf("created %v", at)
 	}
@@ -203,6 +237,7 @@ func TestSameStatementSameBytes(t *testing.T) {
 
 func TestScriptsAndHostileText(t *testing.T) {
 	t.Parallel()
+
 	for given, want := range map[string]string{
 		"Ελένη Παπαδοπούλου":  "Ελένη Παπαδοπούλου",
 		"Александра Щукина":   "Александра Щукина",
@@ -219,6 +254,7 @@ func TestScriptsAndHostileText(t *testing.T) {
 		"Ċ \u010d\u0a28":      "Ċ č□",
 	} {
 		doc := sampleStatement()
+
 		doc.Reservations.Rows[0].GuestName = given
 		if all := slices.Concat(pages(t, doc)...); count(all, want) != 1 {
 			t.Errorf("%q is not shown as %q", given, want)
@@ -228,8 +264,10 @@ func TestScriptsAndHostileText(t *testing.T) {
 
 func TestImmoderateStatementsEnd(t *testing.T) {
 	t.Parallel()
+
 	long := strings.Repeat("Lorem ipsum dolor ", 2_000)
 	word := strings.Repeat("W", 20_000)
+
 	for name, change := range map[string]func(*document.StatementDoc){
 		"nothing":      func(doc *document.StatementDoc) { *doc = document.StatementDoc{Created: doc.Created} },
 		"long guest":   func(doc *document.StatementDoc) { doc.Reservations.Rows[0].GuestName = word },
@@ -252,8 +290,10 @@ func TestImmoderateStatementsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			doc := sampleStatement()
 			change(&doc)
+
 			if all := pages(t, doc); len(all) == 0 || len(all) > 60 {
 				t.Errorf("%d pages", len(all))
 			}
@@ -263,15 +303,18 @@ func TestImmoderateStatementsEnd(t *testing.T) {
 
 func TestWideTablesTurnThePaper(t *testing.T) {
 	t.Parallel()
+
 	doc := sampleStatement()
 	doc.Locale = "de-DE"
 	doc.Reservations.Columns = slices.Repeat([]string{"Verwaltungsgebühr"}, 11)
 	doc.Reservations.Rows = doc.Reservations.Rows[:1]
 	doc.Reservations.Rows[0].Amounts = slices.Repeat(doc.Reservations.Subtotal[:1], 11)
+
 	doc.Reservations.Subtotal = nil
 	if box := paperOf(t, doc); box != "841.89 595.28" {
 		t.Errorf("%s is not landscape A4", box)
 	}
+
 	if all := slices.Concat(pages(t, doc)...); count(all, "7.351,74") != 11 {
 		t.Errorf("%d of 11 figures are whole", count(all, "7.351,74"))
 	}
@@ -280,11 +323,13 @@ func TestWideTablesTurnThePaper(t *testing.T) {
 func paperOf(t *testing.T, doc document.StatementDoc) string {
 	t.Helper()
 	page := drawnPages(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })[0]
+
 	return fmt.Sprint(page.Width, " ", page.Height)
 }
 
 func TestLocales(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range []struct{ locale, currency, period, available, total, box string }{
 		{"en-US", "USD", "May 1, 2026 – May 31, 2026", "$4,195.50", "6,238.74", "612 792"},
 		{"en-GB", "GBP", "1 May 2026 – 31 May 2026", "£4,195.50", "6,238.74", "595.28 841.89"},
@@ -300,12 +345,14 @@ func TestLocales(t *testing.T) {
 	} {
 		doc := sampleStatement()
 		doc.Locale, doc.Currency = c.locale, c.currency
+
 		all := slices.Concat(pages(t, doc)...)
 		for _, want := range []string{c.period, c.available, c.total} {
 			if count(all, want) == 0 {
 				t.Errorf("%s: %q is not shown", c.locale, want)
 			}
 		}
+
 		if box := paperOf(t, doc); box != c.box {
 			t.Errorf("%s: paper is %s, not %s", c.locale, box, c.box)
 		}
@@ -314,8 +361,10 @@ func TestLocales(t *testing.T) {
 
 func TestLabelsInAnotherLanguage(t *testing.T) {
 	t.Parallel()
+
 	doc := sampleStatement()
 	doc.Labels = document.StatementLabels{Guest: "Gast", PageOf: "Seite {page} von {pages}"}
+
 	all := slices.Concat(pages(t, doc)...)
 	if count(all, "Gast") == 0 || count(all, "Guest") != 0 || count(all, "Seite 1 von 2") != 1 || count(all, "Check-in") == 0 {
 		t.Error("given labels are not used, or the others not English")
@@ -324,8 +373,10 @@ func TestLabelsInAnotherLanguage(t *testing.T) {
 
 func TestLogos(t *testing.T) {
 	t.Parallel()
+
 	deep := image.NewNRGBA64(image.Rect(0, 0, 30, 10))
 	deep.Set(3, 3, color.NRGBA64{R: 0xffff, A: 0x8000})
+
 	var deepPNG, photo, indexed bytes.Buffer
 	if err := errors.Join(
 		png.Encode(&deepPNG, deep), jpeg.Encode(&photo, deep, nil),
@@ -333,6 +384,7 @@ func TestLogos(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
+
 	sound := logo(t)
 	for name, c := range map[string]struct {
 		data []byte
@@ -347,10 +399,12 @@ func TestLogos(t *testing.T) {
 	} {
 		doc := sampleStatement()
 		doc.Team.Logo = c.data
+
 		var pdf bytes.Buffer
 		if err := document.OwnerStatement(&pdf, doc); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+
 		if c.want == nil && drawnPages(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })[0].Images != 1 {
 			t.Errorf("%s: no image", name)
 		}
@@ -359,14 +413,18 @@ func TestLogos(t *testing.T) {
 
 func TestStatementErrors(t *testing.T) {
 	t.Parallel()
+
 	if err := document.OwnerStatement(&bytes.Buffer{}, document.StatementDoc{}); err == nil {
 		t.Error("a document without a creation date is not deterministic")
 	}
+
 	wide := sampleStatement()
+
 	wide.Reservations.Columns = slices.Repeat([]string{"Rent"}, 17)
 	if err := document.OwnerStatement(&bytes.Buffer{}, wide); !errors.Is(err, document.ErrTooWide) {
 		t.Errorf("17 columns: %v", err)
 	}
+
 	if err := document.OwnerStatement(fullDisk{}, sampleStatement()); !errors.Is(err, errFull) {
 		t.Errorf("failing writer: %v", err)
 	}

@@ -27,6 +27,7 @@ func (l legible) statement(doc StatementDoc) StatementDoc {
 	doc.Expenses = each(doc.Expenses, line)
 	doc.Payouts = each(doc.Payouts, line)
 	doc.Labels = l.labels(doc.Labels)
+
 	return doc
 }
 
@@ -36,5 +37,6 @@ func each[T any](all []T, change func(*T)) []T {
 	for i := range changed {
 		change(&changed[i])
 	}
+
 	return changed
 }

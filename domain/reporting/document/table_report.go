@@ -19,14 +19,17 @@ func (p *paperwork) reportTable(from *ReportTable) *table {
 		case ReportDate:
 		}
 	}
+
 	t.rows = make([]tableRow, len(from.Rows))
 	for i := range from.Rows {
 		t.rows[i] = p.reportRow(from.Columns, &from.Rows[i])
 	}
+
 	if from.Total != nil {
 		total := p.reportRow(from.Columns, from.Total)
 		t.total = &total
 	}
+
 	return t
 }
 
@@ -37,12 +40,14 @@ func (p *paperwork) reportRow(columns []ReportColumn, from *ReportRow) tableRow 
 			row.cells[i] = p.reportCell(columns[i].Kind, from.Cells[i])
 		}
 	}
+
 	if len(row.cells) > 0 {
 		row.cells[0].below, row.note = p.legible.line(from.Below), true
 		for _, cell := range row.cells {
 			row.note = row.note && len(cell.text) < 40
 		}
 	}
+
 	return row
 }
 
@@ -59,6 +64,7 @@ func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
 		return tableCell{text: p.integerText(v), negative: v < 0}
 	case string:
 		text := p.legible.line(v)
+
 		switch kind {
 		case ReportDate:
 			text = dateText(text, p.tag)
@@ -66,14 +72,18 @@ func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
 			text = percentText(text, p.tag)
 		case ReportText, ReportAmount, ReportInteger:
 		}
+
 		return tableCell{text: text}
 	}
+
 	if pointer := reflect.ValueOf(v); pointer.Kind() == reflect.Pointer {
 		if pointer.IsNil() {
 			return tableCell{}
 		}
+
 		return p.reportCell(kind, pointer.Elem().Interface())
 	}
+
 	return tableCell{}
 }
 

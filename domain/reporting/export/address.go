@@ -9,6 +9,7 @@ func addressColumns(address string) []sqlColumn {
 	text := func(name, key string) sqlColumn {
 		return sqlColumn{csv.Column{Name: name, Kind: csv.Text}, address + " ->> '" + key + "'"}
 	}
+
 	return []sqlColumn{
 		text("address", "full"), text("addressLine1", "line1"), text("addressLine2", "line2"), text("city", "city"), text("state", "state"),
 		text("stateCode", "stateCode"), text("postalCode", "postalCode"), text("countryCode", "countryCode"),

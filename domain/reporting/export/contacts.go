@@ -68,6 +68,7 @@ func contactsCSV() Declaration[contactSelection] {
 			q := contact.ListQuery(tx, &s.Filter)
 			q.From += contactTables
 			q.Args["today_owned"] = day.Of(tx.Now)
+
 			return rowList{columns: chosen(contactColumns, s.Columns), query: q, sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}

@@ -71,6 +71,7 @@ func (f Format) contentType() string {
 	case ZIP:
 		return "application/zip"
 	}
+
 	return "application/octet-stream"
 }
 
@@ -129,10 +130,12 @@ func Of(c Config, pairs ...Pair) *Exports {
 	c.Limits.AtOnce = orDefault(c.Limits.AtOnce, 6)
 	c.Budget = orDefault(c.Budget, time.Minute)
 	c.Linked = orDefault(c.Linked, 15*time.Minute)
+
 	e := &Exports{config: c, awaited: fair.New(fair.Total(c.Limits.AtOnce), patience)}
 	for _, p := range pairs {
 		e.part = parts.Join(e.part, p.serve(e))
 	}
+
 	return e
 }
 
@@ -141,6 +144,7 @@ func orDefault[T comparable](v, fallback T) T {
 	if v == zero {
 		return fallback
 	}
+
 	return v
 }
 

@@ -58,6 +58,7 @@ func guestBalancesCSV() Declaration[guestSelection] {
 			if err != nil {
 				return Size{}, err
 			}
+
 			return countRows(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *guestSelection, out *Sink) error {
@@ -65,6 +66,7 @@ func guestBalancesCSV() Declaration[guestSelection] {
 			if err != nil {
 				return err
 			}
+
 			return rowList{columns: chosen(guestCells, s.Columns), query: q}.write(ctx, tx, out)
 		},
 	}

@@ -22,6 +22,7 @@ func (f *filed) address() contact.Address {
 	if f.Address == nil {
 		return contact.Address{}
 	}
+
 	return *f.Address
 }
 
@@ -67,17 +68,21 @@ func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *
 	if err != nil {
 		return err
 	}
+
 	people := make([]id.ID, len(found))
 	for i := range found {
 		people[i] = found[i].ContactID
 	}
+
 	identifiers, err := contact.TaxIdentifiers(ctx, tx, box, people)
 	if err != nil {
 		return err
 	}
+
 	rows := make([]filed, len(found))
 	for i := range found {
 		rows[i] = filed{&found[i], f.Year, identifiers[found[i].ContactID]}
 	}
+
 	return writeTable(out, informationColumns, all(rows))
 }

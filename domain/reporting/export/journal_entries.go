@@ -129,6 +129,7 @@ func managerEntriesCSV() Declaration[managerEntrySelection] {
 			if err != nil {
 				return Size{}, err
 			}
+
 			return countEntries(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *Sink) error {
@@ -136,6 +137,7 @@ func managerEntriesCSV() Declaration[managerEntrySelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeEntries(ctx, tx, out, entryList{q, s.Columns, string(s.Sort), false})
 		},
 	}
@@ -161,19 +163,23 @@ func (l *entryList) rows() (rows *rowList, dictionaries map[int]string) {
 	cells := chosen(entryCells, l.columns)
 	rows = &rowList{columns: make([]sqlColumn, len(cells)), names: map[int]dictionary{}, query: l.query, sort: l.sort}
 	dictionaries = map[int]string{}
+
 	rows.query.From = "ledger_entry e"
 	if strings.TrimPrefix(l.sort, "-") == "account" {
 		rows.query.From += " left join account a on a.team_id = @team and a.id = e.account_id"
 	}
+
 	for i := range cells {
 		rows.columns[i] = cells[i].sqlColumn
 		if join := cells[i].join; join != "" && !strings.Contains(rows.query.From, join) {
 			rows.query.From += " " + join
 		}
+
 		if cells[i].names != "" {
 			dictionaries[i] = cells[i].names
 		}
 	}
+
 	return rows, dictionaries
 }
 
@@ -193,13 +199,16 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 		if err != nil {
 			return err
 		}
+
 		rows.names[i] = names
 	}
+
 	if l.inOrder() {
 		if _, err := tx.Exec(ctx, unsorted, nil); err != nil {
 			return fmt.Errorf("set the order of entries: %w", err)
 		}
 	}
+
 	return rows.write(ctx, tx, out)
 }
 
@@ -208,15 +217,19 @@ func dictionaryOf(ctx context.Context, tx *db.Tx, query string) (dictionary, err
 		ID   id.ID
 		Text *string
 	}
+
 	names := dictionary{}
+
 	err := db.Each(ctx, tx, db.Stmt{SQL: query, Args: db.Args{"team": tx.Team}}, func(e entry) error {
 		if e.Text != nil {
 			names[e.ID] = []byte(*e.Text)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read names: %w", err)
 	}
+
 	return names, nil
 }

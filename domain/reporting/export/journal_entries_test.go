@@ -29,6 +29,7 @@ func TestJournalEntriesAreNotSorted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.fill(5_000)
+
 	for _, test := range []struct {
 		columns, sort string
 		joined        []string
@@ -42,6 +43,7 @@ func TestJournalEntriesAreNotSorted(t *testing.T) {
 		if strings.Contains(plan, "Sort") || !strings.Contains(plan, "using ledger_entry_report on ledger_entry e") {
 			t.Errorf("%s: entries are sorted:\n%s", test.columns, plan)
 		}
+
 		for _, table := range []string{"contact", "account", "reservation", "listing", "fee"} {
 			if strings.Contains(plan, " on "+table+" ") != slices.Contains(test.joined, table) {
 				t.Errorf("%s: %s is joined or is not:\n%s", test.columns, table, plan)
@@ -52,16 +54,22 @@ func TestJournalEntriesAreNotSorted(t *testing.T) {
 
 func (w *world) plan(t *testing.T, columns, sort string) string {
 	t.Helper()
+
 	var lines []string
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		before, s := export.EntryStatements(tx.Team, columns, sort)
 		if _, err := tx.Exec(ctx, before, nil); err != nil {
 			return err
 		}
+
 		var err error
+
 		lines, err = db.Select[string](ctx, tx, "explain "+s.SQL, s.Args)
+
 		return err
 	})
+
 	return strings.Join(lines, "\n")
 }
 
@@ -70,6 +78,7 @@ func TestReportsTooLargeForGet(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, export.Config{Limits: export.Limits{Rows: 3}})
 	w.fill(2)
+
 	for path, pairs := range map[string][]string{
 		"/reports/journal-entries/csv": nil, "/reports/trial-balance/csv": {"startDate", "2026", "endDate", "2026"},
 		"/reports/profit-and-loss/csv": {"startDate", "2026", "endDate", "2026"}, "/reports/balance-sheet/csv": {"date", "2026"},
@@ -78,6 +87,7 @@ func TestReportsTooLargeForGet(t *testing.T) {
 		wantRequiresPost(t, w.Get(fixture.Query(path, pairs...)).WantError(apierr.CodeExportRequiresPost, "").Body)
 		w.queued(path, bodyOf(pairs))
 	}
+
 	w.awaited("/reports/journal-entries/csv", "startDate", "2027") // nothing is not too much
 	w.awaited("/reports/guest-balances/csv")
 	w.awaited("/reports/trust-reconciliation/by-listing/csv")
@@ -89,6 +99,7 @@ func bodyOf(pairs []string) object {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		body[pairs[i]] = pairs[i+1]
 	}
+
 	return body
 }
 
@@ -97,6 +108,7 @@ func TestJournalEntriesNameWhatTheyHave(t *testing.T) {
 	w := newWorld(t)
 	w.fill(1)
 	got := rows(t, w.awaited("/reports/journal-entries/csv", "columns", "account,accountCode,category,classification,listing,recurringFee,contact,guestName,debit,credit,amount", "sort", "-amount").Body)
+
 	want := [][]string{
 		{"Trust bank", "1000", "Bank accounts", "asset", "Villa Aurora", "", "", "", "1.00", "", "1.00"},
 		{"Guest deposits, net of receivables", "2000", "Guest funds", "liability", "Villa Aurora", "", "", "", "", "1.00", "-1.00"},

@@ -67,6 +67,7 @@ func listingsCSV() Declaration[listingSelection] {
 			q := listing.ListQuery(tx, &s.Filter)
 			q.From += listingTables
 			q.Args["today_owned"] = day.Of(tx.Now)
+
 			return rowList{columns: chosen(listingColumns, s.Columns), query: q, sort: string(s.Sort)}.write(ctx, tx, out)
 		},
 	}

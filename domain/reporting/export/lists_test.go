@@ -43,12 +43,14 @@ func (w *world) lists() {
 	fixture.Listing(w.Team, "@Hut")
 	w.Exec(`update account set unique_ref = '=A1' where team_id = @team and code = '1000'`, nil)
 	w.Exec(`update reservation_line_mapping set app_id = '+app' where team_id = @team and line_type = 'rent'`, nil)
+
 	for _, guest := range []string{"-guest", "Grace"} {
 		r := w.id()
 		w.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, guest_name, check_in, check_out, currency, created_at, updated_at)
 			values (@team, @id, @ref, @listing, 'booked', @guest, '2026-02-10', '2026-02-15', 'usd', now(), now())`,
 			db.Args{"id": r, "ref": r.ShortRef(), "listing": w.villa, "guest": guest})
 	}
+
 	for _, text := range []string{"=cmd|' /C calc'!A0", "Rent"} {
 		w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
 			values (@team, @id, @account, '2026-02-01', 100, @text, now(), now())`, db.Args{"id": w.id(), "account": w.accounts["1000"], "text": text})
@@ -60,20 +62,25 @@ func TestListColumns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lists()
+
 	for _, p := range listPaths {
 		all := rows(t, w.awaited(p.path, "sort", p.sort).Body)
 		if len(all) < 3 {
 			t.Errorf("%s has %d rows", p.path, len(all)-1)
 		}
+
 		names := slices.Clone(all[0])
 		slices.Reverse(names)
+
 		turned := rows(t, w.awaited(p.path, "sort", p.sort, "columns", strings.Join(names, ",")).Body)
 		for i := range turned {
 			slices.Reverse(turned[i])
 		}
+
 		if !slices.EqualFunc(turned, all, slices.Equal) {
 			t.Errorf("%s: columns in the other order give %v, want %v", p.path, turned, all)
 		}
+
 		last := names[0]
 		if got := rows(t, w.queued(p.path, object{"columns": list{last}}).Body); len(got) != len(all) || !slices.Equal(got[0], []string{last}) || len(got[1]) != 1 {
 			t.Errorf("%s: column %s alone gives %v", p.path, last, got)
@@ -86,25 +93,32 @@ func TestListSelections(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.lists()
+
 	for _, p := range listPaths {
 		get, post := w.awaited(p.path, p.one...), w.queued(p.path, p.body)
 		if !bytes.Equal(get.Body, post.Body) {
 			t.Errorf("%s: GET gives\n%s\nPOST gives\n%s", p.path, get.Body, post.Body)
 		}
+
 		found := rows(t, get.Body)
 		if len(found) != 2 {
 			t.Errorf("%s: %v selects %v", p.path, p.one, found)
 		}
+
 		harmless := false
+
 		for _, cell := range found[1] {
 			if cell != "" && strings.ContainsAny(cell[:1], "=+@\t") {
 				t.Errorf("%s: cell %q would be run", p.path, cell)
 			}
+
 			harmless = harmless || len(cell) > 1 && cell[0] == '\'' && strings.ContainsAny(cell[1:2], "=+-@\t")
 		}
+
 		if !harmless {
 			t.Errorf("%s: no cell of %v is neutralised", p.path, found)
 		}
+
 		backward := rows(t, w.awaited(p.path, "sort", "-"+p.sort).Body)
 		if forward := rows(t, w.awaited(p.path, "sort", p.sort).Body); slices.Equal(forward[1], backward[1]) || !slices.Equal(forward[1], backward[len(backward)-1]) {
 			t.Errorf("%s is not sorted by %s", p.path, p.sort)
@@ -116,6 +130,7 @@ func TestListRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := w.operations()
+
 	for _, p := range listPaths {
 		for name, test := range map[string]struct {
 			query      []string
@@ -135,6 +150,7 @@ func TestListRefusals(t *testing.T) {
 				}
 			}
 		}
+
 		w.Get(fixture.Query(p.path, "color", "red")).WantIssue("unknownParameter", "color")
 		w.Get(fixture.Query(p.path, "limit", "1")).WantIssue("unknownParameter", "limit")
 		w.Post(p.path, object{"color": "red"}).WantIssue("unknownField", "color")
@@ -144,22 +160,28 @@ func TestListRefusals(t *testing.T) {
 		reader.Post(p.path, object{}).WantError(apierr.CodeForbidden, "")
 		w.As([]string{p.scope}, nil).Get(p.path).Want(200)
 	}
+
 	for path, field := range map[string]string{"/accounts/csv": "ids", "/contacts/csv": "ids", "/listings/csv": "parent", "/reservations/csv": "ids", "/bank-records/csv": "accountId"} {
 		value := any("x")
 		if field == "ids" {
 			value = list{"x"}
 		}
+
 		w.Get(fixture.Query(path, field, "x")).WantIssue("uuid", field)
+
 		if at := w.Post(path, object{field: value}).Want(400).String("issues.0.path.0"); at != field {
 			t.Errorf("%s: issue at %s", path, at)
 		}
 	}
+
 	for path, field := range map[string]string{"/reservations/csv": "date", "/bank-records/csv": "dateRange"} {
 		w.Get(fixture.Query(path, field, "yesterday")).WantIssue("dateRange", field)
+
 		if post := w.Post(path, object{field: "yesterday"}).WantIssue("dateRange", field); post.String("issues.0.schema") != "body" {
 			t.Errorf("%s: %s", path, post.Body)
 		}
 	}
+
 	if w.operations() != before {
 		t.Error("a refused export left an operation")
 	}
@@ -169,17 +191,20 @@ func TestListsOfOneTeamOnly(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
 	w.lists()
+
 	for _, p := range listPaths {
 		mine := map[string]bool{}
 		for _, row := range rows(t, w.awaited(p.path, "columns", "id").Body)[1:] {
 			mine[row[0]] = true
 		}
+
 		theirs := rows(t, other.awaited(p.path, "columns", "id").Body)[1:]
 		for _, row := range theirs {
 			if mine[row[0]] {
 				t.Errorf("%s: another team exports %v", p.path, row)
 			}
 		}
+
 		if got := rows(t, other.queued(p.path, object{"columns": list{"id"}}).Body)[1:]; len(got) != len(theirs) {
 			t.Errorf("%s: POST gives %v, GET %v", p.path, got, theirs)
 		}
@@ -191,14 +216,17 @@ func TestListsTooLargeForGet(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, export.Config{Limits: export.Limits{Rows: 1}})
 	w.lists()
+
 	before := w.operations()
 	for _, p := range listPaths {
 		wantRequiresPost(t, w.Get(p.path).WantError(apierr.CodeExportRequiresPost, "").Body)
 		w.follow(w.Get(fixture.Query(p.path, p.one...)).Want(200)).Want(200) // exactly as many as the limit
 	}
+
 	if w.operations() != before {
 		t.Error("a GET left an operation")
 	}
+
 	for _, p := range listPaths {
 		content := w.queued(p.path, object{}).Body
 		if all, err := csv.NewReader(bytes.NewReader(content)).ReadAll(); err != nil || len(all) < 3 {

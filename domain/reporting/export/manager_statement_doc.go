@@ -40,12 +40,15 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 			if err != nil {
 				return err
 			}
+
 			doc, err := reportHead(ctx, tx, d.Currency, d.EndAt)
 			if err != nil {
 				return err
 			}
+
 			doc.Locale = s.Locale
 			managerStatementDoc(&doc, d)
+
 			return writeReport(out, &doc)
 		},
 	}
@@ -53,30 +56,38 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 
 func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
+
 	doc.Facts = []document.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
 	for _, line := range d.Summary {
 		doc.Summary = append(doc.Summary, document.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
 	}
+
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if len(s.Accounts) == 0 {
 			continue
 		}
+
 		t := document.ReportTable{Title: s.Name, Columns: append([]document.ReportColumn{textColumn("Account"), textColumn("Category")}, amountColumns("Amount")...)}
 		for n := range s.Accounts {
 			a := &s.Accounts[n]
 			t.Rows = append(t.Rows, document.ReportRow{Cells: []any{codeAndName(a.Code, a.Name), a.Category.Name, a.CentTotal}})
 		}
+
 		t.Total = &document.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
 		doc.Tables = append(doc.Tables, t)
 	}
+
 	t := document.ReportTable{Title: "Available balance", Columns: append([]document.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...)}
+
 	t.Rows = append(t.Rows, document.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
 	for i := range d.AssetsAndLiabilities {
 		r := &d.AssetsAndLiabilities[i]
 		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{r.Name, r.CentTotal}})
 	}
+
 	t.Total = &document.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
+
 	doc.Tables = append(doc.Tables, t)
 	if d.Financials.AvailableBalance < 0 {
 		doc.Notes = append(doc.Notes, "The available balance is negative: money that is held for others covers the manager's part.")
@@ -88,6 +99,7 @@ func wholeMonths(first, last day.Day, locale string) string {
 	if first != first.FirstOfMonth() || last != last.LastOfMonth() {
 		return ""
 	}
+
 	return months(first, last, locale)
 }
 
@@ -111,28 +123,36 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	if err != nil {
 		return err
 	}
+
 	all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 	if err != nil {
 		return err
 	}
+
 	last := day.Of(tx.Now)
 	if s.Year != nil {
 		last = day.Month{Year: int(*s.Year), Month: time.December}.Last()
 	}
+
 	if len(all) > 0 {
 		last = all[0].EndAt
 	}
+
 	doc, err := reportHead(ctx, tx, currency, last)
 	if err != nil {
 		return err
 	}
+
 	doc.Title, doc.Locale = "Manager statements", s.Locale
+
 	doc.Facts = []document.Fact{{Label: "Currency", Value: doc.Currency}}
 	if len(all) == 0 {
 		doc.Notes = []string{"No month of the manager statements is selected."}
 		return writeReport(out, &doc)
 	}
+
 	managerStatementsDoc(&doc, all)
+
 	return writeReport(out, &doc)
 }
 
@@ -144,9 +164,12 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 		[]document.ReportColumn{textColumn("Month")},
 		amountColumns("Balance start", "Net revenue", "Expenses", "Net income", "Adjustments", "Transfers", "Balance end")...,
 	)}
+
 	var sum trust.ManagerFinancials
+
 	for i := range all {
 		f := &all[i].Financials
+
 		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
 			months(all[i].StartAt, all[i].EndAt, doc.Locale), f.BalanceStart, f.NetRevenue, f.Expenses, f.NetIncome, f.Adjustments, f.Transfers, f.BalanceEnd,
 		}})
@@ -160,6 +183,7 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 			*add.to += *add.cents
 		}
 	}
+
 	start, end := oldest.Financials.BalanceStart, newest.Financials.BalanceEnd
 	t.Total = &document.ReportRow{Cells: []any{"Total", start, sum.NetRevenue, sum.Expenses, sum.NetIncome, sum.Adjustments, sum.Transfers, end}}
 	doc.Tables = []document.ReportTable{t}

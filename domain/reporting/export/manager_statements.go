@@ -51,6 +51,7 @@ func managerStatementsCSV() Declaration[managerSelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(managerCells, s.Columns), all(months))
 		},
 	}
@@ -91,10 +92,12 @@ func managerLines(d *trust.ManagerDetail) []managerLine {
 			lines = append(lines, managerLine{string(s.ID), a.Name, a, a.CentTotal})
 		}
 	}
+
 	for i := range d.AssetsAndLiabilities {
 		r := &d.AssetsAndLiabilities[i]
 		lines = append(lines, managerLine{section: sectionAssets, row: r.Name, cents: r.CentTotal})
 	}
+
 	return lines
 }
 
@@ -104,9 +107,11 @@ func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
 			if l.account == nil {
 				return nil
 			}
+
 			return value(l.account)
 		}
 	}
+
 	return []goColumn[managerLine]{
 		{csv.Column{Name: "startAt", Kind: csv.Date}, func(*managerLine) any { return d.StartAt }},
 		{csv.Column{Name: "endAt", Kind: csv.Date}, func(*managerLine) any { return d.EndAt }},
@@ -137,6 +142,7 @@ func managerStatementCSV() Declaration[managerDetailSelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(managerDetailCells(d), s.Columns), all(managerLines(d)))
 		},
 	}
@@ -147,5 +153,6 @@ func orNil(v *id.ID) any {
 	if v == nil || v.IsZero() {
 		return nil
 	}
+
 	return *v
 }

@@ -40,6 +40,7 @@ func matrixCells(m *report.Matrix) []matrixCell {
 			if r.Account == nil {
 				return nil
 			}
+
 			return value(r.Account)
 		}
 	}
@@ -48,9 +49,11 @@ func matrixCells(m *report.Matrix) []matrixCell {
 			if r.Category == nil {
 				return nil
 			}
+
 			return value(r.Category)
 		}
 	}
+
 	return []matrixCell{
 		{csv.Column{Name: "section", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Section }},
 		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofCategory(func(c *report.Column) any { return c.ID })},
@@ -71,21 +74,26 @@ func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 	if at < 0 {
 		return cells
 	}
+
 	taken := map[string]int{}
 	for _, name := range matrixColumn("").Enum() {
 		taken[name]++
 	}
+
 	for _, c := range m.Columns {
 		taken[c.Title]++
 	}
+
 	values := make([]matrixCell, len(m.Columns))
 	for i, c := range m.Columns {
 		title := c.Title
 		if taken[title] > 1 || title == "" {
 			title = c.Title + " (" + c.ID + ")"
 		}
+
 		values[i] = matrixCell{csv.Column{Name: title, Kind: csv.Amount}, func(r *report.MatrixRow) any { return r.Values[i] }}
 	}
+
 	return slices.Concat(cells[:at], values, cells[at+1:])
 }
 
@@ -107,6 +115,7 @@ func profitCSV() Declaration[profitSelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeMatrix(out, m, s.Columns)
 		},
 	}
@@ -126,6 +135,7 @@ func balanceSheetCSV() Declaration[sheetSelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeMatrix(out, m, s.Columns)
 		},
 	}

@@ -67,6 +67,7 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 		if err := p.check(ctx, tx, s); err != nil {
 			return nil, ofBody(err)
 		}
+
 		return operation.Start(ctx, tx, operation.New{
 			Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: *s}},
 		})
@@ -76,6 +77,7 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 		done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
 		return done, outlasting(run, err)
 	}).OnOutside().In(job.Rendering)
+
 	return parts.Part{Endpoints: []api.Endpoint{get, post}, Handlers: map[job.Kind]job.Handler{kind: task}}
 }
 
@@ -88,11 +90,13 @@ var kinds = struct {
 func taskKind(path string) job.Kind {
 	kinds.Lock()
 	defer kinds.Unlock()
+
 	kind, ok := kinds.made[path]
 	if !ok {
 		kind = job.NewKind("export" + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path))
 		kinds.made[path] = kind
 	}
+
 	return kind
 }
 
@@ -101,6 +105,7 @@ func outlasting(run operation.Run, err error) error {
 	if err == nil || errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) || run.Attempt < job.DefaultMaxAttempts {
 		return err
 	}
+
 	return job.Permanent(err)
 }
 
@@ -117,6 +122,7 @@ func (in *queued[S]) Resolve() []apierr.Issue {
 	for _, name := range emptyLists(reflect.ValueOf(in.Body)) {
 		issues = append(issues, apierr.IssueItems.InBody(name))
 	}
+
 	return issues
 }
 
@@ -126,15 +132,18 @@ func ofBody(err error) error {
 	if !errors.Is(err, apierr.BadRequest) || !errors.As(err, &refusal) {
 		return err
 	}
+
 	issues := refusal.Issues()
 	for i := range issues {
 		issues[i].Schema = "body"
 	}
+
 	return apierr.BadRequest.At(issues...)
 }
 
 func emptyLists(v reflect.Value) []string {
 	var names []string
+
 	for i := range v.NumField() {
 		f, value := v.Type().Field(i), v.Field(i)
 		switch {
@@ -145,6 +154,7 @@ func emptyLists(v reflect.Value) []string {
 			names = append(names, name)
 		}
 	}
+
 	return names
 }
 
@@ -152,45 +162,56 @@ func (p *Declaration[S]) check(ctx context.Context, tx *db.Tx, s *S) error {
 	if p.Check == nil {
 		return nil
 	}
+
 	return p.Check(ctx, tx, s)
 }
 
 // await is a GET. It starts no operation. Rules EXP-02 to EXP-05, EXP-10, EXP-12 to EXP-19.
 func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (*Link, error) {
 	client := ctx
+
 	ctx, stop := context.WithTimeout(ctx, e.config.Budget)
 	defer stop()
+
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		if err := p.check(ctx, tx, s); err != nil {
 			return err
 		}
+
 		if p.PostOnly {
 			return errRequiresPost
 		}
+
 		size, err := p.Count(ctx, tx, s)
 		if err == nil && e.config.Limits.exceeded(size) {
 			err = errRequiresPost
 		}
+
 		return err
 	})
 	if err != nil {
 		return nil, outcome(client, ctx, err, false)
 	}
+
 	if err := e.awaited.Take(ctx, scope.Team); err != nil {
 		return nil, outcome(client, ctx, err, false)
 	}
 	defer e.awaited.Give(scope.Team)
+
 	kept, err := p.keep(ctx, e, d, scope, rendering[S]{s, &Sink{}})
 	if err != nil {
 		return nil, outcome(client, ctx, err, true)
 	}
+
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		_, err := file.Insert(ctx, tx, p.file(kept, tx))
 		return err
 	}); err != nil {
 		return nil, outcome(client, ctx, err, false)
 	}
+
 	expires := d.Now().Add(e.config.Linked).Truncate(time.Second)
+
 	return &Link{URL: file.Link(e.config.Signer, e.config.PublicURL, scope.Team, kept.ID, expires), ExpiresAt: day.At(expires)}, nil
 }
 
@@ -224,12 +245,15 @@ type rendering[S any] struct {
 func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, r rendering[S]) (file.Stored, error) {
 	return file.Keep(ctx, d, scope, e.config.Store, func(w io.Writer) error {
 		begun := false
+
 		return d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 			if begun { // the bytes of the first run cannot be taken back
 				return errors.New("the snapshot was lost while rendering")
 			}
+
 			begun = true
 			r.out.Writer = w
+
 			return p.Render(ctx, tx, r.selector, r.out)
 		})
 	})
@@ -251,6 +275,7 @@ type attempt[S any] struct {
 // sink is that of an attempt, which tells its operation how far it is.
 func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t attempt[S]) (*Sink, error) {
 	var size Size
+
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		size, err = p.Count(ctx, tx, &t.selector)
 		return err
@@ -258,25 +283,30 @@ func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t a
 	if err != nil {
 		return nil, err
 	}
+
 	return telling(ctx, d, scope, t.run.OperationID, max(size.Rows, size.Documents))
 }
 
 // work renders for an operation; the file appears with the operation's completion (EXP-26, OPS-88).
 func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, t attempt[S]) (db.Work, error) {
 	scope.Timeout = taskTime
+
 	out, err := p.sink(ctx, d, scope, t)
 	if err != nil {
 		return nil, err
 	}
+
 	kept, err := p.keep(ctx, e, d, scope, rendering[S]{&t.selector, out})
 	if err != nil {
 		return nil, err
 	}
+
 	return func(ctx context.Context, tx *db.Tx) error {
 		f, err := file.Insert(ctx, tx, p.file(kept, tx))
 		if err != nil {
 			return err
 		}
+
 		return operation.AddResult(ctx, tx, t.run.OperationID, operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result})
 	}, nil
 }

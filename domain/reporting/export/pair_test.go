@@ -38,21 +38,26 @@ func probe(render func(ctx context.Context, tx *db.Tx, s *selection, out *export
 
 func (w *world) files() int64 {
 	w.t.Helper()
+
 	var n int64
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		n, err = db.Get[int64](ctx, tx, `select count(*) from file where team_id = @team`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n
 }
 
 // open counts the bytes that writers neither kept nor dropped.
 func (w *world) open() int {
 	w.t.Helper()
+
 	n, err := w.store.Sweep(w.t.Context(), time.Now().Add(time.Hour))
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	return n
 }
 
@@ -63,6 +68,7 @@ func TestRendererFails(t *testing.T) {
 		_, _ = io.WriteString(to, "half")
 		return errors.New("the printer is on fire")
 	}))
+
 	answer := w.Get("/probes/csv").WantError(apierr.CodeBadGateway, "")
 	if answer.Status != 502 || answer.Has("context") || strings.Contains(string(answer.Body), "fire") || w.files() != 0 || w.open() != 0 {
 		t.Errorf("answer %s, %d files, %d open", answer.Body, w.files(), w.open())
@@ -72,6 +78,7 @@ func TestRendererFails(t *testing.T) {
 // Proves: EXP-16, EXP-18, ERR-58, OPEN-44.
 func TestRendererHangs(t *testing.T) {
 	t.Parallel()
+
 	for name, render := range map[string]func(context.Context, *db.Tx, *selection, *export.Sink) error{
 		"waits": func(ctx context.Context, _ *db.Tx, _ *selection, _ *export.Sink) error {
 			<-ctx.Done()
@@ -86,6 +93,7 @@ func TestRendererHangs(t *testing.T) {
 				if _, err := io.WriteString(to, "again\n"); err != nil {
 					return err
 				}
+
 				time.Sleep(time.Millisecond)
 			}
 		},
@@ -98,6 +106,7 @@ func TestRendererHangs(t *testing.T) {
 			t.Parallel()
 			w := newWorldOf(t, export.Config{Budget: 300 * time.Millisecond}, probe(render))
 			start := time.Now()
+
 			answer := w.Get("/probes/csv").WantError(apierr.CodeGatewayTimeout, "")
 			if took := time.Since(start); took > 5*time.Second || answer.Has("context") || w.files() != 0 || w.open() != 0 {
 				t.Errorf("after %v: %s, %d files, %d open", took, answer.Body, w.files(), w.open())
@@ -113,6 +122,7 @@ func TestQueuedRendererFails(t *testing.T) {
 	}))
 	operation := w.Post("/probes/csv", object{}).Want(202).ID("operationId")
 	w.Work()
+
 	got := w.Get("/operations/" + operation.String()).Want(200)
 	if got.String("status") != "failed" || got.String("failure.code") != "operationFailed" || got.Len("resources") != 0 || w.files() != 0 {
 		t.Errorf("operation %s, %d files", got.Body, w.files())
@@ -122,34 +132,45 @@ func TestQueuedRendererFails(t *testing.T) {
 // Proves: OPS-62.
 func TestProgressOfAQueuedExport(t *testing.T) {
 	t.Parallel()
+
 	half, read := make(chan error, 1), make(chan struct{})
 	w := newWorldOf(t, export.Config{}, export.Declare(export.Declaration[selection]{
 		Path: "/probes/csv", ID: "ProbesCSV", Tag: "Probes", Summary: "Export probes", Format: export.CSV, Scopes: []string{"reports:export"}, Name: "probes",
 		Count: func(context.Context, *db.Tx, *selection) (export.Size, error) { return export.Size{Rows: 40}, nil },
 		Render: func(_ context.Context, _ *db.Tx, _ *selection, out *export.Sink) error {
 			time.Sleep(1100 * time.Millisecond) // progress is told every second
+
 			half <- out.Did(20)
+
 			<-read
+
 			return out.Did(20)
 		},
 	}))
+
 	path := "/operations/" + w.Post("/probes/csv", object{}).Want(202).String("operationId") + "/progress"
 	if waiting := w.Get(path).Want(200); waiting.String("status") != "queued" || waiting.Value("total") != nil || waiting.Int("done") != 0 {
 		t.Errorf("waiting %s", waiting.Body)
 	}
+
 	worked := make(chan struct{})
 	go func() { defer close(worked); w.Work() }()
+
 	if err := <-half; err != nil {
 		t.Error(err)
 	}
+
 	if running := w.Get(path).Want(200); running.Int("total") != 40 || running.Int("done") != 20 {
 		t.Errorf("running %s", running.Body)
 	}
+
 	close(read)
 	<-worked
+
 	if done := w.Get(path).Want(200); done.String("status") != "completed" || done.Int("total") != 40 || done.Int("done") != 40 || done.Value("updatedAt") == nil {
 		t.Errorf("done %s", done.Body)
 	}
+
 	newWorld(t).Get(path).WantError(apierr.CodeNotFound, "")
 	w.Get("/operations/op_00000000000000000000000000/progress").WantError(apierr.CodeNotFound, "")
 }
@@ -161,34 +182,43 @@ func TestQueuedExport(t *testing.T) {
 		_, err := io.WriteString(to, "word\r\n"+s.Word+"\r\n")
 		return err
 	}))
+
 	ack := w.Post("/probes/csv", object{"word": "boat"}).Want(202)
 	if ack.String("type") != "export" || ack.String("status") != "queued" || ack.String("resource") != "null" || strings.Contains(string(ack.Body), "boat") ||
 		ack.Has("url") || ack.Header.Get("X-Service-Audit-Should-Poll") != "true" {
 		t.Errorf("acknowledgement %s", ack.Body)
 	}
+
 	path := "/operations/" + ack.String("operationId")
+
 	waiting := w.Get(path).Want(200)
 	if waiting.String("status") != "queued" || waiting.Len("resources") != 0 || strings.Contains(string(waiting.Body), "url") {
 		t.Errorf("waiting %s", waiting.Body)
 	}
+
 	w.Work()
 	done := w.Get(path).Want(200)
+
 	file := done.String("resources.0.id")
 	if done.String("status") != "completed" || done.String("finishedAt") == "null" || done.Len("resources") != 1 || done.String("resources.0.type") != "file" ||
 		done.String("resources.0.role") != "result" || done.String("resources.0.url") != "/files/"+file+"/download" {
 		t.Errorf("done %s", done.Body)
 	}
+
 	for range 2 {
 		got := w.Get(w.Get(path).String("resources.0.url")).Want(200)
 		if string(got.Body) != "word\r\nboat\r\n" {
 			t.Errorf("file %q", got.Body)
 		}
 	}
+
 	meta := w.Get("/files/" + file).Want(200)
+
 	made, _ := time.Parse(time.RFC3339, meta.String("createdAt"))
 	if purge, err := time.Parse(time.RFC3339, meta.String("purgeAt")); err != nil || purge.Sub(made) != 30*24*time.Hour {
 		t.Errorf("it stays until %v, %v: %s", purge, err, meta.Body)
 	}
+
 	if w.files() != 1 || w.open() != 0 {
 		t.Errorf("%d files, %d open", w.files(), w.open())
 	}
@@ -196,12 +226,15 @@ func TestQueuedExport(t *testing.T) {
 
 func TestQueuedExportIsRenderedAgainAfterAFailure(t *testing.T) {
 	t.Parallel()
+
 	var runs atomic.Int64
+
 	w := newWorldOf(t, export.Config{}, probe(func(_ context.Context, _ *db.Tx, _ *selection, to *export.Sink) error {
 		_, _ = fmt.Fprintf(to, "run %d", runs.Load())
 		if runs.Add(1) == 1 {
 			return errors.New("out of paper")
 		}
+
 		return nil
 	}))
 	if got := w.queued("/probes/csv", object{}); string(got.Body) != "run 1" || w.files() != 1 {
@@ -212,13 +245,17 @@ func TestQueuedExportIsRenderedAgainAfterAFailure(t *testing.T) {
 // A client that hangs up stops the work, and nothing is kept.
 func TestClientIsGone(t *testing.T) {
 	t.Parallel()
+
 	var hangUp sync.Once
+
 	rendering, stopped := make(chan struct{}), make(chan struct{})
 	w := newWorldOf(t, export.Config{}, probe(func(ctx context.Context, _ *db.Tx, _ *selection, to *export.Sink) error {
 		_, _ = io.WriteString(to, "half")
+
 		hangUp.Do(func() { close(rendering) })
 		<-ctx.Done()
 		close(stopped)
+
 		return ctx.Err()
 	}))
 	server := api.NewServer(api.Config{
@@ -227,18 +264,23 @@ func TestClientIsGone(t *testing.T) {
 	}, w.endpoints)
 	ctx, cancel := context.WithCancel(t.Context())
 	answered := make(chan *httptest.ResponseRecorder)
+
 	go func() {
 		recorder := httptest.NewRecorder()
 		server.ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/probes/csv", nil))
+
 		answered <- recorder
 	}()
+
 	<-rendering
 	cancel()
+
 	select {
 	case <-stopped:
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the renderer goes on")
 	}
+
 	if answer := <-answered; answer.Body.Len() != 0 || w.files() != 0 || w.open() != 0 {
 		t.Errorf("answer %s, %d files, %d open", answer.Body, w.files(), w.open())
 	}
@@ -247,18 +289,24 @@ func TestClientIsGone(t *testing.T) {
 // One export is waited for at a time here; the second waits for its turn within its own budget.
 func TestAwaitedExportsTakeTurns(t *testing.T) {
 	t.Parallel()
+
 	begun, release := make(chan struct{}, 2), make(chan struct{})
 	w := newWorldOf(t, export.Config{Budget: time.Second, Limits: export.Limits{AtOnce: 1}}, probe(
 		func(_ context.Context, _ *db.Tx, s *selection, to *export.Sink) error {
 			begun <- struct{}{}
+
 			if s.Word == "slow" {
 				<-release
 			}
+
 			_, err := io.WriteString(to, s.Word)
+
 			return err
 		}))
+
 	slow := make(chan int)
 	go func() { slow <- w.Get("/probes/csv?word=slow").Status }()
+
 	<-begun
 	w.Get("/probes/csv?word=late").WantError(apierr.CodeGatewayTimeout, "")
 	close(release)
@@ -289,16 +337,20 @@ const paths = `/accounts/csv; /bank-records/csv; /contacts/csv; /listings/csv; /
 // Proves: LIM-07.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
+
 	var got, want []string
+
 	for path := range strings.SplitSeq(paths, ";") {
 		path = strings.TrimSpace(path)
 		want = append(want, "GET "+path, "POST "+path)
 	}
+
 	for _, e := range export.New(export.Config{}).Part().Endpoints {
 		got = append(got, e.Method+" "+e.Path)
 		if e.DryRun || len(e.Scopes) == 0 || e.Public || slices.Contains(e.Credentials(), api.Owner) || e.Timeout != time.Minute+5*time.Second {
 			t.Errorf("%s %s is declared as %+v", e.Method, e.Path, e)
 		}
 	}
+
 	golden.List(t, "exports", got, want)
 }

@@ -23,6 +23,7 @@ func writeReport(out *Sink, doc *document.ReportDoc) error {
 	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
+
 	return out.Did(1)
 }
 
@@ -44,6 +45,7 @@ func amountColumns(heads ...string) []document.ReportColumn {
 	for i, head := range heads {
 		columns[i] = document.ReportColumn{Head: head, Kind: document.ReportAmount}
 	}
+
 	return columns
 }
 
@@ -52,5 +54,6 @@ func codeAndName(code *string, name string) string {
 	if code == nil || *code == "" {
 		return name
 	}
+
 	return *code + " " + name
 }

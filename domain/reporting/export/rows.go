@@ -49,6 +49,7 @@ func namesOf[C named[C]](columns []C) []string {
 	for i := range columns {
 		names[i] = columns[i].name()
 	}
+
 	return names
 }
 
@@ -58,12 +59,14 @@ func chosen[C named[C], N ~string](columns []C, names []N) []C {
 	if len(names) == 0 {
 		return columns
 	}
+
 	out := make([]C, 0, len(names)+1)
 	for _, n := range names {
 		if i := slices.IndexFunc(columns, func(c C) bool { return c.name() == string(n) }); i >= 0 {
 			out = append(out, columns[i])
 		}
 	}
+
 	return withCurrency(out, columns)
 }
 
@@ -71,20 +74,24 @@ func chosen[C named[C], N ~string](columns []C, names []N) []C {
 // currency.
 func withCurrency[C named[C]](some, all []C) []C {
 	isOf := func(kind csv.Kind) func(C) bool { return func(c C) bool { return c.kind() == kind } }
+
 	currency := slices.IndexFunc(all, isOf(csv.Currency))
 	if currency < 0 || !slices.ContainsFunc(some, isOf(csv.Amount)) || slices.ContainsFunc(some, isOf(csv.Currency)) {
 		return some
 	}
+
 	return append(slices.Clip(some), all[currency].hidden())
 }
 
 // countRows sizes up a CSV that has a row for each row of a query, which is one of the team.
 func countRows(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
 	q.Args["team"] = tx.Team
+
 	rows, err := db.Get[int64](ctx, tx, "select count(*) from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
 	if err != nil {
 		return Size{}, fmt.Errorf("count the rows of an export: %w", err)
 	}
+
 	return Size{Rows: rows}, nil
 }
 
@@ -107,9 +114,11 @@ func (l rowList) write(ctx context.Context, tx *db.Tx, out *Sink) error {
 	for i := range l.columns {
 		head[i], expressions[i] = l.columns[i].Column, l.columns[i].SQL
 	}
+
 	q := l.query
 	q.Columns, q.Args["team"] = strings.Join(expressions, ", "), tx.Team
 	csv := csv.NewWriter(out, head)
+
 	err := db.EachRaw(ctx, tx, db.Stmt{SQL: q.SQL(l.sort), Args: q.Args}, func(r *db.RawRows) error {
 		for i, names := range l.names {
 			r.Types[i] = db.RawText
@@ -117,14 +126,17 @@ func (l rowList) write(ctx context.Context, tx *db.Tx, out *Sink) error {
 				r.Values[i] = names[id.ID(v)]
 			}
 		}
+
 		if err := csv.Raw(r.Types, r.Values); err != nil {
 			return err
 		}
+
 		return out.Did(1)
 	})
 	if err != nil {
 		return fmt.Errorf("export rows: %w", err)
 	}
+
 	return csv.Flush()
 }
 
@@ -134,21 +146,27 @@ func writeTable[T any](out *Sink, columns []goColumn[T], rows iter.Seq2[*T, erro
 	for i := range columns {
 		head[i] = columns[i].Column
 	}
+
 	csv := csv.NewWriter(out, head)
+
 	for row, err := range rows {
 		if err != nil {
 			return err
 		}
+
 		for i := range columns {
 			values[i] = columns[i].Value(row)
 		}
+
 		if err := csv.Row(values...); err != nil {
 			return err
 		}
+
 		if err := out.Did(1); err != nil {
 			return err
 		}
 	}
+
 	return csv.Flush()
 }
 

@@ -55,6 +55,7 @@ func salesTaxCSV() Declaration[taxSelection] {
 			if err != nil {
 				return Size{}, err
 			}
+
 			return countRows(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *taxSelection, out *Sink) error {
@@ -62,6 +63,7 @@ func salesTaxCSV() Declaration[taxSelection] {
 			if err != nil {
 				return err
 			}
+
 			return rowList{columns: chosen(taxCells, s.Columns), query: q}.write(ctx, tx, out)
 		},
 	}

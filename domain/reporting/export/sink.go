@@ -34,12 +34,16 @@ func (s *Sink) Did(n int64) error {
 	if s.tell == nil || s.done < s.due {
 		return nil
 	}
+
 	s.due = s.done + s.total/looks
+
 	now := s.now()
 	if now.Sub(s.told) < tellEvery {
 		return nil
 	}
+
 	s.told = now
+
 	return s.tell(s.done, s.total)
 }
 
@@ -50,5 +54,6 @@ func telling(ctx context.Context, d *db.DB, scope db.Scope, op id.ID, total int6
 	s.tell = func(done, total int64) error {
 		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return operation.Advance(ctx, tx, op, done, total) })
 	}
+
 	return s, s.tell(0, total)
 }

@@ -60,6 +60,7 @@ var statementColumns = []goColumn[statement.Statement]{
 		for i := range s.Issues {
 			codes[i] = s.Issues[i].Code
 		}
+
 		return strings.Join(codes, "; ")
 	}},
 }
@@ -69,6 +70,7 @@ func ownersOfShares(shares []statement.Share) []statement.Owner {
 	for i := range shares {
 		owners[i] = statement.Owner{ContactID: shares[i].ContactID, Name: shares[i].Name, Split: shares[i].Split}
 	}
+
 	return owners
 }
 
@@ -78,6 +80,7 @@ func ownerNames(owners []statement.Owner) string {
 	for i := range owners {
 		names[i] = owners[i].Name + " " + percent(owners[i].Split)
 	}
+
 	return strings.Join(names, "; ")
 }
 
@@ -86,6 +89,7 @@ func ownerIDs(owners []statement.Owner) string {
 	for i := range owners {
 		ids[i] = owners[i].ContactID.String()
 	}
+
 	return strings.Join(ids, "; ")
 }
 
@@ -121,6 +125,7 @@ func handed[T any](each func(f func(*T) error) error) iter.Seq2[*T, error] {
 			if !yield(row, nil) {
 				return errEnough
 			}
+
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {

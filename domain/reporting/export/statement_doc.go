@@ -22,6 +22,7 @@ func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 		Address *contact.Address
 		Logo    []byte
 	}
+
 	r, err := db.Get[row](ctx, tx, `
 		select coalesce(nullif(company_name, ''), name) as name, coalesce(nullif(support_email, ''), email) as email, phone,
 			coalesce(statement_address, billing_address) as address,
@@ -30,13 +31,16 @@ func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 	if err != nil {
 		return document.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
 	}
+
 	out := document.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
 	if r.Email != nil {
 		out.Email = *r.Email
 	}
+
 	if r.Phone != nil {
 		out.Phone = *r.Phone
 	}
+
 	return out, nil
 }
 
@@ -45,25 +49,31 @@ func addressLines(a *contact.Address) []string {
 	if a == nil {
 		return nil
 	}
+
 	region := a.StateCode
 	if region == "" {
 		region = a.State
 	}
+
 	place := strings.TrimSpace(region + " " + a.PostalCode)
 	if a.City != "" && place != "" {
 		place = a.City + ", " + place
 	} else {
 		place = a.City + place
 	}
+
 	var lines []string
+
 	for _, line := range []string{a.Line1, a.Line2, place} {
 		if line != "" {
 			lines = append(lines, line)
 		}
 	}
+
 	if len(lines) == 0 && a.Full != "" {
 		lines = []string{a.Full}
 	}
+
 	return lines
 }
 
@@ -78,7 +88,9 @@ func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b bac
 	if b.addresses, err = addressesOf(ctx, tx, all); err != nil {
 		return b, err
 	}
+
 	b.unplaced, err = unplaced(ctx, tx, all)
+
 	return b, err
 }
 
@@ -86,6 +98,7 @@ func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b bac
 // statement gives the same bytes whenever it is rendered.
 func (b *background) document(s *statement.Detail, sender *document.StatementTeam) document.StatementDoc {
 	listing, owner := b.listingAddress(s), b.ownerAddress(s)
+
 	doc := document.StatementDoc{
 		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
 		Statement: document.StatementRef{
@@ -96,15 +109,19 @@ func (b *background) document(s *statement.Detail, sender *document.StatementTea
 	if s.Layout != nil && !s.Layout.ShowTeamEmail {
 		doc.Team.Email = ""
 	}
+
 	for _, share := range s.Shares {
 		doc.Owners = append(doc.Owners, document.StatementOwner{
 			Name: share.Name, Address: addressLines(owner(share.ContactID)), SplitPercent: percent(share.Split), ShareCents: share.Amount,
 		})
 	}
+
 	for _, line := range s.Summary {
 		doc.Summary = append(doc.Summary, document.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
 	}
+
 	showEntries(&doc, s, b.unplaced[s.ID])
+
 	return doc
 }
 
@@ -113,6 +130,7 @@ func (b *background) listingAddress(s *statement.Detail) *contact.Address {
 	if s.Words != nil {
 		return s.Words.Listing.Address
 	}
+
 	return b.addresses[s.Listing.ID]
 }
 
@@ -124,6 +142,7 @@ func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Addr
 				return kept.Address
 			}
 		}
+
 		return b.addresses[owner]
 	}
 }
@@ -137,6 +156,7 @@ func statusText(s statement.Status) string {
 	case statement.Published:
 		return "Published"
 	}
+
 	return string(s)
 }
 
@@ -145,10 +165,12 @@ func percent(split int64) string {
 	if split < 0 {
 		return "−" + percent(-split)
 	}
+
 	whole, rest := split/1000, split%1000
 	if rest == 0 {
 		return fmt.Sprintf("%d%%", whole)
 	}
+
 	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
 }
 
@@ -158,6 +180,7 @@ func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id
 		ID      id.ID
 		Address *contact.Address
 	}
+
 	var listings, owners []id.ID
 	for i := range all {
 		listings = append(listings, all[i].Listing.ID)
@@ -165,6 +188,7 @@ func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id
 			owners = append(owners, all[i].Shares[k].ContactID)
 		}
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select id, address from listing where team_id = @team and id = any(@listings)
 		union all
@@ -173,9 +197,11 @@ func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id
 	if err != nil {
 		return nil, fmt.Errorf("read addresses: %w", err)
 	}
+
 	out := make(map[id.ID]*contact.Address, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.Address
 	}
+
 	return out, nil
 }

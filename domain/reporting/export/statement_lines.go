@@ -32,6 +32,7 @@ func (l *lineOf) stay() statement.Stay {
 	if l.Reservation == nil {
 		return statement.Stay{}
 	}
+
 	return *l.Reservation
 }
 
@@ -41,6 +42,7 @@ func ofStay(value func(l *lineOf) any) func(l *lineOf) any {
 		if l.Reservation == nil {
 			return nil
 		}
+
 		return value(l)
 	}
 }
@@ -96,6 +98,7 @@ func statementLinesCSV() Declaration[lineRows] {
 							return err
 						}
 					}
+
 					return nil
 				})
 			}))

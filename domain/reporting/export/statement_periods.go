@@ -41,6 +41,7 @@ func (r *ownedRun) add(f *statement.Figures) {
 	case statement.Published:
 		r.published++
 	}
+
 	r.Add(f)
 }
 
@@ -97,24 +98,31 @@ func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *
 		period   id.ID
 		currency string
 	}
+
 	f := s.Filter
 	if f.Sort == "" {
 		f.Sort = "listing"
 	}
+
 	var runs []*ownedRun
+
 	at := map[chain]*ownedRun{}
+
 	err := statement.EachFigures(ctx, tx, f, func(one *statement.Figures) error {
 		k := chain{one.Ownership.ID, one.Currency}
 		if at[k] == nil {
 			at[k] = &ownedRun{}
 			runs = append(runs, at[k])
 		}
+
 		at[k].add(one)
+
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+
 	return writeTable(out, chosen(periodColumns, s.Columns), func(yield func(*ownedRun, error) bool) {
 		for _, r := range runs {
 			if !yield(r, nil) {

@@ -20,22 +20,27 @@ import (
 // showEntries tells what the figures add up from: by the tables of the layout, and by the entries where it has no table for them.
 func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
+
 	for i := range s.Tables {
 		if t := &s.Tables[i]; len(t.Rows) > 0 && len(t.Columns) > 0 {
 			laidOut[t.Kind] = true
 			doc.Tables = append(doc.Tables, tableOf(t, s.Layout))
 		}
 	}
+
 	revenue, expenses := laidOut[string(statement.NetRevenue)], laidOut["other"]
 	if !revenue {
 		doc.Reservations = reservationTable(s.Reservations)
 	}
+
 	for i := range s.Lines {
 		line := &s.Lines[i]
+
 		shown := document.StatementLine{Date: line.Date.String(), Description: line.Description, Cents: line.Total}
 		if shown.Description == "" {
 			shown.Description = line.Account.Name
 		}
+
 		loose := unplaced[line.Account.ID]
 		switch line.Section {
 		case statement.NetRevenue:
@@ -56,14 +61,17 @@ func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[i
 // statement adds up to and the statement may be so: one with such accounts is neither saved nor published.
 func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
 	var short []id.ID
+
 	for i := range all {
 		if s := &all[i]; (s.Status == statement.Draft || s.Source.Type == statement.Import) && showsLess(s) {
 			short = append(short, s.ID)
 		}
 	}
+
 	if len(short) == 0 {
 		return nil, nil
 	}
+
 	out := map[id.ID]map[id.ID]bool{}
 	err := statement.EachDetail(ctx, tx, statement.Filter{StatementIDs: page.Only(short...)}, false, func(whole *statement.Detail) error {
 		out[whole.ID] = map[id.ID]bool{}
@@ -74,8 +82,10 @@ func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID
 				}
 			}
 		}
+
 		return nil
 	})
+
 	return out, err
 }
 
@@ -85,31 +95,38 @@ func showsLess(s *statement.Detail) bool {
 	for i := range s.Tables {
 		shown[s.Tables[i].Kind] += s.Tables[i].Total
 	}
+
 	return len(s.Tables) > 0 && (shown[string(statement.NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
 }
 
 // tableOf is a section of the layout as a document shows it.
 func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
 	out := document.ReportTable{Title: t.Name}
+
 	section := sectionOf(t.ID, design)
 	for i := range t.Columns {
 		out.Columns = append(out.Columns, document.ReportColumn{Head: t.Columns[i].Name, Kind: kindOf(&t.Columns[i], section)})
 	}
+
 	for i := range t.Rows {
 		out.Rows = append(out.Rows, document.ReportRow{Cells: cellsOf(t.Rows[i].Cells)})
 	}
+
 	if section != nil && section.Aggregate {
 		return out // its one row is the total
 	}
+
 	total := document.ReportRow{Cells: cellsOf(t.Totals)}
 	if len(total.Cells) > 0 && total.Cells[0] == nil {
 		total.Cells[0] = "Total"
 	}
+
 	for _, cell := range total.Cells[min(1, len(total.Cells)):] {
 		if cell != nil {
 			out.Total = &total
 		}
 	}
+
 	return out
 }
 
@@ -118,6 +135,7 @@ func sectionOf(table id.ID, design *layout.Design) *layout.Section {
 	if design == nil {
 		return nil
 	}
+
 	for _, sections := range [][]layout.Section{design.NetRevenueSections, design.OtherSections} {
 		for i := range sections {
 			if sections[i].ID == table {
@@ -125,6 +143,7 @@ func sectionOf(table id.ID, design *layout.Design) *layout.Section {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -136,13 +155,16 @@ func kindOf(head *statement.TableColumn, section *layout.Section) document.Repor
 		return document.ReportPercent
 	case layout.Field:
 	}
+
 	if section == nil {
 		return document.ReportText
 	}
+
 	for i := range section.Columns {
 		if section.Columns[i].ID != head.ID {
 			continue
 		}
+
 		switch section.Columns[i].Value.Field { //nolint:exhaustive // the others are texts
 		case layout.Date, layout.CheckIn, layout.CheckOut:
 			return document.ReportDate
@@ -150,6 +172,7 @@ func kindOf(head *statement.TableColumn, section *layout.Section) document.Repor
 			return document.ReportInteger
 		}
 	}
+
 	return document.ReportText
 }
 
@@ -165,6 +188,7 @@ func cellsOf(cells []statement.TableCell) []any {
 			out[i] = *c.Text
 		}
 	}
+
 	return out
 }
 
@@ -178,33 +202,43 @@ func reservationTable(stays []statement.Reservation) document.ReservationTable {
 	if len(stays) == 0 {
 		return t
 	}
+
 	accounts := len(stays[0].Revenue)
+
 	own := accounts
 	if accounts > mostAccounts {
 		own = mostAccounts - 1
 	}
+
 	for _, a := range stays[0].Revenue[:own] {
 		t.Columns = append(t.Columns, a.Name)
 	}
+
 	if own < accounts {
 		t.Columns = append(t.Columns, "Other revenue")
 	}
+
 	fees := false
 	for i := range stays {
 		fees = fees || stays[i].Fees != 0
 	}
+
 	if fees {
 		t.Columns = append(t.Columns, "Fees")
 	}
+
 	t.Columns = append(t.Columns, "Net revenue")
 	t.Subtotal = make([]money.Cents, len(t.Columns))
+
 	for i := range stays {
 		row := reservationRow(&stays[i], own, fees)
 		for n, cents := range row.Amounts {
 			t.Subtotal[n] += cents
 		}
+
 		t.Rows = append(t.Rows, row)
 	}
+
 	return t
 }
 
@@ -218,7 +252,9 @@ func reservationRow(s *statement.Reservation, own int, fees bool) document.Reser
 			*text.to = *text.from
 		}
 	}
+
 	var rest money.Cents
+
 	for i, a := range s.Revenue {
 		if i < own {
 			row.Amounts = append(row.Amounts, a.Total)
@@ -226,13 +262,17 @@ func reservationRow(s *statement.Reservation, own int, fees bool) document.Reser
 			rest += a.Total
 		}
 	}
+
 	if own < len(s.Revenue) {
 		row.Amounts = append(row.Amounts, rest)
 	}
+
 	if fees {
 		row.Amounts = append(row.Amounts, s.Fees)
 	}
+
 	row.Amounts = append(row.Amounts, s.Net)
+
 	return row
 }
 
@@ -253,8 +293,10 @@ func (n fileNames) of(doc *document.StatementDoc) string {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {
 			return r
 		}
+
 		return '_'
 	}, norm.NFC.String(doc.Listing.Name))
+
 	count := 0
 	for i, r := range listing {
 		if count++; count > nameRunes || i+utf8.RuneLen(r) > nameBytes {
@@ -262,6 +304,7 @@ func (n fileNames) of(doc *document.StatementDoc) string {
 			break
 		}
 	}
+
 	name := strings.TrimSpace(strings.TrimSpace(listing) + " " + doc.Statement.PeriodStart[:len("2026-05")] + " " + doc.Statement.ID)
 	for unique := name; ; unique += "_" {
 		if key := strings.ToLower(unique); !n[key] {

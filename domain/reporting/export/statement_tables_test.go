@@ -40,18 +40,23 @@ func TestStatementPDFShowsTheFiguresOfTheStatement(t *testing.T) {
 	w := newWorld(t)
 	w.books()
 	id := w.month("2026-02")
+
 	var told map[string]any
 	if err := json.Unmarshal(w.Get("/statements/"+id).Want(200).Body, &told); err != nil {
 		t.Fatal(err)
 	}
+
 	figures := map[money.Cents]bool{}
+
 	for _, part := range []string{"summary", "financials", "tables", "shares"} {
 		delete(told, "drilldowns")
 		cents(told[part], "", figures)
 	}
+
 	if len(figures) < 8 {
 		t.Fatalf("figures %v", figures)
 	}
+
 	shown := strings.Join(texts(t, w.awaited("/statements/pdf", "statementIds", id).Body), "\n")
 	for figure := range figures {
 		if text := strings.ReplaceAll(figure.Format("", "en"), "-", "−"); !strings.Contains(shown, text) {
@@ -65,6 +70,7 @@ func TestStatementPDFFollowsItsLayout(t *testing.T) {
 	w := newWorld(t)
 	w.books()
 	w.Exec(`update team set support_email = 'owners@example.com' where id = @team`, db.Args{})
+
 	field := func(name, field string) object {
 		return object{"name": name, "type": "field", "value": object{"field": field}}
 	}
@@ -83,12 +89,14 @@ func TestStatementPDFFollowsItsLayout(t *testing.T) {
 	id := w.month("2026-02")
 	body := w.awaited("/statements/pdf", "statementIds", id).Body
 	wantTexts(t, body, "owners@example.com", "What came in", "Who", "Sum", "What it cost", "When", "Costs", "Amount due", "Previous balance", "−178.45", "Payouts")
+
 	shown := texts(t, body)
 	for _, hidden := range []string{"For us only", "Reservations", "Other revenue", "Balance forward"} {
 		if slices.Contains(shown, hidden) {
 			t.Errorf("%q is shown", hidden)
 		}
 	}
+
 	if n := count(shown, "−178.45"); n != 2 { // in the summary and in the table of one row
 		t.Errorf("the costs are shown %d times", n)
 	}
@@ -106,6 +114,7 @@ func TestEntriesThatNoColumnAddsUpAreShown(t *testing.T) {
 		}}},
 		"otherSections": list{object{"name": "Costs", "visible": "none", "columns": list{object{"name": "All", "type": "accounts", "value": object{"rest": true}}}}},
 	}).Want(201)
+
 	shown := texts(t, w.awaited("/statements/pdf", "statementIds", w.month("2026-02")).Body)
 	if !slices.Contains(shown, "12.34") || slices.Contains(shown, "Repairs, supplies, utilities") || count(shown, "−178.45") != 1 {
 		t.Errorf("shown %q", shown)
@@ -116,22 +125,29 @@ func TestStatementPDFHasTheLogo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.books()
+
 	var logo bytes.Buffer
+
 	picture := image.NewNRGBA(image.Rect(0, 0, 30, 10))
 	picture.Set(3, 3, color.NRGBA{R: 200, A: 128})
+
 	if err := png.Encode(&logo, picture); err != nil {
 		t.Fatal(err)
 	}
+
 	w.Exec(`insert into team_logo (team_id, content, content_type, width, height, sha256, updated_at) values (@team, @logo, 'image/png', 30, 10, '', now())`,
 		db.Args{"logo": logo.Bytes()})
+
 	file, err := pdftest.Read(w.awaited("/statements/pdf", "month", "2026-02").Body)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	root, err := file.Structure()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	if figures := root.All("Figure"); len(figures) != 1 || figures[0].Alt != "Test team logo" {
 		t.Errorf("figures %+v", figures)
 	}
@@ -142,10 +158,12 @@ func TestArchiveNames(t *testing.T) {
 	w := newWorld(t)
 	w.books()
 	w.Exec(`update listing set name = @name where team_id = @team and id = @id`, db.Args{"id": w.villa, "name": "../Ville: a\\b*? " + strings.Repeat("長い", 60)})
+
 	names := slices.Sorted(maps.Keys(entries(t, w.queued("/statements/pdf/batch", object{"dateRange": "2026-01-01...2026-02-28"}).Body)))
 	if len(names) != 2 {
 		t.Fatalf("%d files", len(names))
 	}
+
 	for i, name := range names {
 		if strings.ContainsAny(name[:len(name)-len(".pdf")], "/\\:*?.\"<>|") || len(name) > 200 || !strings.Contains(name, []string{" 2026-01 ", " 2026-02 "}[i]) {
 			t.Errorf("%q", name)

@@ -63,6 +63,7 @@ func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
 	if len(named) == 0 {
 		return nil
 	}
+
 	orphans, err := db.Select[id.ID](ctx, tx, `
 		select p.id from listing_ownership_period p where p.team_id = @team and p.id = any(@ids) and not exists (
 			select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id)
@@ -70,9 +71,11 @@ func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
 	if err != nil {
 		return fmt.Errorf("check ownership periods: %w", err)
 	}
+
 	if len(orphans) > 0 {
 		return errWithoutOwners.With(withoutOwners{Reason: "ownershipPeriodsWithoutOwners", OwnershipPeriodIDs: orphans})
 	}
+
 	return nil
 }
 
@@ -80,10 +83,12 @@ func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) erro
 	if err := checkOwners(ctx, tx, &s.Filter); err != nil {
 		return err
 	}
+
 	ids, err := statement.Select(ctx, tx, s.Filter)
 	if err == nil && len(ids) == 0 {
 		err = apierr.BadRequest.At(apierr.IssueSelectionEmpty.In(""))
 	}
+
 	return err
 }
 
@@ -96,7 +101,9 @@ func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Siz
 	if err != nil {
 		return Size{}, err
 	}
+
 	lines, err := statement.CountLines(ctx, tx, s.Filter)
+
 	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesOfPage}, err
 }
 
@@ -110,19 +117,24 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink)
 				if err != nil {
 					return err
 				}
+
 				for i := range all {
 					doc := b.document(&all[i], &sender)
+
 					doc.Locale = s.Locale
 					if !yield(doc, nil) {
 						return errEnough
 					}
+
 					if err := out.Did(1); err != nil {
 						return err
 					}
 				}
+
 				return nil
 			})
 		}
+
 		if err != nil && !errors.Is(err, errEnough) {
 			yield(document.StatementDoc{}, err)
 		}
@@ -136,6 +148,7 @@ func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out
 func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
 	archive := zip.NewWriter(out)
 	names := fileNames{}
+
 	for doc, err := range documents(ctx, tx, s, out) {
 		if err != nil {
 			return err
@@ -145,12 +158,15 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 		if err != nil {
 			return fmt.Errorf("begin a statement in the archive: %w", err)
 		}
+
 		if err := document.OwnerStatement(entry, doc); err != nil {
 			return err
 		}
 	}
+
 	if err := archive.Close(); err != nil {
 		return fmt.Errorf("finish the archive: %w", err)
 	}
+
 	return nil
 }

@@ -60,6 +60,7 @@ func summariesCSV() Declaration[summaryRows] {
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(summaryColumns, s.Columns), all(found.Owners))
 		},
 	}
@@ -119,6 +120,7 @@ func summaryPartsCSV() Declaration[partRows] {
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(partColumns, s.Columns), all(parts))
 		},
 	}

@@ -87,19 +87,24 @@ func (c laidColumn) value(r *ownedRow) any {
 		if s.Kind != c.kind || s.Name != c.section {
 			continue
 		}
+
 		for n := range s.Columns {
 			if s.Columns[n].Name == c.column {
 				return s.Columns[n].Amount
 			}
 		}
 	}
+
 	return nil
 }
 
 // laidColumns are the columns of all layouts, each by its section; a name that comes a second time, in a section of the other kind, says so.
 func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
-	var at []laidColumn
-	var out []goColumn[ownedRow]
+	var (
+		at  []laidColumn
+		out []goColumn[ownedRow]
+	)
+
 	for i := range layouts {
 		for j := range layouts[i].Sections {
 			s := &layouts[i].Sections[j]
@@ -108,15 +113,19 @@ func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 				if slices.Contains(at, c) {
 					continue
 				}
+
 				at = append(at, c)
+
 				name := c.section + ": " + c.column
 				if slices.ContainsFunc(out, func(o goColumn[ownedRow]) bool { return o.Name == name }) {
 					name += " (" + c.kind + ")"
 				}
+
 				out = append(out, goColumn[ownedRow]{csv.Column{Name: name, Kind: csv.Amount}, c.value})
 			}
 		}
 	}
+
 	return out
 }
 
@@ -125,17 +134,21 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 	if len(s.Columns) == 0 {
 		return append(slices.Clone(ownedColumns), laid...)
 	}
+
 	var out []goColumn[ownedRow]
+
 	for _, name := range s.Columns {
 		if name == layoutColumns {
 			out = append(out, laid...)
 			continue
 		}
+
 		isNamed := func(c goColumn[ownedRow]) bool { return c.Name == string(name) }
 		if i := slices.IndexFunc(ownedColumns, isNamed); i >= 0 {
 			out = append(out, ownedColumns[i])
 		}
 	}
+
 	return withCurrency(out, ownedColumns)
 }
 
@@ -146,6 +159,7 @@ func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) erro
 	if _, err := summary.ReadContact(ctx, tx, o.ContactID); err != nil {
 		return err
 	}
+
 	return report.CheckCurrency(p.Currency)
 }
 
@@ -170,6 +184,7 @@ func summaryDetailCSV() Declaration[ownedRows] {
 // renderSummaryDetail holds an owner's statements in memory, since the columns are those of all their layouts.
 func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink) error {
 	var rows []ownedRow
+
 	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
 		rows = append(rows, ownedRow{OwnerStatement: one})
 		return nil
@@ -177,8 +192,10 @@ func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink
 	if err != nil {
 		return err
 	}
+
 	for i := range rows {
 		rows[i].contact, rows[i].currency = &d.Contact, string(d.Currency)
 	}
+
 	return writeTable(out, s.columns(laidColumns(d.Layouts)), all(rows))
 }

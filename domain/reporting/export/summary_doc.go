@@ -50,16 +50,20 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 	if err != nil {
 		return err
 	}
+
 	doc, err := summaryHead(ctx, tx, &s.Period, s.Locale)
 	if err != nil {
 		return err
 	}
+
 	doc.Title, doc.Currency, doc.Summary = "Owner summaries", strings.ToUpper(string(found.Currency)), summaryLines(&found.Totals)
 	doc.Facts = []document.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
+
 	doc.Tables = []document.ReportTable{ownersTable(found)}
 	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
+
 	return out.Did(1)
 }
 
@@ -68,18 +72,22 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 	cells := func(name string, f *summary.Financials) []any {
 		return append(append([]any{name}, figureCells(&f.Figures, adjusted)...), f.Reserve, f.CurrentBalance)
 	}
+
 	t := document.ReportTable{
 		Title: "Owners", Total: &document.ReportRow{Cells: cells("Total", &found.Totals)},
 		Columns: append(append([]document.ReportColumn{{Head: "Owner", Kind: document.ReportText}}, figureHeads(adjusted)...), amountHead("Reserve"), amountHead("Current balance")),
 	}
 	for i := range found.Owners {
 		o := &found.Owners[i]
+
 		row := document.ReportRow{Cells: cells(o.Contact.Name, &o.Financials)}
 		if o.Contact.Email != nil {
 			row.Below = *o.Contact.Email
 		}
+
 		t.Rows = append(t.Rows, row)
 	}
+
 	return t
 }
 
@@ -89,7 +97,9 @@ func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale strin
 	if err != nil {
 		return nil, err
 	}
+
 	first, last := p.First(), p.Last()
+
 	return &document.ReportDoc{
 		Subtitle: months(first.Day, last.Day, locale), Locale: locale, Created: last.AddDays(1).In(time.UTC), Team: sender,
 	}, nil
@@ -101,6 +111,7 @@ func months(first, last day.Day, locale string) string {
 	if from == to {
 		return from
 	}
+
 	return from + " – " + to
 }
 
@@ -114,6 +125,7 @@ func figureHeads(adjusted bool) []document.ReportColumn {
 	if adjusted {
 		heads = append(heads, amountHead("Adjustments"))
 	}
+
 	return append(heads, amountHead("Balance end"))
 }
 
@@ -122,6 +134,7 @@ func figureCells(f *summary.Figures, adjusted bool) []any {
 	if adjusted {
 		cells = append(cells, f.Adjustments)
 	}
+
 	return append(cells, f.BalanceEnd)
 }
 
@@ -135,6 +148,7 @@ func summaryLines(f *summary.Financials) []document.SummaryLine {
 	if f.Adjustments != 0 {
 		lines = append(lines, document.SummaryLine{Label: "Adjustments", Cents: f.Adjustments})
 	}
+
 	return append(lines, document.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
 }
 
@@ -180,7 +194,9 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	if err != nil {
 		return err
 	}
+
 	var statements []*summary.OwnerStatement
+
 	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
 		statements = append(statements, one)
 		return nil
@@ -188,17 +204,22 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	if err != nil {
 		return err
 	}
+
 	doc.Title, doc.Currency, doc.Summary = "Owner summary", strings.ToUpper(string(d.Currency)), summaryLines(&d.Financials)
+
 	doc.Facts = ownerFacts(d, s.Locale)
 	if len(statements) > 0 {
 		doc.Tables = append(doc.Tables, ownerTable(d, statements, s.Locale))
 	}
+
 	for i := range d.Layouts {
 		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
 	}
+
 	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
+
 	return out.Did(1)
 }
 
@@ -207,7 +228,9 @@ func ownerFacts(d *summary.OwnerDetail, locale string) []document.Fact {
 	if d.Contact.Email != nil {
 		facts = append(facts, document.Fact{Label: "E-mail", Value: *d.Contact.Email})
 	}
+
 	cents := func(v money.Cents) string { return document.AmountText(v, string(d.Currency), locale) }
+
 	return append(
 		facts, document.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)}, document.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
 		document.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
@@ -222,15 +245,18 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 			{Head: "Listing", Kind: document.ReportText}, {Head: "Month", Kind: document.ReportText}, {Head: "Share", Kind: document.ReportPercent},
 		}, figureHeads(adjusted)...),
 	}
+
 	for i, one := range statements {
 		if i > 0 {
 			t.Rows = append(t.Rows, between(statements[i-1], one)...)
 		}
+
 		t.Rows = append(t.Rows, document.ReportRow{
 			Cells: append([]any{one.Listing.Name, document.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
 			Below: statusText(one.Status),
 		})
 	}
+
 	return t
 }
 
@@ -240,12 +266,14 @@ func between(before, after *summary.OwnerStatement) []document.ReportRow {
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil
 	}
+
 	figures := figureCells(&summary.Figures{Adjustments: change}, true)
 	for i := range figures {
 		if figures[i] != change {
 			figures[i] = nil
 		}
 	}
+
 	return []document.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
 }
 
@@ -256,14 +284,17 @@ func layoutTable(l *summary.LayoutSummary) document.ReportTable {
 	}}
 	for i := range l.Sections {
 		s := &l.Sections[i]
+
 		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{s.Name}})
 		for k := range s.Columns {
 			row := document.ReportRow{Level: 1, Cells: []any{s.Columns[k].Name, s.Columns[k].Amount}}
 			if s.Columns[k].Type == layout.SubTotal {
 				row.Style = document.SubtotalRow
 			}
+
 			t.Rows = append(t.Rows, row)
 		}
 	}
+
 	return t
 }

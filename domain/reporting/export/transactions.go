@@ -70,6 +70,7 @@ const (
 func transactionRows(s *transactionSelection, tables string) page.Query {
 	q := transaction.ListQuery(s.Filter)
 	q.From, q.Then = q.From+tables, "line.position"
+
 	return q
 }
 

@@ -22,12 +22,15 @@ func TestTransactionsCSV(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.transactions()
+
 	got := w.awaited("/transactions/csv", "columns", steady, "sort", "date")
 	if ct, name := got.Header.Get("Content-Type"), got.Header.Get("Content-Disposition"); ct != "text/csv; charset=utf-8" ||
 		!strings.HasPrefix(name, "attachment; filename=transactions-2") || !strings.HasSuffix(name, ".csv") {
 		t.Errorf("content type %q, %q", ct, name)
 	}
+
 	golden.File(t, "testdata/transactions.csv", got.Body)
+
 	queued := w.queued("/transactions/csv", object{"columns": strings.Split(steady, ","), "sort": "date"})
 	if !bytes.Equal(queued.Body, got.Body) {
 		t.Errorf("POST gives\n%s\nGET gives\n%s", queued.Body, got.Body)
@@ -37,6 +40,7 @@ func TestTransactionsCSV(t *testing.T) {
 	if want := "id,shortRef," + steady; strings.Join(all[0], ",") != want {
 		t.Errorf("columns %v", all[0])
 	}
+
 	if len(all) != 5 || all[1][5] != "2026-03-01" || all[4][0] != all[3][0] {
 		t.Errorf("rows %v", all)
 	}
@@ -44,10 +48,12 @@ func TestTransactionsCSV(t *testing.T) {
 
 func rows(t *testing.T, content []byte) [][]string {
 	t.Helper()
+
 	all, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return all
 }
 
@@ -55,6 +61,7 @@ func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.transactions()
+
 	for name, test := range map[string]struct {
 		query []string
 		body  object
@@ -69,10 +76,12 @@ func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 	} {
 		test.body["columns"] = list{"description", "currency"}
 		get := w.awaited("/transactions/csv", append(test.query, "columns", "description,currency")...)
+
 		post := w.queued("/transactions/csv", test.body)
 		if !bytes.Equal(get.Body, post.Body) {
 			t.Errorf("%s: GET gives\n%s\nPOST gives\n%s", name, get.Body, post.Body)
 		}
+
 		var found []string
 		for _, row := range rows(t, get.Body)[1:] {
 			found = append(found, row[0])
@@ -80,6 +89,7 @@ func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 				t.Errorf("%s: currency %q", name, row[1])
 			}
 		}
+
 		if strings.Join(found, "|") != test.want {
 			t.Errorf("%s: got %q", name, found)
 		}
@@ -89,6 +99,7 @@ func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 func TestTransactionsCSVRefusals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	before := w.operations()
 	for name, test := range map[string]struct {
 		query      []string
@@ -110,9 +121,11 @@ func TestTransactionsCSVRefusals(t *testing.T) {
 	// A query cannot say an empty list; a body must not say it either, and be taken for everything.
 	w.Get("/transactions/csv?ids=").WantIssue("emptyParameter", "ids")
 	w.Post("/transactions/csv", object{"ids": list{}}).WantIssue("items", "ids")
+
 	if got := w.Post("/transactions/csv", object{"dateRange": "x"}).String("issues.0.schema"); got != "body" {
 		t.Errorf("issue of schema %q", got)
 	}
+
 	w.Get("/transactions/csv?limit=1").Want(400)
 	w.Get("/transactions/csv?dryRun=true").Want(400)
 	w.Post("/transactions/csv?dryRun=true", object{}).Want(400)
@@ -120,6 +133,7 @@ func TestTransactionsCSVRefusals(t *testing.T) {
 	reader := w.As([]string{"transactions:read"}, nil)
 	reader.Get("/transactions/csv").WantError(apierr.CodeForbidden, "")
 	reader.Post("/transactions/csv", object{}).WantError(apierr.CodeForbidden, "")
+
 	if w.operations() != before {
 		t.Error("a refused export left an operation")
 	}
@@ -133,10 +147,13 @@ func TestTooLargeForGet(t *testing.T) {
 	before := w.operations()
 	answer := w.Get("/transactions/csv").WantError(apierr.CodeExportRequiresPost, "")
 	wantRequiresPost(t, answer.Body)
+
 	if answer.Len("issues") != 0 || w.operations() != before {
 		t.Errorf("answer %s", answer.Body)
 	}
+
 	w.awaited("/transactions/csv", "dateRange", "2026-02") // exactly as many as the limit
+
 	if got := rows(t, w.queued("/transactions/csv", object{}).Body); len(got) != 5 {
 		t.Errorf("POST gives %d rows", len(got))
 	}
@@ -144,6 +161,7 @@ func TestTooLargeForGet(t *testing.T) {
 
 func wantRequiresPost(t *testing.T, body []byte) {
 	t.Helper()
+
 	if !strings.Contains(string(body), `"context":{"recommendedMethod":"POST","reason":"selectionTooLarge"}`) {
 		t.Errorf("answer %s", body)
 	}
@@ -153,9 +171,11 @@ func TestExportsOfOneTeamOnly(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)
 	w.transactions()
+
 	if got := rows(t, other.awaited("/transactions/csv").Body); len(got) != 1 {
 		t.Errorf("another team exports %v", got)
 	}
+
 	operation := w.Post("/transactions/csv", object{}).Want(202).ID("operationId")
 	w.Work()
 	url := w.Get("/operations/" + operation.String()).String("resources.0.url")

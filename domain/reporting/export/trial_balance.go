@@ -51,6 +51,7 @@ func trialBalanceCSV() Declaration[trialSelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(trialCells(t), s.Columns), all(t.Data))
 		},
 	}
@@ -62,5 +63,6 @@ func countAccounts(ctx context.Context, tx *db.Tx) (Size, error) {
 	if err != nil {
 		return Size{}, fmt.Errorf("count accounts: %w", err)
 	}
+
 	return Size{Rows: n}, nil
 }

@@ -59,9 +59,11 @@ func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
 			if l.account == nil {
 				return nil
 			}
+
 			return value(l.account)
 		}
 	}
+
 	return []goColumn[trustLine]{
 		{csv.Column{Name: "date", Kind: csv.Date}, func(*trustLine) any { return t.Date }},
 		{csv.Column{Name: "leg", Kind: csv.Text}, func(l *trustLine) any { return l.leg }},
@@ -90,22 +92,27 @@ func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 	for i := range t.Bank.Accounts {
 		lines = append(lines, bankLines(&t.Bank.Accounts[i])...)
 	}
+
 	for i := range t.Book.Accounts {
 		a := &t.Book.Accounts[i]
 		lines = append(lines, trustLine{leg: legBook, row: "bookBalance", account: &a.Account, cents: a.CentTotal})
 	}
+
 	lines = append(lines, liabilityLines(&t.Liabilities)...)
 	lines = append(
 		lines, trustLine{leg: legDifference, row: "bankToBook", cents: t.Difference.BankToBook},
 		trustLine{leg: legDifference, row: "bookToLiabilities", cents: t.Difference.BookToLiabilities},
 	)
+
 	accounts := map[id.ID]*account.Ref{}
 	for i := range t.Bank.Accounts {
 		accounts[t.Bank.Accounts[i].Account.ID] = &t.Bank.Accounts[i].Account
 	}
+
 	for i := range t.Warnings {
 		lines = append(lines, warningLines(&t.Warnings[i], accounts, places)...)
 	}
+
 	return lines
 }
 
@@ -114,6 +121,7 @@ func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[
 	lines, rest := make([]trustLine, 0, len(w.Items)+1), w.Total
 	for i := range w.Items {
 		item := &w.Items[i]
+
 		line := trustLine{
 			leg: legWarnings, row: string(w.Code), status: string(w.Severity), listingID: item.ListingID, periodID: item.OwnershipPeriodID,
 			reservation: item.ReservationID, transaction: item.TransactionID, description: w.Message, cents: item.CentTotal,
@@ -121,22 +129,28 @@ func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[
 		if item.ListingID != nil {
 			line.listing = places[*item.ListingID]
 		}
+
 		if item.AccountID != nil {
 			line.account = accounts[*item.AccountID]
 		}
+
 		for _, v := range []*id.ID{item.ReservationID, item.TransactionID, item.BankRecordID} {
 			if v != nil && places[*v] != "" {
 				line.description += ": " + places[*v]
 			}
 		}
+
 		rest -= item.CentTotal
+
 		lines = append(lines, line)
 	}
+
 	if more := w.Count - len(w.Items); more > 0 {
 		lines = append(lines, trustLine{
 			leg: legWarnings, row: string(w.Code), status: string(w.Severity), description: fmt.Sprintf("%s: %d more", w.Message, more), cents: rest,
 		})
 	}
+
 	return lines
 }
 
@@ -158,6 +172,7 @@ func bankLines(a *trust.BankAccount) []trustLine {
 	rest := map[bank.ItemKind]money.Cents{
 		bank.InTransit: a.DepositsInTransit, bank.Outstanding: a.OutstandingPayments, bank.AtBank: -a.AtBankNotInBooks, bank.AtOpening: -a.InTransitAtOpening,
 	}
+
 	names := map[bank.ItemKind]string{}
 	for _, r := range bankRows {
 		names[r.kind] = r.row
@@ -170,6 +185,7 @@ func bankLines(a *trust.BankAccount) []trustLine {
 			leg: legBank, row: names[u.Kind], account: &a.Account, transaction: u.TransactionID, date: &u.Date, description: u.Description, cents: u.Effect(),
 		})
 	}
+
 	for _, r := range bankRows {
 		if cents := rest[r.kind]; cents != 0 {
 			lines = append(lines, trustLine{leg: legBank, row: r.row, account: &a.Account, description: smaller, cents: cents})
@@ -201,6 +217,7 @@ func guestFigures(g *trust.GuestSplit) []struct {
 // liabilityLines are to whom the trust is owed; they add up to the leg.
 func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 	var lines []trustLine
+
 	for _, g := range guestFigures(&l.GuestBalances) {
 		parts := []struct {
 			row    string
@@ -210,19 +227,24 @@ func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 			parts = parts[:1]
 			parts[0].row, parts[0].figure = "guestMoneyUnassigned", &g.Figure
 		}
+
 		for _, p := range parts {
 			if p.figure != nil && p.figure.CentTotal != 0 {
 				lines = append(lines, trustLine{leg: legLiabilities, row: p.row, status: string(g.Status), cents: p.figure.CentTotal})
 			}
 		}
 	}
+
 	for i := range l.Rows {
 		lines = append(lines, claimLines(&l.Rows[i])...)
 	}
+
 	for i := range l.OwnerBalances.Listings {
 		lines = append(lines, ownerLines(&l.OwnerBalances.Listings[i])...)
 	}
+
 	lines = append(lines, trustLine{leg: legLiabilities, row: string(trust.ClaimManager), cents: l.ManagerBalance.CentTotal})
+
 	return append(lines, claimLines(&l.FundsHeldElsewhere)...)
 }
 
@@ -231,34 +253,41 @@ func claimLines(r *trust.Row) []trustLine {
 	for i := range r.Accounts {
 		lines[i] = trustLine{leg: legLiabilities, row: string(r.Claim), account: &r.Accounts[i].Account, cents: r.Accounts[i].CentTotal}
 	}
+
 	return lines
 }
 
 // ownerLines are the owners' shares of a listing; what no owner has a share of is a row without one.
 func ownerLines(l *trust.OwnerListing) []trustLine {
 	var lines []trustLine
+
 	for i := range l.Periods {
 		p := &l.Periods[i]
+
 		line := trustLine{leg: legLiabilities, row: string(trust.ClaimOwners), listingID: l.ID, periodID: p.ID}
 		if l.Name != nil {
 			line.listing = *l.Name
 		}
+
 		if len(p.Shares) == 0 {
 			line.cents = p.CentTotal
 			lines = append(lines, line)
 		}
+
 		for n := range p.Shares {
 			s := &p.Shares[n]
 			line.contactID, line.contact, line.cents = &s.ContactID, s.Name, s.CentTotal
 			lines = append(lines, line)
 		}
 	}
+
 	return lines
 }
 
 // placesOf are the names of what warnings are about.
 func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.ID]string, error) {
 	var ids []id.ID
+
 	for i := range warnings {
 		for _, item := range warnings[i].Items {
 			for _, v := range []*id.ID{item.ListingID, item.ReservationID, item.TransactionID, item.AccountID, item.BankRecordID} {
@@ -268,10 +297,12 @@ func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.
 			}
 		}
 	}
+
 	type place struct {
 		ID   id.ID
 		Name string
 	}
+
 	rows, err := db.Select[place](ctx, tx, `
 		select id, name from listing where team_id = @team and id = any(@ids)
 		union all
@@ -286,10 +317,12 @@ func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.
 	if err != nil {
 		return nil, fmt.Errorf("read what warnings are about: %w", err)
 	}
+
 	out := make(map[id.ID]string, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.Name
 	}
+
 	return out, nil
 }
 
@@ -307,10 +340,12 @@ func trustCSV() Declaration[trustSelection] {
 			if err != nil {
 				return err
 			}
+
 			places, err := placesOf(ctx, tx, t.Warnings)
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(trustCells(t), s.Columns), all(trustLines(t, places)))
 		},
 	}
@@ -324,5 +359,6 @@ func countTrust(ctx context.Context, tx *db.Tx) (Size, error) {
 	if err != nil {
 		return Size{}, fmt.Errorf("count the rows of a reconciliation: %w", err)
 	}
+
 	return Size{Rows: n}, nil
 }

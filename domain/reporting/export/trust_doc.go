@@ -37,16 +37,20 @@ func trustPDF() Declaration[trustDocument] {
 			if err != nil {
 				return err
 			}
+
 			places, err := placesOf(ctx, tx, t.Warnings)
 			if err != nil {
 				return err
 			}
+
 			doc, err := reportHead(ctx, tx, t.Currency, t.Date)
 			if err != nil {
 				return err
 			}
+
 			doc.Locale = s.Locale
 			trustDoc(&doc, t, places)
+
 			return writeReport(out, &doc)
 		},
 	}
@@ -63,6 +67,7 @@ func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID
 		{Label: "Difference", Cents: widest(bank-book, book-owed, bank-owed), Emphasis: true},
 	}
 	legs := document.ReportTable{Title: "The three legs", Columns: append([]document.ReportColumn{textColumn("Leg")}, amountColumns("Balance", "Differs from books by")...)}
+
 	for _, leg := range []struct {
 		name, below string
 		cents       money.Cents
@@ -75,8 +80,10 @@ func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID
 		if leg.cents != book {
 			row.Style = document.WarningRow
 		}
+
 		legs.Rows = append(legs.Rows, row)
 	}
+
 	doc.Tables = append([]document.ReportTable{legs}, warningsTable(t.Warnings, places)...)
 	doc.Tables = append(doc.Tables, banksTable(&t.Bank), unclearedTable(&t.Bank), liabilitiesTable(&t.Liabilities))
 	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
@@ -101,6 +108,7 @@ func widest(differences ...money.Cents) money.Cents {
 			out = d
 		}
 	}
+
 	return out
 }
 
@@ -111,9 +119,12 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 		[]document.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
 		amountColumns("Statement", "In transit", "Outstanding", "Bank only", "Adjusted", "Books", "Difference")...,
 	)}
+
 	var books, differences money.Cents
+
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
+
 		row := document.ReportRow{Cells: []any{
 			accountName(&a.Account), nil, a.StatementBalance, a.DepositsInTransit, a.OutstandingPayments, -a.AtBankNotInBooks - a.InTransitAtOpening, a.AdjustedBalance,
 			a.BookBalance.CentTotal, a.Difference,
@@ -123,16 +134,21 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 		} else {
 			row.Below = "The bank has stated no balance"
 		}
+
 		if a.Difference != 0 {
 			row.Style = document.WarningRow
 		}
+
 		books, differences = books+a.BookBalance.CentTotal, differences+a.Difference
+
 		t.Rows = append(t.Rows, row)
 	}
+
 	t.Total = &document.ReportRow{Cells: []any{
 		"Total", nil, leg.StatementBalance, leg.DepositsInTransit, leg.OutstandingPayments, -leg.AtBankNotInBooks - leg.InTransitAtOpening, leg.AdjustedBalance,
 		books, differences,
 	}}
+
 	return t
 }
 
@@ -141,23 +157,29 @@ func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
 		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
 	)}
+
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
 		if len(a.Uncleared) == 0 {
 			continue
 		}
+
 		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{accountName(&a.Account)}})
+
 		rest := a.Timing()
 		for n := range a.Uncleared {
 			u := &a.Uncleared[n]
 			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Effect()}})
 			rest -= u.Effect()
 		}
+
 		if rest != 0 {
 			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
 		}
+
 		t.Rows = append(t.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, a.Timing()}})
 	}
+
 	return t
 }
 
@@ -165,6 +187,7 @@ func orText(text, otherwise string) string {
 	if strings.TrimSpace(text) == "" {
 		return otherwise
 	}
+
 	return text
 }
 
@@ -196,6 +219,7 @@ func claimName(c trust.Claim) string {
 	case trust.ClaimOther:
 		return "Income and costs of nobody"
 	}
+
 	return string(c)
 }
 
@@ -212,6 +236,7 @@ func occupancyName(o report.Occupancy) string {
 	case report.Unassigned:
 		return "Without a reservation"
 	}
+
 	return string(o)
 }
 
@@ -220,6 +245,7 @@ func orEmpty(cents money.Cents) any {
 	if cents == 0 {
 		return nil
 	}
+
 	return cents
 }
 
@@ -229,6 +255,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 		t.Rows = append(t.Rows, document.ReportRow{Style: style, Level: level, Cells: cells})
 	}
 	add(document.PlainRow, 0, claimName(trust.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
+
 	for _, g := range guestFigures(&l.GuestBalances) {
 		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
 			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(g.Deposits.CentTotal), orEmpty(g.Receivables.CentTotal))
@@ -236,11 +263,14 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(max(g.CentTotal, 0)), orEmpty(min(g.CentTotal, 0)))
 		}
 	}
+
 	claim := func(r *trust.Row) {
 		if r.CentTotal == 0 && len(r.Accounts) == 0 {
 			return
 		}
+
 		add(document.PlainRow, 0, claimName(r.Claim), nil, nil, r.CentTotal)
+
 		for i := range r.Accounts {
 			a := &r.Accounts[i]
 			add(document.PlainRow, 1, accountName(&a.Account), orEmpty(max(a.CentTotal, 0)), orEmpty(min(a.CentTotal, 0)))
@@ -249,20 +279,26 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 	for i := range l.Rows {
 		claim(&l.Rows[i])
 	}
+
 	owners := document.PlainRow
+
 	for i := range l.OwnerBalances.Listings {
 		if l.OwnerBalances.Listings[i].CentTotal < 0 {
 			owners = document.WarningRow
 		}
 	}
+
 	add(owners, 0, claimName(trust.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
+
 	manager := document.PlainRow
 	if l.ManagerBalance.CentTotal < 0 {
 		manager = document.WarningRow
 	}
+
 	add(manager, 0, claimName(trust.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
 	claim(&l.FundsHeldElsewhere)
 	t.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
+
 	return t
 }
 
@@ -271,35 +307,46 @@ func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 	shares := document.ReportTable{Title: "Owner balances by listing", Columns: append(
 		[]document.ReportColumn{textColumn("Owner"), dateColumn("From"), dateColumn("Until"), {Head: "Share", Kind: document.ReportPercent}}, amountColumns("Balance")...,
 	)}
+
 	for i := range o.Listings {
 		l := &o.Listings[i]
+
 		name := "No listing"
 		if l.Name != nil {
 			name = *l.Name
 		}
+
 		shares.Rows = append(shares.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{name}})
 		for n := range l.Periods {
 			shares.Rows = append(shares.Rows, ownerRows(&l.Periods[n])...)
 		}
+
 		shares.Rows = append(shares.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, nil, l.CentTotal}})
 	}
+
 	totals := document.ReportTable{Title: "Owners", Columns: append([]document.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...)}
+
 	unexplained := o.CentTotal
 	for _, owner := range o.Owners {
 		row := document.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
 		if owner.CentTotal < 0 {
 			row.Style = document.WarningRow
 		}
+
 		unexplained -= owner.CentTotal
+
 		totals.Rows = append(totals.Rows, row)
 	}
+
 	if unexplained != 0 {
 		totals.Rows = append(totals.Rows, document.ReportRow{Style: document.WarningRow, Cells: []any{"Nobody's", unexplained}})
 	}
+
 	if len(o.Listings) > 0 {
 		shares.Total = &document.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
 		totals.Total = &document.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
 	}
+
 	return []document.ReportTable{withoutEmpty(shares), totals}
 }
 
@@ -309,14 +356,17 @@ func withoutEmpty(t document.ReportTable) document.ReportTable {
 		if slices.ContainsFunc(t.Rows, func(r document.ReportRow) bool { return i < len(r.Cells) && r.Cells[i] != nil }) {
 			continue
 		}
+
 		t.Columns = slices.Delete(t.Columns, i, i+1)
 		for n := range t.Rows {
 			t.Rows[n].Cells = withoutCell(t.Rows[n].Cells, i)
 		}
+
 		if t.Total != nil {
 			t.Total.Cells = withoutCell(t.Total.Cells, i)
 		}
 	}
+
 	return t
 }
 
@@ -324,6 +374,7 @@ func withoutCell(cells []any, i int) []any {
 	if i >= len(cells) {
 		return cells
 	}
+
 	return slices.Delete(slices.Clone(cells), i, i+1)
 }
 
@@ -332,20 +383,25 @@ func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
 	if p.StartAt != nil {
 		from = p.StartAt.String()
 	}
+
 	if p.EndAt != nil {
 		until = p.EndAt.AddDays(-1).String()
 	}
+
 	if len(p.Shares) == 0 {
 		return []document.ReportRow{{Style: document.WarningRow, Level: 1, Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal}}}
 	}
+
 	rows := make([]document.ReportRow, len(p.Shares))
 	for i := range p.Shares {
 		s := &p.Shares[i]
+
 		rows[i] = document.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
 		if s.CentTotal < 0 {
 			rows[i].Style = document.WarningRow
 		}
 	}
+
 	return rows
 }
 
@@ -357,33 +413,41 @@ func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document
 	if len(warnings) == 0 {
 		return nil
 	}
+
 	t := document.ReportTable{Title: "Warnings", Columns: append([]document.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: document.ReportInteger}}, amountColumns("Amount")...)}
+
 	for i := range warnings {
 		w := &warnings[i]
 		t.Rows = append(t.Rows, document.ReportRow{Style: document.WarningRow, Cells: []any{w.Message, w.Count, w.Total}})
 		shown := w.Items[:min(len(w.Items), placesShown)]
 		rest := w.Total
+
 		for n := range shown {
 			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal}})
 			rest -= shown[n].CentTotal
 		}
+
 		if more := w.Count - len(shown); more > 0 {
 			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
 		}
 	}
+
 	return []document.ReportTable{t}
 }
 
 // placeName names what an item is about, from the outside in.
 func placeName(item *trust.WarningItem, places map[id.ID]string) string {
 	var parts []string
+
 	for _, v := range []*id.ID{item.AccountID, item.ListingID, item.ReservationID, item.TransactionID, item.BankRecordID} {
 		if v != nil && strings.TrimSpace(places[*v]) != "" {
 			parts = append(parts, strings.TrimSpace(places[*v]))
 		}
 	}
+
 	if len(parts) == 0 {
 		return "Without a listing"
 	}
+
 	return strings.Join(parts, ", ")
 }

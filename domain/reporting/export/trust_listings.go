@@ -29,6 +29,7 @@ func trustListingCells(t *trust.ListingTrusts) []listingCell {
 	amount := func(name string, value func(r *trust.ListingTrust) trust.Figure) listingCell {
 		return listingCell{csv.Column{Name: name, Kind: csv.Amount}, func(r *trust.ListingTrust) any { return value(r).CentTotal }}
 	}
+
 	return []listingCell{
 		{csv.Column{Name: "date", Kind: csv.Date}, func(*trust.ListingTrust) any { return t.Head.Date }},
 		{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *trust.ListingTrust) any { return orNil(r.ID) }},
@@ -59,6 +60,7 @@ func warningCodes(warnings []trust.Warning) string {
 	for i := range warnings {
 		codes[i] = string(warnings[i].Code)
 	}
+
 	return strings.Join(codes, " ")
 }
 
@@ -91,6 +93,7 @@ func trustByListingCSV() Declaration[trustListingSelection] {
 			if err != nil {
 				return err
 			}
+
 			return writeTable(out, chosen(trustListingCells(t), s.Columns), listingRows(t))
 		},
 	}
@@ -102,5 +105,6 @@ func countListings(ctx context.Context, tx *db.Tx) (Size, error) {
 	if err != nil {
 		return Size{}, fmt.Errorf("count listings: %w", err)
 	}
+
 	return Size{Rows: n}, nil
 }

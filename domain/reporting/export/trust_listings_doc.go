@@ -63,10 +63,12 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 	if err != nil {
 		return err
 	}
+
 	doc, err := reportHead(ctx, tx, t.Head.Currency, t.Head.Date)
 	if err != nil {
 		return err
 	}
+
 	doc.Title, doc.Locale = "Trust reconciliation by listing", s.Locale
 	doc.Facts = []document.Fact{{Label: "At the end of", Value: t.Head.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Listings", Value: strconv.Itoa(t.Len())}}
 	doc.Summary = []document.SummaryLine{
@@ -74,15 +76,18 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		{Label: "Held for all listings", Cents: t.Head.CentTotal},
 		{Label: "Difference", Cents: t.Head.Difference, Emphasis: true},
 	}
+
 	lines := make([]listingLine, 0, t.Len())
 	for i := range t.Len() {
 		row := t.Row(i)
 		lines = append(lines, listingLineOf(&row))
 	}
+
 	doc.Tables = []document.ReportTable{listingsTable(lines)}
 	if s.ListingIDs != nil {
 		doc.Notes = []string{"Some listings were asked for; the figures at the top are those of all."}
 	}
+
 	return writeReport(out, &doc)
 }
 
@@ -91,25 +96,31 @@ func listingLineOf(r *trust.ListingTrust) listingLine {
 	if r.Name != nil {
 		l.name = *r.Name
 	}
+
 	for i := range listingClaims {
 		l.cents[i] = listingClaims[i].cents(r)
 	}
+
 	for i := range r.Warnings {
 		w := &r.Warnings[i]
+
 		text := w.Message
 		if w.Count > 1 {
 			text = fmt.Sprintf("%s (%d times)", text, w.Count)
 		}
+
 		cells := make([]any, 1, len(listingClaims)+1)
 		cells[0] = text
 		l.warnings = append(l.warnings, document.ReportRow{Style: document.WarningRow, Level: 1, Cells: append(cells, w.Total)})
 	}
+
 	return l
 }
 
 // listingsTable has the columns that are not empty, and the total. The amount of a warning stands in the last one.
 func listingsTable(lines []listingLine) document.ReportTable {
 	t := document.ReportTable{Title: "Listings", Columns: []document.ReportColumn{textColumn("Listing")}}
+
 	sums, shown := make([]money.Cents, len(listingClaims)), []int{}
 	for i := range listingClaims {
 		used := i == len(listingClaims)-1
@@ -117,30 +128,37 @@ func listingsTable(lines []listingLine) document.ReportTable {
 			sums[i] += lines[n].cents[i]
 			used = used || lines[n].cents[i] != 0
 		}
+
 		if used {
 			shown = append(shown, i)
 			t.Columns = append(t.Columns, amountColumns(listingClaims[i].head)...)
 		}
 	}
+
 	cellsOf := func(name string, cents []money.Cents) []any {
 		cells := []any{name}
 		for _, i := range shown {
 			cells = append(cells, cents[i])
 		}
+
 		return cells
 	}
 	for i := range lines {
 		t.Rows = append(t.Rows, document.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
 		for _, w := range lines[i].warnings {
 			amount := w.Cells[1]
+
 			w.Cells = append(make([]any, 0, len(shown)+1), w.Cells[0])
 			for range len(shown) - 1 {
 				w.Cells = append(w.Cells, nil)
 			}
+
 			w.Cells = append(w.Cells, amount)
 			t.Rows = append(t.Rows, w)
 		}
 	}
+
 	t.Total = &document.ReportRow{Cells: cellsOf("Total", sums)}
+
 	return t
 }

@@ -52,32 +52,40 @@ func newWorld(t testing.TB) *world {
 // newWorldOf serves the exports of the contract, or the given ones instead.
 func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 	t.Helper()
+
 	store, err := blob.Local(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	signer, err := blob.NewSigner([]byte("a test key of more than 32 bytes in all"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	c.Store, c.Signer, c.PublicURL = store, signer, address
+
 	exports := export.New(c)
 	if len(pairs) > 0 {
 		exports = export.Of(c, pairs...)
 	}
+
 	w := &world{t: t, store: store, endpoints: slices.Concat(
 		exports.Part().Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}
+
 	scopes := []string{"statements:publish"} // checked beside those that endpoints declare
 	for i := range w.endpoints {
 		scopes = append(scopes, w.endpoints[i].Scopes...)
 	}
+
 	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers, Scopes: scopes})
 	w.accounts = fixture.StandardChart(w.Team)
 	w.Tx(mapping.InstallStandard)
 	w.ann, w.ben, w.vendor = fixture.Contact(w.Team, "owner", "Ann Owner"), fixture.Contact(w.Team, "owner", "Ben Owner"), fixture.Contact(w.Team, "vendor", "=Fix-It, Inc.")
 	w.villa = fixture.Listing(w.Team, "Villa Aurora")
 	w.period = w.ownership(w.villa, w.ann, w.ben)
+
 	return w
 }
 
@@ -88,20 +96,24 @@ func (w *world) ownership(listing id.ID, owners ...id.ID) id.ID {
 	p := w.id()
 	w.Exec(`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, now(), now())`,
 		db.Args{"id": p, "listing": listing})
+
 	for i, owner := range owners {
 		w.Exec(`insert into listing_ownership_member (team_id, period_id, position, contact_id, split) values (@team, @period, @n, @owner, @split)`,
 			db.Args{"period": p, "n": i + 1, "owner": owner, "split": []int{60000, 40000}[i]})
 	}
+
 	return p
 }
 
 // income gives the owners of the villa rent on a day.
 func (w *world) income(at string, cents money.Cents) {
 	w.t.Helper()
+
 	on, err := day.Parse(at)
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	source := w.id()
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := ledger.Replace(ctx, tx, []id.ID{source}, []ledger.Posting{{
@@ -113,6 +125,7 @@ func (w *world) income(at string, cents money.Cents) {
 				},
 			},
 		}}, ledger.Lenience{})
+
 		return err
 	})
 }
@@ -155,10 +168,12 @@ func (w *world) operations() string {
 // follow downloads the file behind the answer of a GET, with a caller who holds nothing.
 func (w *world) follow(r *apitest.Response) *apitest.Response {
 	w.t.Helper()
+
 	path, ok := strings.CutPrefix(r.Want(200).String("url"), address)
 	if !ok {
 		w.t.Fatalf("link %s", r.Body)
 	}
+
 	return w.As([]string{}, nil).Get(path)
 }
 
@@ -166,15 +181,19 @@ func (w *world) follow(r *apitest.Response) *apitest.Response {
 func (w *world) awaited(path string, pairs ...string) *apitest.Response {
 	w.t.Helper()
 	before := w.operations()
+
 	answer := w.Get(fixture.Query(path, pairs...))
 	if after := w.operations(); after != before {
 		w.t.Errorf("GET %s: operations before %s, after %s", path, before, after)
 	}
+
 	var fields map[string]string
 	if answer.Want(200).Into(&fields); len(fields) != 2 || fields["url"] == "" || fields["expiresAt"] == "" {
 		w.t.Errorf("GET %s answered %s, which is no link", path, answer.Body)
 	}
+
 	soon(w.t, fields["expiresAt"])
+
 	return w.follow(answer).Want(200)
 }
 
@@ -183,36 +202,44 @@ func (w *world) queued(path string, body any) *apitest.Response {
 	w.t.Helper()
 	operation := w.Post(path, body).Want(202).ID("operationId")
 	w.Work()
+
 	done := w.Get("/operations/" + operation.String()).Want(200)
 	if done.String("status") != "completed" {
 		w.t.Fatalf("operation %s", done.Body)
 	}
+
 	return w.Get(done.String("resources.0.url")).Want(200)
 }
 
 // texts are the pieces of text that a PDF shows.
 func texts(t *testing.T, pdf []byte) []string {
 	t.Helper()
+
 	file, err := pdftest.Read(pdf)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	pages, err := file.Pages()
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var out []string
+
 	for i := range pages {
 		for _, text := range pages[i].Texts {
 			out = append(out, text.Text)
 		}
 	}
+
 	return out
 }
 
 // wantTexts fails unless a PDF shows every text.
 func wantTexts(t *testing.T, pdf []byte, wanted ...string) {
 	t.Helper()
+
 	shown := texts(t, pdf)
 	for _, want := range wanted {
 		if !slices.Contains(shown, want) {
@@ -224,26 +251,32 @@ func wantTexts(t *testing.T, pdf []byte, wanted ...string) {
 // entries are the files of a ZIP by name.
 func entries(t *testing.T, archive []byte) map[string][]byte {
 	t.Helper()
+
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	out := map[string][]byte{}
+
 	for _, f := range r.File {
 		content, err := f.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		if out[f.Name], err = io.ReadAll(content); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	return out
 }
 
 // soon fails unless an instant lies within 15 minutes from now, and is still ahead.
 func soon(t testing.TB, text string) {
 	t.Helper()
+
 	at, err := time.Parse(time.RFC3339, text)
 	if left := time.Until(at); err != nil || left <= 14*time.Minute || left > 15*time.Minute {
 		t.Errorf("expires at %s, %v, in %v", text, err, left)

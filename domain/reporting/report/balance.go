@@ -75,10 +75,12 @@ func edgeAt(cut day.Day) (month day.Day, e edge) {
 	if cut == first {
 		return first, edge{days: day.Range{From: cut, To: cut}}
 	}
+
 	next := cut.LastOfMonth().AddDays(1)
 	if first.DaysUntil(cut) <= cut.DaysUntil(next) {
 		return first, edge{days: day.Range{From: first, To: cut}}
 	}
+
 	return next, edge{days: day.Range{From: cut, To: next}, excess: true}
 }
 
@@ -93,15 +95,19 @@ type reading struct {
 
 func readingOf(from *day.Day, to day.Day) reading {
 	var r reading
+
 	after := to.AddDays(1)
+
 	r.months.To, r.end = edgeAt(after)
 	if from == nil {
 		return r
 	}
+
 	r.months.From, r.start = edgeAt(*from)
 	if whole := (day.Range{From: *from, To: after}); whole.Days() <= r.start.days.Days()+r.end.days.Days() {
 		r.end, r.direct = edge{days: whole}, true
 	}
+
 	return r
 }
 
@@ -126,25 +132,33 @@ type partRow struct {
 
 func (f *BalanceFilter) read(ctx context.Context, tx *db.Tx, g Grouping, before bool) (earlier, during []Cell, err error) {
 	r := readingOf(f.From, f.To)
+
 	q := balanceQuery{filter: f, grouping: g, args: db.Args{"team": tx.Team, "currency": f.Currency, "ledgers": f.ledgers()}}
 	if before && f.From != nil {
 		q.months(partBefore, day.Range{To: r.months.From})
 	}
+
 	if before || !r.direct {
 		q.days(partStart, r.start)
 	}
+
 	if !r.direct {
 		q.months(partMonths, r.months)
 	}
+
 	q.days(partEnd, r.end)
+
 	if len(q.parts) == 0 {
 		return nil, nil, nil
 	}
+
 	rows, err := db.Select[partRow](ctx, tx, q.sql(), q.args)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read balances: %w", err)
 	}
+
 	earlier, during = compose(rows, r.direct)
+
 	return earlier, during, nil
 }
 
@@ -152,10 +166,12 @@ func (f *BalanceFilter) ledgers() []string {
 	if f.Ledgers == nil {
 		return []string{string(ledger.Trust), string(ledger.Operating)}
 	}
+
 	names := make([]string, len(f.Ledgers))
 	for i, l := range f.Ledgers {
 		names[i] = string(l)
 	}
+
 	return names
 }
 
@@ -170,12 +186,14 @@ func (c *cells) add(r *partRow, sign money.Cents) {
 	if r.Month != nil {
 		key.Month = *r.Month
 	}
+
 	i, ok := c.at[key]
 	if !ok {
 		i = len(c.all)
 		c.at[key] = i
 		c.all = append(c.all, key)
 	}
+
 	c.all[i].Debit += sign * r.Debit
 	c.all[i].Credit += sign * r.Credit
 }
@@ -188,17 +206,20 @@ func (c *cells) sums() []Cell {
 			out = append(out, cell)
 		}
 	}
+
 	return out
 }
 
 func compose(rows []partRow, direct bool) (earlier, during []Cell) {
 	before, within := cells{at: map[Cell]int{}}, cells{at: map[Cell]int{}}
+
 	for i := range rows {
 		switch r := &rows[i]; r.Part {
 		case partBefore:
 			before.add(r, 1)
 		case partStart:
 			before.add(r, 1)
+
 			if !direct {
 				within.add(r, -1)
 			}
@@ -206,6 +227,7 @@ func compose(rows []partRow, direct bool) (earlier, during []Cell) {
 			within.add(r, 1)
 		}
 	}
+
 	return before.sums(), within.sums()
 }
 
@@ -230,15 +252,18 @@ func (q *balanceQuery) months(part string, months day.Range) {
 	if !months.From.IsZero() && months.Empty() {
 		return
 	}
+
 	s := source{table: "ledger_month", party: "party", month: "month", debit: "debit", credit: "credit", where: "month < @" + part + "_to"}
 	if q.byListing() {
 		s.table, s.listing = "ledger_balance", "listing_id"
 	}
+
 	q.args[part+"_to"] = months.To
 	if !months.From.IsZero() {
 		s.where += " and month >= @" + part + "_from"
 		q.args[part+"_from"] = months.From
 	}
+
 	q.add(part, &s)
 }
 
@@ -247,7 +272,9 @@ func (q *balanceQuery) days(part string, e edge) {
 	if e.days.Empty() {
 		return
 	}
+
 	s := source{table: "ledger_day", party: "party", month: "date_trunc('month', day::timestamp)::date", debit: "debit", credit: "credit"}
+
 	s.where = "day >= @" + part + "_from and day < @" + part + "_to"
 	if q.byListing() {
 		s = source{
@@ -256,9 +283,11 @@ func (q *balanceQuery) days(part string, e edge) {
 			where: "status = 'active' and txn_at >= @" + part + "_from and txn_at < @" + part + "_to",
 		}
 	}
+
 	if e.excess {
 		s.debit, s.credit = "-"+s.debit, "-"+s.credit
 	}
+
 	q.args[part+"_from"], q.args[part+"_to"] = e.days.From, e.days.To
 	q.add(part, &s)
 }
@@ -270,22 +299,27 @@ func (q *balanceQuery) add(part string, s *source) {
 		if wanted {
 			return expression
 		}
+
 		return otherwise
 	}
 	where := []string{"team_id = @team", "currency = @currency", "ledger = any(@ledgers)", s.where}
+
 	if q.filter.AccountIDs != nil {
 		among := "account_id = any(@accounts::uuid[])"
 		if s.table == "ledger_day" {
 			// In the index accounts come after the days: looking up each of them there costs more than reading all.
 			among = "(" + among + ") is true"
 		}
+
 		where = append(where, among)
 		q.args["accounts"] = q.filter.AccountIDs
 	}
+
 	if q.filter.Party != "" {
 		where = append(where, s.party+" = @party")
 		q.args["party"] = strings.TrimPrefix(string(q.filter.Party), string(Nobody))
 	}
+
 	if q.filter.ListingIDs != nil {
 		// The zero id among the parameters is null, which the balances keep as the zero uuid.
 		among := s.listing + " in (select coalesce(l, " + noListing + ") from unnest(?::uuid[]) l)"
@@ -295,6 +329,7 @@ func (q *balanceQuery) add(part string, s *source) {
 		narrowed.Narrow("("+among+") is not true", but)
 		where = narrowed.Where
 	}
+
 	q.parts = append(q.parts, strings.Join([]string{
 		"select '" + part + "' as part", "account_id", column(q.grouping.Ledger, "ledger", "''") + " as ledger",
 		column(q.grouping.Party, s.party, "''") + " as party", column(q.grouping.Listing, s.listing, "null::uuid") + " as listing_id",

@@ -34,6 +34,7 @@ func chart(ctx context.Context, tx *db.Tx, byCategory bool) ([]charted, error) {
 	if byCategory {
 		order = "c.position, c.id, "
 	}
+
 	accounts, err := db.Select[charted](ctx, tx, `
 		select a.id, a.code, a.name, c.id as category_id, c.name as category_name, c.classification,
 			a.id in `+heldAccounts+` as held
@@ -42,5 +43,6 @@ func chart(ctx context.Context, tx *db.Tx, byCategory bool) ([]charted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
+
 	return accounts, nil
 }

@@ -46,6 +46,7 @@ func (v View) grouping() Grouping {
 	case ViewMonth, ViewQuarter, ViewYear:
 		return Grouping{Month: true}
 	}
+
 	return Grouping{}
 }
 
@@ -61,12 +62,14 @@ func (v View) period(m day.Month) string {
 		return fmt.Sprintf("%04d", m.Year)
 	case ViewMonth, ViewTotal, ViewLedger, ViewParty, ViewListing:
 	}
+
 	return m.String()
 }
 
 // periods is how many columns a view of a period has.
 func (v View) periods(start, end day.Day) int {
 	from, to := start.Month(), end.Month()
+
 	switch v {
 	case ViewMonth:
 		return 12*(to.Year-from.Year) + int(to.Month-from.Month) + 1
@@ -76,6 +79,7 @@ func (v View) periods(start, end day.Day) int {
 		return to.Year - from.Year + 1
 	case ViewTotal, ViewLedger, ViewParty, ViewListing:
 	}
+
 	return 0
 }
 
@@ -96,6 +100,7 @@ func (c *columns) add(key string, shown Column, narrow func(*Selection)) {
 	if c.at == nil {
 		c.at = map[string]int{}
 	}
+
 	c.at[key] = len(c.list)
 	c.list = append(c.list, column{shown, narrow})
 }
@@ -105,16 +110,19 @@ func (c *columns) shown() []Column {
 	for i := range c.list {
 		out[i] = c.list[i].Column
 	}
+
 	return out
 }
 
 // ledgerColumns are the ledgers asked for, whether they have cells or not.
 func ledgerColumns(of liveLedger) columns {
 	c := columns{key: func(c *Cell) string { return string(c.Ledger) }}
+
 	titles := map[ledger.Ledger]string{ledger.Trust: "Trust", ledger.Operating: "Operating"}
 	for _, l := range of.ledgers() {
 		c.add(string(l), Column{string(l), titles[l]}, func(f *Selection) { f.Ledger = l })
 	}
+
 	return c
 }
 
@@ -124,16 +132,20 @@ func partyColumns(only ledger.Party, cells []Cell) columns {
 	if only == "" || only == ledger.Owners {
 		c.add(string(ledger.Owners), Column{string(ledger.Owners), "Owners"}, func(f *Selection) { f.Party = ledger.Owners })
 	}
+
 	if only == "" || only == ledger.Manager {
 		c.add(string(ledger.Manager), Column{string(ledger.Manager), "Manager"}, func(f *Selection) { f.Party = ledger.Manager })
 	}
+
 	unassigned := only == Nobody
 	for i := range cells {
 		unassigned = unassigned || cells[i].Party == ledger.NoParty
 	}
+
 	if unassigned {
 		c.add("", Column{string(Nobody), "Unassigned"}, func(f *Selection) { f.Party = Nobody })
 	}
+
 	return c
 }
 
@@ -141,14 +153,17 @@ func partyColumns(only ledger.Party, cells []Cell) columns {
 func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
 	c := columns{key: func(c *Cell) string { return c.ListingID.String() }}
 	seen, ids, none := map[id.ID]bool{}, []id.ID{}, false
+
 	for i := range cells {
 		l := cells[i].ListingID
+
 		none = none || l.IsZero()
 		if !l.IsZero() && !seen[l] {
 			seen[l] = true
 			ids = append(ids, l)
 		}
 	}
+
 	type named struct {
 		ID   id.ID
 		Name string
@@ -160,12 +175,15 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 	if err != nil {
 		return c, fmt.Errorf("read listings: %w", err)
 	}
+
 	for _, l := range listings {
 		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = page.RefsTo(l.ID) })
 	}
+
 	if none {
 		c.add(id.Zero.String(), Column{NullText, "No listing"}, func(f *Selection) { f.ListingIDs = page.RefsTo(id.Zero) })
 	}
+
 	return c, nil
 }
 
@@ -173,15 +191,20 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 func periodColumns(v View, start, end day.Day) columns {
 	c := columns{key: func(c *Cell) string { return v.period(c.Month.Month()) }}
 	period := day.Range{From: start, To: end.AddDays(1)}
+
 	months := period.Months()
 	for i := 0; i < len(months); {
 		name, last := v.period(months[i]), i
 		for last+1 < len(months) && v.period(months[last+1]) == name {
 			last++
 		}
+
 		first, final := Start{day.Max(start, months[i].First())}, End{day.Min(end, months[last].Last())}
+
 		c.add(name, Column{name, name}, func(f *Selection) { f.StartDate, f.EndDate = &first, &final })
+
 		i = last + 1
 	}
+
 	return c
 }

@@ -66,10 +66,12 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 	ids, listed, args := q, q, maps.Clone(q.Args)
 	ids.Columns = "e.id"
 	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + in.Cut(ids.SQL(string(in.Sort)), args) + "))"}
+
 	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
 	if err != nil {
 		return nil, fmt.Errorf("list journal entries: %w", err)
 	}
+
 	out := &Entries{Data: rows}
 	if in.Rows() == 0 && int64(len(rows)) < in.Limit {
 		out.Pagination = in.Of(int64(len(rows)))
@@ -77,12 +79,16 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 			out.Totals.Debit += rows[i].Debit
 			out.Totals.Credit += rows[i].Credit
 		}
+
 		return out, nil
 	}
+
 	all, err := SumEntries(ctx, tx, in.Selection)
 	if err != nil {
 		return nil, err
 	}
+
 	out.Pagination, out.Totals = in.Of(all.Count), all.EntryTotals
+
 	return out, nil
 }

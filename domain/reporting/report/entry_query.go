@@ -41,17 +41,20 @@ func EntryQuery(f Selection) page.Query {
 	f.byBook(&q)
 	f.byStay(&q)
 	f.byDate(&q)
+
 	return q
 }
 
 func (f *Selection) byAccount(q *page.Query) {
 	// Categories and classes are turned into the few accounts they have, which the index on accounts can use.
 	const inCategory = "(select c.id from account c where c.team_id = @team and c.category_id = any(?))"
+
 	q.IDs("e.id = any(?)", f.IDs)
 	q.IDs("e.account_id = any(?)", f.AccountIDs)
 	q.Narrow("e.account_id <> all(?)", f.NotAccountIDs)
 	q.IDs("e.account_id in "+inCategory, f.CategoryIDs)
 	q.Narrow("e.account_id not in "+inCategory, f.NotCategoryIDs)
+
 	const inClass = `e.account_id in (select c.id from account c join account_category k on k.team_id = c.team_id and k.id = c.category_id
 		where c.team_id = @team and k.classification = any(`
 	q.Narrow(inClass+"?))", f.AccountClassifications)
@@ -100,10 +103,13 @@ func (f *Selection) byBook(q *page.Query) {
 	} else {
 		q.Narrow("e.party = ?", f.Party)
 	}
+
 	q.Narrow("e.ledger = ?", f.Ledger)
+
 	if f.Ledger == "" {
 		q.And("e.ledger <> 'historical'", nil)
 	}
+
 	q.Narrow("e.status = ?", cmp.Or(f.Status, ledger.Active))
 	q.Narrow("e.txn_code = ?", f.TxnCode)
 	q.Narrow("e.currency = ?", strings.ToLower(f.Currency))
@@ -114,6 +120,7 @@ func (f *Selection) byBook(q *page.Query) {
 // byStay selects by what became of the reservation at the end of a day. A guest who leaves on that day has departed.
 func (f *Selection) byStay(q *page.Query) {
 	var state string
+
 	switch f.OccupancyStatus {
 	case "":
 		return
@@ -130,6 +137,7 @@ func (f *Selection) byStay(q *page.Query) {
 		q.And("e.reservation_id in (select r.id from reservation r where r.team_id = @team and r.status <> 'booked')", nil)
 		return
 	}
+
 	if f.EndDate != nil { // Resolve has asked for it
 		q.And("e.reservation_id in (select r.id from reservation r where r.team_id = @team and "+state+")", db.Args{"as_of": f.EndDate.Day})
 	}
@@ -139,13 +147,17 @@ func (f *Selection) byDate(q *page.Query) {
 	if f.StartDate != nil {
 		q.And("e.txn_at >= @start", db.Args{"start": f.StartDate.Day})
 	}
+
 	if f.EndDate != nil {
 		q.And("e.txn_at <= @end", db.Args{"end": f.EndDate.Day})
 	}
+
 	q.Dates("e.txn_at", f.Dates)
+
 	if f.CreatedAtFrom != nil {
 		q.And("e.created_at >= @created_from", db.Args{"created_from": f.CreatedAtFrom.Time})
 	}
+
 	if f.CreatedAtTo != nil {
 		q.And("e.created_at < @created_to", db.Args{"created_to": f.CreatedAtTo.Time})
 	}

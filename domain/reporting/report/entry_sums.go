@@ -22,17 +22,21 @@ type EntrySums struct {
 func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) {
 	q, kept := f.keptSums()
 	columns := "coalesce(sum(e.entries), 0)::bigint as count, coalesce(sum(e.debit), 0)::bigint as debit, coalesce(sum(e.credit), 0)::bigint as credit"
+
 	if !kept {
 		q = EntryQuery(f)
 		q.From = "ledger_entry e"
 		columns = `count(*) as count, coalesce(sum(e.cent_total) filter (where e.cent_total > 0), 0)::bigint as debit,
 			coalesce(-sum(e.cent_total) filter (where e.cent_total < 0), 0)::bigint as credit`
 	}
+
 	q.Args["team"] = tx.Team
+
 	sums, err := db.Get[EntrySums](ctx, tx, "select "+columns+" from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
 	if err != nil {
 		return EntrySums{}, fmt.Errorf("add up journal entries: %w", err)
 	}
+
 	return sums, nil
 }
 
@@ -43,18 +47,23 @@ func (f *Selection) keptSums() (page.Query, bool) {
 	rest.StartDate, rest.EndDate, rest.Dates = nil, nil, page.Dates{}
 	rest.AccountIDs, rest.NotAccountIDs, rest.CategoryIDs, rest.NotCategoryIDs, rest.AccountClassifications = nil, nil, nil, nil, nil
 	rest.ListingIDs, rest.NotListingIDs = nil, nil
+
 	rest.Party, rest.Currency, rest.BalanceSheetRows = "", "", nil
 	if rest.Status == ledger.Active {
 		rest.Status = ""
 	}
+
 	if rest.Ledger != ledger.Historical {
 		rest.Ledger = ""
 	}
+
 	if !reflect.ValueOf(rest).IsZero() {
 		return page.Query{}, false
 	}
+
 	byListing := len(f.ListingIDs)+len(f.NotListingIDs) > 0
 	q := page.Query{Where: []string{"e.team_id = @team"}, Args: db.Args{}}
+
 	switch months := f.wholeMonths(); {
 	case months && byListing:
 		q.From = `(select team_id, ledger, currency, account_id, nullif(party, '') as party, nullif(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id,
@@ -68,11 +77,13 @@ func (f *Selection) keptSums() (page.Query, bool) {
 		q.From = `(select team_id, ledger, currency, account_id, nullif(party, '') as party, day as txn_at, 'active' as status, debit, credit, entries
 			from ledger_day) e`
 	}
+
 	f.byAccount(&q)
 	q.Refs("e.listing_id", f.ListingIDs)
 	q.Refs("e.listing_id", f.NotListingIDs.Turned())
 	f.byBook(&q)
 	f.byDate(&q)
+
 	return q, true
 }
 
@@ -82,9 +93,12 @@ func (f *Selection) wholeMonths() bool {
 	if f.StartDate != nil && !first(f.StartDate.Day) || f.EndDate != nil && !first(f.EndDate.AddDays(1)) {
 		return false
 	}
+
 	if f.DateRange.IsZero() {
 		return true
 	}
+
 	days := f.DateRange.Range(f.IsDateRangeEndInclusive)
+
 	return first(days.From) && first(days.To)
 }

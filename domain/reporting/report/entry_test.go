@@ -29,6 +29,7 @@ func newLedgerOfEverything(t *testing.T) *ledgerOfEverything {
 		for i := range out {
 			out[i] = id.New(b.DB.Now())
 		}
+
 		return out
 	}
 	b.stays, b.contacts, b.transactions, b.fees, b.sources = fresh(4), fresh(2), fresh(2), fresh(1), fresh(6)
@@ -36,6 +37,7 @@ func newLedgerOfEverything(t *testing.T) *ledgerOfEverything {
 	b.listings = []id.ID{fixture.Listing(b.Team, "One"), fixture.Listing(b.Team, "Two")}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var rows []db.Stmt
+
 		add := func(sql string, args db.Args) {
 			args["team"], args["now"] = tx.Team, tx.Now
 			rows = append(rows, db.Stmt{SQL: sql, Args: args})
@@ -50,23 +52,28 @@ func newLedgerOfEverything(t *testing.T) *ledgerOfEverything {
 				values (@team, @id, @ref, @listing, @status, @in::date, @out::date, nullif(@channel, ''), 'usd', @now, @now)`,
 				db.Args{"id": b.stays[i], "ref": b.stays[i].String(), "listing": b.listings[0], "status": s.status, "in": s.in, "out": s.out, "channel": s.channel})
 		}
+
 		for i, kind := range []string{"deposit", "expense"} {
 			add(`insert into transaction (team_id, id, short_ref, type, date, currency, account_id, total, created_at, updated_at)
 				values (@team, @id, @ref, @type, '2026-01-20', 'usd', @account, 1, @now, @now)`,
 				db.Args{"id": b.transactions[i], "ref": b.transactions[i].String(), "type": kind, "account": b.Accounts["1000"]})
 		}
+
 		for i, model := range []string{"managed", "co_host"} {
 			add(`insert into listing_ownership_period (team_id, id, listing_id, business_model, created_at, updated_at) values (@team, @id, @listing, @model, @now, @now)`,
 				db.Args{"id": b.periods[i], "listing": b.listings[i], "model": model})
 		}
+
 		return tx.Pipeline(ctx, rows...)
 	})
 	b.postEverything()
+
 	return b
 }
 
 func (b *ledgerOfEverything) postEverything() {
 	none := ledger.Line{}
+
 	for i, p := range []struct {
 		at, debit string
 		rent      ledger.Line
@@ -82,6 +89,7 @@ func (b *ledgerOfEverything) postEverything() {
 		if !p.rent.TransactionID.IsZero() {
 			at.SourceID = p.rent.TransactionID
 		}
+
 		rent, debit := p.rent, none
 		rent.Ref, rent.AccountID, rent.CentTotal = "rent", b.Accounts["4000"], -money.Cents(1<<i)
 		debit.Ref, debit.AccountID, debit.CentTotal, debit.Trigger = "debit", b.Accounts[p.debit], money.Cents(1<<i), p.rent.Trigger
@@ -93,7 +101,9 @@ func (b *ledgerOfEverything) postEverything() {
 // selected are the postings whose rent a filter selects. A page that has not all of the entries tells the same totals of them.
 func (b *ledgerOfEverything) selected(t *testing.T, filter string) int64 {
 	t.Helper()
+
 	path := "/reports/journal-entries?accountIds=" + b.Accounts["4000"].String() + "&" + filter
+
 	all := b.Get(path).Want(200)
 	if !strings.Contains(filter, "limit=") {
 		few := b.Get(path + "&limit=1").Want(200)
@@ -103,6 +113,7 @@ func (b *ledgerOfEverything) selected(t *testing.T, filter string) int64 {
 			}
 		}
 	}
+
 	return all.Int("totals.credit")
 }
 
@@ -114,9 +125,11 @@ func TestEntryFilters(t *testing.T) {
 		for i := range ids {
 			out[i] = ids[i].String()
 		}
+
 		return strings.Join(out, ",")
 	}
 	first := b.Get("/reports/journal-entries?txnCode=made:0_x&party=owners").Want(200)
+
 	category := b.Get("/reports/profit-and-loss?startDate=2026&endDate=2026").String("netIncome.groups.0.categories.0.id")
 	for filter, want := range map[string]int64{
 		"limit=1": 63, "ids=" + first.String("data.0.id"): 1, "categoryIds=" + category: 63, "notCategoryIds=" + category: 0,
@@ -153,21 +166,26 @@ func TestEntryFilters(t *testing.T) {
 // What closed books, owner statements and reconciliations hold is locked, and nothing else is.
 func TestLockedAndAttachedEntries(t *testing.T) {
 	t.Parallel()
+
 	b := newLedgerOfEverything(t)
 	if got := b.selected(t, "locked=true"); got != 0 {
 		t.Errorf("%06b is locked before anything holds it", got)
 	}
+
 	b.Exec(`update team set books_closed_at = '2026-01-02' where id = @team`, nil)
+
 	for i, s := range []struct{ start, end string }{{"2026-02-01", "2026-02-28"}, {"2026-01-01", "2026-01-31"}} {
 		b.Exec(`insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue,
 				expenses, payouts, balance_end, reserve, created_at, updated_at)
 			values (@team, @id, @ref, @period, @listing, 'inReview', 'usd', @start::date, @end::date, 0, 0, 0, 0, 0, 0, '2026-01-01', '2026-01-01')`,
 			db.Args{"id": b.statements[i], "ref": b.statements[i].String(), "period": b.periods[i], "listing": b.listings[i], "start": s.start, "end": s.end})
 	}
+
 	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and txn_code = 'made:0_x'`, db.Args{"statement": b.statements[0]})
 	record := id.New(b.DB.Now())
 	b.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
 		values (@team, @id, @account, '2026-01-20', 16, '2026-01-01', '2026-01-01')`, db.Args{"id": record, "account": b.Accounts["1000"]})
+
 	for _, transaction := range b.transactions {
 		b.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 			values (@team, @record, @transaction, @account, 16, '2026-01-01')`,
@@ -178,12 +196,16 @@ func TestLockedAndAttachedEntries(t *testing.T) {
 	if got := b.Get("/reports/journal-entries?locked=true&accountIds=" + b.Accounts["2000"].String()).Want(200).Int("totals.debit"); got != 1+2+8 {
 		t.Errorf("what guests owe is locked in %06b", got)
 	}
+
 	b.Exec(`update ledger_entry set statement_id = null where team_id = @team`, nil)
+
 	if got := b.selected(t, "locked=true"); got != 1+2+8+16 {
 		t.Errorf("%06b is locked: a statement of February holds January", got)
 	}
+
 	b.Exec(`update ledger_entry set statement_id = @statement where team_id = @team and txn_code = 'made:0_x' and party = 'owners'`,
 		db.Args{"statement": b.statements[0]})
+
 	for filter, want := range map[string]int64{
 		"locked=true": 1 + 2 + 8 + 16, "locked=false": 4 + 32, "attached=true": 1, "attached=false": 62, "statementIds=" + b.statements[0].String(): 1,
 		"notStatementIds=null": 1, "notStatementIds=" + b.statements[0].String(): 62, "statementIds=null": 62,
@@ -196,6 +218,7 @@ func TestLockedAndAttachedEntries(t *testing.T) {
 
 func TestEntryFilterRefusals(t *testing.T) {
 	t.Parallel()
+
 	b := newBooks(t)
 	for filter, issue := range map[string][2]string{
 		"occupancyStatus=departed": {"required", "endDate"}, "occupancyStatus=gone": {"enum", "occupancyStatus"}, "amount=5...1": {"malformed", "amount"},
@@ -210,6 +233,7 @@ func TestEntryFilterRefusals(t *testing.T) {
 // The totals and the number of entries are those of all pages, wherever the page starts. Proves: LIM-05, LIM-06.
 func TestEntryTotalsAreOfAllPages(t *testing.T) {
 	t.Parallel()
+
 	b := newLedgerOfEverything(t)
 	for paging, rows := range map[string]int{"limit=250": 12, "limit=12": 12, "limit=5": 5, "limit=5&page=3": 2, "limit=5&page=9": 0, "offset=11": 1, "limit=1&page=2": 1} {
 		r := b.Get("/reports/journal-entries?" + paging).Want(200)
@@ -217,8 +241,10 @@ func TestEntryTotalsAreOfAllPages(t *testing.T) {
 			t.Errorf("%s: %s", paging, r.Body)
 		}
 	}
+
 	b.Get("/reports/journal-entries?limit=0").WantIssue("range", "limit")
 	b.Get("/reports/journal-entries?limit=251").WantIssue("range", "limit")
+
 	for sort, want := range map[string]string{
 		"-amount": "centTotal 32", "amount": "centTotal -32", "account": "account.code 1000", "-account": "account.code 4000", "txnAt": "txnAt 2026-01-01",
 		"-txnAt": "txnAt 2026-02-01",
@@ -228,5 +254,6 @@ func TestEntryTotalsAreOfAllPages(t *testing.T) {
 			t.Errorf("%s starts with %s, want %s", sort, got, value)
 		}
 	}
+
 	b.Get("/reports/journal-entries?sort=-createdAt").Want(200)
 }

@@ -71,36 +71,45 @@ func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selec
 		c.narrow(&narrowed)
 		f.Values[i] = Value{ID: c.ID, Title: c.Title, Drilldown: DrilldownTo(narrowed)}
 	}
+
 	for _, c := range cells {
 		f.Total += sign * c.Net()
 		if t.columns.key != nil {
 			f.Values[t.columns.at[t.columns.key(c)]].Total += sign * c.Net()
 		}
 	}
+
 	if n := len(f.Values); t.average && n > 0 {
 		f.ComputedValues = append(f.ComputedValues, ComputedValue{ID: "average", Title: "Average", Total: average(f.Total, n)})
 	}
+
 	return f
 }
 
 // section makes the rows of the accounts that have cells; accounts are given by category.
 func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells map[id.ID][]*Cell, behind Selection) Section {
 	s := Section{Categories: []Category{}}
+
 	var all []*Cell
+
 	for start := 0; start < len(accounts); {
 		end := start
 		c := Category{Accounts: []AccountFigure{}}
+
 		var within []*Cell
+
 		for ; end < len(accounts) && accounts[end].CategoryID == accounts[start].CategoryID; end++ {
 			a := accounts[end]
 			if len(cells[a.ID]) == 0 {
 				continue
 			}
+
 			own := behind
 			own.AccountIDs = page.Only(a.ID)
 			c.Accounts = append(c.Accounts, AccountFigure{t.figure(Column{a.ID.String(), a.Name}, sign, cells[a.ID], own), a.Code})
 			within = append(within, cells[a.ID]...)
 		}
+
 		if len(c.Accounts) > 0 {
 			own := behind
 			own.CategoryIDs = page.Only(accounts[start].CategoryID)
@@ -108,9 +117,12 @@ func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells
 			s.Categories = append(s.Categories, c)
 			all = append(all, within...)
 		}
+
 		start = end
 	}
+
 	s.Figure = t.figure(row, sign, all, behind)
+
 	return s
 }
 
@@ -120,6 +132,7 @@ func (f *Figure) percentOf(base *Figure) {
 	for i := range f.Values {
 		f.Values[i].Percentage = rateOf(f.Values[i].Total, base.Values[i].Total)
 	}
+
 	for i := range f.ComputedValues {
 		f.ComputedValues[i].Percentage = rateOf(f.ComputedValues[i].Total, base.ComputedValues[i].Total)
 	}
@@ -131,8 +144,10 @@ func (s *Section) percentOf(base *Figure) {
 		for k := range c.Accounts {
 			c.Accounts[k].percentOf(base)
 		}
+
 		c.percentOf(base)
 	}
+
 	s.Figure.percentOf(base)
 }
 
@@ -143,11 +158,14 @@ func rateOf(amount, base money.Cents) *int64 {
 	if base == 0 {
 		return nil
 	}
+
 	n := rounded(new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(whole)), int64(base))
 	if !n.IsInt64() || !money.Cents(n.Int64()).Valid() {
 		return nil
 	}
+
 	share := n.Int64()
+
 	return &share
 }
 
@@ -158,11 +176,14 @@ func average(total money.Cents, n int) money.Cents {
 // rounded is a quotient, half away from zero.
 func rounded(n *big.Int, divisor int64) *big.Int {
 	d := big.NewInt(divisor)
+
 	quotient, rest := new(big.Int).QuoRem(n, d, new(big.Int))
 	if rest.Abs(rest).Lsh(rest, 1).CmpAbs(d) < 0 {
 		return quotient
 	}
+
 	away := big.NewInt(int64(n.Sign() * d.Sign()))
+
 	return quotient.Add(quotient, away)
 }
 
@@ -172,16 +193,19 @@ func byAccount(cells []Cell) map[id.ID][]*Cell {
 	for i := range cells {
 		out[cells[i].AccountID] = append(out[cells[i].AccountID], &cells[i])
 	}
+
 	return out
 }
 
 // classified are the accounts of a classification.
 func classified(accounts []charted, c account.Classification) []*charted {
 	var out []*charted
+
 	for i := range accounts {
 		if accounts[i].Classification == c {
 			out = append(out, &accounts[i])
 		}
 	}
+
 	return out
 }

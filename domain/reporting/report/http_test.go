@@ -36,6 +36,7 @@ func query(path string, pairs ...string) string {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		q.Set(pairs[i], pairs[i+1])
 	}
+
 	return path + "?" + q.Encode()
 }
 
@@ -46,10 +47,12 @@ func TestTrialBalance(t *testing.T) {
 	b.Post(ledger.Trust, "2026-01-31", "2000", "4000", 4000)
 	b.Post(ledger.Operating, "2026-02-10", "5200", "1010", 500)
 	r := b.Get(query("/reports/trial-balance", "startDate", "2026-01-15", "endDate", "2026-02-10")).Want(200)
+
 	want := "1000 asset 10000 0 0 10000; 1010 asset 0 0 500 -500; 2000 liability -10000 4000 0 -6000; 4000 revenue 0 0 4000 -4000; 5200 expense 0 500 0 500"
 	if got := rows(r); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+
 	for path, want := range map[string]string{
 		"currency": "usd", "startDate": "2026-01-15", "endDate": "2026-02-10",
 		"totals.beginning": "0", "totals.debit": "4500", "totals.credit": "4500", "totals.ending": "0", "data.0.drilldown.type": "journalEntryReport",
@@ -58,10 +61,12 @@ func TestTrialBalance(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	operating := b.Get(query("/reports/trial-balance", "startDate", "2026", "endDate", "2026", "ledger", "operating")).Want(200)
 	if got := rows(operating); got != "1010 asset 0 0 500 -500; 5200 expense 0 500 0 500" {
 		t.Errorf("operating: %s", got)
 	}
+
 	if b.Get(query("/reports/trial-balance", "startDate", "2026", "endDate", "2026", "currency", "EUR")).Want(200).Len("data") != 0 {
 		t.Error("euros")
 	}
@@ -69,12 +74,14 @@ func TestTrialBalance(t *testing.T) {
 
 func rows(r *apitest.Response) string {
 	var out []string
+
 	for i := range r.Len("data") {
 		at := func(field string) string { return r.String(fmt.Sprintf("data.%d.%s", i, field)) }
 		out = append(out, strings.Join([]string{
 			at("account.code"), at("classification"), at("beginning"), at("debit"), at("credit"), at("ending"),
 		}, " "))
 	}
+
 	return strings.Join(out, "; ")
 }
 
@@ -85,16 +92,20 @@ func TestTrialBalanceEqualsTheSumOfEntries(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	codes := []string{"1000", "1010", "2000", "4000", "5200"}
 	first := date("2025-11-20")
+
 	for range 60 {
 		n := random.Perm(len(codes))
 		in := []ledger.Ledger{ledger.Trust, ledger.Operating}[random.IntN(2)]
 		b.Post(in, first.AddDays(random.IntN(120)).String(), codes[n[0]], codes[n[1]], money.Cents(1+random.Int64N(100000)))
 	}
+
 	for range 12 {
 		start := first.AddDays(random.IntN(120))
 		end := start.AddDays(random.IntN(60))
 		got := rows(b.Get(query("/reports/trial-balance", "startDate", start.String(), "endDate", end.String())).Want(200))
+
 		var want []string
+
 		b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			want, err = db.Select[string](ctx, tx, `
 				select a.code || ' ' || c.classification || ' ' || s.beginning || ' ' || s.debit || ' ' || s.credit || ' ' || s.beginning + s.debit - s.credit
@@ -105,8 +116,10 @@ func TestTrialBalanceEqualsTheSumOfEntries(t *testing.T) {
 				join account a on a.team_id = @team and a.id = s.account_id join account_category c on c.team_id = a.team_id and c.id = a.category_id
 				where s.beginning <> 0 or s.debit <> 0 or s.credit <> 0 order by a.code`,
 				db.Args{"team": tx.Team, "start": start, "end": end})
+
 			return err
 		})
+
 		if joined := strings.Join(want, "; "); got != joined {
 			t.Errorf("%s...%s\ngot  %s\nwant %s", start, end, got, joined)
 		}
@@ -118,6 +131,7 @@ func TestTrialBalanceAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, 120)
 	listings := []string{"", "&listingIds=null", "&listingIds=" + w.listings[0].String() + ",null", "&listingIds=" + w.listings[1].String()}
+
 	rapid.Check(t, func(rt *rapid.T) {
 		start := worldStart.AddDays(rapid.IntRange(-5, worldDays).Draw(rt, "start"))
 		end := start.AddDays(rapid.IntRange(0, 70).Draw(rt, "days"))
@@ -126,21 +140,26 @@ func TestTrialBalanceAddsUp(t *testing.T) {
 		narrow := rapid.SampledFrom(listings).Draw(rt, "listings")
 		r := w.Get("/reports/trial-balance?startDate=" + start.String() + "&endDate=" + end.String() + party + in + narrow).Want(200)
 		w.checkDrilldowns(t, r, "", 12)
+
 		sums := map[string]int64{}
+
 		for i := range r.Len("data") {
 			for _, name := range []string{"beginning", "debit", "credit", "ending"} {
 				sums[name] += r.Int(fmt.Sprintf("data.%d.%s", i, name))
 			}
 		}
+
 		for name, sum := range sums {
 			if got := r.Int("totals." + name); got != sum {
 				rt.Fatalf("%s of all accounts is %d, the total %d", name, sum, got)
 			}
 		}
+
 		if party+narrow == "" && (r.Int("totals.debit") != r.Int("totals.credit") || r.Int("totals.beginning") != 0 || r.Int("totals.ending") != 0) {
 			rt.Fatalf("the books do not balance: %s", r.Body)
 		}
 	})
+
 	first := w.Get("/reports/trial-balance?startDate=1990&endDate=2026").Want(200)
 	if first.String("totals.beginningDrilldown") != "null" {
 		t.Errorf("before the first date that is accepted: %s", first.String("totals.beginningDrilldown"))
@@ -172,6 +191,7 @@ func TestJournalEntries(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	counts := map[string]int{
 		"accountIds=" + b.Accounts["1000"].String() + "," + b.Accounts["1010"].String(): 2, "transactionIds=" + first.String(): 2,
 		"listingIds=" + b.Listing.String(): 2, "party=owners": 2, "party=manager": 0, "ledger=operating": 2, "ledger=historical": 0,
@@ -184,9 +204,11 @@ func TestJournalEntries(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d", filter, got, want)
 		}
 	}
+
 	if got := b.Get("/reports/journal-entries?sort=-txnAt").String("data.0.txnAt"); got != "2026-02-10" {
 		t.Errorf("newest first: %s", got)
 	}
+
 	b.Get("/reports/journal-entries?dateRange=2026&startDate=2026").WantError(apierr.CodeBadRequest, "").WantIssue("contradiction", "dateRange")
 	b.Get("/reports/journal-entries?currency=xxx").WantIssue("currency", "currency")
 	b.As(nil, nil).Get("/reports/journal-entries").WantError(apierr.CodeForbidden, "")
@@ -196,10 +218,12 @@ func TestJournalEntries(t *testing.T) {
 // Proves: PAG-33, PAG-34, PAG-35.
 func TestEntryDateRanges(t *testing.T) {
 	t.Parallel()
+
 	b := newBooks(t)
 	for _, at := range []string{"2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
 		b.Post(ledger.Trust, at, "1000", "2000", 1)
 	}
+
 	for filter, want := range map[string]int64{
 		"2026": 4, "2026-01-01...2026-12-31": 4, "2026&isDateRangeEndInclusive=true": 4, "2026&isDateRangeEndInclusive=false": 3, "2026-01": 2,
 		"2026-01-31": 1, "2026-01-31...2026-02-01": 2, "2026-01-31...2026-02-01&isDateRangeEndInclusive=false": 1,
@@ -208,6 +232,7 @@ func TestEntryDateRanges(t *testing.T) {
 			t.Errorf("%s: %d, want %d", filter, got, want)
 		}
 	}
+
 	for _, bad := range []string{"26", "2026-13", "2026-02-30", "2026-01...2026-02", "2026-02-01...2026-01-01", "x"} {
 		b.Get("/reports/journal-entries?dateRange="+bad).WantError(apierr.CodeBadRequest, "").WantIssue("dateRange", "dateRange")
 	}
@@ -216,10 +241,12 @@ func TestEntryDateRanges(t *testing.T) {
 // Proves: PAG-36.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
+
 	b := newBooks(t)
 	for _, at := range []string{"2025-12-31", "2026-01-01", "2026-01-31", "2026-02-01", "2026-12-31", "2027-01-01"} {
 		b.Post(ledger.Trust, at, "1000", "2000", 1)
 	}
+
 	for period, want := range map[string]int64{
 		"startDate=2026&endDate=2026": 4, "startDate=2026-01&endDate=2026-01": 2, "startDate=2026-01-31&endDate=2026-02-01": 2,
 		"startDate=2026-01-31&endDate=2026-02": 2, "startDate=2025-12&endDate=2026-01-01": 2, "startDate=2026-01&endDate=2027": 5,
@@ -230,13 +257,16 @@ func TestBoundaries(t *testing.T) {
 			}
 		}
 	}
+
 	for _, path := range []string{"/reports/trial-balance?", "/reports/journal-entries?"} {
 		for _, bad := range []string{"26", "2026-13", "2026-02-30", "2026-W01", "2026-01-01...2026-02-01", "20260101"} {
 			b.Get(path+"startDate="+bad+"&endDate=2026").WantError(apierr.CodeBadRequest, "")
 			b.Get(path+"startDate=2026&endDate="+bad).WantError(apierr.CodeBadRequest, "")
 		}
+
 		b.Get(path+"startDate=2026-02&endDate=2026-01").WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endDate")
 	}
+
 	b.Get("/reports/trial-balance?startDate=2026").WantError(apierr.CodeBadRequest, "").WantIssue("required", "endDate")
 	b.Get("/reports/trial-balance?startDate=2026&endDate=2026&ledger=historical").Want(400)
 }

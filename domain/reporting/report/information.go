@@ -89,11 +89,14 @@ func thresholds(year int64) ([]Threshold, error) {
 	if err := json.Unmarshal(thresholdData, &all); err != nil {
 		return nil, fmt.Errorf("read the thresholds: %w", err)
 	}
+
 	var out []Threshold
+
 	for _, t := range all {
 		if t.SinceYear > year {
 			continue
 		}
+
 		at := slices.IndexFunc(out, func(o Threshold) bool { return o.Form == t.Form })
 		switch {
 		case at < 0:
@@ -102,6 +105,7 @@ func thresholds(year int64) ([]Threshold, error) {
 			out[at] = t
 		}
 	}
+
 	return out, nil
 }
 
@@ -112,10 +116,12 @@ func exempt(r *InformationReturn, limits []Threshold) *Exempt {
 		reason = Corporation
 		return &reason
 	}
+
 	at := slices.IndexFunc(limits, func(t Threshold) bool { return t.Form == r.Form })
 	if at >= 0 && r.Amount >= limits[at].Cents {
 		return nil
 	}
+
 	return &reason
 }
 
@@ -129,8 +135,10 @@ func informationReturns(ctx context.Context, tx *db.Tx, in *informationInput) (*
 	if err != nil {
 		return nil, err
 	}
+
 	from := min(in.Rows(), int64(len(all)))
 	to := min(from+in.Limit, int64(len(all)))
+
 	return &InformationReturns{
 		Year: in.Year, Currency: informationCurrency, Thresholds: limits, Data: all[from:to], Pagination: in.Of(int64(len(all))),
 	}, nil
@@ -142,23 +150,28 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	figures := []figure1099{}
 	if f.Form != FormNEC {
 		if figures, err = grossRents(ctx, tx, f.Year); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	if f.Form != FormMISC {
 		paid, err := loadWorkPayments(ctx, tx, f.Year)
 		if err != nil {
 			return nil, nil, err
 		}
+
 		figures = append(figures, paid...)
 	}
+
 	out, err := recipients(ctx, tx, figures)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	out = slices.DeleteFunc(out, func(r InformationReturn) bool {
 		return !f.ContactIDs.Has(r.ContactID)
 	})
@@ -166,12 +179,15 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 		out[i].Exempt = exempt(&out[i], limits)
 		out[i].Reportable = out[i].Exempt == nil
 	}
+
 	if f.Reportable != nil {
 		out = slices.DeleteFunc(out, func(r InformationReturn) bool { return r.Reportable != *f.Reportable })
 	}
+
 	slices.SortFunc(out, func(a, b InformationReturn) int {
 		return cmp.Or(cmp.Compare(a.Form, b.Form), plain.Compare(a.Name, b.Name), a.ContactID.Compare(b.ContactID))
 	})
+
 	return out, limits, nil
 }
 

@@ -101,12 +101,16 @@ const rentsOf = `
 // what months that came in as finished statements show as revenue.
 func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	from, to := yearRange(year)
+
 	periods, err := db.Select[rents](ctx, tx, rentsOf, db.Args{"team": tx.Team, "from": from, "to": to})
 	if err != nil {
 		return nil, fmt.Errorf("add up gross rents: %w", err)
 	}
+
 	amounts, owns := map[id.ID]money.Cents{}, map[id.ID][]*rents{}
+
 	var order []id.ID
+
 	for i := range periods {
 		p := &periods[i]
 		for n, cents := range money.Split(p.Live+p.Historic, p.Splits) {
@@ -114,20 +118,24 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 			if _, seen := amounts[member]; !seen {
 				order = append(order, member)
 			}
+
 			amounts[member] += cents
 			owns[member] = append(owns[member], p)
 		}
 	}
+
 	out := make([]figure1099, len(order))
 	for i, member := range order {
 		out[i] = figure1099{form: FormMISC, contactID: member, amount: amounts[member], drilldowns: rentDrilldowns(year, owns[member])}
 	}
+
 	return out, nil
 }
 
 // rentDrilldowns lead to the revenue of the year, to that of earlier years of which some came in this year, and to what imported statements tell.
 func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 	var managed, apart, historic, late page.Refs
+
 	for _, p := range owned {
 		period := page.Ref{ID: p.PeriodID}
 		if p.Unstayed {
@@ -135,35 +143,44 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 		} else {
 			managed = append(managed, period)
 		}
+
 		if p.HasHistoric {
 			historic = append(historic, period)
 		}
+
 		late = append(late, page.RefsTo(p.Late...)...)
 	}
+
 	revenue := func(periods page.Refs) Selection {
 		s := yearSelection(year)
 		s.OwnershipPeriodIDs, s.Party, s.AccountClassifications = periods, ledger.Owners, []account.Classification{account.Revenue}
+
 		return s
 	}
+
 	out := []Drilldown{}
 	if len(managed) > 0 {
 		out = append(out, DrilldownTo(revenue(managed)))
 	}
+
 	if len(apart) > 0 {
 		s := revenue(apart)
 		s.ReservationIDs = page.RefsTo(id.Zero)
 		out = append(out, DrilldownTo(s))
 	}
+
 	if len(late) > 0 {
 		s := revenue(managed)
 		s.StartDate, s.EndDate, s.ReservationIDs = nil, &End{s.StartDate.AddDays(-1)}, late
 		out = append(out, DrilldownTo(s))
 	}
+
 	if len(historic) > 0 {
 		told := yearSelection(year)
 		told.OwnershipPeriodIDs, told.Ledger, told.Status, told.TriggerTypes = historic, ledger.Historical, ledger.Inactive, []string{"historicalRevenue"}
 		out = append(out, DrilldownTo(told))
 	}
+
 	return out
 }
 
@@ -181,8 +198,10 @@ func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099,
 		AccountIDs []id.ID
 		Missing    []id.ID
 	}
+
 	from, to := yearRange(year)
 	triggers := []string{ledger.TriggerExpense, ledger.TriggerExpensePayment}
+
 	recipients, err := db.Select[paid](ctx, tx, `
 		select e.contact_id, coalesce(-sum(e.cent_total) filter (where n.transaction_id is null), 0)::bigint as amount,
 			array_agg(distinct e.account_id) as account_ids,
@@ -197,6 +216,7 @@ func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099,
 	if err != nil {
 		return nil, fmt.Errorf("add up payments for work: %w", err)
 	}
+
 	out := make([]figure1099, len(recipients))
 	for i, v := range recipients {
 		s := yearSelection(year)
@@ -204,6 +224,7 @@ func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099,
 		s.NotTransactionIDs = page.RefsTo(v.Missing...)
 		out[i] = figure1099{form: FormNEC, contactID: v.ContactID, amount: v.Amount, drilldowns: []Drilldown{DrilldownTo(s)}}
 	}
+
 	return out, nil
 }
 
@@ -216,27 +237,33 @@ func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]Informa
 		TaxIdentifierLast4 *string
 		Address            *contact.Address
 	}
+
 	ids := make([]id.ID, len(figures))
 	for i := range figures {
 		ids[i] = figures[i].contactID
 	}
+
 	people, err := db.Select[person](ctx, tx, `
 		select id, name, company_type, tax_identifier_last4, address from contact where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read contacts: %w", err)
 	}
+
 	byID := make(map[id.ID]*person, len(people))
 	for i := range people {
 		byID[people[i].ID] = &people[i]
 	}
+
 	out := make([]InformationReturn, 0, len(figures))
 	for i := range figures {
 		f := &figures[i]
+
 		p := byID[f.contactID]
 		if p == nil || f.amount == 0 {
 			continue
 		}
+
 		r := InformationReturn{
 			Form: f.form, Box: "1", ContactID: p.ID, Name: p.Name, CompanyType: p.CompanyType, Address: p.Address, Amount: f.amount, Drilldowns: f.drilldowns,
 		}
@@ -244,7 +271,9 @@ func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]Informa
 			masked := "***" + *p.TaxIdentifierLast4
 			r.TaxIdentifier = &masked
 		}
+
 		out = append(out, r)
 	}
+
 	return out, nil
 }

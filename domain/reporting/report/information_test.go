@@ -11,16 +11,20 @@ import (
 // returnOf is the figure of a contact on a form; all is the answer's list.
 func returnOf(w *whole.World, year int, form, contact string) (amount int64, exempt string) {
 	w.T.Helper()
+
 	r := w.Get("/reports/information-returns?year=" + strconv.Itoa(year) + "&form=" + form + "&contactIds=" + contact).Want(200)
 	if r.Len("data") == 0 {
 		return 0, "absent"
 	}
+
 	if r.Has("data.0.exempt") && r.Value("data.0.exempt") != nil {
 		exempt = r.String("data.0.exempt")
 	}
+
 	if entriesBetween(w, r.String("data.0.drilldowns.0.filter.startDate"), r.String("data.0.drilldowns.0.filter.endDate")) == 0 {
 		w.T.Errorf("the drill-down of %s leads nowhere", contact)
 	}
+
 	return r.Int("data.0.amount"), exempt
 }
 
@@ -39,22 +43,29 @@ func TestInformationReturnsOfOwners(t *testing.T) {
 	w.Stay(villa, "2026-06-10", 99_999)
 	w.Stay(barn, "2026-03-10", 50_000)
 	w.Expense(villa, "2026-02-01", 70_000)
+
 	if amount, exempt := returnOf(w, 2026, "1099-MISC", ada.String()); amount != 250_000 || exempt != "" {
 		t.Errorf("Ada: %d %q", amount, exempt)
 	}
+
 	if amount, exempt := returnOf(w, 2026, "1099-MISC", ben.String()); amount != 200_000 || exempt != "" {
 		t.Errorf("Ben, at the threshold: %d %q", amount, exempt)
 	}
+
 	w.Put("/contacts/"+ben.String(), whole.Object{"companyType": "s_corporation"}).Want(200)
+
 	if _, exempt := returnOf(w, 2026, "1099-MISC", ben.String()); exempt != "corporation" {
 		t.Errorf("a corporation is exempt for %q", exempt)
 	}
+
 	if _, exempt := returnOf(w, 2025, "1099-MISC", ada.String()); exempt != "absent" {
 		t.Errorf("the year before: %q", exempt)
 	}
+
 	if only := w.Get("/reports/information-returns?year=2026&reportable=true").Want(200); only.Len("data") != 1 || only.Int("pagination.total") != 1 {
 		t.Errorf("reportable: %s", only.Body)
 	}
+
 	foreign := whole.New(t).Get("/reports/information-returns?year=2026").Want(200)
 	if foreign.Len("data") != 0 {
 		t.Errorf("another team sees %s", foreign.Body)
@@ -82,18 +93,22 @@ func TestInformationReturnsCountWhatWasCollected(t *testing.T) {
 	}
 	want := func(year int, cents int64) {
 		t.Helper()
+
 		if amount, _ := returnOf(w, year, "1099-MISC", ada.String()); amount != cents {
 			t.Errorf("%d: %d, want %d", year, amount, cents)
 		}
 	}
+
 	book("2025-11-10", "2025-11-12", 40_000) // never paid
 	late := book("2025-12-10", "2025-12-12", 30_001)
+
 	want(2025, 0)
 	pay(late, "2025-12-12", 10_000)
 	want(2025, 10_000)
 	pay(late, "2026-02-03", 20_001)
 	want(2025, 10_000)
 	want(2026, 20_001)
+
 	ahead := book("2026-03-10", "2026-03-12", 50_000)
 	pay(ahead, "2025-12-20", 50_000)
 	want(2025, 10_000)
@@ -106,6 +121,7 @@ func TestInformationReturnsCountWhatWasCollected(t *testing.T) {
 		r.String("data.0.drilldowns.1.filter.endDate") != "2025-12-31" {
 		t.Errorf("the rent of last year that came in this year: %s", r.String("data.0.drilldowns"))
 	}
+
 	entries := w.Get("/reports/journal-entries?endDate=2025-12-31&party=owners&accountClassifications=revenue&reservationIds=" + late).Want(200)
 	if entries.Len("data") == 0 {
 		t.Error("the drill-down of a late payment leads nowhere")
@@ -115,6 +131,7 @@ func TestInformationReturnsCountWhatWasCollected(t *testing.T) {
 // What a channel pays to the owner directly is nothing that the manager collected, whatever the manager gets of it.
 func TestInformationReturnsLeaveOutCoHosts(t *testing.T) {
 	t.Parallel()
+
 	for _, model := range []string{"co_host", "co_host_airbnb"} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
@@ -131,6 +148,7 @@ func TestInformationReturnsLeaveOutCoHosts(t *testing.T) {
 			w.Post("/transactions", whole.Object{"type": "deposit", "date": "2026-01-20", "lines": whole.Array{whole.Object{
 				"accountId": w.Account("4000"), "amount": 500, "listingId": barn.ID, "party": "owners",
 			}}}).Want(201)
+
 			r := w.Get("/reports/information-returns?year=2026&form=1099-MISC").Want(200)
 			if r.Int("data.0.amount") != 30_500 || r.Len("data.0.drilldowns") != 2 {
 				t.Errorf("got %s", r.Body)
@@ -154,6 +172,7 @@ func TestInformationReturnsOfVendors(t *testing.T) {
 	bill("2026-03-01", 150_000, whole.Object{"date": "2026-03-20"})
 	bill("2026-10-01", 49_999, whole.Object{"date": "2026-11-02"})
 	bill("2026-11-01", 70_000, nil)
+
 	if amount, exempt := returnOf(w, 2026, "1099-NEC", plumber.String()); amount != 199_999 || exempt != "belowThreshold" {
 		t.Errorf("%d %q", amount, exempt)
 	}
@@ -179,10 +198,12 @@ func TestInformationReturnsOfOwnersWhoWork(t *testing.T) {
 	if amount, exempt := returnOf(w, 2026, "1099-NEC", ada.String()); amount != 210_000 || exempt != "" {
 		t.Errorf("%d %q", amount, exempt)
 	}
+
 	r := w.Get("/reports/information-returns?year=2026&form=1099-NEC").Want(200)
 	if r.Len("data") != 1 || r.Len("data.0.drilldowns") != 1 {
 		t.Fatalf("got %s", r.Body)
 	}
+
 	entries := w.Get("/reports/journal-entries?startDate=2026-01-01&endDate=2026-12-31&contactIds=" + r.String("data.0.drilldowns.0.filter.contactIds.0") +
 		"&accountIds=" + r.String("data.0.drilldowns.0.filter.accountIds.0") + "&triggerTypes=expense,expensePayment").Want(200)
 	if entries.Len("data") != 1 || entries.Int("data.0.centTotal") != -210_000 {
@@ -192,6 +213,7 @@ func TestInformationReturnsOfOwnersWhoWork(t *testing.T) {
 
 func TestInformationReturnThresholdsAreData(t *testing.T) {
 	t.Parallel()
+
 	w := whole.New(t)
 	for year, want := range map[string]int64{"2025": 60_000, "2026": 200_000, "2031": 200_000} {
 		r := w.Get("/reports/information-returns?year=" + year).Want(200)
@@ -199,6 +221,7 @@ func TestInformationReturnThresholdsAreData(t *testing.T) {
 			t.Errorf("%s: %s", year, r.Body)
 		}
 	}
+
 	w.Get("/reports/information-returns").WantError(apierr.CodeBadRequest, "").WantIssue("required", "year")
 	w.As([]string{"reports:read"}, nil).Get("/reports/information-returns?year=2026").WantError(apierr.CodeForbidden, "")
 }
@@ -208,11 +231,14 @@ func TestFiguresBeyondTheSafeRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)
 	w.Stay(w.Listing("Villa", w.Contact("owner", "Ada")), "2026-01-10", 100)
+
 	path := "/reports/trial-balance?startDate=2026-01&endDate=2026-01"
+
 	for _, more := range []string{"9007199254740991 - 400", "9007199254740991", "9223372036854775807 - 3 * 9007199254740991"} {
 		for _, kept := range []string{"ledger_month_kept", "ledger_delta"} {
 			w.Exec(`update `+kept+` set debit = debit + (`+more+`), credit = credit + (`+more+`) where team_id = @team`, nil)
 		}
+
 		w.Get(path).WantError(apierr.CodeBadRequest, "").WantIssue("range", "")
 	}
 }

@@ -36,9 +36,11 @@ func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, erro
 	if err != nil {
 		return nil, err
 	}
+
 	m, sums := b.matrix(), byAccount(b.cells)
 	m.accounts(b, section{"revenue", -1, classified(b.accounts, account.Revenue)}, sums)
 	m.accounts(b, section{"expense", 1, classified(b.accounts, account.Expense)}, sums)
+
 	return m, nil
 }
 
@@ -49,9 +51,11 @@ func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error)
 	if err != nil {
 		return nil, err
 	}
+
 	m, rows := b.matrix(), b.rows()
 	m.accounts(b, section{string(RowAssets), 1, classified(b.accounts, account.Asset)}, grouped(rows[RowAssets]))
 	m.accounts(b, section{string(RowLiabilities), -1, classified(b.accounts, account.Liability)}, grouped(rows[RowLiabilities]))
+
 	for _, r := range []struct {
 		row   SheetRow
 		title string
@@ -59,8 +63,10 @@ func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error)
 		if r.row == RowUnassigned && len(rows[r.row]) == 0 {
 			continue
 		}
+
 		m.Rows = append(m.Rows, b.sum(MatrixRow{Section: "balances", Title: r.title}, -1, rows[r.row]))
 	}
+
 	return m, nil
 }
 
@@ -81,6 +87,7 @@ func (m *Matrix) accounts(b *celled, s section, cells map[id.ID][]*Cell) {
 		if len(cells[a.ID]) == 0 {
 			continue
 		}
+
 		ref := a.ref()
 		m.Rows = append(m.Rows, b.sum(MatrixRow{
 			Section: s.name, Category: &Column{a.CategoryID.String(), a.CategoryName}, Account: &ref, Title: a.Name,
@@ -97,5 +104,6 @@ func (b *celled) sum(row MatrixRow, sign money.Cents, cells []*Cell) MatrixRow {
 			row.Values[b.columns.at[b.columns.key(c)]] += sign * c.Net()
 		}
 	}
+
 	return row
 }

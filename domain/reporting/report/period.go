@@ -15,6 +15,7 @@ type End struct{ day.Day }
 func (s *Start) UnmarshalText(text []byte) error {
 	first, _, err := day.ParseBoundary(string(text))
 	s.Day = first
+
 	return err
 }
 
@@ -22,6 +23,7 @@ func (s *Start) UnmarshalText(text []byte) error {
 func (e *End) UnmarshalText(text []byte) error {
 	_, last, err := day.ParseBoundary(string(text))
 	e.Day = last
+
 	return err
 }
 
@@ -31,6 +33,7 @@ func (s *Start) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
+
 	return s.UnmarshalText(text)
 }
 
@@ -40,6 +43,7 @@ func (e *End) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
+
 	return e.UnmarshalText(text)
 }
 
@@ -47,6 +51,7 @@ func boundaryText(data []byte) ([]byte, error) {
 	if len(data) < 2 || data[0] != '"' || data[len(data)-1] != '"' {
 		return nil, day.ErrFormat
 	}
+
 	return data[1 : len(data)-1], nil
 }
 
@@ -61,5 +66,6 @@ func (p Period) Check() []apierr.Issue {
 	if p.EndDate.Before(p.StartDate.Day) {
 		return []apierr.Issue{apierr.IssueDateOrder.InQuery("endDate")}
 	}
+
 	return nil
 }

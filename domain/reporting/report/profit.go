@@ -45,9 +45,11 @@ func (f ProfitFilter) Resolve() []apierr.Issue {
 	if issues := f.Check(); issues != nil {
 		return issues
 	}
+
 	if f.View.periods(f.StartDate.Day, f.EndDate.Day) > maxPeriods {
 		return []apierr.Issue{apierr.IssueTooMany.InQuery("view")}
 	}
+
 	return nil
 }
 
@@ -63,6 +65,7 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	if err != nil {
 		return nil, err
 	}
+
 	t := table{columns: b.columns, average: b.view.ofTime()}
 	behind := Selection{
 		StartDate: &f.StartDate, EndDate: &f.EndDate, Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency),
@@ -70,12 +73,15 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	of := func(classes ...account.Classification) Selection {
 		s := behind
 		s.AccountClassifications = classes
+
 		return s
 	}
+
 	sums, all := byAccount(b.cells), make([]*Cell, len(b.cells))
 	for i := range b.cells {
 		all[i] = &b.cells[i]
 	}
+
 	income := t.section(Column{"revenue", "Revenue"}, -1, classified(b.accounts, account.Revenue), sums, of(account.Revenue))
 	costs := t.section(Column{"expense", "Expenses"}, 1, classified(b.accounts, account.Expense), sums, of(account.Expense))
 	net := NetIncome{t.figure(Column{"netIncome", "Net income"}, -1, all, of(account.Revenue, account.Expense)), nil}
@@ -84,6 +90,7 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	costs.percentOf(&base)
 	income.percentOf(&base)
 	net.Groups = []Section{income, costs}
+
 	return &ProfitAndLoss{
 		Currency: b.currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, View: b.view, Columns: t.columns.shown(), NetIncome: net,
 	}, nil
@@ -100,19 +107,24 @@ type celled struct {
 
 func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+
 	var err error
 	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
 		return nil, err
 	}
+
 	if b.accounts, err = chart(ctx, tx, true); err != nil {
 		return nil, err
 	}
+
 	earning := []id.ID{}
+
 	for i := range b.accounts {
 		if a := &b.accounts[i]; a.Classification == account.Revenue || a.Classification == account.Expense {
 			earning = append(earning, a.ID)
 		}
 	}
+
 	b.cells, err = Balances(ctx, tx, BalanceFilter{
 		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
 		AccountIDs: earning,
@@ -120,7 +132,9 @@ func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b.columns, err = f.columns(ctx, tx, b.cells)
+
 	return b, err
 }
 
@@ -136,5 +150,6 @@ func (f *ProfitFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (co
 		return periodColumns(f.View, f.StartDate.Day, f.EndDate.Day), nil
 	case ViewTotal:
 	}
+
 	return columns{}, nil
 }

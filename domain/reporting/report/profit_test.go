@@ -25,14 +25,18 @@ type line struct {
 func (b *books) book(in ledger.Ledger, at string, lines ...line) {
 	p := ledger.Posting{SourceID: id.New(b.DB.Now()), Ledger: in, Status: ledger.Active, TxnAt: date(at), Currency: "usd"}
 	p.TxnCode = "book:" + p.SourceID.String()
+
 	for i, l := range lines {
 		entry := ledger.Line{Ref: strconv.Itoa(i), AccountID: b.Accounts[l.code], CentTotal: l.cents, Trigger: ledger.TriggerManual}
+
 		entry.Party = map[string]ledger.Party{"o": ledger.Owners, "m": ledger.Manager}[l.party]
 		if l.code != "1000" && l.code != "1010" {
 			entry.ListingID = b.Listing
 		}
+
 		p.Lines = append(p.Lines, entry)
 	}
+
 	b.Replace([]id.ID{p.SourceID}, p)
 }
 
@@ -40,10 +44,12 @@ func (b *books) book(in ledger.Ledger, at string, lines ...line) {
 // that was paid by cheque.
 func workedBooks(t *testing.T) *books {
 	t.Helper()
+
 	b := newBooks(t)
 	for _, at := range []string{"2026-01-05", "2026-01-22"} {
 		b.book(ledger.Trust, at, line{"1000", "", 62502}, line{"5010", "m", 1898}, line{"2000", "", -64400})
 	}
+
 	for _, month := range []struct {
 		at                        string
 		rent, cleaning, tax       money.Cents
@@ -55,15 +61,18 @@ func workedBooks(t *testing.T) *books {
 		b.book(ledger.Trust, month.at, line{"5110", "o", month.own}, line{"4110", "m", -month.own})
 		b.book(ledger.Trust, month.at, line{"5120", "o", month.merchant}, line{"4120", "m", -month.merchant})
 	}
+
 	b.book(ledger.Trust, "2025-12-31", line{"1000", "", 30000}, line{"2900", "o", -30000})
 	b.book(ledger.Trust, "2026-01-10", line{"2400", "o", 10000}, line{"1000", "", -10000})
 	b.book(ledger.Trust, "2026-01-15", line{"5200", "o", 12650}, line{"2200", "", -10000}, line{"4190", "m", -1000}, line{"2110", "", -1650})
 	b.book(ledger.Trust, "2026-01-20", line{"2200", "", 10000}, line{"1000", "", -10000})
+
 	return b
 }
 
 func TestProfitAndLossOfTheWorkedExample(t *testing.T) {
 	t.Parallel()
+
 	b := workedBooks(t)
 	for filter, want := range map[string]string{
 		"startDate=2026-01&endDate=2026-02&party=owners":       "115000 51446 63554",
@@ -78,14 +87,17 @@ func TestProfitAndLossOfTheWorkedExample(t *testing.T) {
 		"startDate=2026-01-29&endDate=2026-01-29&party=owners": "69000 23278 45722",
 	} {
 		r := b.Get("/reports/profit-and-loss?" + filter).Want(200)
+
 		got := strings.Join([]string{r.String("netIncome.groups.0.total"), r.String("netIncome.groups.1.total"), r.String("netIncome.total")}, " ")
 		if got != want {
 			t.Errorf("%s: got %s, want %s", filter, got, want)
 		}
 	}
+
 	for _, view := range []string{"total", "ledger", "party", "listing", "month", "quarter", "year"} {
 		b.checkDrilldowns(t, b.Get("/reports/profit-and-loss?startDate=2026-01-15&endDate=2026-02-03&view="+view).Want(200), ".netIncome.groups.1", 1000)
 	}
+
 	r := b.Get("/reports/profit-and-loss?startDate=2026-01&endDate=2026-02&party=owners&view=month").Want(200)
 	for path, want := range map[string]string{
 		"currency": "usd", "startDate": "2026-01-01", "endDate": "2026-02-28", "view": "month", "columns.1.id": "2026-02", "columns.1.title": "2026-02",
@@ -112,6 +124,7 @@ func TestProfitAndLossRounds(t *testing.T) {
 	b.book(ledger.Trust, "2026-01-01", line{"4000", "o", -200_000}, line{"5200", "o", 1}, line{"5100", "o", -1}, line{"1000", "", 200_000})
 	b.book(ledger.Trust, "2026-02-01", line{"5000", "m", 5}, line{"1000", "", -5})
 	r := b.Get("/reports/profit-and-loss?startDate=2026-01&endDate=2026-02&view=month").Want(200)
+
 	const costs = "netIncome.groups.1.categories."
 	for path, want := range map[string]string{
 		"netIncome.values.1.total": "-5", "netIncome.values.1.percentage": "null", "netIncome.totalPercentage": "99998",
@@ -123,8 +136,10 @@ func TestProfitAndLossRounds(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
+
 	tiny := newBooks(t)
 	tiny.book(ledger.Trust, "2026-01-01", line{"4000", "o", -1}, line{"5200", "o", 1<<53 - 1}, line{"1000", "", 2 - 1<<53})
+
 	if r := tiny.Get("/reports/profit-and-loss?startDate=2026&endDate=2026").Want(200); r.String("netIncome.groups.1.totalPercentage") != "null" {
 		t.Errorf("a share beyond the safe range: %s", r.Body)
 	}
@@ -134,12 +149,15 @@ func TestProfitAndLossColumns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 11, 120)
 	w.Exec(`delete from listing where team_id = @team and id = @id`, db.Args{"id": w.listings[0]})
+
 	titles := func(filter string) string {
 		r := w.Get("/reports/profit-and-loss?startDate=2025-11-15&endDate=2026-02-03" + filter).Want(200)
+
 		var out []string
 		for i := range r.Len("columns") {
 			out = append(out, r.String(fmt.Sprintf("columns.%d.title", i)))
 		}
+
 		return strings.Join(out, ",")
 	}
 	for filter, want := range map[string]string{
@@ -166,6 +184,7 @@ func TestProfitAndLossColumns(t *testing.T) {
 func TestProfitAndLossRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
+
 	const path = "/reports/profit-and-loss?"
 	b.Get(path+"startDate=2026").WantIssue("required", "endDate")
 	b.Get(path+"startDate=2026-02&endDate=2026-01").WantIssue("dateOrder", "endDate")
@@ -185,9 +204,11 @@ func TestProfitAndLossAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 17, 150)
 	listings := []string{"", "listingIds=null", "listingIds=" + w.listings[0].String() + ",null", "listingIds=" + w.listings[1].String()}
+
 	rapid.Check(t, func(rt *rapid.T) {
 		start := worldStart.AddDays(rapid.IntRange(-5, worldDays).Draw(rt, "start"))
 		end := start.AddDays(rapid.IntRange(0, 90).Draw(rt, "days"))
+
 		filter := strings.Join([]string{
 			"startDate=" + start.String(), "endDate=" + end.String(),
 			rapid.SampledFrom([]string{"", "view=ledger", "view=party", "view=listing", "view=month", "view=quarter", "view=year"}).Draw(rt, "view"),
@@ -198,15 +219,18 @@ func TestProfitAndLossAddsUp(t *testing.T) {
 		for strings.Contains(filter, "&&") {
 			filter = strings.ReplaceAll(filter, "&&", "&")
 		}
+
 		filter = strings.TrimSuffix(filter, "&")
 		r := w.Get("/reports/profit-and-loss?" + filter).Want(200)
 		w.checkDrilldowns(t, r, ".netIncome.groups.1", 12)
+
 		if strings.Count(filter, "&") == 1 {
 			debit, credit := w.sum("c.classification in ('revenue', 'expense') and e.txn_at between @start and @end", db.Args{"start": start, "end": end})
 			if got := money.Cents(r.Int("netIncome.total")); got != credit-debit {
 				rt.Fatalf("%s: net income %d, entries come to %d", filter, got, credit-debit)
 			}
 		}
+
 		checkColumns(t, r)
 	})
 }

@@ -32,6 +32,7 @@ func CheckCurrency(given string) error {
 	if _, err := money.ParseCurrency(given); given != "" && errors.Is(err, money.ErrCurrency) {
 		return apierr.BadRequest.At(apierr.IssueCurrency.InQuery("currency"))
 	}
+
 	return nil
 }
 
@@ -40,19 +41,23 @@ func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, err
 	if err := CheckCurrency(given); err != nil {
 		return "", err
 	}
+
 	if given != "" {
 		return money.ParseCurrency(given)
 	}
+
 	own, err := db.Get[string](ctx, tx, `select default_currency from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return "", fmt.Errorf("read the team: %w", err)
 	}
+
 	return money.Currency(own), nil
 }
 
 // endpoints are the routes of the reports.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/trial-balance", ID: "getTrialBalance", Tag: "Reports", Summary: "Trial balance", Scopes: scopes,
@@ -93,5 +98,6 @@ func (l liveLedger) ledgers() []ledger.Ledger {
 	if l == "" {
 		return []ledger.Ledger{ledger.Trust, ledger.Operating}
 	}
+
 	return []ledger.Ledger{ledger.Ledger(l)}
 }

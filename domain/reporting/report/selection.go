@@ -83,19 +83,24 @@ func (Occupancy) Enum() []string {
 // Resolve refuses dates that contradict each other, and what no pattern can check.
 func (f Selection) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
+
 	refuse := func(code apierr.IssueCode, name string) { issues = append(issues, code.InQuery(name)) }
 	if !f.DateRange.IsZero() && (f.StartDate != nil || f.EndDate != nil) {
 		refuse(apierr.IssueContradiction, "dateRange")
 	}
+
 	if f.StartDate != nil && f.EndDate != nil && f.EndDate.Before(f.StartDate.Day) {
 		refuse(apierr.IssueDateOrder, "endDate")
 	}
+
 	if f.OccupancyStatus != "" && f.OccupancyStatus != Unassigned && f.EndDate == nil {
 		refuse(apierr.IssueRequired, "endDate")
 	}
+
 	if _, err := money.ParseCurrency(f.Currency); f.Currency != "" && errors.Is(err, money.ErrCurrency) {
 		refuse(apierr.IssueCurrency, "currency")
 	}
+
 	return issues
 }
 

@@ -98,6 +98,7 @@ func rowOf(a *charted, party ledger.Party) SheetRow {
 	case a.Classification == account.Liability:
 		return RowLiabilities
 	}
+
 	return RowUnassigned
 }
 
@@ -107,6 +108,7 @@ func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, er
 	if err != nil {
 		return nil, err
 	}
+
 	t := sheetTable{table: table{columns: b.columns}, rows: b.rows()}
 	t.behind = Selection{EndDate: &f.Date, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency)}
 	out := &BalanceSheet{Currency: b.currency, Date: f.Date.Day, View: b.view, Columns: t.columns.shown()}
@@ -115,27 +117,34 @@ func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, er
 		t.in(RowLiabilities))
 	out.Balances, out.Owed = t.owed()
 	out.finish()
+
 	return out, nil
 }
 
 func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+
 	var err error
 	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
 		return nil, err
 	}
+
 	if b.accounts, err = chart(ctx, tx, true); err != nil {
 		return nil, err
 	}
+
 	grouping := b.view.grouping()
 	grouping.Party = true
+
 	b.cells, err = Balances(ctx, tx, BalanceFilter{
 		Ledgers: f.Ledger.ledgers(), Currency: b.currency, To: f.Date.Day, ListingIDs: f.ListingIDs,
 	}, grouping)
 	if err != nil {
 		return nil, err
 	}
+
 	b.columns, err = f.columns(ctx, tx, b.cells)
+
 	return b, err
 }
 
@@ -145,11 +154,14 @@ func (b *celled) rows() map[SheetRow][]*Cell {
 	for i := range b.accounts {
 		at[b.accounts[i].ID] = &b.accounts[i]
 	}
+
 	rows := map[SheetRow][]*Cell{}
+
 	for i := range b.cells {
 		r := rowOf(at[b.cells[i].AccountID], b.cells[i].Party)
 		rows[r] = append(rows[r], &b.cells[i])
 	}
+
 	return rows
 }
 
@@ -161,6 +173,7 @@ func (f *SheetFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (col
 		return listingColumns(ctx, tx, cells)
 	case ViewTotal, ViewParty, ViewMonth, ViewQuarter, ViewYear:
 	}
+
 	return columns{}, nil
 }
 
@@ -169,6 +182,7 @@ func grouped(cells []*Cell) map[id.ID][]*Cell {
 	for _, c := range cells {
 		out[c.AccountID] = append(out[c.AccountID], c)
 	}
+
 	return out
 }
 
@@ -183,6 +197,7 @@ type sheetTable struct {
 func (t *sheetTable) in(rows ...SheetRow) Selection {
 	f := t.behind
 	f.BalanceSheetRows = rows
+
 	return f
 }
 
@@ -192,6 +207,7 @@ func (t *sheetTable) credit(name Column, rows ...SheetRow) Figure {
 	for _, r := range rows {
 		cells = append(cells, t.rows[r]...)
 	}
+
 	return t.figure(name, -1, cells, t.in(rows...))
 }
 
@@ -206,6 +222,7 @@ func (t *sheetTable) owed() (PartyBalances, Figure) {
 	if len(t.rows[RowUnassigned]) > 0 {
 		b.Rows = append(b.Rows, t.credit(Column{string(RowUnassigned), unassignedTitle}, RowUnassigned))
 	}
+
 	return b, t.credit(Column{"liabilitiesAndBalances", "Liabilities and balances"}, RowLiabilities, RowOwners, RowManager, RowUnassigned)
 }
 
@@ -213,12 +230,15 @@ func (t *sheetTable) owed() (PartyBalances, Figure) {
 func (s *BalanceSheet) finish() {
 	base := s.Assets.Figure
 	s.Liabilities.percentOf(&base)
+
 	for i := range s.Balances.Rows {
 		s.Balances.Rows[i].percentOf(&base)
 	}
+
 	s.Balances.percentOf(&base)
 	s.Owed.percentOf(&base)
 	s.Assets.percentOf(&base)
+
 	s.Check = Check{Total: base.Total - s.Owed.Total, Values: make([]CheckValue, len(base.Values))}
 	for i := range base.Values {
 		s.Check.Values[i] = CheckValue{ID: base.Values[i].ID, Title: base.Values[i].Title, Total: base.Values[i].Total - s.Owed.Values[i].Total}

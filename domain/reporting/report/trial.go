@@ -68,38 +68,48 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 	if err != nil {
 		return nil, err
 	}
+
 	accounts, err := chart(ctx, tx, false)
 	if err != nil {
 		return nil, err
 	}
+
 	before, during, err := BalancesAround(ctx, tx, BalanceFilter{
 		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
 	}, Grouping{})
 	if err != nil {
 		return nil, err
 	}
+
 	figures := map[id.ID]*TrialFigures{}
+
 	of := func(account id.ID) *TrialFigures {
 		if figures[account] == nil {
 			figures[account] = &TrialFigures{}
 		}
+
 		return figures[account]
 	}
 	for i := range before {
 		of(before[i].AccountID).Beginning = before[i].Net()
 	}
+
 	for i := range during {
 		at := of(during[i].AccountID)
 		at.Debit, at.Credit = during[i].Debit, during[i].Credit
 	}
+
 	behind := Selection{Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(currency)}
 	out := &TrialBalance{Currency: currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, Data: []TrialRow{}}
+
 	for i := range accounts {
 		a := &accounts[i]
+
 		moved := figures[a.ID]
 		if moved == nil || moved.Beginning == 0 && moved.Debit == 0 && moved.Credit == 0 {
 			continue
 		}
+
 		own := behind
 		own.AccountIDs = page.Only(a.ID)
 		moved.complete(own, f.Period)
@@ -108,7 +118,9 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 		out.Totals.Debit += moved.Debit
 		out.Totals.Credit += moved.Credit
 	}
+
 	out.Totals.complete(behind, f.Period)
+
 	return out, nil
 }
 
@@ -120,6 +132,7 @@ func (t *TrialFigures) complete(behind Selection, p Period) {
 	t.EndingDrilldown = DrilldownTo(until)
 	until.StartDate = &p.StartDate
 	t.Drilldown = DrilldownTo(until)
+
 	if last := p.StartDate.AddDays(-1); !last.Before(day.Earliest) {
 		behind.EndDate = &End{last}
 		earlier := DrilldownTo(behind)

@@ -79,17 +79,22 @@ type ownerDetailInput struct {
 
 func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDetail, error) {
 	shown := []OwnerStatement{}
+
 	var n int64
+
 	d, err := ReadOwnerDetail(ctx, tx, in.ContactID, &in.Period, func(one *OwnerStatement) error {
 		if n++; n > in.Rows() && n <= in.Rows()+in.Limit {
 			shown = append(shown, *one)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	d.Page = page.Page[OwnerStatement]{Data: shown, Pagination: in.Of(n)}
+
 	return d, nil
 }
 
@@ -100,15 +105,18 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, e
 	if err != nil {
 		return nil, err
 	}
+
 	currency, err := report.Currency(ctx, tx, p.Currency)
 	if err != nil {
 		return nil, err
 	}
+
 	d := &OwnerDetail{
 		OwnerSummary: OwnerSummary{Contact: who, Currency: currency}, StartAt: p.First().Day, EndAt: p.Last().Day, Layouts: []LayoutSummary{},
 	}
 	selected, s := p.statements(currency), newSumming([]id.ID{contact})
 	selected.OwnerIDs = page.Only(contact)
+
 	err = statement.EachDetail(ctx, tx, selected, p.asOwner(), func(whole *statement.Detail) error {
 		f := figuresOf(whole)
 		parts := s.add(f)
@@ -116,18 +124,22 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, e
 		one := ownerStatement(whole, f.Owners, at)
 		one.Financials = parts[at]
 		d.addLayout(one)
+
 		return each(one)
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	sums, err := s.owners(ctx, tx, currency)
 	if err != nil {
 		return nil, err
 	}
+
 	if sum := sums[contact]; sum != nil {
 		d.Listings, d.Statements, d.Financials, d.Drilldown = int64(len(sum.listings)), sum.statements, sum.Financials, p.behind(currency, sum.periods)
 	}
+
 	return d, nil
 }
 
@@ -140,9 +152,11 @@ func figuresOf(d *statement.Detail) *statement.Figures {
 	for _, p := range d.Payouts {
 		f.Paid = append(f.Paid, statement.Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.Received, Missing: -p.Total - p.Received})
 	}
+
 	for i, share := range d.Shares {
 		f.Owners[i] = statement.Owner{ContactID: share.ContactID, Name: share.Name, Split: share.Split}
 	}
+
 	return f
 }
 
@@ -157,7 +171,9 @@ func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *Owne
 	for i := range owners {
 		splits[i] = owners[i].Split
 	}
+
 	earned := d.Earned // goes on from section to section, so that these add up to the figures
+
 	one := &OwnerStatement{
 		ID: d.ID, ShortRef: d.ShortRef, StartAt: d.StartAt, EndAt: d.EndAt, Status: d.Status, Listing: d.Listing, OwnershipPeriodID: d.Ownership.ID,
 		Split: owners[at].Split, Drilldown: d.Drilldown, Sections: make([]SectionSummary, len(d.Tables)),
@@ -165,15 +181,18 @@ func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *Owne
 	}
 	for i := range d.Tables {
 		t := &d.Tables[i]
+
 		s := SectionSummary{Name: t.Name, Kind: t.Kind, Columns: []ColumnSummary{}, Total: partOf(t.Total, earned, splits, at)}
 		for n := range t.Columns {
 			if amount := t.Totals[n].Amount; amount != nil {
 				s.Columns = append(s.Columns, ColumnSummary{Name: t.Columns[n].Name, Type: t.Columns[n].Type, Amount: partOf(*amount, earned, splits, at)})
 			}
 		}
+
 		one.Sections[i] = s
 		earned += t.Total
 	}
+
 	return one
 }
 
@@ -184,11 +203,14 @@ func (d *OwnerDetail) addLayout(one *OwnerStatement) {
 		at = len(d.Layouts)
 		d.Layouts = append(d.Layouts, LayoutSummary{LayoutRef: one.Layout, Sections: []SectionSummary{}})
 	}
+
 	l := &d.Layouts[at]
+
 	l.Statements++
 	if one.StartAt.After(l.last) {
 		l.last, l.Name = one.StartAt, one.Layout.Name
 	}
+
 	for i := range one.Sections {
 		l.add(&one.Sections[i])
 	}
@@ -201,9 +223,12 @@ func (l *LayoutSummary) add(s *SectionSummary) {
 	if at < 0 {
 		l.Sections = append(l.Sections, SectionSummary{Name: s.Name, Kind: s.Kind, Columns: slices.Clone(s.Columns), Total: s.Total})
 		slices.SortStableFunc(l.Sections, func(a, b SectionSummary) int { return cmp.Compare(a.Kind, b.Kind) }) // net revenue before other
+
 		return
 	}
+
 	to := &l.Sections[at]
+
 	to.Total += s.Total
 	for _, c := range s.Columns {
 		if n := slices.IndexFunc(to.Columns, func(o ColumnSummary) bool { return o.Name == c.Name }); n >= 0 {

@@ -39,6 +39,7 @@ func newSumming(only []id.ID) *summing {
 			s.only[contact] = true
 		}
 	}
+
 	return s
 }
 
@@ -49,6 +50,7 @@ func (s *summing) add(f *statement.Figures) []Figures {
 	if len(f.Owners) == 0 {
 		return nil
 	}
+
 	c := s.chains[f.Ownership.ID]
 	if c == nil {
 		c = &ownedChain{
@@ -56,7 +58,9 @@ func (s *summing) add(f *statement.Figures) []Figures {
 		}
 		s.chains[f.Ownership.ID], s.order = c, append(s.order, c)
 	}
+
 	c.statements++
+
 	parts := make([]Figures, len(f.Owners))
 	for i := range parts {
 		p := &f.Parts[i]
@@ -65,32 +69,39 @@ func (s *summing) add(f *statement.Figures) []Figures {
 		}
 		parts[i].complete()
 	}
+
 	for _, p := range f.Paid {
 		isPaid := func(o statement.Owner) bool { return p.ContactID != nil && o.ContactID == *p.ContactID }
 		if i := slices.IndexFunc(f.Owners, isPaid); i >= 0 {
 			parts[i].NotReceived += p.Missing
 		}
 	}
+
 	c.add(f.StartAt, parts)
+
 	return parts
 }
 
 // add takes the parts of a statement that begins on a day in, in any order of the days.
 func (c *ownedChain) add(start day.Day, parts []Figures) {
 	isFirst, isLast := !start.After(c.first), !start.Before(c.last)
+
 	c.first, c.last = day.Min(c.first, start), day.Max(c.last, start)
 	for i := range parts {
 		f, p := &c.figures[i], &parts[i]
 		f.NetRevenue += p.NetRevenue
 		f.Expenses += p.Expenses
 		f.Payouts += p.Payouts
+
 		f.NotReceived += p.NotReceived
 		if isFirst {
 			f.BalanceStart = p.BalanceStart
 		}
+
 		if isLast {
 			f.BalanceEnd, f.Reserve = p.BalanceEnd, p.Reserve
 		}
+
 		f.complete()
 	}
 }
@@ -110,20 +121,25 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 	for i, c := range s.order {
 		periods[i] = c.period
 	}
+
 	current, err := statement.CurrentShares(ctx, tx, periods, string(currency))
 	if err != nil {
 		return nil, err
 	}
+
 	out := map[id.ID]*ownerSummed{}
+
 	for _, c := range s.order {
 		for i := range c.owners {
 			contact := c.owners[i].ContactID
 			if !s.wants(contact) {
 				continue
 			}
+
 			if out[contact] == nil {
 				out[contact] = &ownerSummed{listings: map[id.ID]bool{}}
 			}
+
 			o := out[contact]
 			o.Figures.add(&c.figures[i])
 			o.CurrentBalance += current[c.period][i]
@@ -131,13 +147,16 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 			o.statements += c.statements
 		}
 	}
+
 	return out, nil
 }
 
 // contacts are those that have a part.
 func (s *summing) contacts() []id.ID {
 	seen := map[id.ID]bool{}
+
 	var out []id.ID
+
 	for _, c := range s.order {
 		for _, o := range c.owners {
 			if s.wants(o.ContactID) && !seen[o.ContactID] {
@@ -146,6 +165,7 @@ func (s *summing) contacts() []id.ID {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -163,35 +183,45 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 	if err != nil || selected == nil {
 		return nil, err
 	}
+
 	owners, _ := selected.OwnerIDs.Parts()
 	s := newSumming(owners)
+
 	var out []OwnerPart
+
 	people := map[id.ID]*Contact{}
+
 	err = statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
 		for i, part := range s.add(one) {
 			contact := one.Owners[i].ContactID
 			if !s.wants(contact) {
 				continue
 			}
+
 			if people[contact] == nil {
 				people[contact] = &Contact{}
 			}
+
 			out = append(out, OwnerPart{Contact: people[contact], Statement: one, Split: one.Owners[i].Split, Figures: part})
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	found, err := contactsOf(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
 	}
+
 	for contact, c := range people {
 		*c = found[contact]
 	}
 	// Statements come by listing and month.
 	slices.SortStableFunc(out, func(a, b OwnerPart) int { return a.Contact.compare(b.Contact) })
+
 	return out, nil
 }
 
@@ -201,8 +231,10 @@ func CountOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *Peri
 	if err != nil {
 		return 0, err
 	}
+
 	f := p.statements(currency)
 	f.OwnerIDs = page.Only(contact)
 	n, err := statement.Count(ctx, tx, f)
+
 	return n.Statements, err
 }

@@ -34,6 +34,7 @@ func (p *Period) Resolve() []apierr.Issue {
 	if p.EndAt.Before(p.StartAt.Day) {
 		return []apierr.Issue{apierr.IssueDateOrder.InQuery("endAt")}
 	}
+
 	return nil
 }
 
@@ -138,6 +139,7 @@ const Path = "/reports/owner-statement-summaries-per-layout"
 // endpoints are the reports on what owners have.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path, ID: "listOwnerStatementSummaries", Tag: "Reports",
@@ -164,8 +166,10 @@ func ownerSummaries(ctx context.Context, tx *db.Tx, in *summariesInput) (*OwnerS
 	if err != nil {
 		return nil, err
 	}
+
 	total := int64(len(all.Owners))
 	from := min(in.Rows(), total)
+
 	return &OwnerSummaries{
 		Page: page.Page[OwnerSummary]{Data: all.Owners[from:min(from+in.Limit, total)], Pagination: in.Of(total)}, Totals: all.Totals,
 	}, nil
@@ -181,26 +185,32 @@ type AllSummaries struct {
 // ReadOwnerSummaries reads all owners of the selected statements.
 func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummaries, error) {
 	currency, selected, err := f.selection(ctx, tx)
+
 	out := &AllSummaries{Currency: currency, Owners: []OwnerSummary{}}
 	if err != nil || selected == nil {
 		return out, err
 	}
+
 	owners, _ := selected.OwnerIDs.Parts()
 	s := newSumming(owners)
+
 	if err := statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
 		s.add(one)
 		return nil
 	}); err != nil {
 		return nil, err
 	}
+
 	sums, err := s.owners(ctx, tx, currency)
 	if err != nil {
 		return nil, err
 	}
+
 	contacts, err := contactsOf(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
 	}
+
 	for contact, sum := range sums {
 		one := OwnerSummary{
 			Contact: contacts[contact], Currency: currency, Listings: int64(len(sum.listings)), Statements: sum.statements, Financials: sum.Financials,
@@ -209,7 +219,9 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 		out.Totals.add(&one.Financials)
 		out.Owners = append(out.Owners, one)
 	}
+
 	slices.SortFunc(out.Owners, func(a, b OwnerSummary) int { return a.Contact.compare(&b.Contact) })
+
 	return out, nil
 }
 
@@ -219,20 +231,25 @@ func (f *Filter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *sta
 	if err != nil {
 		return "", nil, err
 	}
+
 	selected := f.statements(currency)
 	if f.Search == "" {
 		return currency, &selected, nil
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `
 		select id from contact where team_id = @team and `+page.ContainsSQL("@search", "name", "first_name", "email")+` order by id`,
 		db.Args{"team": tx.Team, "search": f.Search})
 	if err != nil {
 		return "", nil, fmt.Errorf("search owners: %w", err)
 	}
+
 	if len(found) == 0 {
 		return currency, nil, nil
 	}
+
 	selected.OwnerIDs = page.Only(found...)
+
 	return currency, &selected, nil
 }
 
@@ -242,7 +259,9 @@ func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (owners, par
 	if err != nil || selected == nil {
 		return 0, 0, err
 	}
+
 	n, err := statement.Count(ctx, tx, *selected)
+
 	return n.Owners, n.Parts, err
 }
 
@@ -251,10 +270,12 @@ func (p *Period) behind(currency money.Currency, periods []id.ID) *report.Drilld
 	if p.asOwner() || len(periods) == 0 {
 		return nil
 	}
+
 	first, last := p.First(), p.Last()
 	d := report.DrilldownTo(report.Selection{
 		StartDate: &first, EndDate: &last, OwnershipPeriodIDs: page.RefsTo(periods...), Party: ledger.Owners, Currency: string(currency),
 	})
+
 	return &d
 }
 
@@ -266,10 +287,12 @@ func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact,
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
+
 	out := make(map[id.ID]Contact, len(rows))
 	for _, r := range rows {
 		out[r.ContactID] = r
 	}
+
 	return out, nil
 }
 
@@ -279,8 +302,10 @@ func ReadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error)
 	if err != nil {
 		return Contact{}, err
 	}
+
 	if _, known := found[contact]; !known {
 		return Contact{}, apierr.NotFound
 	}
+
 	return found[contact], nil
 }

@@ -74,6 +74,7 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	leg := &BankLeg{Accounts: []BankAccount{}}
 	ids := p.banks()
 	at := map[id.ID]*BankAccount{}
+
 	for _, v := range ids {
 		behind := p.behind()
 		behind.AccountIDs = page.Only(v)
@@ -81,14 +82,19 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 			Account: p.chart.at[v].ref(), BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind), Uncleared: []Uncleared{},
 		})
 	}
+
 	for i := range leg.Accounts {
 		at[leg.Accounts[i].Account.ID] = &leg.Accounts[i]
 	}
 
 	// The comparison is that of the account summaries.
 	against := &bank.Against{Accounts: ids, Currency: string(p.currency), Ledger: ledger.Trust, Date: p.date}
-	var compared []bank.Comparison
-	var items []bank.Item
+
+	var (
+		compared []bank.Comparison
+		items    []bank.Item
+	)
+
 	err := tx.Together(ctx, db.LoadOf(&compared, bank.Compare, against),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			items, err = bank.Largest(ctx, tx, against, unclearedShown)
@@ -106,6 +112,7 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 		a := at[items[i].AccountID]
 		a.Uncleared = append(a.Uncleared, p.uncleared(&items[i]))
 	}
+
 	for i := range compared {
 		c := &compared[i]
 		at[c.AccountID].compare(c)

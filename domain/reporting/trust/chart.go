@@ -102,28 +102,35 @@ func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
+
 	return newChart(accounts), nil
 }
 
 func newChart(accounts []charted) *chart {
 	c := &chart{accounts: accounts, at: map[id.ID]*charted{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
+
 	var guests, taxes id.ID
+
 	for i := range accounts {
 		a := &accounts[i]
+
 		c.at[a.ID] = a
 		if a.plays(account.AccountsReceivable) {
 			guests = a.CategoryID
 		}
+
 		if a.plays(account.ExpenseSalesTax) {
 			taxes = a.CategoryID
 		}
 	}
+
 	for i := range accounts {
 		a := &accounts[i]
 		claim := claimOf(a, guests, taxes)
 		c.claims[a.ID] = claim
 		c.standing[claim] = append(c.standing[claim], a.ID)
 	}
+
 	return c
 }
 
@@ -181,30 +188,36 @@ func (c *chart) of(claims ...Claim) []id.ID {
 	for _, claim := range claims {
 		ids = append(ids, c.standing[claim]...)
 	}
+
 	return ids
 }
 
 // selection narrows a selection of trust entries to those of a claim; false when no entry can be among them.
 func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bool) {
 	f.Ledger = ledger.Trust
+
 	switch claim {
 	case ClaimOwners, ClaimManager:
 		f.Party = ledger.Owners
 		if claim == ClaimManager {
 			f.Party = ledger.Manager
 		}
+
 		f.NotAccountIDs = append(c.of(ClaimBank, ClaimGuests), f.NotAccountIDs...)
 		if len(f.NotAccountIDs) == 0 {
 			f.NotAccountIDs = nil
 		}
+
 		return f, true
 	case ClaimBank, ClaimGuests:
 	case ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimHeldElsewhere, ClaimSurplus, ClaimOther:
 		f.Party = report.Nobody
 	}
+
 	if f.AccountIDs == nil {
 		f.AccountIDs = page.Only(c.of(claim)...)
 	}
+
 	return f, len(f.AccountIDs) > 0
 }
 
@@ -214,17 +227,21 @@ func (c *chart) figure(claim Claim, cents money.Cents, f report.Selection) Figur
 	if !ok {
 		return Figure{CentTotal: cents}
 	}
+
 	d := report.DrilldownTo(behind)
+
 	return Figure{cents, &d}
 }
 
 // expenses are the accounts of costs.
 func (c *chart) expenses() []id.ID {
 	ids := []id.ID{}
+
 	for i := range c.accounts {
 		if c.accounts[i].Classification == account.Expense {
 			ids = append(ids, c.accounts[i].ID)
 		}
 	}
+
 	return ids
 }

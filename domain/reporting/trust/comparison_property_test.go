@@ -47,9 +47,11 @@ type bankModel struct {
 func (m *bankModel) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "first %s, opening %d, in transit %d, opening transaction %d, stated %v\n", m.first, m.opening, m.transit, m.balance, m.stated)
+
 	for _, s := range m.sources {
 		fmt.Fprintf(&text, "source %s %d, opens %t, record %d\n", s.date, s.cents, s.opens, s.record)
 	}
+
 	for _, r := range m.movements {
 		fmt.Fprintf(&text, "record %s %d, source %d\n", r.date, r.cents, r.source)
 	}
@@ -64,12 +66,14 @@ func (m *bankModel) figures(date string) figures {
 
 	// The bank: its last stated balance, or the opening, and the movements since.
 	since := ""
+
 	out.held = m.opening
 	for _, s := range m.stated {
 		if counts(s.date) && s.date >= since {
 			since, out.held = s.date, s.cents
 		}
 	}
+
 	for _, r := range m.movements {
 		if counts(r.date) && r.date > since {
 			out.held += r.cents
@@ -80,15 +84,19 @@ func (m *bankModel) figures(date string) figures {
 	if m.first != "" && date >= dayBefore(m.first) {
 		out.book += m.balance
 	}
+
 	for _, s := range m.sources {
 		if s.date <= date {
 			out.book += s.cents
 		}
+
 		m.place(&s, date, since, &out)
 	}
+
 	if m.first != "" && date >= m.first {
 		out.atOpening -= m.transit
 	}
+
 	out.adjusted = out.held + out.transit + out.outstanding - out.atBank - out.atOpening
 	out.difference = out.adjusted - out.book
 
@@ -98,10 +106,12 @@ func (m *bankModel) figures(date string) figures {
 // place adds what is open of a source on a day to the figure of its kind.
 func (m *bankModel) place(s *source, date, statedAt string, out *figures) {
 	var booked, seen int64
+
 	seenAt := ""
 	if s.record >= 0 {
 		seenAt = m.movements[s.record].date
 	}
+
 	early := s.date < m.first
 	switch {
 	case early && (seenAt == "" || seenAt < m.first): // part of the opening
@@ -114,9 +124,11 @@ func (m *bankModel) place(s *source, date, statedAt string, out *figures) {
 	case s.date <= date:
 		booked = s.cents
 	}
+
 	if seenAt != "" && seenAt <= date {
 		seen = s.cents
 	}
+
 	if s.opens && seen == 0 && statedAt != "" && s.date <= statedAt {
 		return
 	}
@@ -142,6 +154,7 @@ func dayBefore(date string) string {
 // modelDays are the days of the model in their order.
 func modelDays() []string {
 	days := []string{}
+
 	for _, month := range []string{"2026-01", "2026-02", "2026-03"} {
 		for d := 1; d <= 28; d++ {
 			days = append(days, fmt.Sprintf("%s-%02d", month, d))
@@ -155,6 +168,7 @@ func modelDays() []string {
 // the cent, on any day; and no rule books what another transaction explains.
 func TestBankAndBooksAgreeWithAModel(t *testing.T) {
 	t.Parallel()
+
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 7))
@@ -166,6 +180,7 @@ func TestBankAndBooksAgreeWithAModel(t *testing.T) {
 			"conditions": whole.Array{whole.Object{"type": "description", "operator": "contains", "value": "fee"}},
 			"lines":      whole.Array{whole.Object{"splitMode": "remainder", "accountId": c.cost}},
 		}).Want(201)
+
 		for range 30 {
 			c.step(m, random)
 		}
@@ -182,6 +197,7 @@ func TestBankAndBooksAgreeWithAModel(t *testing.T) {
 // step does one random thing to the team and the model.
 func (c *compared) step(m *bankModel, random *rand.Rand) {
 	c.T.Helper()
+
 	days := modelDays()
 	date := days[2+random.IntN(len(days)-2)]
 	cents := int64(1 + random.IntN(6))
@@ -215,32 +231,38 @@ func (c *compared) step(m *bankModel, random *rand.Rand) {
 // beginOnce begins the books of the account on a day, unless they have begun.
 func (c *compared) beginOnce(m *bankModel, first string, opening int64) {
 	c.T.Helper()
+
 	if m.first != "" {
 		return
 	}
 
 	c.begin(first, opening)
 	m.first, m.opening = first, opening
+
 	m.balance = opening
 	for _, s := range m.sources {
 		if s.date >= first {
 			continue
 		}
+
 		m.balance -= s.cents
 		if s.record >= 0 && m.movements[s.record].date >= first {
 			m.transit += s.cents
 		}
 	}
+
 	m.balance += m.transit
 }
 
 // arrive adds a record; a fee is booked by the rule, unless a transaction explains it.
 func (c *compared) arrive(m *bankModel, date string, cents int64, fee bool) {
 	c.T.Helper()
+
 	text := "Movement"
 	if fee {
 		text = "Fee"
 	}
+
 	r := movement{c.record(date, cents, text), date, cents, -1}
 	c.Work()
 
@@ -251,9 +273,11 @@ func (c *compared) arrive(m *bankModel, date string, cents int64, fee bool) {
 				c.T.Fatalf("a rule booked record %s of %d on %s, which %s explains", r.id, cents, date, s.id)
 			}
 		}
+
 		r.source = len(m.sources)
 		m.sources = append(m.sources, source{found.ID("reconciliation.transactions.0.id"), date, cents, false, len(m.movements)})
 	}
+
 	m.movements = append(m.movements, r)
 }
 
@@ -268,6 +292,7 @@ func near(a, b string) bool {
 // matchAny reconciles an open record with an open source of its amount, if there is any.
 func (c *compared) matchAny(m *bankModel, random *rand.Rand) {
 	c.T.Helper()
+
 	for _, i := range random.Perm(len(m.movements)) {
 		for j := range m.sources {
 			if r, s := &m.movements[i], &m.sources[j]; r.source < 0 && s.record < 0 && r.cents == s.cents && r.date >= m.first {
@@ -283,6 +308,7 @@ func (c *compared) matchAny(m *bankModel, random *rand.Rand) {
 // undoAny opens a reconciled record again.
 func (c *compared) undoAny(m *bankModel, random *rand.Rand) {
 	c.T.Helper()
+
 	for _, i := range random.Perm(len(m.movements)) {
 		if r := &m.movements[i]; r.source >= 0 {
 			c.Post("/bank-records/"+r.id.String()+"/unreconcile", whole.Object{}).Want(200)

@@ -25,6 +25,7 @@ func newCompared(t *testing.T) *compared {
 
 func (c *compared) deposit(date string, cents int64, pairs ...any) id.ID {
 	c.T.Helper()
+
 	body := whole.Object{
 		"type": "deposit", "date": date, "accountId": c.bank, "lines": whole.Array{whole.Object{"accountId": c.income, "amount": cents}},
 	}
@@ -89,11 +90,13 @@ func (c *compared) agree(date string) figures {
 
 	trust := c.Get("/reports/trust-reconciliation?date=" + date).Want(200)
 	at := "bank.accounts.0."
+
 	for i := range trust.Len("bank.accounts") {
 		if trust.ID("bank.accounts."+strconv.Itoa(i)+".account.id") == c.bank {
 			at = "bank.accounts." + strconv.Itoa(i) + "."
 		}
 	}
+
 	out := figures{
 		trust.Int(at + "statementBalance"), trust.Int(at + "bookBalance.centTotal"), trust.Int(at + "depositsInTransit"), trust.Int(at + "outstandingPayments"),
 		trust.Int(at + "atBankNotInBooks"), trust.Int(at + "inTransitAtOpening"), trust.Int(at + "adjustedBalance"), trust.Int(at + "difference"),
@@ -111,15 +114,18 @@ func (c *compared) agree(date string) figures {
 		"depositInTransit": out.transit, "outstandingPayment": out.outstanding, "atBankNotInBooks": out.atBank, "inTransitAtOpening": out.atOpening,
 	} {
 		var sum int64
+
 		for page := 1; page > 0; page++ {
 			rows := c.Get(fmt.Sprintf("%s/reconciling-items?kind=%s&date=%s&limit=2&page=%d", path, kind, date, page)).Want(200)
 			for i := range rows.Len("data") {
 				sum += rows.Int("data." + strconv.Itoa(i) + ".open")
 			}
+
 			if rows.Value("pagination.nextPage") == nil {
 				break
 			}
 		}
+
 		if sum != want {
 			c.T.Errorf("%s: the rows of %s add up to %d, the figure is %d", date, kind, sum, want)
 		}
@@ -130,6 +136,7 @@ func (c *compared) agree(date string) figures {
 
 func (c *compared) wantFigures(date string, want figures) {
 	c.T.Helper()
+
 	if got := c.agree(date); got != want {
 		c.T.Errorf("%s: got %+v, want %+v", date, got, want)
 	}

@@ -108,27 +108,34 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 	if err != nil {
 		return nil, err
 	}
+
 	chart, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	date := dateOr(tx, f.Date)
+
 	cells, err := guestCells(ctx, tx, f.selection(chart, date, currency))
 	if err != nil {
 		return nil, err
 	}
+
 	g := guestReport{chart: chart, behind: f.behind(date, currency), only: f.only()}
 	shown := g.listed(cells)
 	total := int64(len(shown))
 	first := min(p.Rows(), total)
 	shown = shown[first:min(first+p.Limit, total)]
+
 	details, err := guestDetails(ctx, tx, shown)
 	if err != nil {
 		return nil, err
 	}
+
 	out := g.report(cells, shown, details)
 	out.Currency, out.Date, out.Pagination = currency, date, p.Of(total)
 	out.Aging = g.aging(cells, date)
+
 	return out, nil
 }
 
@@ -144,6 +151,7 @@ func (f *GuestFilter) only() report.Occupancy {
 	if f.OccupancyStatus == "all" {
 		return ""
 	}
+
 	return report.Occupancy(f.OccupancyStatus)
 }
 
@@ -165,25 +173,30 @@ func (g *guestReport) wanted(c *guestCell) bool { return g.only == "" || c.Statu
 // listed are the cells that have a row of their own.
 func (g *guestReport) listed(cells []guestCell) []*guestCell {
 	var out []*guestCell
+
 	for i := range cells {
 		if c := &cells[i]; g.wanted(c) && c.Open && c.Matches {
 			out = append(out, c)
 		}
 	}
+
 	return out
 }
 
 // sum is what cells come to, with the entries that a selection has.
 func (g *guestReport) sum(charges, payments money.Cents, behind report.Selection) GuestFigures {
 	figures := GuestFigures{Charges: charges, Payments: payments, Total: payments - charges}
+
 	all, ok := g.chart.selection(ClaimGuests, behind)
 	if !ok {
 		return figures
 	}
+
 	charged, paid := all, all
 	charged.TransactionIDs, paid.NotTransactionIDs = page.RefsTo(id.Zero), page.RefsTo(id.Zero)
 	total, charge, payment := report.DrilldownTo(all), report.DrilldownTo(charged), report.DrilldownTo(paid)
 	figures.Drilldown, figures.Drilldowns = &total, GuestDrilldowns{&charge, &payment}
+
 	return figures
 }
 
@@ -200,10 +213,13 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 		if sums[k] == nil {
 			sums[k] = &guestCell{}
 		}
+
 		sums[k].Charges += c.Charges
 		sums[k].Payments += c.Payments
 	}
+
 	var all guestCell
+
 	for i := range cells {
 		if c := &cells[i]; g.wanted(c) {
 			add(groupKey{status: c.Status, whole: true}, c)
@@ -212,49 +228,62 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 			all.Payments += c.Payments
 		}
 	}
+
 	everything := g.behind
 	everything.OccupancyStatus = g.only
 	figures := g.sum(all.Charges, all.Payments, everything)
 	out := &GuestBalances{
 		Data: []GuestGroup{}, Total: figures.Total, Charges: figures.Charges, Payments: figures.Payments, Drilldown: figures.Drilldown,
 	}
+
 	for _, c := range shown {
 		behind := g.behind
+
 		behind.OccupancyStatus = c.Status
 		if n := len(out.Data); n == 0 || out.Data[n-1].Status != c.Status {
 			sum := sums[groupKey{status: c.Status, whole: true}]
 			out.Data = append(out.Data, GuestGroup{Status: c.Status, GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Listings: []GuestListing{}})
 		}
+
 		group := &out.Data[len(out.Data)-1]
+
 		behind.ListingIDs = page.RefsTo(c.ListingID)
 		if n := len(group.Listings); n == 0 || group.Listings[n-1].of != c.ListingID {
 			sum := sums[groupKey{status: c.Status, listing: c.ListingID}]
+
 			l := GuestListing{GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Reservations: []GuestReservation{}, of: c.ListingID}
 			if !c.ListingID.IsZero() {
 				l.ID, l.Name = &c.ListingID, &c.ListingName
 			}
+
 			group.Listings = append(group.Listings, l)
 		}
+
 		at := &group.Listings[len(group.Listings)-1]
 		at.Reservations = append(at.Reservations, g.row(c, details[c.detailKey()], behind))
 	}
+
 	return out
 }
 
 // row is a listed cell.
 func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection) GuestReservation {
 	behind.ReservationIDs, behind.TxnCode, behind.OccupancyStatus, behind.Channels = page.RefsTo(c.ReservationID), c.TxnCode, "", nil
+
 	r := GuestReservation{GuestFigures: g.sum(c.Charges, c.Payments, behind)}
 	if d == nil {
 		return r
 	}
+
 	r.GuestName, r.ConfirmationCode, r.BookingPlatform = d.GuestName, d.ConfirmationCode, d.BookingPlatform
 	r.CheckIn, r.CheckOut, r.BookedAt, r.CancelledAt = d.CheckIn, d.CheckOut, d.BookedAt, d.CancelledAt
+
 	r.TransactionReferenceID, r.TransactionDate, r.TransactionDescription = d.TransactionRef, d.TransactionDate, d.Description
 	if d.CheckIn != nil && d.CheckOut != nil {
 		nights := d.CheckIn.DaysUntil(*d.CheckOut)
 		r.ID, r.Nights = &c.ReservationID, &nights
 	}
+
 	return r
 }
 
@@ -262,11 +291,14 @@ func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection)
 func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 	ages := []GuestAge{{Bucket: "0-30"}, {Bucket: "31-60"}, {Bucket: "61-90"}, {Bucket: "90+"}}
 	owing := make([][]stayBalance, len(ages))
+
 	for _, s := range stayBalances(cells) {
 		if g.only != "" && g.only != s.status || s.status != report.Departed || s.total >= 0 {
 			continue
 		}
+
 		at := 0
+
 		switch days := s.checkOut.DaysUntil(date); {
 		case days > 90:
 			at = 3
@@ -275,12 +307,15 @@ func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 		case days > 30:
 			at = 1
 		}
+
 		owing[at] = append(owing[at], s)
 	}
+
 	for i := range ages {
 		figure := g.chart.stays(owing[i], g.behind)
 		ages[i].Count, ages[i].CentTotal, ages[i].Drilldown = len(owing[i]), -figure.CentTotal, figure.Drilldown
 	}
+
 	return ages
 }
 
@@ -296,34 +331,43 @@ type stayBalance struct {
 // stayBalances folds cells by reservation, in the order in which the reservations come; those that come to nothing are left out.
 func stayBalances(cells []guestCell) []stayBalance {
 	at := map[id.ID]int{}
+
 	var all []stayBalance
+
 	for i := range cells {
 		c := &cells[i]
 		if c.ReservationID.IsZero() {
 			continue
 		}
+
 		n, ok := at[c.ReservationID]
 		if !ok {
 			n = len(all)
 			at[c.ReservationID] = n
 			all = append(all, stayBalance{reservationID: c.ReservationID, listingID: c.ListingID, status: c.Status, checkOut: c.CheckOut})
 		}
+
 		all[n].total += c.total()
 	}
+
 	return slices.DeleteFunc(all, func(s stayBalance) bool { return s.total == 0 })
 }
 
 // stays is what stays come to, with a drill-down that names them; without one for none, and for more than a filter can name.
 func (c *chart) stays(stays []stayBalance, behind report.Selection) Figure {
 	var sum money.Cents
+
 	named := make([]id.ID, len(stays))
 	for i := range stays {
 		sum += stays[i].total
 		named[i] = stays[i].reservationID
 	}
+
 	if len(stays) == 0 || len(stays) > maxReferences {
 		return Figure{CentTotal: sum}
 	}
+
 	behind.OccupancyStatus, behind.Channels, behind.ReservationIDs = "", nil, page.RefsTo(named...)
+
 	return c.figure(ClaimGuests, sum, behind)
 }

@@ -59,6 +59,7 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	}
 	q := page.Query{Where: []string{"true"}, Args: args}
 	q.Refs("e.listing_id", s.listingIDs)
+
 	of := ""
 	if s.channels != nil {
 		of = ` and coalesce(r.id is not null and coalesce(r.booking_platform, 'null') = any(@channels), false)`
@@ -72,6 +73,7 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	if s.balancesOnly {
 		sums, open, reading, join = `0 as charges, -sum(e.cent_total) as payments`, ` having sum(e.cent_total) <> 0`, "not materialized", "left"
 	}
+
 	return `with booked as (
 			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, ` + sums + `
 			from ledger_entry e
@@ -97,6 +99,7 @@ const statusOrder = `array_position(array['departed', 'inHouse', 'upcoming', 'ca
 // guestCells adds up the entries of the guest accounts by stay and listing, in the order in which they are listed.
 func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
 	with, args := s.guestTables(tx.Team)
+
 	cells, err := db.Select[guestCell](ctx, tx, with+`, folded as (
 			select status, open, case when open then reservation_id end as reservation_id, listing_id, case when open then source_id end as source_id,
 				case when open then txn_code else '' end as txn_code, case when open then check_in end as check_in,
@@ -111,6 +114,7 @@ func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell,
 	if err != nil {
 		return nil, fmt.Errorf("read guest balances: %w", err)
 	}
+
 	return cells, nil
 }
 
@@ -141,6 +145,7 @@ func (g *guestCell) detailKey() detailKey {
 	if g.TxnCode != "" {
 		return detailKey{g.SourceID, g.TxnCode}
 	}
+
 	return detailKey{g.ReservationID, ""}
 }
 
@@ -151,6 +156,7 @@ func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detai
 		k := c.detailKey()
 		ids[i], codes[i] = k.id, k.txnCode
 	}
+
 	rows, err := db.Select[guestDetail](ctx, tx, `
 		select k.id, k.txn_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform, r.guest_name, r.confirmation_code,
 			t.short_ref as transaction_ref, e.txn_at as transaction_date, coalesce(t.description, e.description) as description
@@ -163,9 +169,11 @@ func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detai
 	if err != nil {
 		return nil, fmt.Errorf("read the stays of guest balances: %w", err)
 	}
+
 	out := make(map[detailKey]*guestDetail, len(rows))
 	for i := range rows {
 		out[detailKey{rows[i].ID, rows[i].TxnCode}] = &rows[i]
 	}
+
 	return out, nil
 }

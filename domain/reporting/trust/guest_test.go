@@ -46,28 +46,36 @@ func newLodge(t *testing.T) *lodge {
 	paid(l.off, l.alder, "2026-01-05", 70)
 	l.nowhere = l.transacted("deposit", "2026-01-06", false)
 	l.book(l.nowhere, true, "2026-01-06", dr("1000", 25), cr("2000", 25))
+
 	return l
 }
 
 func told(r *apitest.Response) string {
 	var out strings.Builder
+
 	for g := range r.Len("data") {
 		at := fmt.Sprintf("data.%d.", g)
 		fmt.Fprintf(&out, "%s %d:", r.String(at+"status"), r.Int(at+"total"))
+
 		for k := range r.Len(at + "listings") {
 			of := fmt.Sprintf("%slistings.%d.", at, k)
+
 			name := "-"
 			if r.Value(of+"name") != nil {
 				name = r.String(of + "name")
 			}
+
 			fmt.Fprintf(&out, " %s %d", name, r.Int(of+"total"))
+
 			for n := range r.Len(of + "reservations") {
 				fmt.Fprintf(&out, " (%d-%d=%d)", r.Int(fmt.Sprintf("%sreservations.%d.payments", of, n)),
 					r.Int(fmt.Sprintf("%sreservations.%d.charges", of, n)), r.Int(fmt.Sprintf("%sreservations.%d.total", of, n)))
 			}
 		}
+
 		out.WriteString("; ")
 	}
+
 	return out.String()
 }
 
@@ -75,21 +83,26 @@ func TestGuestBalances(t *testing.T) {
 	t.Parallel()
 	l := newLodge(t)
 	r := l.Get("/reports/guest-balances?date=2026-01-31").Want(200)
+
 	want := "departed -750: Alder -700 (300-1000=-700) Birch -50 (0-50=-50); inHouse 900: Birch 900 (900-0=900); " +
 		"upcoming 800: Birch 800 (800-0=800); cancelled 70: Alder 70 (70-0=70); unassigned 25: - 25 (25-0=25); "
 	if got := told(r); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+
 	wantInts(t, r, map[string]int64{
 		"total": 1045, "payments": 2495, "charges": 1450, "pagination.total": 6, "data.0.listings.1.charges": 450, "data.0.listings.1.payments": 400,
 		"aging.0.centTotal": 700, "aging.0.count": 1, "aging.1.centTotal": 0, "aging.3.centTotal": 50, "data.0.listings.0.reservations.0.nights": 29,
 	})
+
 	if r.String("data.4.listings.0.reservations.0.transactionDate") != "2026-01-06" || r.Value("data.4.listings.0.reservations.0.id") != nil {
 		t.Error("unassigned money shows its transaction")
 	}
+
 	if n := l.proves(t, r); n < 40 {
 		t.Errorf("only %d figures have a drill-down", n)
 	}
+
 	for filter, want := range map[string]string{
 		"&occupancyStatus=departed":            "departed -750: Alder -700 (300-1000=-700) Birch -50 (0-50=-50); ",
 		"&occupancyStatus=all&channels=direct": "departed -700: Alder -700 (300-1000=-700); cancelled 70: Alder 70 (70-0=70); ",
@@ -107,8 +120,10 @@ func TestGuestBalances(t *testing.T) {
 		if got := told(r); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", filter, got, want)
 		}
+
 		l.proves(t, r)
 	}
+
 	l.Get("/reports/guest-balances?currency=xxx").WantError(apierr.CodeBadRequest, "").WantIssue("currency", "currency")
 	l.Get("/reports/guest-balances?occupancyStatus=gone").Want(400)
 	// A guest who leaves on the day has departed, one who comes on it is in the house.
@@ -123,10 +138,12 @@ func TestGuestBalancesOfAMovedStay(t *testing.T) {
 	x := l.transacted("deposit", "2026-01-07", false)
 	l.book(x, true, "2026-01-07", dr("1000", 700), cr("2000", 700).of(l.gone, l.birch))
 	r := l.Get("/reports/guest-balances?date=2026-01-31&occupancyStatus=departed").Want(200)
+
 	want := "departed -50: Alder -700 (300-1000=-700) Birch 650 (0-50=-50) (700-0=700); "
 	if got := told(r); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+
 	wantInts(t, r, map[string]int64{"aging.0.centTotal": 0, "aging.3.centTotal": 50})
 	l.proves(t, r)
 	trust := l.Get("/reports/trust-reconciliation/by-listing?date=2026-01-31").Want(200)
@@ -136,11 +153,13 @@ func TestGuestBalancesOfAMovedStay(t *testing.T) {
 func TestAgingOfDepartedGuests(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
+
 	villa := fixture.Listing(b.Team, "Villa")
 	for i, checkOut := range []string{"2026-05-31", "2026-05-01", "2026-04-30", "2026-04-01", "2026-03-31", "2026-03-02", "2026-03-01"} {
 		stay := b.stayed(villa, "2026-01-01", checkOut, "booked", "")
 		b.book(stay, false, "2026-01-01", dr("2000", cents64(1<<i)).of(stay, villa), cr("4000", cents64(1<<i)).at(villa))
 	}
+
 	r := b.Get("/reports/guest-balances?date=2026-05-31").Want(200)
 	wantInts(t, r, map[string]int64{"aging.0.centTotal": 1 + 2, "aging.1.centTotal": 4 + 8, "aging.2.centTotal": 16 + 32, "aging.3.centTotal": 64})
 	b.proves(t, r)

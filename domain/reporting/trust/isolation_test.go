@@ -27,6 +27,7 @@ var booked = []string{
 func (b *trustBooks) twin(t *testing.T) id.ID {
 	t.Helper()
 	other := apitest.New(t, apitest.Config{}).ID
+
 	b.System(func(ctx context.Context, tx *db.Tx) error {
 		for _, table := range booked {
 			columns, err := db.Select[string](ctx, tx, `select quote_ident(column_name) from information_schema.columns
@@ -34,14 +35,17 @@ func (b *trustBooks) twin(t *testing.T) id.ID {
 			if err != nil {
 				return err
 			}
+
 			names := strings.Join(columns, ", ")
 			if _, err := tx.Exec(ctx, "insert into "+table+" (team_id, "+names+") select @twin, "+names+" from "+table+" where team_id = @team",
 				db.Args{"team": b.ID, "twin": other}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
+
 	return other
 }
 
@@ -49,6 +53,7 @@ func (b *trustBooks) twin(t *testing.T) id.ID {
 func (b *trustBooks) managing(team id.ID) *api.Server {
 	scope := b.Scope()
 	scope.Managed = []id.ID{team}
+
 	return api.NewServer(api.Config{
 		DB: b.DB, Log: slog.New(slog.DiscardHandler), CursorKey: []byte("test cursor key"), PublicURL: "http://127.0.0.1", Title: "test",
 		Authenticate: func(context.Context, *http.Request, *api.Endpoint) (db.Scope, error) { return scope, nil },
@@ -75,6 +80,7 @@ func TestReportsAreOfOneTeam(t *testing.T) {
 	stay, listing := j.stay.String(), j.villa.String()
 	category := j.Get("/reports/profit-and-loss?startDate=2026&endDate=2026").String("netIncome.groups.0.categories.0.id")
 	rent := j.Accounts["4000"].String() + "," + j.mapping("cleaningFee").String()
+
 	paths := []string{
 		"/reports/trial-balance?startDate=2026-01-10&endDate=2026-01-31", "/reports/balance-sheet?date=2026-01-31&view=ledger",
 		"/reports/balance-sheet?date=2026-01-30&view=listing", "/reports/profit-and-loss?startDate=2026-01&endDate=2026-03&view=month",
@@ -93,11 +99,14 @@ func TestReportsAreOfOneTeam(t *testing.T) {
 	} {
 		paths = append(paths, "/reports/journal-entries?"+filter)
 	}
+
 	foreign := []id.ID{j.newID(), j.newID()}
+
 	alone := map[string]string{}
 	for _, path := range paths {
 		alone[path] = string(j.Get(path).Want(200).Body)
 	}
+
 	twin := j.twin(t)
 	both := j.managing(twin)
 	j.System(func(ctx context.Context, tx *db.Tx) error {
@@ -108,17 +117,21 @@ func TestReportsAreOfOneTeam(t *testing.T) {
 			db.Stmt{SQL: `update reservation_line_mapping set id = @other where team_id = @team and id = @own`, Args: db.Args{"team": twin, "own": j.mapping("tax"), "other": foreign[1]}},
 		)
 	})
+
 	for _, other := range foreign {
 		w := httptest.NewRecorder()
 		path := "/reports/sales-tax-liability?startDate=2026&endDate=2026&taxableLineIds=" + other.String()
 		both.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+
 		if w.Code != http.StatusBadRequest {
 			t.Errorf("another team's account is taxed: %s", w.Body)
 		}
 	}
+
 	for _, path := range paths {
 		w := httptest.NewRecorder()
 		both.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+
 		if got := w.Body.String(); got != alone[path] {
 			t.Errorf("%s beside another team\ngot  %s\nwant %s", path, got, alone[path])
 		}

@@ -18,11 +18,14 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	if err != nil {
 		return page.Query{}, err
 	}
+
 	chart, err := readChart(ctx, tx)
 	if err != nil {
 		return page.Query{}, err
 	}
+
 	with, args := f.selection(chart, dateOr(tx, f.Date), currency).guestTables(tx.Team)
+
 	q := page.Query{
 		From: "(" + with + `
 			select t.status, ` + statusOrder + `t.status) as place, t.listing_id, l.name as listing_name, t.reservation_id, t.source_id, t.txn_code,
@@ -42,6 +45,7 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	if only := f.only(); only != "" {
 		q.And("g.status = @status", db.Args{"status": string(only)})
 	}
+
 	return q, nil
 }
 
@@ -53,7 +57,9 @@ func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) 
 	if err != nil {
 		return page.Query{}, err
 	}
+
 	with, args := r.taxTables(tx.Team, f)
+
 	return page.Query{
 		From: "(" + with + `
 			select b.listing_id, l.name as listing_name, r.booking_platform, b.reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out,
@@ -76,24 +82,29 @@ func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Q
 	if err != nil {
 		return page.Query{}, err
 	}
+
 	behind, _ := r.chart.selection(ClaimManager, report.Selection{EndDate: &f.EndAt, Currency: string(r.currency)})
 	if f.StartAt.Day != r.first {
 		behind.StartDate = &f.StartAt
 		return report.EntryQuery(behind), nil
 	}
+
 	q := report.EntryQuery(behind)
 	q.And("(e.txn_at >= @opening or e.account_id = any(@adjusting::uuid[]))", db.Args{"opening": r.first, "adjusting": r.adjusting()})
+
 	return q, nil
 }
 
 // adjusting are the accounts on which the manager's entries are adjustments.
 func (r *rolling) adjusting() []id.ID {
 	ids := []id.ID{}
+
 	for i := range r.chart.accounts {
 		a := &r.chart.accounts[i]
 		if r.chart.section(a.ID) == SectionAdjustments && r.chart.claim(a.ID, ledger.Manager) == ClaimManager {
 			ids = append(ids, a.ID)
 		}
 	}
+
 	return ids
 }

@@ -64,13 +64,16 @@ func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params
 	if err != nil {
 		return nil, err
 	}
+
 	out := t.Head
 	total := int64(t.Len())
 	first := min(params.Rows(), total)
+
 	out.Pagination = params.Of(total)
 	for i := first; i < min(first+params.Limit, total); i++ {
 		out.Data = append(out.Data, t.Row(int(i)))
 	}
+
 	return &out, nil
 }
 
@@ -95,6 +98,7 @@ func (t *ListingTrusts) Row(i int) ListingTrust {
 	row := t.position.listing(v, t.owners[v])
 	row.Name = nameOf(t.names, v)
 	row.Warnings = t.position.listingWarnings(v, &row, t.owners[v], t.costs)
+
 	return row
 }
 
@@ -104,37 +108,47 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 	if err != nil {
 		return nil, err
 	}
+
 	p, err := readPosition(ctx, tx, dateOr(tx, f.Date), currency, true)
 	if err != nil {
 		return nil, err
 	}
+
 	owners, err := ownersOf(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
+
 	costs := findings{}
 	if err := costs.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
+
 	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs.of(WarnOperatingCost).items}
 	for i := range owners {
 		t.owners[deref(owners[i].ID)] = &owners[i]
 	}
+
 	t.open = p.openListings(owners)
 	if f.ListingIDs != nil {
 		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !f.ListingIDs.Has(v) })
 	}
+
 	if t.names, err = listingNames(ctx, tx, t.open); err != nil {
 		return nil, err
 	}
+
 	slices.SortFunc(t.open, func(a, b id.ID) int { return compareListings(nameOf(t.names, a), nameOf(t.names, b), &a, &b) })
+
 	t.Head = ByListing{Currency: currency, Date: p.date, Book: p.book().Figure, Data: []ListingTrust{}}
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
 			t.Head.CentTotal += cents
 		}
 	}
+
 	t.Head.Difference = t.Head.Book.CentTotal - t.Head.CentTotal
+
 	return t, nil
 }
 
@@ -143,29 +157,35 @@ func nameOf(names map[id.ID]string, v id.ID) *string {
 	if !ok {
 		return nil
 	}
+
 	return &name
 }
 
 // openListings are the listings for which anything is open, the zero id for none.
 func (p *position) openListings(owners []OwnerListing) []id.ID {
 	open := map[id.ID]bool{}
+
 	for k, cents := range p.byListing {
 		if k.claim != ClaimBank && cents != 0 {
 			open[k.listing] = true
 		}
 	}
+
 	for i := range p.guests {
 		if p.guests[i].total() != 0 {
 			open[p.guests[i].ListingID] = true
 		}
 	}
+
 	for i := range owners {
 		open[deref(owners[i].ID)] = true
 	}
+
 	ids := make([]id.ID, 0, len(open))
 	for v := range open {
 		ids = append(ids, v)
 	}
+
 	return ids
 }
 
@@ -173,12 +193,16 @@ func (p *position) openListings(owners []OwnerListing) []id.ID {
 func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	behind := p.behind()
 	behind.ListingIDs = page.RefsTo(listingID)
+
 	var total money.Cents
+
 	figure := func(claim Claim) Figure {
 		cents := p.byListing[listingKey{claim, listingID}]
 		total += cents
+
 		return p.chart.figure(claim, cents, behind)
 	}
+
 	row := ListingTrust{
 		ID: idOrNil(listingID), GuestBalances: p.split(figure(ClaimGuests), &listingID), DeferredRevenue: figure(ClaimDeferredRevenue),
 		Taxes: figure(ClaimTaxes), AccountsPayable: figure(ClaimPayables), SecurityDeposits: figure(ClaimSecurityDeposits),
@@ -188,7 +212,9 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	if owners != nil {
 		row.Periods = owners.Periods
 	}
+
 	row.CentTotal = total
+
 	return row
 }
 
@@ -197,21 +223,26 @@ func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *O
 	if owners != nil {
 		found.owners(owners, p.date)
 	}
+
 	if row.ManagerBalance.CentTotal < 0 {
 		found.add(WarnNegativeManager, WarningItem{ListingID: row.ID, Figure: row.ManagerBalance})
 	}
+
 	cells := make([]guestCell, 0, len(p.guestsOf[listingID]))
 	for _, i := range p.guestsOf[listingID] {
 		cells = append(cells, p.guests[i])
 	}
+
 	behind := p.behind()
 	behind.ListingIDs = page.RefsTo(listingID)
 	found.guests(cells, behind)
+
 	for _, c := range costs {
 		if deref(c.ListingID) == listingID {
 			found.add(WarnOperatingCost, c)
 		}
 	}
+
 	return found.warnings(p.chart)
 }
 
@@ -221,5 +252,6 @@ func deref[T any](v *T) T {
 		var zero T
 		return zero
 	}
+
 	return *v
 }

@@ -110,18 +110,22 @@ func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error)
 	if err != nil {
 		return nil, err
 	}
+
 	c, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
+
 	r := &rolling{chart: c, currency: currency}
 	if start != nil {
 		r.first = start.FirstOfMonth()
 	}
+
 	return r, nil
 }
 
@@ -137,6 +141,7 @@ func (r *rolling) managers(sums []report.Cell) []report.Cell {
 			kept = append(kept, sums[i])
 		}
 	}
+
 	return kept
 }
 
@@ -145,6 +150,7 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 	m := ManagerMonth{Currency: r.currency, StartAt: start, EndAt: end}
 	opening := start == r.first
 	adjusting := []id.ID{}
+
 	for i := range before {
 		s := r.chart.section(before[i].AccountID)
 		if opening && s == SectionAdjustments {
@@ -154,12 +160,15 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 			m.Financials.BalanceStart -= before[i].Net()
 		}
 	}
+
 	accounts := map[SectionID][]id.ID{}
+
 	for i := range during {
 		s := r.chart.section(during[i].AccountID)
 		m.Financials.add(s, -during[i].Net())
 		accounts[s] = append(accounts[s], during[i].AccountID)
 	}
+
 	m.Financials.complete()
 	m.Total = m.Financials.NetIncome
 	until := func(last day.Day, f report.Selection) *report.Drilldown {
@@ -170,8 +179,10 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 		if len(accounts[s]) == 0 {
 			return nil
 		}
+
 		return until(end, report.Selection{StartDate: &report.Start{Day: start}, AccountIDs: page.Only(accounts[s]...)})
 	}
+
 	m.Drilldowns = ManagerDrilldowns{
 		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
 		Transfers: within(SectionTransfers), BalanceEnd: until(end, report.Selection{}),
@@ -179,11 +190,13 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 	if last := start.AddDays(-1); !last.Before(day.Earliest) {
 		m.Drilldowns.BalanceStart = until(last, report.Selection{NotAccountIDs: adjusting})
 	}
+
 	if opening {
 		if all := id.Distinct(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
 			m.Drilldowns.Adjustments = until(end, report.Selection{AccountIDs: page.Only(all...)})
 		}
 	}
+
 	return m
 }
 
@@ -208,8 +221,10 @@ func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p p
 	if err != nil {
 		return nil, err
 	}
+
 	total := int64(len(months))
 	first := min(p.Rows(), total)
+
 	return &page.Page[ManagerMonth]{Data: months[first:min(first+p.Limit, total)], Pagination: p.Of(total)}, nil
 }
 
@@ -220,21 +235,27 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 	if err != nil {
 		return nil, err
 	}
+
 	last := day.Of(tx.Now).Month()
+
 	sums, err := report.Balances(ctx, tx, r.filter(nil, last.Last()), report.Grouping{Month: true})
 	if err != nil {
 		return nil, err
 	}
+
 	sums = r.managers(sums)
 	byMonth := map[day.Day][]report.Cell{}
 	first := last.First()
+
 	for i := range sums {
 		byMonth[sums[i].Month] = append(byMonth[sums[i].Month], sums[i])
 		first = day.Min(first, sums[i].Month)
 	}
+
 	if !r.first.IsZero() {
 		first = r.first
 	}
+
 	months := []ManagerMonth{}
 	before := map[id.ID]*report.Cell{}
 	carry := func(cells []report.Cell) {
@@ -243,39 +264,48 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 			if before[c.AccountID] == nil {
 				before[c.AccountID] = &report.Cell{AccountID: c.AccountID}
 			}
+
 			before[c.AccountID].Debit += c.Debit
 			before[c.AccountID].Credit += c.Credit
 		}
 	}
+
 	for i := range sums {
 		if sums[i].Month.Before(first) {
 			carry(sums[i : i+1])
 		}
 	}
+
 	for m := first.Month(); m.Compare(last) <= 0; m = m.Next() {
 		if f.Year == nil || int64(m.Year) == *f.Year {
 			months = append(months, r.statementOf(m.First(), m.Last(), cellsOf(r.chart, before), byMonth[m.First()]))
 		}
+
 		carry(byMonth[m.First()])
 	}
+
 	slices.Reverse(months)
+
 	return months, nil
 }
 
 // cellsOf are carried cells in the chart's order.
 func cellsOf(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
 	var out []report.Cell
+
 	for i := range c.accounts {
 		if cell := carried[c.accounts[i].ID]; cell != nil {
 			out = append(out, *cell)
 		}
 	}
+
 	return out
 }
 
 // summary is the way from the balance at the start to what can be drawn.
 func (d *ManagerDetail) summary() []statement.SummaryLine {
 	f := &d.Financials
+
 	return []statement.SummaryLine{
 		{Name: "balanceStart", Text: "Balance start", Value: f.BalanceStart},
 		{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},

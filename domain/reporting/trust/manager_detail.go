@@ -77,6 +77,7 @@ func (f ManagerPeriod) Resolve() []apierr.Issue {
 	if f.EndAt.Before(f.StartAt.Day) {
 		return []apierr.Issue{apierr.IssueDateOrder.InQuery("endAt")}
 	}
+
 	return nil
 }
 
@@ -92,20 +93,25 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	if err != nil {
 		return nil, err
 	}
+
 	before, during, err := report.BalancesAround(ctx, tx, r.filter(&f.StartAt.Day, f.EndAt.Day), report.Grouping{})
 	if err != nil {
 		return nil, err
 	}
+
 	before, during = r.managers(before), r.managers(during)
 	m := r.statementOf(f.StartAt.Day, f.EndAt.Day, before, during)
+
 	p, err := readPosition(ctx, tx, f.EndAt.Day, r.currency, false)
 	if err != nil {
 		return nil, err
 	}
+
 	owners, err := ownersOf(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
+
 	d := &ManagerDetail{
 		Currency: m.Currency, StartAt: m.StartAt, EndAt: m.EndAt, Total: m.Total, Drilldowns: m.Drilldowns, AssetsAndLiabilities: p.timing(owners),
 		Financials: ManagerAvailable{ManagerFinancials: m.Financials},
@@ -113,31 +119,39 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	if m.StartAt == r.first {
 		during = withOpenings(r.chart, before, during)
 	}
+
 	d.Accounts = r.accounts(&m, during)
+
 	d.Sections = r.sections(&m, d.Accounts)
 	for i := range d.AssetsAndLiabilities {
 		d.Financials.AssetsAndLiabilities += d.AssetsAndLiabilities[i].CentTotal
 	}
+
 	d.Financials.AvailableBalance = d.Financials.BalanceEnd + d.Financials.AssetsAndLiabilities
 	d.Summary = d.summary()
+
 	return d, nil
 }
 
 // withOpenings adds what adjusted the balance before the first month to what is in it.
 func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
 	out := slices.Clone(during)
+
 	for i := range before {
 		if c.section(before[i].AccountID) != SectionAdjustments {
 			continue
 		}
+
 		at := slices.IndexFunc(out, func(d report.Cell) bool { return d.AccountID == before[i].AccountID })
 		if at < 0 {
 			out = append(out, before[i])
 			continue
 		}
+
 		out[at].Debit += before[i].Debit
 		out[at].Credit += before[i].Credit
 	}
+
 	return out
 }
 
@@ -147,23 +161,30 @@ func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccou
 	for i := range during {
 		nets[during[i].AccountID] = -during[i].Net()
 	}
+
 	out := []ManagerAccount{}
+
 	for i := range r.chart.accounts {
 		a := &r.chart.accounts[i]
+
 		cents, ok := nets[a.ID]
 		if !ok {
 			continue
 		}
+
 		section := r.chart.section(a.ID)
+
 		behind := report.Selection{StartDate: &report.Start{Day: m.StartAt}, EndDate: &report.End{Day: m.EndAt}, Currency: string(r.currency), AccountIDs: page.Only(a.ID)}
 		if section == SectionAdjustments && m.StartAt == r.first {
 			behind.StartDate = nil
 		}
+
 		out = append(out, ManagerAccount{
 			ID: a.ID, Code: a.Code, Name: a.Name, Type: a.Type, Category: account.CategoryRef{ID: a.CategoryID, Name: a.CategoryName, Classification: a.Classification},
 			Assignments: a.Assignments, CentTotal: cents, Drilldown: r.chart.figure(ClaimManager, cents, behind).Drilldown, section: section,
 		})
 	}
+
 	return out
 }
 
@@ -182,6 +203,7 @@ func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []Manager
 			}
 		}
 	}
+
 	return out
 }
 
@@ -189,15 +211,18 @@ func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []Manager
 // owes to the manager's own account is. What is held for guests, tax offices, vendors and owners is theirs.
 func (p *position) timing(owners []OwnerListing) []TimingRow {
 	var owing []stayBalance
+
 	for _, s := range stayBalances(p.guests) {
 		if s.total < 0 {
 			owing = append(owing, s)
 		}
 	}
+
 	rows := []TimingRow{{"guestReceivables", "Owed by guests", p.chart.stays(owing, p.behind())}}
 	if unassigned := p.occupancy(report.Unassigned, nil); unassigned.CentTotal < 0 {
 		rows = append(rows, TimingRow{"unassignedGuestMoney", "Guest money without a reservation", unassigned.Figure})
 	}
+
 	rows = append(
 		rows,
 		TimingRow{"ownerDeficits", "Owed by owners", p.deficits(owners)},
@@ -206,28 +231,36 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 		TimingRow{string(ClaimSurplus), "Opening balances of nobody", p.figure(ClaimSurplus)},
 		TimingRow{string(ClaimOther), "Income and costs of nobody", p.figure(ClaimOther)},
 	)
+
 	return slices.DeleteFunc(rows, func(r TimingRow) bool { return r.CentTotal == 0 })
 }
 
 // deficits are the ownership periods whose owners owe the trust, with what is owed for a time in which nobody owned, which no filter can name
 // beside them.
 func (p *position) deficits(owners []OwnerListing) Figure {
-	var sum money.Cents
-	var periods, listings []id.ID
+	var (
+		sum               money.Cents
+		periods, listings []id.ID
+	)
+
 	for i := range owners {
 		for _, of := range owners[i].Periods {
 			if of.CentTotal >= 0 {
 				continue
 			}
+
 			sum += of.CentTotal
 			periods, listings = append(periods, deref(of.ID)), append(listings, deref(owners[i].ID))
 		}
 	}
+
 	named := len(periods) > 0 && len(periods) <= maxReferences && !slices.Contains(periods, id.Zero)
 	if !named {
 		return Figure{CentTotal: sum}
 	}
+
 	behind := p.behind()
 	behind.OwnershipPeriodIDs, behind.ListingIDs = page.RefsTo(periods...), page.RefsTo(id.Distinct(listings)...)
+
 	return p.chart.figure(ClaimOwners, sum, behind)
 }

@@ -20,12 +20,15 @@ func TestManagerStatementOfTheWorkedTable(t *testing.T) {
 		"financials.assetsAndLiabilities": 0, "financials.availableBalance": 20482, "sections.0.centTotal": 24278, "sections.1.centTotal": -3796,
 		"summary.8.value": 20482,
 	})
+
 	if r.Len("accounts") != 5 || r.Len("sections") != 4 || r.Len("sections.0.accounts") != 4 || r.String("sections.0.id") != "net-revenue" {
 		t.Errorf("accounts and sections: %s", r.Body)
 	}
+
 	if n := j.proves(t, r); n < 14 {
 		t.Errorf("only %d figures have a drill-down", n)
 	}
+
 	drawn := j.transacted("payout", "2026-02-03", false)
 	j.book(drawn, true, "2026-02-03", dr("2400", 15000).manager(id.Zero), cr("1000", 15000))
 	february := j.Get("/reports/manager-statements/detail?startAt=2026-02&endAt=2026-02").Want(200)
@@ -75,6 +78,7 @@ func TestAvailableBalance(t *testing.T) {
 	book(dr("1100", 300), cr("1000", 300))
 	book(dr("1000", 70), cr("2500", 70))
 	book(dr("1000", 2000), cr("4100", 2000).manager(alder))
+
 	r := b.Get("/reports/manager-statements/detail?startAt=2026-01&endAt=2026-01").Want(200)
 	// In the bank 6,690; held for the guest who comes 5,000 and for the owner of Alder 600.
 	wantInts(t, r, map[string]int64{
@@ -87,21 +91,26 @@ func TestManagerStatementsList(t *testing.T) {
 	t.Parallel()
 	j := newJanuary(t)
 	first := j.Get("/reports/manager-statements?limit=2").Want(200)
+
 	total := first.Int("pagination.total")
 	if first.Len("data") != 2 || first.String("data.0.startAt") <= first.String("data.1.startAt") {
 		t.Error("newest first")
 	}
+
 	last := j.Get(fmt.Sprintf("/reports/manager-statements?limit=1&page=%d", total)).Want(200)
 	if last.String("data.0.startAt") != "2026-01-01" || last.String("data.0.endAt") != "2026-01-31" || last.Int("data.0.financials.balanceEnd") != 20482 {
 		t.Errorf("the first month: %s", last.Body)
 	}
+
 	if j.Get("/reports/manager-statements?year=2025").Want(200).Len("data") != 0 {
 		t.Error("no statement before the first month")
 	}
+
 	ever := j.Get("/reports/manager-statements/detail?startAt=1990&endAt=2035").Want(200)
 	if ever.Value("drilldowns.balanceStart") != nil {
 		t.Error("nothing was before the first date that is accepted")
 	}
+
 	j.proves(t, ever)
 	refused := j.Get("/reports/manager-statements/detail?startAt=0001&endAt=9999").WantError(apierr.CodeBadRequest, "")
 	refused.WantIssue("dateOutOfRange", "startAt")
@@ -109,6 +118,7 @@ func TestManagerStatementsList(t *testing.T) {
 	j.Get("/reports/manager-statements/detail?startAt=2026-02&endAt=2026-01").WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endAt")
 	j.Get("/reports/manager-statements/detail?startAt=2026-02").WantError(apierr.CodeBadRequest, "").WantIssue("required", "endAt")
 	j.Get("/reports/manager-statements?currency=zzz").WantError(apierr.CodeBadRequest, "")
+
 	for _, path := range []string{"/reports/manager-statements", "/reports/manager-statements/detail?startAt=2026-01&endAt=2026-01"} {
 		j.As([]string{"reports:read", "pm-statements:export"}, nil).Get(path).WantError(apierr.CodeForbidden, "")
 		j.As([]string{"pm-statements:read"}, nil).Get(path).Want(200)

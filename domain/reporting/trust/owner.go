@@ -81,25 +81,30 @@ type paidKey struct {
 // ownerTotals are the owners' balances by listing, those that came to nothing included when a period of it may not have.
 func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
 	totals := map[id.ID]money.Cents{}
+
 	if len(p.byListing) > 0 {
 		for k, cents := range p.byListing {
 			if k.claim == ClaimOwners {
 				totals[k.listing] += cents
 			}
 		}
+
 		return totals, nil
 	}
+
 	sums, err := report.Balances(ctx, tx, report.BalanceFilter{
 		Ledgers: []ledger.Ledger{ledger.Trust}, Currency: p.currency, To: p.date, Party: ledger.Owners,
 	}, report.Grouping{Listing: true})
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range sums {
 		if p.chart.claim(sums[i].AccountID, ledger.Owners) == ClaimOwners {
 			totals[sums[i].ListingID] -= sums[i].Net()
 		}
 	}
+
 	return totals, nil
 }
 
@@ -109,21 +114,27 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 	if err != nil {
 		return nil, err
 	}
+
 	facts, err := readOwnerFacts(ctx, tx, p, totals)
 	if err != nil {
 		return nil, err
 	}
+
 	out := []OwnerListing{}
+
 	for listingID, total := range totals {
 		l := OwnerListing{Figure: p.ownerFigure(total, &listingID, nil), Periods: facts.cut(p, listingID, total)}
 		if name, ok := facts.listings[listingID]; ok {
 			l.ID, l.Name = &listingID, &name
 		}
+
 		if total != 0 || len(l.Periods) > 0 {
 			out = append(out, l)
 		}
 	}
+
 	slices.SortFunc(out, func(a, b OwnerListing) int { return compareListings(a.Name, b.Name, a.ID, b.ID) })
+
 	return out, nil
 }
 
@@ -133,47 +144,58 @@ func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figu
 	if listingID != nil {
 		behind.ListingIDs = page.RefsTo(*listingID)
 	}
+
 	if period != nil {
 		behind.OwnershipPeriodIDs = page.RefsTo(*period)
 	}
+
 	return p.chart.figure(ClaimOwners, cents, behind)
 }
 
 func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
 	f := &ownerFacts{sums: map[ownerKey]money.Cents{}, ownerless: map[id.ID][]ownerSum{}, paid: map[paidKey]money.Cents{}}
+
 	listings := make([]id.ID, 0, len(totals))
 	for v := range totals {
 		if !v.IsZero() {
 			listings = append(listings, v)
 		}
 	}
+
 	slices.SortFunc(listings, id.ID.Compare)
+
 	var err error
 	if f.listings, err = listingNames(ctx, tx, listings); err != nil {
 		return nil, err
 	}
+
 	if f.periods, err = listing.Periods(ctx, tx, listings); err != nil {
 		return nil, err
 	}
 	// Entries name their period, balances do not. Where a listing has had one period only, all that is not nobody's is that period's, and its
 	// entries need not be read.
 	shared, members := []id.ID{}, []id.ID{}
+
 	for _, periods := range f.periods {
 		for i := range periods {
 			if len(periods) > 1 {
 				shared = append(shared, periods[i].ID)
 			}
+
 			for _, m := range periods[i].Members {
 				members = append(members, m.ContactID)
 			}
 		}
 	}
+
 	if f.contacts, err = contactNames(ctx, tx, members); err != nil {
 		return nil, err
 	}
+
 	if err := f.readPeriods(ctx, tx, p, shared); err != nil {
 		return nil, err
 	}
+
 	return f, f.readPaid(ctx, tx, p)
 }
 
@@ -203,12 +225,14 @@ func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 	if err != nil {
 		return fmt.Errorf("read balances of ownership periods: %w", err)
 	}
+
 	for _, r := range rows {
 		f.sums[ownerKey{r.ListingID, r.OwnershipPeriodID}] += r.Total
 		if r.OwnershipPeriodID.IsZero() && r.Total != 0 {
 			f.ownerless[r.ListingID] = append(f.ownerless[r.ListingID], r)
 		}
 	}
+
 	return nil
 }
 
@@ -224,9 +248,11 @@ func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error
 	if err != nil {
 		return fmt.Errorf("read payouts to owners: %w", err)
 	}
+
 	for _, r := range rows {
 		f.paid[paidKey{ownerKey{r.ListingID, r.OwnershipPeriodID}, r.ContactID}] = r.Total
 	}
+
 	return nil
 }
 
@@ -234,29 +260,37 @@ func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error
 func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []OwnerPeriod {
 	out := []OwnerPeriod{}
 	rest := total
+
 	periods := f.periods[listingID]
 	for i := range periods {
 		of := &periods[i]
+
 		cents := f.sums[ownerKey{listingID, of.ID}]
 		if len(periods) == 1 {
 			cents = total - f.sums[ownerKey{listingID, id.Zero}]
 		}
+
 		rest -= cents
+
 		shares := f.shares(listingID, of, cents)
 		if cents == 0 && !slices.ContainsFunc(shares, func(s OwnerShare) bool { return s.CentTotal != 0 }) {
 			continue
 		}
+
 		out = append(out, OwnerPeriod{
 			ID: &of.ID, StartAt: of.StartAt, EndAt: of.EndAt, Figure: p.ownerFigure(cents, &listingID, &of.ID), Shares: shares,
 		})
 	}
+
 	if rest != 0 || len(f.ownerless[listingID]) > 0 {
 		nobodys := OwnerPeriod{Figure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
 		for _, o := range f.ownerless[listingID] {
 			nobodys.ownerless = append(nobodys.ownerless, p.ownerless(&o))
 		}
+
 		out = append(out, nobodys)
 	}
+
 	return out
 }
 
@@ -265,6 +299,7 @@ func (p *position) ownerless(o *ownerSum) WarningItem {
 	behind := p.behind()
 	behind.ListingIDs, behind.OwnershipPeriodIDs = page.RefsTo(o.ListingID), page.RefsTo(id.Zero)
 	behind.ReservationIDs, behind.TransactionIDs = page.RefsTo(o.ReservationID), page.RefsTo(o.TransactionID)
+
 	return WarningItem{
 		ListingID: idOrNil(o.ListingID), ReservationID: idOrNil(o.ReservationID), TransactionID: idOrNil(o.TransactionID),
 		Figure: p.chart.figure(ClaimOwners, o.Total, behind),
@@ -274,14 +309,17 @@ func (p *position) ownerless(o *ownerSum) WarningItem {
 // shares divides a period's balance among its members.
 func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cents) []OwnerShare {
 	shares, splits := make([]OwnerShare, len(of.Members)), make([]int64, len(of.Members))
+
 	paid := make([]money.Cents, len(of.Members))
 	for i, m := range of.Members {
 		shares[i] = OwnerShare{ContactID: m.ContactID, Name: f.contacts[m.ContactID], Split: m.Split}
 		splits[i], paid[i] = m.Split, f.paid[paidKey{ownerKey{listingID, of.ID}, m.ContactID}]
 	}
+
 	for i, part := range statement.Divide(cents, splits, paid) {
 		shares[i].CentTotal = part
 	}
+
 	return shares
 }
 
@@ -289,6 +327,7 @@ func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cen
 func byOwner(listings []OwnerListing) []OwnerTotal {
 	at := map[id.ID]int{}
 	out := []OwnerTotal{}
+
 	for i := range listings {
 		for j := range listings[i].Periods {
 			for _, s := range listings[i].Periods[j].Shares {
@@ -298,11 +337,14 @@ func byOwner(listings []OwnerListing) []OwnerTotal {
 					at[s.ContactID] = n
 					out = append(out, OwnerTotal{ContactID: s.ContactID, Name: s.Name})
 				}
+
 				out[n].CentTotal += s.CentTotal
 			}
 		}
 	}
+
 	slices.SortFunc(out, func(a, b OwnerTotal) int { return compareListings(&a.Name, &b.Name, &a.ContactID, &b.ContactID) })
+
 	return out
 }
 
@@ -311,13 +353,16 @@ func contactNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string
 		ID   id.ID
 		Name string
 	}
+
 	rows, err := db.Select[contact](ctx, tx, `select id, name from contact where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
+
 	out := make(map[id.ID]string, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.Name
 	}
+
 	return out, nil
 }

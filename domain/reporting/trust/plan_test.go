@@ -31,24 +31,32 @@ func guests(b *posted.Books, stays int) {
 // not search the team's stays each time.
 func TestStaysOfANewTeam(t *testing.T) {
 	t.Parallel()
+
 	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	t.Cleanup(d.Close)
+
 	const stays = 6000
+
 	before, b := posted.In(t, d), posted.In(t, d)
 	guests(before, stays/2)
+
 	for _, table := range []string{"reservation", "ledger_entry", "account", "transaction", "listing", "contact"} {
 		before.Exec("analyze "+table, nil)
 	}
+
 	guests(b, stays)
 	scope := b.Scope()
+
 	scope.Timeout = 2 * time.Second
 	for name, query := range map[string]func(ctx context.Context, tx *db.Tx) (page.Query, error){
 		"guest balances": func(ctx context.Context, tx *db.Tx) (page.Query, error) {
 			q, err := trust.GuestQuery(ctx, tx, &trust.GuestFilter{})
 			q.Columns = "g.guest_name"
+
 			return q, err
 		},
 		"taxes": func(ctx context.Context, tx *db.Tx) (page.Query, error) {
@@ -56,12 +64,14 @@ func TestStaysOfANewTeam(t *testing.T) {
 				Period: report.Period{StartDate: report.Start{Day: date("2026-01-01")}, EndDate: report.End{Day: date("2026-01-31")}}, TaxableLineIDs: []id.ID{b.Accounts["4000"]},
 			})
 			q.Columns = "b.guest_name"
+
 			return q, err
 		},
 		"entries": func(_ context.Context, tx *db.Tx) (page.Query, error) {
 			q := report.EntryQuery(report.Selection{AccountIDs: page.Only(b.Accounts["4000"])})
 			q.Columns, q.Args["team"] = "r.guest_name", tx.Team
 			q.From = "ledger_entry e left join reservation r on r.team_id = @team and r.id = e.reservation_id"
+
 			return q, nil
 		},
 	} {
@@ -70,10 +80,12 @@ func TestStaysOfANewTeam(t *testing.T) {
 			if err != nil {
 				return err
 			}
+
 			found, err := db.Select[string](ctx, tx, q.SQL(""), q.Args)
 			if err == nil && len(found) != stays {
 				t.Errorf("%s has %d rows", name, len(found))
 			}
+
 			return err
 		}); err != nil {
 			t.Errorf("%s: %v", name, err)

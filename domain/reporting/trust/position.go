@@ -45,31 +45,38 @@ func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.C
 	if err != nil {
 		return nil, err
 	}
+
 	p := &position{
 		chart: c, date: date, currency: currency,
 		byClaim: map[Claim]money.Cents{}, byAccount: map[accountKey]money.Cents{}, byListing: map[listingKey]money.Cents{},
 	}
+
 	sums, err := report.Balances(ctx, tx, report.BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: currency, To: date}, report.Grouping{Party: true, Listing: byListing})
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range sums {
 		s := &sums[i]
 		claim := c.claim(s.AccountID, s.Party)
 		p.byClaim[claim] -= s.Net()
+
 		p.byAccount[accountKey{claim, s.AccountID}] -= s.Net()
 		if byListing {
 			p.byListing[listingKey{claim, s.ListingID}] -= s.Net()
 		}
 	}
+
 	if p.guests, err = guestCells(ctx, tx, &guestSelection{accounts: c.of(ClaimGuests), date: date, currency: currency, balancesOnly: true}); err != nil {
 		return nil, err
 	}
+
 	p.guestsOf = map[id.ID][]int{}
 	for i := range p.guests {
 		of := p.guests[i].ListingID
 		p.guestsOf[of] = append(p.guestsOf[of], i)
 	}
+
 	return p, nil
 }
 
@@ -86,6 +93,7 @@ func (p *position) figure(claim Claim) Figure {
 // banks returns the trust's bank accounts of the currency, and any other of the currency that has trust money on it.
 func (p *position) banks() []id.ID {
 	ids := []id.ID{}
+
 	for i := range p.chart.accounts {
 		a := &p.chart.accounts[i]
 		if p.chart.claims[a.ID] != ClaimBank || p.isForeign(a) {
@@ -110,8 +118,10 @@ func (p *position) isForeign(a *charted) bool {
 // holds that money, so no leg counts it.
 func (p *position) foreignBanks() []AccountFigure {
 	found := []AccountFigure{}
+
 	for i := range p.chart.accounts {
 		a := &p.chart.accounts[i]
+
 		cents := p.byAccount[accountKey{ClaimBank, a.ID}]
 		if cents == 0 || !p.isForeign(a) {
 			continue
@@ -131,14 +141,18 @@ func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFig
 	if listingID != nil {
 		behind.ListingIDs = page.RefsTo(*listingID)
 	}
+
 	cells, total := p.guestsAt(status, listingID)
 	whole := behind
 	whole.OccupancyStatus = status
+
 	out := GuestFigure{Figure: p.chart.figure(ClaimGuests, total, whole)}
 	if status == report.Unassigned {
 		return out
 	}
+
 	var deposits, receivables []stayBalance
+
 	for _, s := range stayBalances(cells) {
 		if s.total > 0 {
 			deposits = append(deposits, s)
@@ -146,8 +160,10 @@ func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFig
 			receivables = append(receivables, s)
 		}
 	}
+
 	deposit, receivable := p.chart.stays(deposits, behind), p.chart.stays(receivables, behind)
 	out.Deposits, out.Receivables = &deposit, &receivable
+
 	return out
 }
 
@@ -159,15 +175,19 @@ func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []
 			total += c.total()
 		}
 	}
+
 	if listingID != nil {
 		for _, i := range p.guestsOf[*listingID] {
 			add(&p.guests[i])
 		}
+
 		return cells, total
 	}
+
 	for i := range p.guests {
 		add(&p.guests[i])
 	}
+
 	return cells, total
 }
 
@@ -202,6 +222,7 @@ func dateOr(tx *db.Tx, given *day.Day) day.Day {
 	if given == nil {
 		return day.Of(tx.Now)
 	}
+
 	return *given
 }
 
@@ -211,13 +232,16 @@ func listingNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string
 		ID   id.ID
 		Name string
 	}
+
 	rows, err := db.Select[named](ctx, tx, `select id, name from listing where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read listings: %w", err)
 	}
+
 	out := make(map[id.ID]string, len(rows))
 	for _, r := range rows {
 		out[r.ID] = r.Name
 	}
+
 	return out, nil
 }

@@ -80,53 +80,68 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p, err := readPosition(ctx, tx, dateOr(tx, f.Date), currency, false)
 	if err != nil {
 		return nil, err
 	}
+
 	owners, err := ownersOf(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
+
 	bank, err := bankLeg(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
+
 	out := &Reconciliation{Currency: currency, Date: p.date, Bank: *bank, Book: p.book(), Liabilities: p.liabilities(owners)}
 	out.Difference.BankToBook = bank.AdjustedBalance - out.Book.CentTotal
 	out.Difference.BookToLiabilities = out.Book.CentTotal - out.Liabilities.CentTotal
+
 	found := findings{}
 	for i := range owners {
 		found.owners(&owners[i], p.date)
 	}
+
 	if manager := out.Liabilities.ManagerBalance; manager.CentTotal < 0 {
 		found.add(WarnNegativeManager, WarningItem{Figure: manager})
 	}
+
 	found.guests(p.guests, p.behind())
 	found.banks(bank)
+
 	for _, f := range p.foreignBanks() {
 		found.add(WarnForeignBank, WarningItem{AccountID: &f.Account.ID, Figure: f.Figure})
 	}
+
 	if err := found.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
+
 	if err := found.elimination(ctx, tx, p); err != nil {
 		return nil, err
 	}
+
 	if err := found.payments(ctx, tx, p); err != nil {
 		return nil, err
 	}
+
 	out.Warnings = found.warnings(p.chart)
+
 	return out, nil
 }
 
 // book returns the second leg: what is on the trust's bank accounts of the currency.
 func (p *position) book() BookLeg {
 	leg := BookLeg{Accounts: []AccountFigure{}}
+
 	total := -p.byClaim[ClaimBank]
 	for _, foreign := range p.foreignBanks() {
 		total -= foreign.CentTotal
 	}
+
 	leg.Figure = p.chart.figure(ClaimBank, total, p.behind())
 	for _, v := range p.banks() {
 		behind := p.behind()
@@ -134,6 +149,7 @@ func (p *position) book() BookLeg {
 		figure := p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind)
 		leg.Accounts = append(leg.Accounts, AccountFigure{p.chart.at[v].ref(), figure})
 	}
+
 	return leg
 }
 
@@ -143,18 +159,22 @@ func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 		GuestBalances: p.split(p.figure(ClaimGuests), nil), Rows: []Row{}, ManagerBalance: p.figure(ClaimManager),
 		OwnerBalances: OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: byOwner(owners)},
 	}
+
 	for _, claim := range nobodys() {
 		if claim == ClaimHeldElsewhere {
 			leg.FundsHeldElsewhere = p.row(claim)
 			continue
 		}
+
 		leg.Rows = append(leg.Rows, p.row(claim))
 	}
+
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
 			leg.CentTotal += cents
 		}
 	}
+
 	return leg
 }
 
@@ -163,14 +183,17 @@ func (p *position) row(claim Claim) Row {
 	r := Row{Claim: claim, Figure: p.figure(claim), Accounts: []AccountFigure{}}
 	for i := range p.chart.accounts {
 		a := &p.chart.accounts[i]
+
 		cents := p.byAccount[accountKey{claim, a.ID}]
 		if cents == 0 {
 			continue
 		}
+
 		behind := p.behind()
 		behind.AccountIDs = page.Only(a.ID)
 		r.Accounts = append(r.Accounts, AccountFigure{a.ref(), p.chart.figure(claim, cents, behind)})
 	}
+
 	return r
 }
 
@@ -184,12 +207,14 @@ func compareListings(a, b *string, aID, bID *id.ID) int {
 	case b == nil:
 		return -1
 	}
+
 	return cmp.Or(plain.Compare(*a, *b), aID.Compare(*bID))
 }
 
 // endpoints are the reports on whose money the trust holds.
 func endpoints() []api.Endpoint {
 	scopes, managing := []string{"reports:read"}, []string{"pm-statements:read"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/reports/guest-balances", ID: "getGuestBalances", Tag: "Reports", Summary: "Guest balances", Scopes: scopes,

@@ -108,18 +108,23 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Param
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := r.read(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
+
 	total := int64(len(rows))
 	r.first = min(p.Rows(), total)
+
 	r.last = min(r.first+p.Limit, total)
 	if err := r.readShown(ctx, tx, rows[r.first:r.last]); err != nil {
 		return nil, err
 	}
+
 	out := r.arrange(rows)
 	out.Currency, out.StartDate, out.EndDate, out.Pagination = money.Currency(r.behind.Currency), f.StartDate.Day, f.EndDate.Day, p.Of(total)
+
 	return out, nil
 }
 
@@ -129,14 +134,17 @@ func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, erro
 	if err != nil {
 		return nil, err
 	}
+
 	chart, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	taxed, err := taxedAccounts(ctx, tx, f.TaxableLineIDs)
 	if err != nil {
 		return nil, err
 	}
+
 	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: report.Selection{
 		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
 		NotReservationIDs: page.RefsTo(id.Zero),
@@ -146,6 +154,7 @@ func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, erro
 // taxedAccounts are the accounts that ids of accounts and of line mappings stand for.
 func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	type named struct{ ID, AccountID id.ID }
+
 	rows, err := db.Select[named](ctx, tx, `
 		select id, id as account_id from account where team_id = @team and id = any(@ids)
 		union all
@@ -154,12 +163,17 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 	if err != nil {
 		return nil, fmt.Errorf("find taxed accounts: %w", err)
 	}
+
 	found := map[id.ID]id.ID{}
 	for _, r := range rows {
 		found[r.ID] = r.AccountID
 	}
-	var accounts []id.ID
-	var issues []apierr.Issue
+
+	var (
+		accounts []id.ID
+		issues   []apierr.Issue
+	)
+
 	for i, v := range ids {
 		switch a := found[v]; {
 		case a.IsZero():
@@ -168,9 +182,11 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 			accounts = append(accounts, a)
 		}
 	}
+
 	if issues != nil {
 		return nil, apierr.BadRequest.At(issues...)
 	}
+
 	return accounts, nil
 }
 
@@ -193,6 +209,7 @@ type taxReport struct {
 
 func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
 	with, args := r.taxTables(tx.Team, f)
+
 	rows, err := db.Select[taxRow](ctx, tx, with+`
 		select b.listing_id, r.booking_platform, r.id, b.income, b.taxes
 		from booked b join reservation r on r.team_id = @team and r.id = b.reservation_id
@@ -202,6 +219,7 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 	if err != nil {
 		return nil, fmt.Errorf("read taxes: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -214,6 +232,7 @@ func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Ar
 	q := page.Query{Where: []string{"true"}, Args: args}
 	q.Refs("e.listing_id", f.ListingIDs)
 	q.Narrow("coalesce(r.booking_platform, 'null') = any(?)", f.Channels)
+
 	return `with booked as (
 			select e.reservation_id, e.listing_id,
 				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxed::uuid[])), 0)::bigint as income,
@@ -232,9 +251,11 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 	for i := range shown {
 		stays[i], listings[i] = shown[i].ID, shown[i].ListingID
 	}
+
 	if r.listings, err = listingNames(ctx, tx, id.Distinct(listings)); err != nil {
 		return err
 	}
+
 	type stay struct {
 		ID               id.ID
 		GuestName        *string
@@ -243,12 +264,14 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 		CheckOut         day.Day
 		BookedAt         *day.Day
 	}
+
 	rows, err := db.Select[stay](ctx, tx, `
 		select id, guest_name, confirmation_code, check_in, check_out, booked_at from reservation where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": stays})
 	if err != nil {
 		return fmt.Errorf("read the stays of taxes: %w", err)
 	}
+
 	r.stays = make(map[id.ID]*TaxReservation, len(rows))
 	for _, s := range rows {
 		r.stays[s.ID] = &TaxReservation{
@@ -256,6 +279,7 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 			Nights: s.CheckIn.DaysUntil(s.CheckOut),
 		}
 	}
+
 	return nil
 }
 
@@ -266,63 +290,81 @@ func (r *taxReport) figures(income, taxes money.Cents, behind report.Selection) 
 	earned.AccountIDs, charged.AccountIDs = page.Only(r.taxed...), page.Only(r.taxes...)
 	charged.NotTransactionTypes = notCollected()
 	d := report.DrilldownTo(earned)
+
 	f.Drilldowns.TaxableIncome = &d
 	if len(r.taxes) > 0 {
 		d := report.DrilldownTo(charged)
 		f.Drilldowns.CollectableTaxes = &d
 	}
+
 	return f
 }
 
 // arrange groups rows, which come by listing and channel, and shows those of the page.
 func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	out := &TaxLiability{Data: []TaxListing{}}
+
 	var income, taxes money.Cents
+
 	at := int64(0)
+
 	for of := range chunksBy(rows, func(a, b *taxRow) bool { return a.ListingID == b.ListingID }) {
 		behind := r.behind
 		behind.ListingIDs = page.RefsTo(of[0].ListingID)
 		l := TaxListing{ID: idOrNil(of[0].ListingID), Name: nameOf(r.listings, of[0].ListingID), Channels: []TaxChannel{}}
+
 		var listingIncome, listingTaxes money.Cents
+
 		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
 			c := r.channel(via, at, behind)
 			listingIncome += c.TaxableIncomeTotal
+
 			listingTaxes += c.CollectableTaxesTotal
 			if len(c.Reservations) > 0 {
 				l.Channels = append(l.Channels, c)
 			}
+
 			at += int64(len(via))
 		}
+
 		income, taxes = income+listingIncome, taxes+listingTaxes
 		if len(l.Channels) > 0 {
 			l.TaxFigures = r.figures(listingIncome, listingTaxes, behind)
 			out.Data = append(out.Data, l)
 		}
 	}
+
 	out.TaxFigures = r.figures(income, taxes, r.behind)
+
 	return out
 }
 
 // channel is what the rows of a channel come to, the first of which is at a place among all, with those of the page.
 func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) TaxChannel {
 	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: []TaxReservation{}}
+
 	var income, taxes money.Cents
+
 	for i := range rows {
 		row := &rows[i]
 		income += row.Income
 		taxes += row.Taxes
+
 		if place := at + int64(i); place < r.first || place >= r.last {
 			continue
 		}
+
 		behind := behind
 		behind.Channels, behind.NotReservationIDs, behind.ReservationIDs = nil, nil, page.RefsTo(row.ID)
 		stay := *r.stays[row.ID]
 		stay.TaxableIncome, stay.CollectableTaxes, stay.Drilldowns = row.Income, row.Taxes, r.figures(row.Income, row.Taxes, behind).Drilldowns
 		c.Reservations = append(c.Reservations, stay)
 	}
+
 	name := channelName(&rows[0])
 	behind.Channels = []string{name}
 	c.TaxFigures = r.figures(income, taxes, behind)
+
 	return c
 }
 
@@ -331,6 +373,7 @@ func channelName(r *taxRow) string {
 	if r.BookingPlatform == nil {
 		return report.NullText
 	}
+
 	return *r.BookingPlatform
 }
 
@@ -342,9 +385,11 @@ func chunksBy[T any](list []T, same func(a, b *T) bool) func(yield func([]T) boo
 			for to < len(list) && same(&list[from], &list[to]) {
 				to++
 			}
+
 			if !yield(list[from:to]) {
 				return
 			}
+
 			from = to
 		}
 	}

@@ -22,6 +22,7 @@ func TestSalesTaxLiability(t *testing.T) {
 	charge(direct, birch, "2026-02-01", 500, 50, 66)
 	channel := b.stayed(birch, "2026-01-20", "2026-01-22", "booked", "airbnb")
 	charge(channel, birch, "2026-01-20", 900, 120, 90)
+
 	unnamed := b.stayed(alder, "2026-01-20", "2026-01-22", "booked", "")
 	charge(unnamed, alder, "2026-01-31", 100, 10, 12)
 	// The channel keeps part of the tax: guests were charged less. A remittance changes nothing, the tax on a bill is not the guests'.
@@ -40,12 +41,15 @@ func TestSalesTaxLiability(t *testing.T) {
 		"data.1.channels.1.reservations.0.taxableIncome": 1150, "data.1.channels.1.reservations.0.collectableTaxes": 138,
 		"data.1.channels.1.reservations.0.nights": 5,
 	})
+
 	if r.String("data.0.name") != "Alder" || r.String("data.1.channels.0.name") != "airbnb" || r.Value("data.0.channels.0.name") != nil {
 		t.Error("listings and channels come by name")
 	}
+
 	if n := b.proves(t, r); n != 2*(1+2+3+3) {
 		t.Errorf("%d figures have a drill-down", n)
 	}
+
 	rent := path + b.Accounts["4000"].String()
 	for filter, want := range map[string][2]int64{
 		"":                                   {2000, 200},
@@ -66,13 +70,17 @@ func TestSalesTaxLiability(t *testing.T) {
 		"taxableIncomeTotal": 2000, "collectableTaxesTotal": 200, "data.0.taxableIncomeTotal": 1900, "data.0.channels.0.taxableIncomeTotal": 900,
 		"data.0.channels.0.reservations.0.taxableIncome": 900, "pagination.total": 3, "pagination.nextPage": 3,
 	})
+
 	if paged.Len("data") != 1 || paged.Len("data.0.channels") != 1 || paged.String("data.0.name") != "Birch" {
 		t.Errorf("the second stay is Birch's first: %s", paged.Body)
 	}
+
 	b.proves(t, paged)
+
 	if beyond := b.Get(rent + "&page=9").Want(200); beyond.Len("data") != 0 || beyond.Int("taxableIncomeTotal") != 2000 {
 		t.Errorf("behind the last page: %s", beyond.Body)
 	}
+
 	mapped := b.Get(path + b.mapping("rent").String()).Want(200)
 	wantInts(t, mapped, map[string]int64{"taxableIncomeTotal": 2000, "collectableTaxesTotal": 200})
 }
@@ -87,6 +95,7 @@ func TestSalesTaxLiabilityRefuses(t *testing.T) {
 	b.Get("/reports/sales-tax-liability?startDate=2026-02&endDate=2026-01&taxableLineIds="+b.Accounts["4000"].String()).
 		WantError(apierr.CodeBadRequest, "").WantIssue("dateOrder", "endDate")
 	b.Get("/reports/sales-tax-liability?startDate=2026-W1&endDate=2026-01&taxableLineIds=" + b.Accounts["4000"].String()).Want(400)
+
 	empty := b.Get(path + b.Accounts["4000"].String()).Want(200)
 	if empty.Len("data") != 0 {
 		t.Error("no stays, no rows")
@@ -97,6 +106,7 @@ func TestSalesTaxLiabilityRefuses(t *testing.T) {
 func TestChannelsOfAnyNameLeadToTheirEntries(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)
+
 	hut := fixture.Listing(b.Team, "Hut")
 	for _, channel := range []string{"Fair, Bed & Breakfast", `12" inch`, " blanks "} {
 		stay := b.stayed(hut, "2026-01-10", "2026-01-15", "booked", channel)
@@ -107,10 +117,12 @@ func TestChannelsOfAnyNameLeadToTheirEntries(t *testing.T) {
 	if r.Len("data.0.channels") != 3 {
 		t.Fatalf("%s", r.Body)
 	}
+
 	for i := range 3 {
 		if r.Value(fmt.Sprintf("data.0.channels.%d.drilldowns.taxableIncome", i)) == nil {
 			t.Errorf("%s leads nowhere", r.String(fmt.Sprintf("data.0.channels.%d.channel", i)))
 		}
 	}
+
 	b.proves(t, r)
 }

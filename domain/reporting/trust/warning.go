@@ -109,6 +109,7 @@ func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	case WarnWaitingPayment:
 		return finding.Warning, "Payout is booked and waits for a second person: the bank has more than the books"
 	}
+
 	return finding.Warning, ""
 }
 
@@ -126,6 +127,7 @@ func (f findings) of(code WarningCode) *places {
 	if f[code] == nil {
 		f[code] = &places{}
 	}
+
 	return f[code]
 }
 
@@ -138,25 +140,31 @@ func (f findings) add(code WarningCode, items ...WarningItem) {
 
 func (f findings) warnings(c *chart) []Warning {
 	out := []Warning{}
+
 	for _, name := range WarningCode("").Enum() {
 		code := WarningCode(name)
 		if f[code] == nil {
 			continue
 		}
+
 		items := f[code].items
 		w := Warning{Code: code, Count: f[code].count, Total: f[code].total}
 		w.Severity, w.Message = messageOf(code)
+
 		slices.SortStableFunc(items, func(a, b WarningItem) int {
 			return cmp.Compare(max(b.CentTotal, -b.CentTotal), max(a.CentTotal, -a.CentTotal))
 		})
+
 		w.Items = items[:min(len(items), warningItems)]
 		for i := range w.Items {
 			if item := &w.Items[i]; item.stay != nil {
 				item.Figure = c.stays([]stayBalance{*item.stay}, *item.behind)
 			}
 		}
+
 		out = append(out, w)
 	}
+
 	return out
 }
 
@@ -164,6 +172,7 @@ func (f findings) warnings(c *chart) []Warning {
 func (f findings) owners(l *OwnerListing, date day.Day) {
 	for i := range l.Periods {
 		p := &l.Periods[i]
+
 		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, Figure: p.Figure}
 		switch {
 		case p.ID == nil && p.ownerless != nil:
@@ -175,6 +184,7 @@ func (f findings) owners(l *OwnerListing, date day.Day) {
 		case p.CentTotal < 0:
 			f.add(WarnNegativeOwner, item)
 		}
+
 		if p.CentTotal != 0 && p.EndAt != nil && !p.EndAt.After(date) {
 			f.add(WarnFormerOwner, item)
 		}
@@ -204,14 +214,18 @@ func (f findings) banks(leg *BankLeg) {
 			if a.BookBalance.CentTotal != 0 {
 				f.add(WarnNoRecords, WarningItem{AccountID: &a.Account.ID, Figure: a.BookBalance})
 			}
+
 			continue
 		}
+
 		if a.Difference != 0 {
 			f.add(WarnBankDiffers, WarningItem{AccountID: &a.Account.ID, Figure: Figure{CentTotal: a.Difference}})
 		}
 	}
+
 	if leg.unmatched.Count > 0 {
 		open := f.of(WarnUnmatchedRecords)
+
 		open.count, open.total = leg.unmatched.Count, leg.unmatched.Total
 		for _, u := range leg.unmatched.First {
 			open.items = append(open.items, WarningItem{AccountID: &u.AccountID, BankRecordID: &u.ID, Figure: Figure{CentTotal: u.Open}})
@@ -226,20 +240,24 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 	if len(accounts) == 0 {
 		return nil
 	}
+
 	cells, err := report.Balances(ctx, tx, report.BalanceFilter{Currency: p.currency, To: p.date, AccountIDs: accounts, Party: report.Nobody}, report.Grouping{})
 	if err != nil {
 		return err
 	}
+
 	for i := range cells {
 		cents := -cells[i].Net()
 		if cents == 0 {
 			continue
 		}
+
 		behind := p.behind()
 		behind.Ledger, behind.Party, behind.AccountIDs = "", report.Nobody, page.Only(cells[i].AccountID)
 		d := report.DrilldownTo(behind)
 		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, Figure: Figure{CentTotal: cents, Drilldown: &d}})
 	}
+
 	return nil
 }
 
@@ -252,6 +270,7 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		Waits         bool
 		Missing       money.Cents
 	}
+
 	rows, err := db.Select[payment](ctx, tx, `
 		with missing as materialized ( /* few payments lack their money: they are found before their transactions are looked up */
 			select n.payment_id, n.transaction_id, n.funding_account_id, n.refused, n.code, n.missing from payment_not_received n
@@ -264,20 +283,24 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 	if err != nil {
 		return fmt.Errorf("read the payments that were not received: %w", err)
 	}
+
 	for i := range rows {
 		r := &rows[i]
 		code := WarnUnknownPayment
+
 		switch {
 		case r.Refused:
 			code = WarnStillBooked
 		case r.Waits:
 			code = WarnWaitingPayment
 		}
+
 		behind := p.behind()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(r.TransactionID)
 		d := report.DrilldownTo(behind)
 		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, Figure: Figure{CentTotal: r.Missing, Drilldown: &d}})
 	}
+
 	return nil
 }
 
@@ -288,6 +311,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 		ListingID     id.ID
 		Total         money.Cents
 	}
+
 	rows, err := db.Select[cost](ctx, tx, `
 		select e.transaction_id, e.listing_id, sum(e.cent_total)::bigint as total
 		from ledger_entry e join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = 'expense'
@@ -302,6 +326,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 	if err != nil {
 		return fmt.Errorf("read the manager's costs: %w", err)
 	}
+
 	for i := range rows {
 		r := &rows[i]
 		behind := p.behind()
@@ -312,6 +337,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, Figure: Figure{CentTotal: r.Total, Drilldown: &d},
 		})
 	}
+
 	return nil
 }
 
@@ -319,5 +345,6 @@ func idOrNil(v id.ID) *id.ID {
 	if v.IsZero() {
 		return nil
 	}
+
 	return &v
 }

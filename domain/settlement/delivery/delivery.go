@@ -85,6 +85,7 @@ func New(c Config) Post {
 	if c.Sender == nil {
 		c.Sender = nobody{}
 	}
+
 	return Post{c}
 }
 

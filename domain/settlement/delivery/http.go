@@ -73,13 +73,16 @@ func (p Post) makeLink(ctx context.Context, tx *db.Tx, in *makeLinkInput) (*Link
 	if err != nil {
 		return nil, err
 	}
+
 	if err := pub.check(ctx, tx, in.Body.ContactID, "contactId"); err != nil {
 		return nil, err
 	}
+
 	made, err := access.MakeOwnerLink(ctx, tx, in.ID, in.Body.ContactID)
 	if err != nil {
 		return nil, err
 	}
+
 	return &Link{ID: made.ID, URL: p.address(made.Token), ExpiresAt: made.ExpiresAt}, nil
 }
 
@@ -92,24 +95,29 @@ func (p *publication) check(ctx context.Context, tx *db.Tx, contact id.ID, path 
 		if err != nil {
 			return err
 		}
+
 		if !known {
 			return apierr.BadRequest.At(apierr.IssueNotFound.InBody(path...))
 		}
+
 		return apierr.BadRequest.At(apierr.IssueNotMember.InBody(path...))
 	case !m.Active:
 		return apierr.BadRequest.At(apierr.IssueInactive.InBody(path...))
 	}
+
 	return nil
 }
 
 // reachable are the members who can be written to.
 func (p *publication) reachable() []member {
 	var out []member
+
 	for _, m := range p.members {
 		if m.Active && m.Email != "" {
 			out = append(out, m)
 		}
 	}
+
 	return out
 }
 
@@ -119,6 +127,7 @@ func publishedStill(ctx context.Context, tx *db.Tx, of id.ID) (*publication, err
 	if errors.Is(err, errNotPublished) || errors.Is(err, apierr.NotFound) {
 		return nil, nil //nolint:nilnil // nothing to deliver is no failure
 	}
+
 	return pub, err
 }
 
@@ -131,6 +140,7 @@ func listLinks(ctx context.Context, tx *db.Tx, in *ofStatement) (*page.Page[acce
 	if err := exists(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	return access.OwnerLinks(ctx, tx, in.ID, in.Params)
 }
 
@@ -143,6 +153,7 @@ func revokeLink(ctx context.Context, tx *db.Tx, in *linkInput) (*api.None, error
 	if err := access.RevokeOwnerLink(ctx, tx, in.ID, in.LinkID); err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }
 
@@ -163,14 +174,17 @@ func (p Post) sendEmails(ctx context.Context, tx *db.Tx, in *emailsInput) (*Emai
 	if err != nil {
 		return nil, err
 	}
+
 	to, err := pub.chosen(ctx, tx, in.Body.ContactIDs)
 	if err != nil {
 		return nil, err
 	}
+
 	queued, err := p.queue(ctx, tx, pub, to)
 	if err != nil {
 		return nil, err
 	}
+
 	return &Emails{Data: queued}, nil
 }
 
@@ -181,23 +195,31 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 		if len(to) == 0 {
 			return nil, errNoRecipient.At(apierr.IssueEmailMissing.InBody("contactIds"))
 		}
+
 		return to, nil
 	}
+
 	var to []member
+
 	seen := map[id.ID]bool{}
+
 	for i, c := range contacts {
 		if err := p.check(ctx, tx, c, "contactIds", i); err != nil {
 			return nil, err
 		}
+
 		m := p.member(c)
 		if m.Email == "" {
 			return nil, apierr.BadRequest.At(apierr.IssueEmailMissing.InBody("contactIds", i))
 		}
+
 		if !seen[c] {
 			seen[c] = true
+
 			to = append(to, *m)
 		}
 	}
+
 	return to, nil
 }
 
@@ -205,5 +227,6 @@ func listEmails(ctx context.Context, tx *db.Tx, in *ofStatement) (*page.Page[Ema
 	if err := exists(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	return emails(ctx, tx, in.ID, in.Params)
 }

@@ -43,12 +43,14 @@ func (f *letterFacts) period() string {
 	case *f.StartAt == f.StartAt.FirstOfMonth() && *f.EndAt == f.StartAt.LastOfMonth():
 		return f.StartAt.In(time.UTC).Format("January 2006")
 	}
+
 	return f.StartAt.String() + " to " + f.EndAt.String()
 }
 
 // write makes the message of a letter around the address of its link.
 func (l *letter) write(url string) (mail.Message, error) {
 	facts := map[string]any{"Name": l.GreetingName, "Listing": l.ListingName, "Period": l.period(), "URL": url, "Team": l.TeamName, "Email": ""}
+
 	m := mail.Message{
 		// The message's own id stands for the statement, the contact and the version, and leaves the Message-Id on one line.
 		Key: l.ID.String(), Date: l.WrittenAt, To: l.Address, ToName: l.OwnerName, From: l.TeamName,
@@ -57,13 +59,17 @@ func (l *letter) write(url string) (mail.Message, error) {
 	if l.TeamEmail != nil {
 		m.ReplyTo, facts["Email"] = *l.TeamEmail, *l.TeamEmail
 	}
+
 	var text, html bytes.Buffer
 	if err := asText.Execute(&text, facts); err != nil {
 		return m, fmt.Errorf("write an e-mail: %w", err)
 	}
+
 	if err := asHTML.Execute(&html, facts); err != nil {
 		return m, fmt.Errorf("write an e-mail: %w", err)
 	}
+
 	m.Text, m.HTML = text.String(), html.String()
+
 	return m, nil
 }

@@ -8,11 +8,13 @@ import (
 // wantMissing checks that a statement names the owners that it could not be mailed to, as warnings, and no others.
 func (f *fixture) wantMissing(path string, want ...any) {
 	f.t.Helper()
+
 	r := f.Get(path).Want(200)
 	if r.Len("issues") != len(want) {
 		f.t.Errorf("%s has the issues %s, want %d", path, r.Body, len(want))
 		return
 	}
+
 	for i, contact := range want {
 		r.WantFields("issues."+string(rune('0'+i)), object{"code": "emailMissing", "severity": "warning", "context": object{"contactId": contact}})
 	}
@@ -34,26 +36,33 @@ func TestPublishingSaysWhichOwnersHaveNoAddress(t *testing.T) {
 			t.Errorf("%q answers %s", dryRun, r.Body)
 		}
 	}
+
 	f.wantMissing("/statements/" + f.january.String())
 	f.wantMissing(february, f.ben)
 
 	// Every owner has a row once the messages are made, however often that is done.
 	f.told(f.Statement(f.villa, "2026-02"))
+
 	r := f.Get(february + "/emails").Want(200)
 	if r.Len("data") < 2 {
 		t.Fatalf("the e-mails are %s", r.Body)
 	}
+
 	statuses := map[string]int{}
+
 	for i := range r.Len("data") {
 		at := "data." + string(rune('0'+i))
+
 		statuses[r.String(at+".status")]++
 		if r.ID(at+".contactId") == f.ben && (r.String(at+".status") != "notSent" || r.String(at+".failure") != "emailMissing" || r.String(at+".to") != "null") {
 			t.Errorf("the row of who has no address is %s", r.Body)
 		}
 	}
+
 	if statuses["notSent"] != 1 {
 		t.Errorf("the e-mails are %s", r.Body)
 	}
+
 	f.wantMissing(february, f.ben)
 
 	// An address alone sends nothing: the warning goes when a message does.
@@ -63,6 +72,7 @@ func TestPublishingSaysWhichOwnersHaveNoAddress(t *testing.T) {
 	f.wantMissing(february)
 	f.Work()
 	f.wantMissing(february)
+
 	if m := f.box.messages(); !strings.EqualFold(m[len(m)-1].To, "ben@example.com") {
 		t.Errorf("the last message is %+v", m[len(m)-1])
 	}
@@ -84,6 +94,7 @@ func TestAMissingAddressBlocksNothing(t *testing.T) {
 	f.wantMissing(february)
 	f.Put(february, object{"status": "inReview"}).Want(200)
 	f.Put("/contacts/"+f.ada.String(), object{"email": "ada@example.com"}).Want(200)
+
 	if r := f.Put(february, object{"status": "published", "emailDelivery": true}).Want(200); r.Len("issues") != 0 {
 		t.Errorf("the old row counts: %s", r.Body)
 	}
@@ -98,6 +109,7 @@ func TestAnArchivedOwnerLacksNoAddress(t *testing.T) {
 	f.Put(february, object{"status": "published", "emailDelivery": true}).Want(200)
 	f.Work()
 	f.wantMissing(february)
+
 	if r := f.Get(february + "/emails").Want(200); r.Len("data") != 1 {
 		t.Errorf("the e-mails are %s", r.Body)
 	}
@@ -116,14 +128,17 @@ func TestSavingManyStatementsSaysWhichOwnersHaveNoAddress(t *testing.T) {
 
 	run := f.Post("/statements/batch?dryRun=false", object{"month": "2026-03", "status": "published", "emailDelivery": true}).Want(202).String("id")
 	f.Work()
+
 	r := f.Get("/statements/batch/" + run).Want(200)
 	if r.String("state") != "completed" || r.Len("data") != 2 {
 		t.Fatalf("the batch is %s", r.Body)
 	}
+
 	villa, hut := "data.0", "data.1"
 	if r.ID(hut+".listingPeriodId") != f.hut.Period {
 		villa, hut = hut, villa
 	}
+
 	r.WantFields(hut, object{"outcome": "changed", "issues": array{
 		object{"code": "emailMissing", "severity": "warning", "context": object{"contactId": f.cleo}},
 	}})

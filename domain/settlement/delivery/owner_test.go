@@ -17,31 +17,40 @@ import (
 // signIn makes an owner who signs in with a token of his or her own.
 func (f *fixture) signIn(contact id.ID) string {
 	f.t.Helper()
+
 	var token string
+
 	f.System(func(ctx context.Context, tx *db.Tx) error {
 		user, err := access.AddUser(ctx, tx, "Owner", tx.NewID().String()+"@example.com")
 		if err != nil {
 			return err
 		}
+
 		if err := access.SetMember(ctx, tx, access.Member{Team: f.ID, User: user, Contact: &contact, Scopes: access.OwnerScopes()}); err != nil {
 			return err
 		}
+
 		token, err = access.IssueToken(ctx, tx, user, nil)
+
 		return err
 	})
+
 	return token
 }
 
 func TestOwnersSeeTheStatementsOfTheirListings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+
 	ada, cleo := f.signIn(f.ada), f.signIn(f.cleo)
 	if got := f.call("GET", "/statements", ada, "").ids(); !slices.Equal(got, []string{f.january.String()}) {
 		t.Errorf("Ada sees %v", got)
 	}
+
 	if got := f.call("GET", "/statements", cleo, "").ids(); !slices.Equal(got, []string{f.hers.String()}) {
 		t.Errorf("Cleo sees %v", got)
 	}
+
 	f.call("GET", "/statements/"+f.january.String(), ada, "").want(200)
 	f.call("GET", "/statements/"+f.january.String(), cleo, "").refused(apierr.CodeNotFound, "")
 	f.call("GET", "/statements/"+f.january.String(), ada, "", "x-team-id", world.New(t).ID.String()).refused(apierr.CodeNotFound, "")
@@ -62,6 +71,7 @@ func TestOwnersSeeTheStatementsOfTheirListings(t *testing.T) {
 // attach keeps a file and links it to a transaction.
 func (f *fixture) attach(transaction id.ID, accessible bool) id.ID {
 	f.t.Helper()
+
 	stored, err := file.Keep(f.t.Context(), f.DB, f.Scope(), f.outside.Store, func(w io.Writer) error {
 		_, err := io.WriteString(w, "a bill")
 		return err
@@ -69,15 +79,19 @@ func (f *fixture) attach(transaction id.ID, accessible bool) id.ID {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+
 	f.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if _, err := file.Insert(ctx, tx, file.New{Stored: stored, Kind: file.Attachment, Filename: "bill.txt", ContentType: "text/plain"}); err != nil {
 			return err
 		}
+
 		_, err := tx.Exec(ctx, `insert into transaction_attachment (team_id, id, transaction_id, is_owner_accessible, created_at, updated_at)
 			values (@team, @id, @transaction, @accessible, @now, @now)`,
 			db.Args{"team": tx.Team, "id": stored.ID, "transaction": transaction, "accessible": accessible, "now": tx.Now})
+
 		return err
 	})
+
 	return stored.ID
 }
 
@@ -85,19 +99,24 @@ func TestOwnersDownloadWhatIsOpenedToThem(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	published := f.Get("/statements/" + f.january.String()).Want(200)
+
 	var expense id.ID
+
 	for i := range published.Len("lines") {
 		if at := "lines." + string(rune('0'+i)); published.String(at+".section") == "expenses" {
 			expense = published.ID(at + ".transactionId")
 		}
 	}
+
 	draft := f.Expense(f.villa, "2026-02-10", 4_500)
 	open, closed, drafted := f.attach(expense, true), f.attach(expense, false), f.attach(draft, true)
 	loose := f.attach(id.Zero, true)
 	link := f.session(f.link(f.january, f.ada))
 	ada, cleo := f.signIn(f.ada), f.signIn(f.cleo)
+
 	reads := func(token string, of id.ID, want int) {
 		t.Helper()
+
 		for _, suffix := range []string{"", "/download"} {
 			if a := f.call("GET", "/files/"+of.String()+suffix, token, ""); a.status != want || want == 200 && suffix != "" && a.body != "a bill" {
 				t.Errorf("%s answered %d, want %d: %s", a.call, a.status, want, a.body)
@@ -110,6 +129,7 @@ func TestOwnersDownloadWhatIsOpenedToThem(t *testing.T) {
 		reads(token, drafted, 404)
 		reads(token, loose, 404)
 	}
+
 	reads(cleo, open, 404)
 	f.Get("/files/" + closed.String()).Want(200)
 	world.New(t).Get("/files/"+open.String()).WantError(apierr.CodeNotFound, "")

@@ -37,19 +37,23 @@ func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return job.Permanent(fmt.Errorf("arguments of a statement's e-mails: %w", err))
 	}
+
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		pub, err := publishedStill(ctx, tx, args.StatementID)
 		if err != nil {
 			return err
 		}
+
 		if pub != nil {
 			if err := insertMissing(ctx, tx, pub); err != nil {
 				return err
 			}
+
 			if _, err := p.queue(ctx, tx, pub, pub.reachable()); err != nil {
 				return err
 			}
 		}
+
 		return job.Done(ctx, tx, j)
 	})
 }
@@ -60,30 +64,38 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return job.Permanent(fmt.Errorf("arguments of an e-mail: %w", err))
 	}
+
 	var l *letter
+
 	open := false
+
 	err := d.Read(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		if l, err = readLetter(ctx, tx, args.EmailID); err != nil || l == nil {
 			return err
 		}
+
 		open, err = access.OwnerLinkOpens(ctx, tx, l.LinkID)
+
 		return err
 	})
 	if err != nil {
 		return err
 	}
+
 	failure, retry := Withdrawn, false
 	if l != nil && open {
 		if failure, retry, err = p.hand(ctx, l); err != nil {
 			return err
 		}
 	}
+
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		if l != nil {
 			if err := conclude(ctx, tx, l, failure, retry); err != nil {
 				return err
 			}
 		}
+
 		return job.Done(ctx, tx, j)
 	})
 }
@@ -94,10 +106,12 @@ func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err e
 	if err != nil {
 		return "", false, fmt.Errorf("open the link of an e-mail: %w", err)
 	}
+
 	m, err := l.write(p.address(string(token)))
 	if err != nil {
 		return "", false, err
 	}
+
 	err = p.Sender.Send(ctx, m)
 	switch {
 	case err == nil:
@@ -107,6 +121,7 @@ func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err e
 	case ctx.Err() != nil:
 		return "", false, fmt.Errorf("send an e-mail: %w", err)
 	}
+
 	return Undeliverable, true, nil
 }
 
@@ -114,9 +129,11 @@ func conclude(ctx context.Context, tx *db.Tx, l *letter, f Failure, retry bool) 
 	if !retry || l.Attempts >= len(waits) {
 		return settle(ctx, tx, l.ID, f)
 	}
+
 	if err := countAttempt(ctx, tx, l.ID); err != nil {
 		return err
 	}
+
 	return job.Insert(ctx, tx, job.New{Kind: sendKind, Args: sendArgs{l.ID}, Priority: sendPriority, DueAt: tx.Now.Add(waits[l.Attempts])})
 }
 
@@ -126,5 +143,6 @@ func giveUp(ctx context.Context, tx *db.Tx, j job.Job, _ error) error {
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return nil //nolint:nilerr // a job that names no message has none to settle
 	}
+
 	return settle(ctx, tx, args.EmailID, Undeliverable)
 }

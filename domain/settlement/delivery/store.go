@@ -36,6 +36,7 @@ func (p *publication) member(contact id.ID) *member {
 			return &p.members[i]
 		}
 	}
+
 	return nil
 }
 
@@ -46,6 +47,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 		Status      statement.Status
 		PublishedAt *day.Instant
 	}
+
 	found, err := db.Maybe[stored](ctx, tx, `select status, published_at from statement where team_id = @team and id = @id for no key update`,
 		db.Args{"team": tx.Team, "id": of})
 	switch {
@@ -56,6 +58,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	case found.Status != statement.Published:
 		return nil, notPublished()
 	}
+
 	members, err := db.Select[member](ctx, tx, `
 		select m.contact_id, coalesce(c.email, '') as email, c.status = 'active' as active
 		from statement s join listing_ownership_member m on m.team_id = s.team_id and m.period_id = s.ownership_period_id
@@ -64,6 +67,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the owners of a statement: %w", err)
 	}
+
 	return &publication{StatementID: of, PublishedAt: *found.PublishedAt, members: members}, nil
 }
 
@@ -80,6 +84,7 @@ func unsaved(ctx context.Context, tx *db.Tx, of id.ID) error {
 	case len(found) == 0:
 		return apierr.NotFound
 	}
+
 	return notPublished()
 }
 
@@ -88,6 +93,7 @@ func exists(ctx context.Context, tx *db.Tx, of id.ID) error {
 	if err := unsaved(ctx, tx, of); !errors.Is(err, errNotPublished) {
 		return err
 	}
+
 	return nil
 }
 
@@ -106,10 +112,12 @@ func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page
 // written to twice. It gives the messages in the members' order.
 func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []member) ([]Email, error) {
 	out := make([]Email, 0, len(to))
+
 	contacts := make([]id.ID, len(to))
 	for i := range to {
 		contacts[i] = to[i].ContactID
 	}
+
 	waiting, err := db.Select[Email](ctx, tx, `
 		select `+emailColumns+` from delivery_email e
 		where e.team_id = @team and e.statement_id = @statement and e.contact_id = any(@contacts) and e.status = 'queued'`,
@@ -117,10 +125,12 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 	if err != nil {
 		return nil, fmt.Errorf("read queued e-mails: %w", err)
 	}
+
 	byContact := map[id.ID]Email{}
 	for _, e := range waiting {
 		byContact[e.ContactID] = e
 	}
+
 	for i := range to {
 		e, already := byContact[to[i].ContactID]
 		if !already {
@@ -128,8 +138,10 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 				return nil, err
 			}
 		}
+
 		out = append(out, e)
 	}
+
 	return out, nil
 }
 
@@ -137,6 +149,7 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 // of this publication already gets no second.
 func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
 	var contacts, ids []id.ID
+
 	for _, m := range pub.members {
 		if m.Active && m.Email == "" {
 			contacts, ids = append(contacts, m.ContactID), append(ids, tx.NewID())
@@ -170,7 +183,9 @@ func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email
 	if err != nil {
 		return Email{}, err
 	}
+
 	message := tx.NewID()
+
 	e, err := db.Get[Email](ctx, tx, `
 		insert into delivery_email as e (team_id, id, statement_id, contact_id, version, address, status, link_id, token, created_at)
 		select @team, @id, @statement, @contact, coalesce(max(version), 0) + 1, @address, 'queued', @link, @token, @now
@@ -182,6 +197,7 @@ func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email
 	if err != nil {
 		return Email{}, fmt.Errorf("queue an e-mail: %w", err)
 	}
+
 	return e, job.Insert(ctx, tx, job.New{Kind: sendKind, Args: sendArgs{message}, Priority: sendPriority})
 }
 
@@ -216,16 +232,19 @@ func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read an e-mail: %w", err)
 	}
+
 	return l, nil
 }
 
 // settle ends a message: sent when there is no failure. The secret of its link goes with it.
 func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 	status := Sent
+
 	var failure *Failure
 	if f != "" {
 		status, failure = Failed, &f
 	}
+
 	_, err := tx.Exec(ctx, `
 		update delivery_email set status = @status, failure = @failure, token = null, sent_at = case when @status = 'sent' then @now::timestamptz end
 		where team_id = @team and id = @id and status = 'queued'`,
@@ -233,6 +252,7 @@ func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 	if err != nil {
 		return fmt.Errorf("settle an e-mail: %w", err)
 	}
+
 	return nil
 }
 
@@ -241,5 +261,6 @@ func countAttempt(ctx context.Context, tx *db.Tx, message id.ID) error {
 	if err != nil {
 		return fmt.Errorf("count an attempt: %w", err)
 	}
+
 	return nil
 }

@@ -37,15 +37,18 @@ func handler() job.Handler {
 		if err != nil {
 			return err
 		}
+
 		for i := range done[:min(len(done), maxResults)] {
 			result := operation.Resource{Type: operation.Statement, ID: done[i].ID, Role: operation.Result}
 			if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	}).InBulk()
 	h.TryFor = patience
+
 	return h
 }
 
@@ -53,12 +56,15 @@ func handler() job.Handler {
 func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 	args := db.Args{"team": tx.Team}
 	refs, listings, currencies := make([]string, len(s.all)), make([]id.ID, len(s.all)), make([]string, len(s.all))
+
 	starts, ends := make([]string, len(s.all)), make([]string, len(s.all))
 	for i, a := range s.all {
 		refs[i], listings[i], currencies[i] = a.UniqueRef, a.ListingID, a.Currency
 		starts[i], ends[i] = a.StartAt.String(), a.EndAt.String()
 	}
+
 	args["refs"], args["listings"], args["currencies"], args["starts"], args["ends"] = refs, listings, currencies, starts, ends
+
 	pending, err := db.Select[id.ID](ctx, tx, `
 		select o.id from operation o where `+statement.UnfinishedImport+` and (
 			exists (select from statement_import i where i.team_id = @team and i.operation_id = o.id and i.unique_ref = any(@refs))
@@ -69,9 +75,11 @@ func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("find unfinished imports: %w", err)
 	}
+
 	if len(pending) > 0 {
 		return statement.ErrImporting.With(map[string]any{"operationIds": pending})
 	}
+
 	return nil
 }
 
@@ -85,29 +93,40 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 			and not exists (select from operation o where o.id = i.operation_id and `+statement.UnfinishedImport+`)`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("remove what failed imports left: %w", err)
 	}
+
 	position := 0
+
 	for part := range slices.Chunk(s.all, stagedChunk) {
 		args := ranges(part)
 		delete(args, "periods")
-		var counts []int
-		var payouts []bool
-		var statements, lines []string
+
+		var (
+			counts            []int
+			payouts           []bool
+			statements, lines []string
+		)
+
 		for _, a := range part {
 			ownLines, err := json.Marshal(a.Lines)
 			if err != nil {
 				return fmt.Errorf("encode lines: %w", err)
 			}
+
 			head := *a.Import
 			head.Lines = nil
+
 			own, err := json.Marshal(head)
 			if err != nil {
 				return fmt.Errorf("encode a statement: %w", err)
 			}
+
 			counts, payouts = append(counts, len(a.Lines)), append(payouts, a.payouts)
 			statements, lines = append(statements, string(own)), append(lines, string(ownLines))
 		}
+
 		args["team"], args["operation"], args["position"] = tx.Team, operationID, position
 		args["counts"], args["payouts"], args["statements"], args["lines"] = counts, payouts, statements, lines
+
 		_, err := tx.Exec(ctx, `
 			insert into statement_import (team_id, operation_id, position, unique_ref, listing_id, currency, start_at, end_at, line_count, has_payouts,
 				statement, lines)
@@ -118,11 +137,14 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 		if db.Constraint(err) == "statement_import_ref" { // one that started at the same time
 			return statement.ErrImporting.Because(err)
 		}
+
 		if err != nil {
 			return fmt.Errorf("stage statements: %w", err)
 		}
+
 		position += len(part)
 	}
+
 	return nil
 }
 
@@ -145,40 +167,50 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 	if err != nil {
 		return nil, fmt.Errorf("take the turn of an import: %w", err)
 	}
+
 	if !turn {
 		return nil, errOtherImport
 	}
+
 	staged, err := db.Select[stagedStatement](ctx, tx, `
 		select position, line_count, has_payouts, statement from statement_import where team_id = @team and operation_id = @operation order by position`,
 		db.Args{"team": tx.Team, "operation": operationID})
 	if err != nil {
 		return nil, fmt.Errorf("read staged statements: %w", err)
 	}
+
 	s := &arrivals{shared: true, all: make([]*arrival, len(staged))}
+
 	at := make(map[*arrival]*stagedStatement, len(staged))
 	for i := range staged {
 		s.all[i] = &arrival{Import: &staged[i].Statement, path: []any{"statements", i}, payouts: staged[i].HasPayouts}
 		at[s.all[i]] = &staged[i]
 	}
+
 	if err := s.place(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.park(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	done := make([]Statement, 0, len(s.all))
 	for _, part := range chunks(s.all, func(a *arrival) int { return at[a].LineCount }) {
 		if err := s.importPart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
 			return nil, err
 		}
+
 		for _, a := range part {
 			done = append(done, a.answer())
 		}
 	}
+
 	_, err = tx.Exec(ctx, `delete from statement_import where team_id = @team and operation_id = @operation`, db.Args{"team": tx.Team, "operation": operationID})
 	if err != nil {
 		return nil, fmt.Errorf("remove what was staged: %w", err)
 	}
+
 	return done, nil
 }
 
@@ -190,14 +222,18 @@ func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID,
 	if err != nil {
 		return fmt.Errorf("read staged lines: %w", err)
 	}
+
 	for i := range lines {
 		part[i].Lines = lines[i]
 	}
+
 	if err := s.write(ctx, tx, part); err != nil {
 		return err
 	}
+
 	for _, a := range part {
 		a.Lines = nil
 	}
+
 	return nil
 }

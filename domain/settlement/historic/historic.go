@@ -79,6 +79,7 @@ func (s *Statement) HTTPStatus() int {
 	if s.Replaced {
 		return http.StatusOK
 	}
+
 	return http.StatusCreated
 }
 
@@ -95,10 +96,12 @@ type Financials struct {
 // complete fills in what follows from the other figures; an explicit closing balance stands.
 func (f Financials) complete(end *money.Cents) Financials {
 	f.CentTotal = f.CentNetRevenue + f.CentExpenses
+
 	f.CentBalanceEnd = f.CentBalanceStart + f.CentTotal + f.CentTransfer
 	if end != nil {
 		f.CentBalanceEnd = *end
 	}
+
 	return f
 }
 
@@ -112,9 +115,11 @@ func triggerOf(class account.Classification, cents money.Cents) string {
 		return statement.TriggerHistoricExpense
 	case account.Asset, account.Liability:
 	}
+
 	if cents < 0 {
 		return statement.TriggerHistoricExpense
 	}
+
 	return statement.TriggerHistoricRevenue
 }
 
@@ -134,6 +139,7 @@ func (f findings) err() error {
 	if len(f) == 0 {
 		return nil
 	}
+
 	return apierr.BadRequest.At(f...)
 }
 
@@ -141,6 +147,7 @@ func (f findings) err() error {
 func (h *Import) Resolve() []apierr.Issue {
 	var f findings
 	h.check(&f, nil)
+
 	return f
 }
 
@@ -148,19 +155,25 @@ func (h *Import) check(f *findings, path []any) {
 	if h.EndAt.Before(h.StartAt) {
 		f.add(apierr.IssueDateOrder, path, "endAt")
 	}
+
 	if _, err := money.ParseCurrency(h.Currency); err != nil {
 		f.add(apierr.IssueCurrency, path, "currency")
 	}
+
 	refs := make(map[string]bool, len(h.Lines))
+
 	var reach money.Reach
 	reach.Add(h.CentBalanceStart)
+
 	for i := range h.Lines {
 		l := &h.Lines[i]
 		if refs[l.UniqueRef] {
 			f.add(apierr.IssueDuplicateLineRef, path, "lines", i, "uniqueRef")
 		}
+
 		refs[l.UniqueRef] = true
 		l.check(f, path, i)
+
 		if !reach.Add(l.CentTotal) {
 			f.add(apierr.IssueRange, path, "lines")
 			return
@@ -176,9 +189,11 @@ func (l *Line) check(f *findings, path []any, i int) {
 	case payout && l.AccountID != nil:
 		f.add(apierr.IssueAccountNotSupported, path, "lines", i, "accountId")
 	}
+
 	if !payout && l.ContactID != nil {
 		f.add(apierr.IssueContactNotSupported, path, "lines", i, "contactId")
 	}
+
 	if l.CentTotal == 0 {
 		f.add(apierr.IssueZeroAmount, path, "lines", i, "centTotal")
 	}
@@ -190,6 +205,7 @@ func (h *Import) hasPayouts() bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -201,14 +217,17 @@ type Batch struct {
 // Resolve finds what is wrong with the statements by themselves.
 func (b *Batch) Resolve() []apierr.Issue {
 	var f findings
+
 	named := make(map[string]bool, len(b.Statements))
 	for i := range b.Statements {
 		path := []any{"statements", i}
 		if named[b.Statements[i].UniqueRef] {
 			f.add(apierr.IssueDuplicateUniqueRef, path, "uniqueRef")
 		}
+
 		named[b.Statements[i].UniqueRef] = true
 		b.Statements[i].check(&f, path)
 	}
+
 	return f
 }

@@ -37,6 +37,7 @@ func newPast(t *testing.T) *past {
 		world.Object{"contactId": p.ada, "split": 60000}, world.Object{"contactId": p.ben, "split": 40000},
 	}}}).Want(201).ID("id")
 	p.villa.Period = p.Get("/listings/ownership-periods?listingIds=" + p.villa.ID.String()).Want(200).ID("data.0.id")
+
 	return p
 }
 
@@ -52,6 +53,7 @@ func payoutLine(ref string, cents int64, pairs ...any) world.Object {
 // month is a statement of the villa over a month of 2025.
 func (p *past) month(month string, lines ...any) world.Object {
 	last := map[string]string{"09": "30", "10": "31", "11": "30", "12": "31"}[month]
+
 	return world.Object{
 		"uniqueRef": "villa-2025-" + month, "listingId": p.villa.ID, "startAt": "2025-" + month + "-01", "endAt": "2025-" + month + "-" + last,
 		"currency": "usd", "status": "published", "centBalanceStart": 0, "lines": append(world.Array{}, lines...),
@@ -74,8 +76,10 @@ func (p *past) entries(statement id.ID) (out []posted) {
 		out, err = db.Select[posted](ctx, tx, `
 			select id, account_id, contact_id, cent_total, ledger, status, trigger_type as trigger, txn_at::text as date, description, reservation_id
 			from ledger_entry where team_id = @team and statement_id = @id and party = 'owners' order by id`, db.Args{"team": tx.Team, "id": statement})
+
 		return err
 	})
+
 	return out
 }
 
@@ -89,13 +93,16 @@ func (p *past) counts() (n [3]int64) {
 				return err
 			}
 		}
+
 		return nil
 	})
+
 	return n
 }
 
 func wantFields(t *testing.T, r *apitest.Response, want map[string]string) {
 	t.Helper()
+
 	for path, value := range want {
 		if got := r.String(path); got != value {
 			t.Errorf("%s = %s, want %s in %s", path, got, value, r.Body)
@@ -118,10 +125,12 @@ func TestImportedStatement(t *testing.T) {
 		"listingOwnershipPeriodId": p.villa.Period.String(), "startAt": "2025-11-01", "endAt": "2025-11-30", "currency": "usd",
 		"financials": `{"centBalanceEnd":1045,"centBalanceStart":1000,"centExpenses":-25,"centNetRevenue":120,"centTotal":95,"centTransfer":-50}`,
 	})
+
 	entries := p.entries(r.ID("id"))
 	if len(entries) != 5 {
 		t.Fatalf("%d entries: %+v", len(entries), entries)
 	}
+
 	byText := map[string]posted{}
 	for _, e := range entries {
 		byText[e.Trigger+" "+e.Description] = e
@@ -129,15 +138,19 @@ func TestImportedStatement(t *testing.T) {
 			t.Errorf("an entry is %s and %s", e.Ledger, e.Status)
 		}
 	}
+
 	if e := byText["historicalRevenue Rent"]; e.AccountID != p.Account("4000") || e.CentTotal != -100 || e.Date != "2025-11-03" {
 		t.Errorf("the rent is %+v", e)
 	}
+
 	if e := byText["historicalExpense Refund of a repair"]; e.CentTotal != -5 || e.Date != "2025-11-30" {
 		t.Errorf("the refund is %+v", e)
 	}
+
 	if e := byText["historicalPayout "]; e.AccountID != p.Account("2400") || e.CentTotal != 50 || e.ContactID == nil || *e.ContactID != p.ben {
 		t.Errorf("the payout is %+v", e)
 	}
+
 	if after := p.counts(); after[0] != before[0]+1 || after[1] != before[1]+5 || after[2] != before[2] {
 		t.Errorf("rows went from %v to %v", before, after)
 	}
@@ -152,6 +165,7 @@ func TestMalformedImports(t *testing.T) {
 	own := p.Stay(p.villa, "2026-01-09", 100)
 	good := p.month("11", p.line("a", "4000", 100), payoutLine("b", 5))
 	before := p.counts()
+
 	lines := func(l ...any) world.Object { return fixture.With(good, "lines", append(world.Array{}, l...)) }
 	for name, c := range map[string]struct {
 		body        world.Object
@@ -198,9 +212,11 @@ func TestMalformedImports(t *testing.T) {
 			t.Errorf("%s: %s is not named in %s", name, c.path, r.Body)
 		}
 	}
+
 	if after := p.counts(); after != before {
 		t.Errorf("refused imports changed rows from %v to %v", before, after)
 	}
+
 	p.As([]string{"statements:read", "statements:write", "statements:publish"}, nil).Post(single, good).WantError(apierr.CodeForbidden, "")
 	p.Post(single, good).Want(201)
 }
@@ -211,6 +227,7 @@ func TestAnExplicitClosingBalanceStands(t *testing.T) {
 	p := newPast(t)
 	r := p.Post(single, fixture.With(p.month("11", p.line("a", "4000", 100)), "centBalanceStart", 1000, "centBalanceEnd", 7)).Want(201)
 	wantFields(t, r, map[string]string{"financials.centBalanceEnd": "7", "financials.centTotal": "100", "financials.centBalanceStart": "1000"})
+
 	empty := p.Post(single, p.month("12")).Want(201)
 	wantFields(t, empty, map[string]string{"financials.centBalanceEnd": "0", "journalEntryCount": "0"})
 }
@@ -227,21 +244,26 @@ func TestAnImportIsReplaced(t *testing.T) {
 		"id": first.String("id"), "replaced": "true", "journalEntryCount": "1", "status": "inReview", "endAt": "2025-11-29",
 		"financials.centTotal": "70", "financials.centBalanceEnd": "70",
 	})
+
 	now := p.entries(first.ID("id"))
 	if len(now) != 1 || now[0].CentTotal != -70 || now[0].ID == old[0].ID {
 		t.Errorf("entries went from %+v to %+v", old, now)
 	}
+
 	s := p.Get("/statements/" + first.String("id")).Want(200)
 	wantFields(t, s, map[string]string{"uniqueRef": "villa-2025-11", "status": "inReview", "total": "70", "startAt": "2025-11-01", "endAt": "2025-11-29"})
 	// Sent again as it is, the entries are new ones all the same.
 	p.Post(single, fixture.With(p.month("11", p.line("a", "4000", 70)), "status", "inReview", "endAt", "2025-11-29")).Want(200)
+
 	if last := p.entries(first.ID("id")); len(last) != 1 || last[0].ID == now[0].ID {
 		t.Errorf("the entries are still %+v", last)
 	}
+
 	moved := p.Post(single, fixture.With(p.month("09", p.line("a", "4000", 2)), "uniqueRef", "villa-2025-11")).Want(200)
 	if moved.String("id") != first.String("id") || moved.String("startAt") != "2025-09-01" {
 		t.Errorf("moved to %s", moved.Body)
 	}
+
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "other")).Want(201)
 }
 
@@ -254,6 +276,7 @@ func TestTheReferenceOfALiveStatement(t *testing.T) {
 	p.Exec(`update statement set unique_ref = 'live' where team_id = @team`, nil)
 	before := p.Fingerprint()
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "live")).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
+
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
@@ -270,9 +293,11 @@ func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
 	before := p.Fingerprint()
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "mine", "listingId", barn.ID)).
 		WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef).WantIssue("duplicateUniqueRef", "uniqueRef")
+
 	if p.Fingerprint() != before {
 		t.Error("a refused import changed something")
 	}
+
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "mine")).Want(200)
 }
 
@@ -282,11 +307,13 @@ func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
 func TestAPayoutToNobodyWhoOwns(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
+
 	stranger := p.Contact("owner", "Eve")
 	for contact, code := range map[id.ID]string{stranger: "notMember", id.New(p.DB.Now()): "notFound"} {
 		p.Post(single, p.month("11", payoutLine("p", 100, "contactId", contact))).
 			WantError(apierr.CodeBadRequest, "").WantIssue(code, "lines.0.contactId")
 	}
+
 	p.Post(single, p.month("11", payoutLine("p", 100, "contactId", p.ada))).Want(201)
 }
 
@@ -294,6 +321,7 @@ func TestAPayoutToNobodyWhoOwns(t *testing.T) {
 func TestDaysOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
+
 	first := p.Post(single, fixture.With(p.month("11"), "startAt", "2025-10-20", "endAt", "2025-11-09")).Want(201)
 	for name, days := range map[string][2]string{
 		"its first day": {"2025-10-01", "2025-10-20"}, "its last day": {"2025-11-09", "2025-11-30"}, "inside": {"2025-11-01", "2025-11-02"},
@@ -305,6 +333,7 @@ func TestDaysOfImports(t *testing.T) {
 			t.Errorf("%s: the statement is not named in %s", name, r.Body)
 		}
 	}
+
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "euros", "currency", "eur")).Want(201)
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "after", "startAt", "2025-11-10", "endAt", "2025-11-10")).Want(201)
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "before", "startAt", "2025-10-19", "endAt", "2025-10-19")).Want(201)
@@ -315,10 +344,12 @@ func TestDaysOfImports(t *testing.T) {
 		p.Exec(`insert into listing_ownership_period (team_id, id, listing_id, start_at, end_at, created_at, updated_at) values (@team, @id, @listing, @start, @end, @now, @now)`,
 			db.Args{"id": id.New(p.DB.Now()), "listing": barn, "start": days[0], "end": days[1], "now": p.DB.Now()})
 	}
+
 	for name, days := range map[string][2]string{"before": {"2024-12-31", "2025-01-05"}, "across": {"2025-06-30", "2025-07-01"}} {
 		p.Post(single, fixture.With(p.month("11"), "uniqueRef", name, "listingId", barn, "startAt", days[0], "endAt", days[1])).
 			WantError(apierr.CodeBadRequest, "").WantIssue("ownershipPeriodMissing", "listingId")
 	}
+
 	own := fixture.With(p.month("11"), "uniqueRef", "own", "listingId", barn, "startAt", "2025-01-01", "endAt", "2025-06-30")
 	// Rule HST-28: its periods have no members.
 	p.Post(single, fixture.With(own, "lines", world.Array{payoutLine("a", 1, "contactId", p.ada)})).
@@ -332,30 +363,38 @@ func TestPayoutsAreSplit(t *testing.T) {
 	p := newPast(t)
 	r := p.Post(single, p.month("11", payoutLine("a", 101), payoutLine("b", -101), payoutLine("c", 1), payoutLine("d", 7, "contactId", p.ben))).Want(201)
 	wantFields(t, r, map[string]string{"journalEntryCount": "6", "financials.centTransfer": "-8", "financials.centBalanceEnd": "-8"})
+
 	got := map[id.ID][]int64{}
 	for _, e := range p.entries(r.ID("id")) {
 		got[*e.ContactID] = append(got[*e.ContactID], e.CentTotal)
 	}
+
 	for _, amounts := range got {
 		slices.Sort(amounts)
 	}
+
 	if encode(t, got[p.ada]) != `[-61,1,61]` || encode(t, got[p.ben]) != `[-40,7,40]` {
 		t.Errorf("split into %v", got)
 	}
+
 	p.Exec(`delete from account_assignment where team_id = @team and assignment = 'payout_distribution'`, nil)
+
 	missing := p.Post(single, p.month("12", payoutLine("a", 1))).WantError(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing)
 	if missing.String("context.assignments") != `["payout_distribution"]` {
 		t.Errorf("the account is not named in %s", missing.Body)
 	}
+
 	p.Post(single, p.month("12", p.line("a", "4000", 1))).Want(201)
 }
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
+
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(b)
 }
 
@@ -373,10 +412,12 @@ func TestTheOrderOfImports(t *testing.T) {
 		"context.blockingStatementStatus": "published", "context.nextAction": "returnStatementsToDraft",
 	})
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "villa-2025-12")).WantError(apierr.CodeConflict, apierr.ReasonStatementFutureExists)
+
 	again := p.Post(single, p.month("12", p.line("a", "4000", 5))).Want(200)
 	if again.String("id") != first.String("id") {
 		t.Errorf("replaced %s", again.Body)
 	}
+
 	barn := p.Listing("Barn", p.ada)
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "barn", "listingId", barn.ID)).Want(201)
 }
@@ -394,6 +435,7 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 		"type": "payout", "date": "2026-01-05", "accountId": p.Account("1000"), "contactId": p.ada,
 		"lines": world.Array{world.Object{"amount": 300, "listingId": p.villa.ID, "contactId": p.ada, "ownerStatementId": s}},
 	}).Want(201)
+
 	for name, change := range map[string][]any{
 		"another currency": {"currency", "eur"}, "back to review": {"status", "inReview"},
 		"another ownership period": {"startAt", "2025-11-01", "endAt", "2025-11-30"},
@@ -403,6 +445,7 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 			t.Errorf("%s: %s", name, r.Body)
 		}
 	}
+
 	p.Post(single, p.month("12", p.line("a", "4000", 600))).Want(200)
 }
 
@@ -410,7 +453,9 @@ func TestAPaidImportKeepsItsPlace(t *testing.T) {
 func TestImportsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
+
 	var group sync.WaitGroup
+
 	answers := make([]*apitest.Response, 6)
 	for i := range answers {
 		group.Go(func() {
@@ -418,16 +463,21 @@ func TestImportsAtTheSameTime(t *testing.T) {
 			answers[i] = p.Call("POST", single+"?dryRun=false", p.month("11", p.line("a", "4000", int64(i+1)), p.line("b", "5200", -1)))
 		})
 	}
+
 	group.Wait()
+
 	made, ids := 0, map[string]bool{}
+
 	for _, r := range answers {
 		if r.Status == 201 {
 			made++
 		} else {
 			r.Want(200)
 		}
+
 		ids[r.String("id")] = true
 	}
+
 	if n := p.counts(); made != 1 || len(ids) != 1 || n[0] != 1 || n[1] != 2 {
 		t.Errorf("%d were made, of ids %v; rows are %v", made, ids, n)
 	}

@@ -45,11 +45,13 @@ func endpoints() []api.Endpoint {
 	}
 	many.Doc = "Checks all statements and starts an operation of type historical-statement-import that imports all of them or none. A dry run answers " +
 		"200 with what would be imported. Failures in order, with the path of the statement: malformed input; " + failures
+
 	return []api.Endpoint{
 		api.Write(one, importOne),
 		api.Queue(many, startImport, func(ctx context.Context, tx *db.Tx, _ *batchInput, a *batchAnswer) (err error) {
 			a.preview.Data, err = importStaged(ctx, tx, a.operation)
 			a.dry = true
+
 			return err
 		}),
 	}
@@ -60,20 +62,26 @@ type oneInput struct{ Body Import }
 // importOne imports one statement.
 func importOne(ctx context.Context, tx *db.Tx, in *oneInput) (*Statement, error) {
 	a := &arrival{Import: &in.Body, payouts: in.Body.hasPayouts()}
+
 	s := &arrivals{all: []*arrival{a}}
 	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.place(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.park(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.write(ctx, tx, s.all); err != nil {
 		return nil, err
 	}
+
 	out := a.answer()
+
 	return &out, nil
 }
 
@@ -97,6 +105,7 @@ func (a *batchAnswer) HTTPStatus() int {
 	if a.dry {
 		return http.StatusOK
 	}
+
 	return http.StatusAccepted
 }
 
@@ -105,6 +114,7 @@ func (a *batchAnswer) MarshalJSON() ([]byte, error) {
 	if a.dry {
 		return json.Marshal(a.preview)
 	}
+
 	return json.Marshal(a.started)
 }
 
@@ -115,15 +125,19 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 		h := &in.Body.Statements[i]
 		s.all[i] = &arrival{Import: h, path: []any{"statements", i}, payouts: h.hasPayouts()}
 	}
+
 	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.place(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := s.checkLines(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 	// The task finds its statements by the operation.
 	ack, err := operation.Start(ctx, tx, operation.New{
@@ -133,5 +147,6 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 	if err != nil {
 		return nil, err
 	}
+
 	return &batchAnswer{operation: ack.OperationID, started: ack}, s.stage(ctx, tx, ack.OperationID)
 }

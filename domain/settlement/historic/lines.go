@@ -29,12 +29,14 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 		ID    id.ID
 		Class account.Classification
 	}
+
 	wanted := map[string]map[id.ID]bool{"accounts": {}, "reservations": {}, "contacts": {}}
 	note := func(kind string, v *id.ID) {
 		if v != nil {
 			wanted[kind][*v] = true
 		}
 	}
+
 	for _, a := range all {
 		for i := range a.Lines {
 			note("accounts", a.Lines[i].AccountID)
@@ -42,14 +44,18 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 			note("contacts", a.Lines[i].ContactID)
 		}
 	}
+
 	args := db.Args{"team": tx.Team}
+
 	for kind, set := range wanted {
 		ids := make([]id.ID, 0, len(set))
 		for v := range set {
 			ids = append(ids, v)
 		}
+
 		args[kind] = ids
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select 'account' as kind, a.id, c.classification as class from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 			where a.team_id = @team and a.id = any(@accounts) and a.type <> 'nonPosting'
@@ -58,7 +64,9 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what imported lines name: %w", err)
 	}
+
 	n := &named{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]string{}, contacts: map[id.ID]bool{}}
+
 	for _, r := range rows {
 		switch r.Kind {
 		case "account":
@@ -69,18 +77,21 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 			n.contacts[r.ID] = true
 		}
 	}
+
 	return n, nil
 }
 
 // check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement. Rules HST-18, HST-29, HST-41.
 func (n *named) check(all []*arrival) error {
 	var f findings
+
 	for _, a := range all {
 		for i := range a.Lines {
 			l := &a.Lines[i]
 			if l.AccountID != nil && n.accounts[*l.AccountID] == "" {
 				f.add(apierr.IssueNotFound, a.path, "lines", i, "accountId")
 			}
+
 			if l.ReservationID != nil {
 				switch n.reservations[*l.ReservationID] {
 				case a.Currency:
@@ -90,6 +101,7 @@ func (n *named) check(all []*arrival) error {
 					f.add(apierr.IssueCurrencyMismatch, a.path, "lines", i, "reservationId")
 				}
 			}
+
 			switch {
 			case l.ContactID == nil:
 			case !n.contacts[*l.ContactID]:
@@ -99,6 +111,7 @@ func (n *named) check(all []*arrival) error {
 			}
 		}
 	}
+
 	return f.err()
 }
 
@@ -113,6 +126,7 @@ func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.Lin
 	if l.Date != nil {
 		date = *l.Date
 	}
+
 	entry.ReservationID, entry.Description = idOrZero(l.ReservationID), l.Description
 	e.Add(tx, a.id, "historic:"+l.UniqueRef, date, &entry)
 	a.entries++
@@ -122,6 +136,7 @@ func idOrZero(v *id.ID) id.ID {
 	if v == nil {
 		return id.Zero
 	}
+
 	return *v
 }
 
@@ -133,16 +148,20 @@ func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported)
 		if l.Type == payout {
 			f.CentTransfer -= l.CentTotal
 			s.bookPayout(tx, a, l, e)
+
 			continue
 		}
+
 		trigger := triggerOf(names.accounts[*l.AccountID], l.CentTotal)
 		if trigger == statement.TriggerHistoricRevenue {
 			f.CentNetRevenue += l.CentTotal
 		} else {
 			f.CentExpenses += l.CentTotal
 		}
+
 		a.enter(tx, e, l, ledger.Line{Ref: "line", Trigger: trigger, AccountID: *l.AccountID, CentTotal: -l.CentTotal})
 	}
+
 	a.figures = f.complete(a.CentBalanceEnd)
 }
 
@@ -152,16 +171,20 @@ func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported
 	if l.ContactID != nil {
 		to.Ref, to.ContactID, to.CentTotal = "payout", *l.ContactID, l.CentTotal
 		a.enter(tx, e, l, to)
+
 		return
 	}
+
 	weights := make([]int64, len(a.period.Members))
 	for i := range weights {
 		weights[i] = a.period.Members[i].Split
 	}
+
 	for i, part := range money.Split(l.CentTotal, weights) {
 		if part == 0 {
 			continue
 		}
+
 		to.ContactID, to.CentTotal = a.period.Members[i].ContactID, part
 		to.Ref = "member:" + to.ContactID.String()
 		a.enter(tx, e, l, to)
@@ -174,15 +197,18 @@ const chunkLines = 10_000
 // chunks cuts statements into runs of so many lines, at least one statement each.
 func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
 	var out [][]*arrival
+
 	for len(all) > 0 {
 		n, sum := 1, lines(all[0])
 		for n < len(all) && sum+lines(all[n]) <= chunkLines {
 			sum += lines(all[n])
 			n++
 		}
+
 		out = append(out, all[:n])
 		all = all[n:]
 	}
+
 	return out
 }
 
@@ -193,10 +219,12 @@ func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
 		if err != nil {
 			return err
 		}
+
 		if err := names.check(part); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -206,13 +234,16 @@ func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error 
 	if err != nil {
 		return err
 	}
+
 	if err := names.check(part); err != nil {
 		return err
 	}
+
 	var entries ledger.Imported
 	for _, a := range part {
 		s.book(tx, a, names, &entries)
 	}
+
 	return store(ctx, tx, part, &entries)
 }
 

@@ -49,6 +49,7 @@ func (s *arrivals) refs() []string {
 	for i, a := range s.all {
 		out[i] = a.UniqueRef
 	}
+
 	return out
 }
 
@@ -70,18 +71,23 @@ func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
 	if err := s.findPeriods(ctx, tx); err != nil {
 		return err
 	}
+
 	if err := s.findMoney(ctx, tx); err != nil {
 		return err
 	}
+
 	if err := s.findLayouts(ctx, tx); err != nil {
 		return err
 	}
+
 	if err := s.findKnown(ctx, tx); err != nil {
 		return err
 	}
+
 	if err := s.keepOrder(ctx, tx); err != nil {
 		return err
 	}
+
 	return s.keepApart(ctx, tx)
 }
 
@@ -97,23 +103,29 @@ func (s *arrivals) listings() []id.ID {
 // findPeriods gives each statement the ownership period that covers all of its days.
 func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 	listings := s.listings()
+
 	known, err := lockListings(ctx, tx, listings, s.shared)
 	if err != nil {
 		return err
 	}
+
 	periods, err := listing.Periods(ctx, tx, listings) // read under the lock
 	if err != nil {
 		return err
 	}
+
 	var f findings
 	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, apierr.IssueNotFound)
+
 	if err := f.err(); err != nil {
 		return err
 	}
+
 	s.find(&f, func(a *arrival) bool {
 		a.period = listing.Covering(periods[a.ListingID], a.StartAt)
 		return a.period == nil || !a.period.Covers(a.EndAt)
 	}, apierr.IssueOwnershipPeriodMissing)
+
 	return f.err()
 }
 
@@ -121,17 +133,22 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
 	var f findings
 	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, apierr.IssueOwnershipMembersMissing)
+
 	if err := f.err(); err != nil {
 		return err
 	}
+
 	if !slices.ContainsFunc(s.all, func(a *arrival) bool { return a.payouts }) {
 		return nil
 	}
+
 	assigned, err := account.Assigned(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	s.distribution = assigned[account.PayoutDistribution]
+
 	return account.Require(assigned, account.PayoutDistribution)
 }
 
@@ -141,11 +158,13 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	var f findings
 	s.find(&f, func(a *arrival) bool {
 		a.layout = layouts[a.ListingID]
 		return a.layout == nil
 	}, apierr.IssueStatementLayoutMissing)
+
 	return f.err()
 }
 
@@ -155,30 +174,37 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	var foreign findings
+
 	for _, a := range s.all {
 		k := known[a.UniqueRef]
 		if k == nil {
 			a.id = tx.NewID()
 			continue
 		}
+
 		switch {
 		case k.Live:
 			foreign.add(apierr.IssueDuplicateUniqueRef, a.path, "uniqueRef")
 		case k.ListingID != a.ListingID:
 			foreign.add(apierr.IssueDuplicateUniqueRef, a.path, "uniqueRef")
 		}
+
 		a.id, a.replaces = k.ID, k
 	}
+
 	if len(foreign) > 0 {
 		return statement.ErrRef.At(foreign...)
 	}
+
 	for _, a := range s.all {
 		k := a.replaces
 		if k != nil && k.Paid && (a.reopens() || a.period.ID != k.OwnershipPeriodID || a.Currency != k.Currency) {
 			return statement.ErrPaid.With(map[string]any{"statementIds": []id.ID{k.ID}})
 		}
 	}
+
 	return nil
 }
 
@@ -187,59 +213,75 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 // ones. Rules STM-03 and STM-04.
 func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
 	var at []*arrival
+
 	for _, a := range s.all {
 		if a.replaces == nil || a.moved() || a.replaces.Status != statement.Status(a.Status) {
 			at = append(at, a)
 		}
 	}
+
 	if len(at) == 0 {
 		return nil
 	}
+
 	later, err := liveAfter(ctx, tx, at)
 	if err != nil || later == nil {
 		return err
 	}
+
 	later.NextAction = "returnStatementsToDraft"
+
 	return statement.ErrFuture.With(*later)
 }
 
 // park makes way for replaced statements that take the places of each other.
 func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 	var moving []id.ID
+
 	for _, a := range s.all {
 		if a.moved() {
 			moving = append(moving, a.id)
 		}
 	}
+
 	return statement.Park(ctx, tx, moving)
 }
 
 // keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import. Rule HST-49.
 func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	var f findings
+
 	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
 	last := map[statement.Chain]*arrival{}
+
 	for _, a := range byDay {
 		c := statement.Chain{OwnershipPeriodID: a.period.ID, Currency: a.Currency}
+
 		before := last[c]
 		if before != nil && !a.StartAt.After(before.EndAt) {
 			f.add(apierr.IssueStatementExists, a.path, "startAt")
 		}
+
 		if before == nil || a.EndAt.After(before.EndAt) {
 			last[c] = a
 		}
 	}
+
 	clashes, err := overlapping(ctx, tx, s.all)
 	if err != nil {
 		return err
 	}
+
 	ids := []id.ID{}
+
 	for _, c := range clashes {
 		f.add(apierr.IssueStatementExists, s.all[c.At-1].path, "startAt")
 		ids = append(ids, c.ID)
 	}
+
 	if len(f) == 0 {
 		return nil
 	}
+
 	return statement.ErrExists.With(map[string]any{"statementIds": ids}).At(f...)
 }

@@ -17,6 +17,7 @@ func TestImportsLeaveTheLiveBooksAlone(t *testing.T) {
 	p := newPast(t)
 	p.Stay(p.villa, "2026-01-09", 100_000)
 	p.Expense(p.villa, "2026-01-20", 300)
+
 	live := func() string {
 		var out strings.Builder
 		for _, path := range []string{
@@ -27,14 +28,20 @@ func TestImportsLeaveTheLiveBooksAlone(t *testing.T) {
 		} {
 			out.Write(p.Get(path).Want(200).Body)
 		}
+
 		return out.String()
 	}
+
 	p.Exec(`update team set books_closed_at = '2026-01-01' where team_id = @team`, nil)
+
 	before := live()
+
 	p.Post(single, p.month("11", p.line("a", "4000", 100), p.line("b", "5200", -30), payoutLine("c", 50))).Want(201)
+
 	if after := live(); after != before {
 		t.Errorf("live reports changed:\n%s\n%s", before, after)
 	}
+
 	entries := p.Get("/reports/journal-entries?ledger=historical&status=inactive").Want(200)
 	if entries.Len("data") != 4 {
 		t.Errorf("the historical ledger has %s", entries.Body)
@@ -44,14 +51,18 @@ func TestImportsLeaveTheLiveBooksAlone(t *testing.T) {
 // lineOf finds the line of a statement with a description.
 func lineOf(t *testing.T, s *apitest.Response, description string) string {
 	t.Helper()
+
 	var body struct{ Lines []map[string]any }
 	s.Into(&body)
+
 	for _, l := range body.Lines {
 		if l["description"] == description {
 			return encode(t, l)
 		}
 	}
+
 	t.Fatalf("no line %q in %s", description, s.Body)
+
 	return ""
 }
 
@@ -64,6 +75,7 @@ func TestImportedLinesShow(t *testing.T) {
 		"lines": world.Array{},
 	}).Want(201).ID("id")
 	before := p.counts()
+
 	made := p.Post(single, p.month("11",
 		p.line("a", "4000", 900, "description", "Rent", "reservationId", stay), p.line("b", "5200", -30, "description", "Repair", "date", "2025-11-20"),
 		payoutLine("c", 50, "description", "November payout", "contactId", p.ada),
@@ -71,6 +83,7 @@ func TestImportedLinesShow(t *testing.T) {
 	if after := p.counts(); after[2] != before[2] {
 		t.Error("the import made a reservation")
 	}
+
 	s := p.Get("/statements/" + made.String("id")).Want(200)
 	wantFields(t, s, map[string]string{
 		"financials.balanceStart": "0", "financials.netRevenue": "900", "financials.expenses": "-30", "financials.payouts": "-50",
@@ -78,6 +91,7 @@ func TestImportedLinesShow(t *testing.T) {
 		"reservations.0.confirmationCode": "HM123", "reservations.0.checkIn": "2025-11-03", "reservations.0.checkOut": "2025-11-07",
 		"reservations.0.net": "900",
 	})
+
 	for description, want := range map[string][]string{
 		"Rent": {
 			`"section":"netRevenue"`, `"total":900`, `"guestName":"Grace"`, `"confirmationCode":"HM123"`, `"checkIn":"2025-11-03"`,
@@ -93,6 +107,7 @@ func TestImportedLinesShow(t *testing.T) {
 			}
 		}
 	}
+
 	if s.Len("reservations") != 1 || s.Len("lines") != 3 {
 		t.Errorf("lines and stays: %s", s.Body)
 	}
@@ -104,6 +119,7 @@ func (p *past) layoutOf(name string, codes ...string) world.Object {
 	for _, code := range codes {
 		columns = append(columns, world.Object{"name": "On " + code, "type": "accounts", "value": world.Object{"accountIds": world.Array{p.Account(code)}}})
 	}
+
 	return world.Object{
 		"name": name, "listingIds": world.Array{p.villa.ID}, "otherSections": world.Array{},
 		"netRevenueSections": world.Array{world.Object{"name": "Earned", "columns": columns}},
@@ -121,6 +137,7 @@ func TestTheLayoutIsFrozen(t *testing.T) {
 		"layout.name": "Of the villa", "tables.0.columns.0.name": "On 4010", "tables.0.totals.0.amount": "80", "tables.0.totals.1.amount": "900",
 	})
 	p.Put("/statement-layouts/"+own, p.layoutOf("Changed", "4000", "4010")).Want(200)
+
 	if after := p.Get("/statements/" + s).Want(200); after.String("layout") != shown.String("layout") || after.String("tables") != shown.String("tables") {
 		t.Errorf("the layout is not frozen: %s", after.Body)
 	}
@@ -128,10 +145,12 @@ func TestTheLayoutIsFrozen(t *testing.T) {
 	p.Post(single, p.month("11", p.line("a", "4000", 900))).Want(200)
 	wantFields(t, p.Get("/statements/"+s).Want(200), map[string]string{"layout.name": "Changed"})
 	barn := p.Listing("Barn", p.ben)
+
 	other := p.Post(single, fixture.With(p.month("11"), "listingId", barn.ID, "uniqueRef", "barn")).Want(201).String("id")
 	if got := p.Get("/statements/" + other).Want(200); got.String("layout.isDefault") != "true" {
 		t.Errorf("the default is not taken: %s", got.Body)
 	}
+
 	p.Exec(`delete from layout_listing where team_id = @team`, nil)
 	p.Exec(`delete from layout where team_id = @team`, nil)
 	p.Post(single, p.month("12")).WantError(apierr.CodeBadRequest, "").WantIssue("statementLayoutMissing", "listingId")
@@ -158,6 +177,7 @@ func TestImportedBalancesChain(t *testing.T) {
 	wantFields(t, owner, map[string]string{"data.1.financials.balanceEnd": "850", "pagination.total": "2"})
 	// A gap is told, not refused.
 	p.Post(single, fixture.With(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 700)).Want(200)
+
 	gap := p.Get("/statements?listingIds=" + p.villa.ID.String() + "&year=2025&sort=startAt").Want(200)
 	if !strings.Contains(gap.String("data.1.issues"), "balanceMismatch_start") {
 		t.Errorf("the gap is not told: %s", gap.Body)
@@ -172,9 +192,11 @@ func TestADeletedImportLeavesNothing(t *testing.T) {
 	s := p.Post(single, p.month("12", p.line("a", "4000", 900), payoutLine("b", 100))).Want(201)
 	p.Delete("/statements/"+s.String("id")).WantError(apierr.CodeForbidden, apierr.ReasonStatementPublished)
 	p.Delete("/statements/" + s.String("id") + "?onLocked=unlockAndDelete").Want(204)
+
 	if after := p.counts(); after != before {
 		t.Errorf("rows went from %v to %v", before, after)
 	}
+
 	p.Get("/statements/"+s.String("id")).WantError(apierr.CodeNotFound, "")
 	wantFields(t, p.Get("/statements/"+p.Statement(p.villa, "2026-01").String()).Want(200), map[string]string{"financials.balanceStart": "0"})
 	// Its reference is free.
@@ -228,6 +250,7 @@ func TestOwnersGetNoHiddenLines(t *testing.T) {
 	stay := p.Post("/reservations", world.Object{
 		"listingId": p.villa.ID, "checkIn": "2025-11-03", "checkOut": "2025-11-07", "bookedAt": "2025-10-01", "lines": world.Array{},
 	}).Want(201).ID("id")
+
 	s := "/statements/" + p.Post(single, p.month("11",
 		p.line("a", "4000", 900, "description", "Rent", "reservationId", stay), p.line("b", "4010", -80, "description", "Kept", "reservationId", stay),
 		p.line("c", "5200", -30, "description", "Repair"), payoutLine("d", 50, "contactId", p.ada),
@@ -235,6 +258,7 @@ func TestOwnersGetNoHiddenLines(t *testing.T) {
 	if manager := p.Get(s).Want(200); manager.Len("lines") != 4 || manager.Int("reservations.0.net") != 820 {
 		t.Errorf("the manager gets %s", manager.Body)
 	}
+
 	for _, owner := range []*apitest.Response{p.Get(s + "?viewAs=owner").Want(200), p.As([]string{"statements:read"}, &p.ben).Get(s).Want(200)} {
 		if owner.Len("lines") != 3 || owner.Int("reservations.0.net") != 900 || strings.Contains(string(owner.Body), "Kept") {
 			t.Errorf("the owner gets %s", owner.Body)

@@ -18,26 +18,31 @@ func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool)
 	if shared {
 		mode = "share"
 	}
+
 	if _, err := tx.Exec(ctx, `
 		select from listing_ownership_period where team_id = @team and listing_id = any(@listings::uuid[]) order by id for `+mode,
 		db.Args{"team": tx.Team, "listings": listings}); err != nil {
 		return nil, fmt.Errorf("lock ownership periods: %w", err)
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@listings::uuid[])`,
 		db.Args{"team": tx.Team, "listings": listings})
 	if err != nil {
 		return nil, fmt.Errorf("read listings: %w", err)
 	}
+
 	known := make(map[id.ID]bool, len(found))
 	for _, v := range found {
 		known[v] = true
 	}
+
 	return known, nil
 }
 
 // liveAfter is the latest live statement that is saved after one of the places in its ownership period, nil when there is none.
 func liveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocking, error) {
 	where := ranges(at)
+
 	found, err := db.Maybe[statement.Blocking](ctx, tx, `
 		select s.id, s.start_at, s.status from unnest(@periods::uuid[], @starts::date[]) k (period, start_at)
 		join statement s on s.team_id = @team and s.ownership_period_id = k.period and s.start_at > k.start_at and not s.imported
@@ -45,6 +50,7 @@ func liveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocki
 	if err != nil {
 		return nil, fmt.Errorf("find later statements: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -57,11 +63,13 @@ type overlap struct {
 // ranges are the places and days of arrivals as columns.
 func ranges(all []*arrival) db.Args {
 	listings, periods, currencies := make([]id.ID, len(all)), make([]id.ID, len(all)), make([]string, len(all))
+
 	starts, ends, refs := make([]day.Day, len(all)), make([]day.Day, len(all)), make([]string, len(all))
 	for i, a := range all {
 		listings[i], periods[i], currencies[i] = a.ListingID, a.period.ID, a.Currency
 		starts[i], ends[i], refs[i] = a.StartAt, a.EndAt, a.UniqueRef
 	}
+
 	return db.Args{"listings": listings, "periods": periods, "currencies": currencies, "starts": starts, "ends": ends, "refs": refs}
 }
 
@@ -70,13 +78,17 @@ func overlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, err
 	args := ranges(all)
 	delete(args, "listings")
 	delete(args, "refs")
+
 	replaced := []id.ID{}
+
 	for _, a := range all {
 		if a.replaces != nil {
 			replaced = append(replaced, a.id)
 		}
 	}
+
 	args["team"], args["replaced"] = tx.Team, replaced
+
 	found, err := db.Select[overlap](ctx, tx, `
 		select k.n::int as at, s.id from unnest(@periods::uuid[], @currencies::text[], @starts::date[], @ends::date[])
 			with ordinality k (period, currency, start_at, end_at, n)
@@ -86,6 +98,7 @@ func overlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, err
 	if err != nil {
 		return nil, fmt.Errorf("find statements over the same days: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -102,5 +115,6 @@ func store(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Impor
 			rows[i].Reserve = *a.period.Reserve
 		}
 	}
+
 	return statement.StoreImported(ctx, tx, rows, entries)
 }

@@ -27,38 +27,49 @@ type sectionList struct {
 
 // check refuses what the schema cannot see, and finds out what the formulas refer to.
 func (c *change) check(ctx context.Context, tx *db.Tx) error {
-	var lists []sectionList
-	var before Layout
+	var (
+		lists  []sectionList
+		before Layout
+	)
 	if c.before != nil {
 		before = *c.before
 	}
+
 	if c.netRevenue {
 		lists = append(lists, sectionList{"netRevenueSections", c.after.NetRevenueSections, before.NetRevenueSections})
 	}
+
 	if c.other {
 		lists = append(lists, sectionList{"otherSections", c.after.OtherSections, before.OtherSections})
 	}
+
 	if len(lists) == 0 {
 		return nil
 	}
+
 	k := &checking{change: c}
 	if err := k.loadAccounts(ctx, tx, lists); err != nil {
 		return err
 	}
+
 	k.checkIDs(lists)
+
 	for i := range lists {
 		lists[i].lock(k)
 		k.checkColumns(&lists[i])
 		k.checkAccounts(&lists[i])
 	}
+
 	if len(k.issues) > 0 {
 		return apierr.BadRequest.At(k.issues...)
 	}
+
 	for i := range lists {
 		if err := k.checkFormulas(&lists[i]); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -69,18 +80,23 @@ func (k *checking) add(code apierr.IssueCode, path ...any) {
 // loadAccounts reads the accounts that the sections name, by id or in a formula.
 func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionList) (err error) {
 	var ids []id.ID
+
 	names := []string{}
+
 	for _, list := range lists {
 		for i := range list.stored {
 			ids = append(ids, list.stored[i].linked()...)
 		}
+
 		for i := range list.sections {
 			for j := range list.sections[i].Columns {
 				c := &list.sections[i].Columns[j]
+
 				ids = append(ids, c.Value.AccountIDs...)
 				if !c.Type.isFormula() {
 					continue
 				}
+
 				if f, err := c.formula(); err == nil {
 					for _, r := range f.References() {
 						names = append(names, r.Name)
@@ -89,18 +105,22 @@ func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionL
 			}
 		}
 	}
+
 	k.accounts, err = accountsOfTeam(ctx, tx, tx.Team, ids, names)
+
 	return err
 }
 
 // checkIDs refuses an id that is there twice, in a kind of sections that is not new as well.
 func (k *checking) checkIDs(lists []sectionList) {
 	seen := map[id.ID]bool{}
+
 	if !k.netRevenue || !k.other {
 		old := k.after.NetRevenueSections
 		if k.netRevenue {
 			old = k.after.OtherSections
 		}
+
 		for i := range old {
 			seen[old[i].ID] = true
 			for j := range old[i].Columns {
@@ -108,16 +128,20 @@ func (k *checking) checkIDs(lists []sectionList) {
 			}
 		}
 	}
+
 	unique := func(v id.ID, path ...any) {
 		if seen[v] {
 			k.add(apierr.IssueUnique, path...)
 		}
+
 		seen[v] = true
 	}
+
 	for _, list := range lists {
 		for i := range list.sections {
 			s := &list.sections[i]
 			unique(s.ID, list.field, i, "id")
+
 			for j := range s.Columns {
 				unique(s.Columns[j].ID, list.field, i, "columns", j, "id")
 			}
@@ -129,20 +153,25 @@ func (k *checking) checkIDs(lists []sectionList) {
 func (l *sectionList) lock(k *checking) {
 	for i := range l.stored {
 		was := &l.stored[i]
+
 		at := slices.IndexFunc(l.sections, func(s Section) bool { return s.ID == was.ID })
 		if at < 0 {
 			if was.Locked {
 				k.add(apierr.IssueLocked, l.field)
 			}
+
 			continue
 		}
+
 		is := &l.sections[at]
+
 		is.Locked = was.Locked
 		for j := range was.Columns {
 			c := &was.Columns[j]
 			if !c.Locked {
 				continue
 			}
+
 			place := slices.IndexFunc(is.Columns, func(n Column) bool { return n.ID == c.ID })
 			switch {
 			case place < 0:
@@ -161,14 +190,18 @@ func (k *checking) checkColumns(l *sectionList) {
 	for i := range l.sections {
 		s := &l.sections[i]
 		names := map[string]bool{}
+
 		for j := range s.Columns {
 			c := &s.Columns[j]
 			if names[c.Name] {
 				k.add(apierr.IssueUnique, l.field, i, "columns", j, "name")
 			}
+
 			names[c.Name] = true
 			at := []any{l.field, i, "columns", j, "value"}
+
 			c.Value.check(c.Type, func(code apierr.IssueCode, path ...any) { k.add(code, slices.Concat(at, path)...) })
+
 			for n, v := range c.Value.ColumnIDs {
 				path := slices.Concat(at, []any{"columnIds", n})
 				switch on := s.column(v); {
@@ -202,6 +235,7 @@ func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...a
 			refuse(apierr.IssueContradiction, f.name)
 		}
 	}
+
 	switch t {
 	case Field:
 		if v.Field == "" {
@@ -211,6 +245,7 @@ func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...a
 		if v.AccountIDs == nil && !v.Rest {
 			refuse(apierr.IssueRequired, "accountIds")
 		}
+
 		if v.AccountIDs == nil {
 			v.AccountIDs = []id.ID{}
 		}
@@ -239,6 +274,7 @@ func (k *checking) checkAccounts(l *sectionList) {
 			k.add(apierr.IssueAccountTwice, path...)
 		}
 	}
+
 	for i := range l.sections {
 		s := &l.sections[i]
 		for j := range s.Columns {
@@ -246,26 +282,32 @@ func (k *checking) checkAccounts(l *sectionList) {
 			v := &c.Value
 			to := viewers{s.Visible.to(false) && c.Visible.to(false), s.Visible.to(true) && c.Visible.to(true)}
 			path := func(more ...any) []any { return slices.Concat([]any{l.field, i, "columns", j, "value"}, more) }
+
 			for n, a := range v.AccountIDs {
 				if _, exists := k.accounts[a]; !exists {
 					k.add(apierr.IssueNotFound, path("accountIds", n)...)
 				}
+
 				if slices.Contains(v.AccountIDs[:n], a) {
 					k.add(apierr.IssueUnique, path("accountIds", n)...)
 					continue
 				}
+
 				twice(listed[a], to, path("accountIds", n)...)
 				listed[a] = append(listed[a], to)
 			}
+
 			if v.Rest && len(v.Classifications) == 0 {
 				twice(rests[""], to, path("rest")...)
 				rests[""] = append(rests[""], to)
 			}
+
 			for n, class := range v.Classifications {
 				if slices.Contains(v.Classifications[:n], class) {
 					k.add(apierr.IssueUnique, path("classifications", n)...)
 					continue
 				}
+
 				twice(rests[class], to, path("classifications", n)...)
 				rests[class] = append(rests[class], to)
 			}
@@ -277,6 +319,7 @@ func (k *checking) checkAccounts(l *sectionList) {
 func (k *checking) checkFormulas(l *sectionList) error {
 	for i := range l.sections {
 		s := &l.sections[i]
+
 		former := l.former(s)
 		for j := range s.Columns {
 			if s.Columns[j].Type.isFormula() {
@@ -285,21 +328,27 @@ func (k *checking) checkFormulas(l *sectionList) error {
 				}
 			}
 		}
+
 		if err := s.checkRings([]any{l.field, i, "columns"}); err != nil {
 			return err
 		}
+
 		s.useCurrentNames(k.accounts)
 	}
+
 	return nil
 }
 
 func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 	c := &s.Columns[at]
+
 	f, err := c.Type.grammar().Parse(c.Value.Formula)
 	if err != nil {
 		return invalid(err, path)
 	}
+
 	f.Bind(k.meanings(s, c, former))
+
 	for _, p := range f.Places() {
 		on := s.column(p.ID)
 		switch {
@@ -309,10 +358,12 @@ func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 			return invalid(&fee.FormulaError{Position: p.Position, Message: "the formula names a column without an amount"}, path)
 		}
 	}
+
 	c.Value.References = []Reference{}
 	for _, r := range f.References() {
 		c.Value.References = append(c.Value.References, Reference{Kind: r.Kind, Name: r.Name, ID: r.ID})
 	}
+
 	return nil
 }
 
@@ -325,6 +376,7 @@ func (l *sectionList) former(s *Section) (out []Column) {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -336,27 +388,33 @@ func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.R
 			out = append(out, fee.Reference{Kind: fee.RefColumn, Name: columns[i].Name, ID: columns[i].ID})
 		}
 	}
+
 	for _, a := range k.accounts {
 		out = append(out, fee.Reference{Kind: fee.RefAccount, Name: a.Name, ID: a.ID})
 	}
+
 	for _, a := range k.accounts {
 		if a.Code != nil {
 			out = append(out, fee.Reference{Kind: fee.RefAccount, Name: *a.Code, ID: a.ID})
 		}
 	}
+
 	for i := range former {
 		if f := &former[i]; f.ID != c.ID || f.Type != c.Type || f.Value.Formula != c.Value.Formula {
 			continue
 		}
+
 		for _, r := range known(former[i].Value.References) {
 			_, exists := k.accounts[r.ID]
 			if r.Kind == fee.RefColumn {
 				exists = s.column(r.ID) != nil
 			}
+
 			if exists {
 				out = append(out, r)
 			}
 		}
 	}
+
 	return out
 }

@@ -53,6 +53,7 @@ func TestLayoutsAreRefused(t *testing.T) {
 	refused("too many columns", fixture.With(revenue("A"), "otherSections", array{object{"name": "S", "columns": many(51)}}), "items", "otherSections.0.columns")
 	refused("an unknown body field", fixture.With(revenue("A", on()), "sections", array{}), "unknownField", "sections")
 	refused("an unknown column field", revenue("A", on("width", 3)), "unknownField", at+"0.width")
+
 	if got := w.Get("/statement-layouts").Want(200).Int("pagination.total"); got != 0 {
 		t.Fatalf("%d refused layouts were stored", got)
 	}
@@ -62,6 +63,7 @@ func many(n int) (columns array) {
 	for i := range n {
 		columns = append(columns, col(strings.Repeat("c", i+1), "field", object{"field": "date"}))
 	}
+
 	return columns
 }
 
@@ -71,6 +73,7 @@ func TestFormulasAreRefusedWithTheirPosition(t *testing.T) {
 	rent := col("Rent", "accounts", object{"accountIds": array{w.codes["4000"]}})
 	dateColumn := col("Date", "field", object{"field": "date"})
 	share := col("Share", "formula.percentage", object{"formula": "Rent / Rent"})
+
 	currency := func(name, formula string) object { return col(name, "formula.currency", object{"formula": formula}) }
 	for formula, position := range map[string]string{
 		"Rent +": "7", "Rent / Rent": "6", "Unknown": "1", `Rent - column("Unknown")`: "15", `Rent + account("9999")`: "16", "Date + Rent": "1", "Rent - Share": "8",
@@ -82,6 +85,7 @@ func TestFormulasAreRefusedWithTheirPosition(t *testing.T) {
 			t.Errorf("%q is refused at %s, want %s: %s", formula, got, position, r.String("context.problem"))
 		}
 	}
+
 	for formula, position := range map[string]string{"Rent": "5", "Rent / ": "8", "Rent / Rent / Rent": "13", "Rent / (Rent": "13", "Rent / None": "8"} {
 		r := w.Post("/statement-layouts", revenue("A", rent, col("P", "formula.percentage", object{"formula": formula}))).
 			WantError(apierr.CodeBadRequest, "").WantIssue("formulaInvalid", "netRevenueSections.0.columns.1.value.formula")
@@ -89,6 +93,7 @@ func TestFormulasAreRefusedWithTheirPosition(t *testing.T) {
 			t.Errorf("%q is refused at %s, want %s: %s", formula, got, position, r.String("context.problem"))
 		}
 	}
+
 	r := w.Post("/statement-layouts", revenue("A", rent, currency("F", "G"), currency("G", "Rent + F"))).Want(400)
 	if got := r.String("context.problem"); got != `the columns build on each other in a ring: "F" → "G" → "F"` {
 		t.Errorf("the ring is told as %s", got)
@@ -116,11 +121,13 @@ func TestTheStandardsLocksHold(t *testing.T) {
 		var read object
 		w.Get(path).Want(200).Into(&read)
 		list, _ = read[key].(array)
+
 		return list
 	}
 	columnsOf := func(section any) array {
 		s, _ := section.(object)
 		list, _ := s["columns"].(array)
+
 		return list
 	}
 	net := sections("netRevenueSections")
@@ -131,6 +138,7 @@ func TestTheStandardsLocksHold(t *testing.T) {
 		w.Put(path, object{"netRevenueSections": append(array{}, sections...)}).WantError(apierr.CodeBadRequest, "").WantIssue(code, at)
 	}
 	put("locked", "netRevenueSections")
+
 	costs, _ := sections("otherSections")[0].(object)
 	put("unique", "netRevenueSections.1.id", whole, object{"id": costs["id"], "name": "S", "columns": array{col("D", "field", object{"field": "date"})}})
 	put("locked", "netRevenueSections.0.columns", fixture.With(whole, "columns", columns[:9]))
@@ -162,6 +170,7 @@ func TestFormulasFollowRenamedColumns(t *testing.T) {
 	path := w.add(object{"name": "A", "netRevenueSections": body("A", "B", "A - 50% * B"), "otherSections": array{}})
 	put := func(first, second, formula, want string) {
 		t.Helper()
+
 		r := w.Put(path, object{"netRevenueSections": body(first, second, formula)}).Want(200)
 		wantFields(t, r, map[string]string{"netRevenueSections.0.columns.2.value.formula": want})
 	}

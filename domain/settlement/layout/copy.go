@@ -16,25 +16,30 @@ func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterp
 	if err := hold(ctx, tx); err != nil {
 		return err
 	}
+
 	copied := make([]Design, len(from))
 	for i := range from {
 		copied[i] = from[i]
 		copied[i].NetRevenueSections = copySections(from[i].NetRevenueSections, accounts)
 		copied[i].OtherSections = copySections(from[i].OtherSections, accounts)
 	}
+
 	if len(copied) == 0 {
 		return nil
 	}
+
 	return insert(ctx, tx, copied)
 }
 
 func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 	out := []Section{}
+
 	for _, s := range from {
 		s.Columns = slices.Clone(s.Columns)
 		for i := range s.Columns {
 			v := &s.Columns[i].Value
 			v.AccountIDs = mapped(v.AccountIDs, accounts)
+
 			v.References = slices.Clone(v.References)
 			for j := range v.References {
 				if r := &v.References[j]; r.Kind == fee.RefAccount {
@@ -42,13 +47,16 @@ func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 				}
 			}
 		}
+
 		for s.dropBroken() {
 			continue
 		}
+
 		if len(s.Columns) > 0 {
 			out = append(out, s)
 		}
 	}
+
 	return out
 }
 
@@ -57,12 +65,14 @@ func mapped(ids []id.ID, accounts map[id.ID]id.ID) []id.ID {
 	if ids == nil {
 		return nil
 	}
+
 	out := []id.ID{}
 	for _, v := range ids {
 		if here, ok := accounts[v]; ok && !slices.Contains(out, here) {
 			out = append(out, here)
 		}
 	}
+
 	return out
 }
 
@@ -72,25 +82,32 @@ func (s *Section) dropBroken() bool {
 	before := len(s.Columns)
 	there := func(v id.ID) bool { return s.column(v) != nil }
 	keep := []Column{}
+
 	for _, c := range s.Columns {
 		whole := true
 		for _, r := range c.Value.References {
 			whole = whole && !r.ID.IsZero() && (r.Kind != fee.RefColumn || there(r.ID))
 		}
+
 		if ids := c.Value.ColumnIDs; len(ids) > 0 {
 			left := []id.ID{}
+
 			for _, v := range ids {
 				if there(v) {
 					left = append(left, v)
 				}
 			}
+
 			whole = whole && len(left) > 0
 			c.Value.ColumnIDs = left
 		}
+
 		if whole {
 			keep = append(keep, c)
 		}
 	}
+
 	s.Columns = keep
+
 	return len(keep) < before
 }

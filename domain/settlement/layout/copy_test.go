@@ -28,21 +28,27 @@ func TestTheStandardIsInstalledOnce(t *testing.T) {
 		"pagination.total": "1", "data.0.name": "Standard", "data.0.isDefault": "true", "data.0.version": "1", "data.0.netRevenueSections.0.locked": "true",
 		"data.0.netRevenueSections.0.columns.5.name": "Rent",
 	})
+
 	stored := w.stored(villa)[villa]
 	if stored == nil || stored.LayoutID == nil || *stored.LayoutID != r.ID("data.0.id") {
 		t.Fatalf("stored is %+v", stored)
 	}
+
 	entries := []layout.Entry{stay(5, w.codes["4000"], 900), stay(5, w.codes["4010"], 80), stay(5, w.codes["5100"], -7)}
+
 	entries[2].Classification = "expense"
 	if a, b := shown(builtIn.Render(entries, true)), shown(stored.Render(entries, true)); a != b {
 		t.Errorf("built in\n%s, stored\n%s", a, b)
 	}
+
 	if layout.Standard().NetRevenueSections[0].ID != stored.NetRevenueSections[0].ID {
 		t.Error("the standard's section has another id")
 	}
+
 	other := newTeam(t)
 	other.add(revenue("Mine", col("R", "accounts", object{"rest": true})))
 	other.install()
+
 	if got := other.Get("/statement-layouts").Want(200).Int("pagination.total"); got != 1 {
 		t.Errorf("a team with a layout has %d", got)
 	}
@@ -79,20 +85,26 @@ func TestCopiesLeaveOutWhatIsNotThere(t *testing.T) {
 	from.add(object{"name": "Taken"})
 	from.add(fixture.With(revenue("Second", col("Lost", "formula.currency", object{"formula": `account("4030")`})), "isDefault", true))
 	to.add(revenue("Taken", col("Own", "accounts", object{"rest": true})))
+
 	var designs []layout.Design
+
 	from.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		designs, err = layout.All(ctx, tx, tx.Team)
 		return err
 	})
+
 	mapping := map[id.ID]id.ID{}
+
 	for code, v := range from.codes {
 		if code != "4030" && code != "4090" {
 			mapping[v] = to.codes[code]
 		}
 	}
+
 	for range 2 {
 		to.Tx(func(ctx context.Context, tx *db.Tx) error { return layout.Copy(ctx, tx, designs, mapping) })
 	}
+
 	r := to.Get("/statement-layouts?sort=name").Want(200)
 	at := "data.0.netRevenueSections.0.columns."
 	wantFields(t, r, map[string]string{
@@ -102,6 +114,7 @@ func TestCopiesLeaveOutWhatIsNotThere(t *testing.T) {
 		"data.1.name": "Second", "data.1.isDefault": "false", "data.1.netRevenueSections": "[]",
 		"data.2.name": "Taken", "data.2.isDefault": "true", "data.2.netRevenueSections.0.columns.0.name": "Own",
 	})
+
 	if got := r.Len("data.0.netRevenueSections.0.columns"); got != 4 {
 		t.Errorf("%d columns: %s", got, r.String("data.0.netRevenueSections.0.columns"))
 	}
@@ -111,9 +124,11 @@ func TestCopiesLeaveOutWhatIsNotThere(t *testing.T) {
 	rows, _ := read["data"].(array)
 	full, _ := rows[0].(object)
 	to.Put("/statement-layouts/"+r.String("data.0.id"), object{"netRevenueSections": full["netRevenueSections"]}).Want(200)
+
 	if designs[0].NetRevenueSections[0].Columns[0].Value.AccountIDs[0] != from.codes["4000"] || len(designs[0].NetRevenueSections[0].Columns) != 7 {
 		t.Error("the original was changed")
 	}
+
 	fresh := newTeam(t)
 	fresh.Tx(func(ctx context.Context, tx *db.Tx) error { return layout.Copy(ctx, tx, designs, nil) })
 	wantFields(t, fresh.Get("/statement-layouts?isDefault=true").Want(200), map[string]string{"pagination.total": "1", "data.0.name": "Second"})
@@ -126,20 +141,25 @@ func TestManyListingsAreReadTogether(t *testing.T) {
 	w.install()
 	w.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
 		select @team, gen_random_uuid(), n::text, 'Villa ' || n, 'usd', now(), now() from generate_series(1, 3000) n`, nil)
+
 	var listings []id.ID
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		listings, err = db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team order by id`, db.Args{"team": tx.Team})
 		return err
 	})
 	own := w.add(object{"name": "Own", "listingIds": listings[:1000]})
 	designs := w.stored(listings...)
+
 	different := map[*layout.Design]int{}
 	for _, d := range designs {
 		different[d]++
 	}
+
 	if len(designs) != 3000 || len(different) != 2 || different[designs[listings[0]]] != 1000 {
 		t.Errorf("%d listings have %s", len(designs), strconv.Itoa(len(different)))
 	}
+
 	if got := w.Get(own).Want(200).Len("activeListings"); got != 1000 {
 		t.Errorf("%d listings have it as their own", got)
 	}

@@ -19,6 +19,7 @@ func (c *Column) formula() (fee.Formula, error) {
 	if err == nil {
 		f.Bind(known(c.Value.References))
 	}
+
 	return f, err
 }
 
@@ -27,6 +28,7 @@ func known(references []Reference) []fee.Reference {
 	for i, r := range references {
 		out[i] = fee.Reference{Kind: r.Kind, Name: r.Name, ID: r.ID}
 	}
+
 	return out
 }
 
@@ -35,6 +37,7 @@ func known(references []Reference) []fee.Reference {
 func (s *Section) useCurrentNames(accounts map[id.ID]account.Ref) {
 	for i := range s.Columns {
 		c := &s.Columns[i]
+
 		c.Value.AccountIDs = slices.DeleteFunc(c.Value.AccountIDs, func(v id.ID) bool { _, exists := accounts[v]; return !exists })
 		if c.Type.isFormula() {
 			c.rewrite(s, accounts)
@@ -48,26 +51,34 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	if err != nil {
 		return
 	}
+
 	renamed := slices.Clone(c.Value.References)
 	meant := map[Reference]id.ID{}
 	references := known(c.Value.References)
+
 	for i := range renamed {
 		r := &renamed[i]
 		if name := s.current(*r, accounts); name != "" {
 			r.Name = name
 		}
+
 		references[i].Current = r.Name
+
 		name := Reference{Kind: r.Kind, Name: r.Name}
 		if v, taken := meant[name]; taken && v != r.ID {
 			return
 		}
+
 		meant[name] = r.ID
 	}
+
 	f.Bind(references)
+
 	text := f.Text()
 	if _, err := c.Type.grammar().Parse(text); err != nil {
 		return
 	}
+
 	c.Value.Formula, c.Value.References = text, renamed
 }
 
@@ -76,10 +87,12 @@ func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
 	if c := s.column(r.ID); c != nil {
 		return c.Name
 	}
+
 	a := accounts[r.ID]
 	if a.Code != nil {
 		return *a.Code
 	}
+
 	return a.Name
 }
 
@@ -87,6 +100,7 @@ func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
 func (s *Section) linked() (accounts []id.ID) {
 	for i := range s.Columns {
 		v := &s.Columns[i].Value
+
 		accounts = append(accounts, v.AccountIDs...)
 		for _, r := range v.References {
 			if r.Kind != fee.RefColumn {
@@ -94,5 +108,6 @@ func (s *Section) linked() (accounts []id.ID) {
 			}
 		}
 	}
+
 	return accounts
 }

@@ -14,7 +14,9 @@ import (
 // endpoints are the routes of statement layouts.
 func endpoints() []api.Endpoint {
 	const tag = "Statement layouts"
+
 	reads, writes, deletes := []string{"layouts:read"}, []string{"layouts:write"}, []string{"layouts:delete"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statement-layouts", ID: "listStatementLayouts", Tag: tag, Summary: "List statement layouts", Scopes: reads,
@@ -77,10 +79,12 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Layout], er
 		where named = any(?::uuid[]::text[]))`, in.AccountIDs)
 	q.Whether("y.is_default", in.IsDefault)
 	q.Search(in.Search, "y.name")
+
 	found, err := page.List[Layout](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	return found, complete(ctx, tx, tx.Team, found.Data)
 }
 
@@ -94,18 +98,23 @@ func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	l, err := one(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	listings, err := relying(ctx, tx, l, true)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(listings) > 0 {
 		return nil, errInUse.With(inUse{apierr.InUse{LockReasons: []string{"listings"}}, listings})
 	}
+
 	audit.Note(tx, audit.Deleted, audit.StatementLayout, l.ID, l.design(), nil)
 	_, err = tx.Exec(ctx, `delete from layout where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": l.ID})
+
 	return &api.None{}, err
 }

@@ -132,6 +132,7 @@ func (s *Section) column(columnID id.ID) *Column {
 			return &s.Columns[i]
 		}
 	}
+
 	return nil
 }
 
@@ -164,27 +165,34 @@ func (d *Design) Seen(asOwner bool) *Design {
 	if !asOwner {
 		return d
 	}
+
 	seen := *d
 	seen.NetRevenueSections, seen.OtherSections = ownersSections(d.NetRevenueSections), ownersSections(d.OtherSections)
+
 	return &seen
 }
 
 func ownersSections(sections []Section) []Section {
 	seen := []Section{}
+
 	for _, s := range sections {
 		if !s.Visible.to(true) {
 			continue
 		}
+
 		columns := []Column{}
+
 		for _, c := range s.Columns {
 			if c.Visible.to(true) {
 				c.Value = Value{Field: c.Value.Field}
 				columns = append(columns, c)
 			}
 		}
+
 		s.Columns = columns
 		seen = append(seen, s)
 	}
+
 	return seen
 }
 
@@ -232,11 +240,13 @@ func (l *Layout) design() *Design {
 // all are the sections of net revenue and the others, in that order.
 func (l *Layout) all() []*Section {
 	var out []*Section
+
 	for _, sections := range [][]Section{l.NetRevenueSections, l.OtherSections} {
 		for i := range sections {
 			out = append(out, &sections[i])
 		}
 	}
+
 	return out
 }
 

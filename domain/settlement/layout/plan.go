@@ -54,6 +54,7 @@ func planned(kind string, sections []Section) *part {
 			}
 		}
 	}
+
 	return p
 }
 
@@ -61,12 +62,15 @@ func (p *part) put(v *Value, at place) {
 	for _, a := range v.AccountIDs {
 		p.listed[a] = append(p.listed[a], at)
 	}
+
 	if !v.Rest {
 		return
 	}
+
 	if len(v.Classifications) == 0 {
 		p.rest = append(p.rest, at)
 	}
+
 	for _, c := range v.Classifications {
 		p.rests[c] = append(p.rests[c], at)
 	}
@@ -77,18 +81,22 @@ func (p *part) takes(e *Entry) []place {
 	if places := p.listed[e.AccountID]; places != nil {
 		return places
 	}
+
 	if places := p.rests[account.Classification(e.Classification)]; places != nil {
 		return places
 	}
+
 	return p.rest
 }
 
 func outlined(s *Section) outline {
 	o := outline{section: s, plans: make([]plan, len(s.Columns))}
+
 	visited := make([]bool, len(s.Columns))
 	for i := range s.Columns {
 		o.visit(i, visited)
 	}
+
 	return o
 }
 
@@ -97,7 +105,9 @@ func (o *outline) visit(at int, visited []bool) {
 	if visited[at] {
 		return
 	}
+
 	visited[at] = true
+
 	c, p := &o.section.Columns[at], &o.plans[at]
 	if c.Type.isFormula() {
 		formula, err := c.formula()
@@ -106,25 +116,32 @@ func (o *outline) visit(at int, visited []bool) {
 			p.accounts = accountsOf(formula)
 		}
 	}
+
 	for _, next := range o.section.buildsOn(at) {
 		o.visit(next, visited)
 		on := &o.plans[next]
 		p.reach |= on.reach
 		p.accounts = append(p.accounts, on.accounts...)
+
 		if c.Type != SubTotal {
 			continue
 		}
+
 		p.adds |= on.adds
 		if o.section.Columns[next].Type == FormulaCurrency {
 			p.formulas = append(p.formulas, next)
 		}
+
 		p.formulas = append(p.formulas, on.formulas...)
 	}
+
 	if c.Type == Accounts {
 		p.adds, p.reach = 1<<at, 1<<at
 	}
+
 	slices.Sort(p.formulas)
 	p.formulas = slices.Compact(p.formulas)
+
 	o.order = append(o.order, at)
 }
 
@@ -134,6 +151,7 @@ func accountsOf(f fee.Formula) (accounts []id.ID) {
 			accounts = append(accounts, r.ID)
 		}
 	}
+
 	return accounts
 }
 
@@ -146,9 +164,12 @@ func (s *Section) buildsOn(at int) (on []int) {
 				on = append(on, i)
 			}
 		}
+
 		return on
 	}
+
 	var ids []id.ID
+
 	switch {
 	case c.Type == SubTotal:
 		ids = c.Value.ColumnIDs
@@ -159,10 +180,12 @@ func (s *Section) buildsOn(at int) (on []int) {
 			}
 		}
 	}
+
 	for _, v := range ids {
 		if i := slices.IndexFunc(s.Columns, func(c Column) bool { return c.ID == v }); i >= 0 && s.Columns[i].Type.isAmount() {
 			on = append(on, i)
 		}
 	}
+
 	return on
 }

@@ -21,8 +21,10 @@ func drawDesign(r *rapid.T) *layout.Design {
 	}
 	n := 100
 	next := func() int { n++; return n }
+
 	for kind, sections := range []*[]layout.Section{&d.NetRevenueSections, &d.OtherSections} {
 		accounts := rapid.Permutation([]id.ID{rent, cleaning, extras, fees, repairs}).Draw(r, "accounts")
+
 		rest := rapid.Bool().Draw(r, "rest")
 		for range rapid.IntRange(0, 3).Draw(r, "sections") {
 			s := layout.Section{ID: numbered(next()), Visible: visible(), Aggregate: rapid.Bool().Draw(r, "aggregate")}
@@ -31,15 +33,19 @@ func drawDesign(r *rapid.T) *layout.Design {
 				for len(accounts) > 0 && rapid.Bool().Draw(r, "one more") {
 					c.Value.AccountIDs, accounts = append(c.Value.AccountIDs, accounts[0]), accounts[1:]
 				}
+
 				if rest && rapid.Bool().Draw(r, "takes the rest") {
 					c.Value.Rest, rest = true, false
 					if kind == 0 && rapid.Bool().Draw(r, "of revenue") {
 						c.Value.Classifications = []account.Classification{account.Revenue}
 					}
 				}
+
 				s.Columns = append(s.Columns, c)
 			}
+
 			first := s.Columns[0].ID
+
 			refs := []layout.Reference{{Kind: "column", Name: "C", ID: first}, {Kind: "account", Name: "4000", ID: rent}}
 			for _, c := range []layout.Column{
 				{Type: layout.SubTotal, Value: layout.Value{ColumnIDs: []id.ID{}}},
@@ -50,9 +56,11 @@ func drawDesign(r *rapid.T) *layout.Design {
 				c.ID, c.Visible = numbered(next()), visible()
 				s.Columns = append(s.Columns, c)
 			}
+
 			*sections = append(*sections, s)
 		}
 	}
+
 	return d
 }
 
@@ -61,6 +69,7 @@ func drawEntries(r *rapid.T) []layout.Entry {
 	for i := range entries {
 		on := rapid.SampledFrom([]id.ID{rent, cleaning, extras, fees, repairs}).Draw(r, "account")
 		cents := money.Cents(rapid.Int64Range(-1e9, 1e9).Draw(r, "cents"))
+
 		n := rapid.IntRange(1, 9).Draw(r, "of")
 		switch rapid.IntRange(0, 3).Draw(r, "sort") {
 		case 0, 1:
@@ -71,8 +80,10 @@ func drawEntries(r *rapid.T) []layout.Entry {
 		default:
 			entries[i] = expense(n, on, "Cost", cents)
 		}
+
 		entries[i].ID = numbered(10_000 + i)
 	}
+
 	return entries
 }
 
@@ -81,18 +92,24 @@ func shownToAll(d *layout.Design) *layout.Design {
 	out := *d
 	for _, sections := range []*[]layout.Section{&out.NetRevenueSections, &out.OtherSections} {
 		var copied []layout.Section
+
 		for _, s := range *sections {
 			s.Visible = layout.VisibleAll
+
 			var columns []layout.Column
+
 			for _, c := range s.Columns {
 				c.Visible = layout.VisibleAll
 				columns = append(columns, c)
 			}
+
 			s.Columns = columns
 			copied = append(copied, s)
 		}
+
 		*sections = copied
 	}
+
 	return &out
 }
 
@@ -103,18 +120,23 @@ func TestPropertyEveryEntryIsPlacedOnce(t *testing.T) {
 		d, entries := drawDesign(r), drawEntries(r)
 		open := shownToAll(d)
 		all := open.Render(entries, false)
+
 		unplaced := map[id.ID]map[string]bool{}
 		for _, a := range all.Unplaced {
 			unplaced[a] = map[string]bool{}
 		}
+
 		var columns, tables, rows, total money.Cents
+
 		placed := map[id.ID]bool{}
+
 		for _, table := range all.Tables {
 			tables += table.Total
 			for i, head := range table.Columns {
 				if head.Type != layout.Accounts {
 					continue
 				}
+
 				columns += *table.Totals[i].Amount
 				for _, row := range table.Rows {
 					if a := row.Cells[i].Amount; a != nil {
@@ -122,15 +144,18 @@ func TestPropertyEveryEntryIsPlacedOnce(t *testing.T) {
 					}
 				}
 			}
+
 			for _, row := range table.Rows {
 				for _, e := range row.EntryIDs {
 					if placed[e] {
 						r.Fatalf("entry %v is in two rows", e)
 					}
+
 					placed[e] = true
 				}
 			}
 		}
+
 		for _, e := range entries {
 			if placed[e.ID] {
 				total += e.Total
@@ -138,15 +163,19 @@ func TestPropertyEveryEntryIsPlacedOnce(t *testing.T) {
 				r.Fatalf("an entry of %v is nowhere", accountName(e.AccountID))
 			}
 		}
+
 		if columns != total || tables != total || rows != total || all.NetRevenue+all.Expenses != total {
 			r.Fatalf("placed %d, columns %d, tables %d, rows %d, figures %d and %d", total, columns, tables, rows, all.NetRevenue, all.Expenses)
 		}
+
 		for _, asOwner := range []bool{false, true} {
 			seen := d.Render(entries, asOwner)
 			if seen.NetRevenue != all.NetRevenue || seen.Expenses != all.Expenses {
 				r.Fatalf("hidden parts change %d to %d", all.NetRevenue, seen.NetRevenue)
 			}
+
 			sameTotals(r, seen, all)
+
 			if again := d.Render(entries, asOwner); !reflect.DeepEqual(seen, again) {
 				r.Fatalf("got %s and then %s", shown(seen), shown(again))
 			}
@@ -160,28 +189,36 @@ func sameTotals(r *rapid.T, seen, all layout.Rendered) {
 	for _, t := range all.Tables {
 		tables[t.ID] = t
 	}
+
 	for _, t := range seen.Tables {
 		full := tables[t.ID]
+
 		totals := map[id.ID]layout.Cell{}
 		for i, h := range full.Columns {
 			totals[h.ID] = full.Totals[i]
 		}
+
 		if t.Total != full.Total {
 			r.Fatalf("a table of %d shows %d", full.Total, t.Total)
 		}
+
 		for i, h := range t.Columns {
 			if !reflect.DeepEqual(t.Totals[i], totals[h.ID]) {
 				r.Fatalf("a total became %v", t.Totals[i])
 			}
+
 			if t.Totals[i].Amount == nil {
 				continue
 			}
+
 			var sum money.Cents
+
 			for _, row := range t.Rows {
 				if a := row.Cells[i].Amount; a != nil {
 					sum += *a
 				}
 			}
+
 			if sum != *t.Totals[i].Amount {
 				r.Fatalf("the rows add up to %d, the total is %d", sum, *t.Totals[i].Amount)
 			}

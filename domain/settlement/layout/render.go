@@ -16,34 +16,42 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 		if p.kind == other {
 			section, figure = "expenses", &out.Expenses
 		}
+
 		var items []item
+
 		for i := range entries {
 			e := &entries[i]
 			if e.Section != section {
 				continue
 			}
+
 			places := p.takes(e)
 			if len(places) > 0 {
 				*figure += e.Total
 			} else if !slices.Contains(out.Unplaced, e.AccountID) {
 				out.Unplaced = append(out.Unplaced, e.AccountID)
 			}
+
 			items = append(items, item{e, places})
 		}
+
 		groups, seen := grouped(p.kind, items), map[*Entry]bool{}
 		for i := range p.outlines {
 			o := &p.outlines[i]
+
 			out.EmptyColumns = append(out.EmptyColumns, o.section.empty()...)
 			if o.section.Visible.to(asOwner) {
 				out.Tables = append(out.Tables, (&drawing{kind: p.kind, at: i, outline: o, asOwner: asOwner, seen: seen}).table(groups))
 			}
 		}
+
 		for i := range items {
 			if it := &items[i]; len(it.places) > 0 && !seen[it.Entry] {
 				out.Hidden = append(out.Hidden, it.ID)
 			}
 		}
 	}
+
 	return out
 }
 
@@ -54,6 +62,7 @@ func (s *Section) empty() (columns []id.ID) {
 			columns = append(columns, c.ID)
 		}
 	}
+
 	return columns
 }
 
@@ -70,6 +79,7 @@ func (it *item) columns(section int) (mask uint64) {
 			mask |= p.column
 		}
 	}
+
 	return mask
 }
 
@@ -94,6 +104,7 @@ type drawing struct {
 func (d *drawing) table(groups []*group) Table {
 	s := d.section
 	n := len(s.Columns)
+
 	d.totals, d.dividends, d.divisors, d.taken = make([]money.Cents, n), make([]money.Cents, n), make([]money.Cents, n), make([][]id.ID, n)
 	for i := range s.Columns {
 		d.taken[i] = slices.Clone(s.Columns[i].Value.AccountIDs)
@@ -103,33 +114,41 @@ func (d *drawing) table(groups []*group) Table {
 			d.accounts = append(d.accounts, d.plans[i].accounts...)
 		}
 	}
+
 	t := Table{ID: s.ID, Name: s.Name, Kind: d.kind, Rows: []Row{}}
 	if s.Aggregate {
 		groups = d.merged(groups)
 	}
+
 	for _, g := range groups {
 		masks, sum, some := d.masks(g)
 		if !some {
 			continue
 		}
+
 		t.Total += sum
+
 		r, shown := d.row(g, masks)
 		if shown {
 			t.Rows = append(t.Rows, r)
 		}
 	}
+
 	t.Columns, t.Totals = d.heads(), d.foot()
+
 	return t
 }
 
 // merged is all that the section adds up as one group.
 func (d *drawing) merged(groups []*group) []*group {
 	one := &group{aggregate: true}
+
 	for _, g := range groups {
 		if _, _, some := d.masks(g); some {
 			one.items = append(one.items, g.items...)
 		}
 	}
+
 	return []*group{one}
 }
 
@@ -142,18 +161,21 @@ func (d *drawing) masks(g *group) (masks []uint64, sum money.Cents, some bool) {
 			some = true
 		}
 	}
+
 	return masks, sum, some
 }
 
 // visible are the entries of a group that are in a visible amount; where no column has an amount, those that the section adds up.
 func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 	amounts := d.reach != 0 || len(d.accounts) > 0
+
 	for i, mask := range masks {
 		e := g.items[i].Entry
 		if mask&d.reach != 0 || !amounts && mask != 0 || slices.Contains(d.accounts, e.AccountID) {
 			out = append(out, e)
 		}
 	}
+
 	return out
 }
 
@@ -164,8 +186,10 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 	for _, e := range visible {
 		d.seen[e] = true
 	}
+
 	cells := make([]Cell, len(d.plans))
 	amounts := make([]money.Cents, len(d.plans))
+
 	values := d.values(g, amounts)
 	for _, i := range d.order {
 		c, p := &d.section.Columns[i], &d.plans[i]
@@ -178,15 +202,19 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 				if mask&p.adds == 0 {
 					continue
 				}
+
 				some = true
+
 				amounts[i] += g.items[k].Total
 				if account := g.items[k].AccountID; c.Type == Accounts && !slices.Contains(d.taken[i], account) {
 					d.taken[i] = append(d.taken[i], account)
 				}
 			}
+
 			for _, f := range p.formulas {
 				amounts[i] += amounts[f]
 			}
+
 			if some {
 				cells[i].Amount = &amounts[i]
 			}
@@ -199,13 +227,17 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 			d.divisors[i] += divisor
 			cells[i].Percent = percent(dividend, divisor)
 		}
+
 		d.totals[i] += amounts[i]
 	}
+
 	r = Row{Cells: make([]Cell, len(d.shown))}
 	for k, i := range d.shown {
 		r.Cells[k] = cells[i]
 	}
+
 	g.identify(&r, masks)
+
 	return r, len(visible) > 0
 }
 
@@ -215,10 +247,12 @@ func (d *drawing) heads() []Head {
 	for k, i := range d.shown {
 		c := &d.section.Columns[i]
 		out[k] = Head{ID: c.ID, Name: c.Name, Type: c.Type, AccountIDs: []id.ID{}}
+
 		for j := range d.plans {
 			if d.asOwner || d.plans[i].adds&(1<<j) == 0 {
 				continue
 			}
+
 			for _, a := range d.taken[j] {
 				if !slices.Contains(out[k].AccountIDs, a) {
 					out[k].AccountIDs = append(out[k].AccountIDs, a)
@@ -226,6 +260,7 @@ func (d *drawing) heads() []Head {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -240,6 +275,7 @@ func (d *drawing) foot() []Cell {
 			out[k].Percent = percent(d.dividends[i], d.divisors[i])
 		}
 	}
+
 	return out
 }
 
@@ -248,17 +284,21 @@ func percent(dividend, divisor money.Cents) *int64 {
 	if divisor == 0 {
 		return nil
 	}
+
 	by := magnitude(divisor)
 	high, low := bits.Mul64(magnitude(dividend), uint64(money.WholeRate))
 	low, carry := bits.Add64(low, by/2, 0)
 	out := int64(money.MaxCents)
+
 	if high += carry; high < by {
 		quotient, _ := bits.Div64(high, low, by)
 		out = int64(min(quotient, uint64(money.MaxCents)))
 	}
+
 	if (dividend < 0) != (divisor < 0) {
 		out = -out
 	}
+
 	return &out
 }
 
@@ -266,5 +306,6 @@ func magnitude(c money.Cents) uint64 {
 	if c < 0 {
 		return -uint64(c) //nolint:gosec // two's complement: right for the smallest value too
 	}
+
 	return uint64(c)
 }

@@ -20,7 +20,9 @@ import (
 // numbered is an id for tests.
 func numbered(n int) id.ID {
 	var v id.ID
+
 	v[14], v[15] = byte(n>>8), byte(n)
+
 	return v
 }
 
@@ -42,6 +44,7 @@ func date(text string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }
 
@@ -49,10 +52,12 @@ func date(text string) day.Day {
 func stay(n int, account id.ID, cents money.Cents) layout.Entry {
 	in := date(fmt.Sprintf("2026-01-%02d", n))
 	out := in.AddDays(3)
+
 	classification := "revenue"
 	if account == fees || account == repairs {
 		classification = "expense"
 	}
+
 	return layout.Entry{
 		ID: numbered(n*100 + int(account[15])), Section: "netRevenue", Date: in, Description: "Stay", AccountID: account, AccountName: accountName(account),
 		Classification: classification, ReservationID: new(numbered(n)), GuestName: new(fmt.Sprintf("Guest %d", n)), Confirmation: new(fmt.Sprintf("C%d", n)),
@@ -71,8 +76,10 @@ func expense(n int, account id.ID, what string, cents money.Cents) layout.Entry 
 // shown is a rendered statement as text: a line for the heads, the rows and the totals of each table.
 func shown(r layout.Rendered) string {
 	var b strings.Builder
+
 	cells := func(list []layout.Cell) string {
 		var out []string
+
 		for _, c := range list {
 			switch {
 			case c.Text != nil:
@@ -85,19 +92,25 @@ func shown(r layout.Rendered) string {
 				out = append(out, "-")
 			}
 		}
+
 		return strings.Join(out, " | ")
 	}
+
 	for _, t := range r.Tables {
 		var heads []string
 		for _, h := range t.Columns {
 			heads = append(heads, h.Name)
 		}
+
 		fmt.Fprintf(&b, "%s: %s\n", t.Name, strings.Join(heads, " | "))
+
 		for _, row := range t.Rows {
 			fmt.Fprintf(&b, "  %s\n", cells(row.Cells))
 		}
+
 		fmt.Fprintf(&b, "  = %s (%d)\n", cells(t.Totals), t.Total)
 	}
+
 	return b.String()
 }
 
@@ -113,9 +126,11 @@ func formula(text string, columns map[string]int, accounts map[string]id.ID) lay
 	for name, n := range columns {
 		v.References = append(v.References, layout.Reference{Kind: fee.RefColumn, Name: name, ID: numbered(n)})
 	}
+
 	for code, a := range accounts {
 		v.References = append(v.References, layout.Reference{Kind: fee.RefAccount, Name: code, ID: a})
 	}
+
 	return v
 }
 
@@ -129,6 +144,7 @@ func month() []layout.Entry {
 	loose.ReservationID, loose.GuestName, loose.CheckIn, loose.CheckOut, loose.Description = nil, nil, nil, nil, "Grant"
 	paid := stay(5, extras, -99)
 	paid.Section = "payouts"
+
 	return []layout.Entry{
 		stay(9, rent, 50_000), stay(9, fees, -10_000), loose, stay(5, rent, 100_000), stay(5, cleaning, 15_000), stay(5, fees, -20_001), paid,
 		expense(20, repairs, "Door", -5_000), expense(20, cleaning, "Mop", -250), expense(11, repairs, "Roof", -12_650),
@@ -137,7 +153,9 @@ func month() []layout.Entry {
 
 func TestTheStandardPlacesEverything(t *testing.T) {
 	t.Parallel()
+
 	r := layout.Standard().Render(month(), false)
+
 	want := `Net revenue: Guest | Confirmation | Check-in | Check-out | Nights | Revenue | Fees | Net
   Guest 5 | C5 | 2026-01-05 | 2026-01-08 | 3 | 115000 | -20001 | 94999
   Guest 9 | C9 | 2026-01-09 | 2026-01-12 | 3 | 50000 | -10000 | 40000
@@ -151,12 +169,15 @@ Expenses: Date | Description | Account | Amount
 	if got := shown(r); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+
 	if r.NetRevenue != 135_699 || r.Expenses != -17_900 || len(r.Unplaced) != 0 || len(r.EmptyColumns) != 0 {
 		t.Errorf("net revenue %d, expenses %d, unplaced %v, empty %v", r.NetRevenue, r.Expenses, r.Unplaced, r.EmptyColumns)
 	}
+
 	if row := r.Tables[0].Rows[0]; *row.ReservationID != numbered(5) || row.TransactionID != nil || len(row.EntryIDs) != 3 {
 		t.Errorf("the first row is of %v, %v and %v", row.ReservationID, row.TransactionID, row.EntryIDs)
 	}
+
 	if row := r.Tables[1].Rows[0]; row.ReservationID != nil || *row.TransactionID != numbered(5011) {
 		t.Errorf("the first expense is of %v", row.TransactionID)
 	}
@@ -164,11 +185,13 @@ Expenses: Date | Description | Account | Amount
 
 func TestColumns(t *testing.T) {
 	t.Parallel()
+
 	entries := []layout.Entry{
 		stay(5, rent, 100_000), stay(5, cleaning, 15_000), stay(5, fees, -20_000), stay(9, rent, 30_000), stay(9, fees, -6_001),
 	}
 	rests := layout.Value{AccountIDs: []id.ID{}, Rest: true}
 	revenue := layout.Value{AccountIDs: []id.ID{}, Rest: true, Classifications: []account.Classification{account.Revenue}}
+
 	refs := map[string]int{"Rent": 11, "Fees": 12, "Half": 13}
 	for name, c := range map[string]struct {
 		columns []layout.Column
@@ -227,6 +250,7 @@ func TestColumns(t *testing.T) {
 	} {
 		d := &layout.Design{NetRevenueSections: []layout.Section{section("S", c.columns...)}}
 		_, got, _ := strings.Cut(shown(d.Render(entries, false)), "\n")
+
 		got = strings.ReplaceAll(strings.TrimSpace(got), "\n  ", "; ")
 		if got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
@@ -236,15 +260,18 @@ func TestColumns(t *testing.T) {
 
 func TestFields(t *testing.T) {
 	t.Parallel()
+
 	var columns []layout.Column
 	for i, f := range layout.FieldName("").Enum() {
 		columns = append(columns, column(10+i, f, layout.Field, layout.Value{Field: layout.FieldName(f)}))
 	}
+
 	columns = append(columns, column(30, "All", layout.Accounts, layout.Value{Rest: true}))
 	d := &layout.Design{NetRevenueSections: []layout.Section{section("S", columns...)}, OtherSections: []layout.Section{section("O", columns...)}}
 	second := stay(5, cleaning, 50)
 	second.Date, second.Description, second.AccountCode = date("2026-01-03"), "Clean", "4010"
 	got := shown(d.Render([]layout.Entry{stay(5, rent, 100), second, expense(7, repairs, "Roof", -9)}, true))
+
 	want := `S: ` + strings.Join(append(layout.FieldName("").Enum(), "All"), " | ") + `
   2026-01-03 | Stay, Clean | Guest 5 | C5 | 2026-01-05 | 2026-01-08 | 3 | airbnb | booked | Rent, Cleaning | 4010 | 150
   = ` + strings.Repeat("- | ", 11) + `150 (150)
@@ -260,12 +287,15 @@ O: ` + strings.Join(append(layout.FieldName("").Enum(), "All"), " | ") + `
 // What has no stay is a row per transaction and description, or per date and description, whatever order it comes in.
 func TestRowsWithoutAStay(t *testing.T) {
 	t.Parallel()
+
 	loose := func(day int, transaction int, what string, cents money.Cents) layout.Entry {
 		e := stay(day, rent, cents)
+
 		e.ReservationID, e.GuestName, e.CheckIn, e.CheckOut, e.Description = nil, nil, nil, nil, what
 		if transaction != 0 {
 			e.TransactionID = new(numbered(transaction))
 		}
+
 		return e
 	}
 	d := &layout.Design{NetRevenueSections: []layout.Section{section("S", column(10, "Date", layout.Field, layout.Value{Field: layout.Date}),
@@ -274,6 +304,7 @@ func TestRowsWithoutAStay(t *testing.T) {
 		loose(9, 2, "Refund", 1), loose(9, 2, "Fee", 2), loose(9, 1, "Refund", 3), loose(9, 2, "Refund", 4), loose(7, 0, "Journal", 5), loose(8, 0, "Journal", 6),
 		loose(7, 0, "Journal", 7), stay(28, rent, 8),
 	}
+
 	want := `S: Date | What | All
   2026-01-28 | Guest 28 | 8
   2026-01-07 | Journal | 12
@@ -287,23 +318,28 @@ func TestRowsWithoutAStay(t *testing.T) {
 		if got := shown(d.Render(entries, false)); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
+
 		slices.Reverse(entries)
 	}
 }
 
 func TestAggregateSections(t *testing.T) {
 	t.Parallel()
+
 	s := section("S", column(10, "Guest", layout.Field, layout.Value{Field: layout.GuestName}), column(11, "Rent", layout.Accounts, of(rent)),
 		column(12, "Part", layout.FormulaPercentage, formula(`account("5100") / Rent`, map[string]int{"Rent": 11}, map[string]id.ID{"5100": fees})))
 	s.Aggregate = true
 	d := &layout.Design{NetRevenueSections: []layout.Section{s}}
+
 	r := d.Render(month(), false)
 	if got := shown(r); got != "S: Guest | Rent | Part\n  - | 150000 | -20001%\n  = - | 150000 | -20001% (150000)\n" {
 		t.Errorf("got %s", got)
 	}
+
 	if row := r.Tables[0].Rows[0]; row.ReservationID != nil || row.TransactionID != nil || len(row.EntryIDs) != 2 {
 		t.Errorf("the row is of %v and %v", row.ReservationID, row.EntryIDs)
 	}
+
 	if got := shown(d.Render(nil, false)); got != "S: Guest | Rent | Part\n  = - | 0 | - (0)\n" {
 		t.Errorf("without entries got %s", got)
 	}
@@ -312,6 +348,7 @@ func TestAggregateSections(t *testing.T) {
 // What is hidden counts where something visible is built on it, and shows nowhere.
 func TestHiddenColumnsCount(t *testing.T) {
 	t.Parallel()
+
 	for visible, who := range map[layout.Visible][2]bool{
 		layout.VisibleAll: {true, true}, layout.VisibleManager: {true, false}, layout.VisibleOwner: {false, true}, layout.VisibleNone: {false, false},
 	} {
@@ -319,6 +356,7 @@ func TestHiddenColumnsCount(t *testing.T) {
 		feesColumn.Visible = visible
 		hidden := section("Hidden", column(21, "Extras", layout.Accounts, of(extras)))
 		hidden.Visible = visible
+
 		d := &layout.Design{NetRevenueSections: []layout.Section{
 			section("S", column(10, "Account", layout.Field, layout.Value{Field: layout.Account}), column(11, "Rent", layout.Accounts, of(rent)), feesColumn,
 				column(13, "Net", layout.SubTotal, layout.Value{})),
@@ -329,6 +367,7 @@ func TestHiddenColumnsCount(t *testing.T) {
 			if r.NetRevenue != 120_699 || r.Tables[0].Total != 119_999 || *r.Tables[0].Totals[len(r.Tables[0].Totals)-1].Amount != 119_999 {
 				t.Errorf("%s changes totals to %d, %d", visible, r.NetRevenue, r.Tables[0].Total)
 			}
+
 			names := len(r.Tables[0].Columns)
 			if shows := names == 4 && len(r.Tables) == 2; shows != who[i] || !shows && (names != 3 || len(r.Tables) != 1) {
 				t.Errorf("%s as owner %v: %d columns, %d tables", visible, asOwner, names, len(r.Tables))
@@ -340,26 +379,33 @@ func TestHiddenColumnsCount(t *testing.T) {
 // A row whose amounts are all hidden says nothing, so its texts are not told either.
 func TestHiddenEntriesAreNotTold(t *testing.T) {
 	t.Parallel()
+
 	secret := column(12, "Secret", layout.Accounts, of(fees))
 	secret.Visible = layout.VisibleManager
 	d := &layout.Design{NetRevenueSections: []layout.Section{
 		section("S", column(10, "Account", layout.Field, layout.Value{Field: layout.Account}), column(11, "Rents", layout.Accounts, of(rent)), secret),
 	}}
+
 	entries := []layout.Entry{stay(5, rent, 100), stay(5, fees, -20), stay(6, fees, -7)}
 	if got := shown(d.Render(entries, false)); got != "S: Account | Rents | Secret\n  Rent, Management fees | 100 | -20\n  Management fees | - | -7\n  = - | 100 | -27 (73)\n" {
 		t.Errorf("the manager sees %s", got)
 	}
+
 	if got := shown(d.Render(entries, true)); got != "S: Account | Rents\n  Rent | 100\n  = - | 100 (73)\n" {
 		t.Errorf("the owner sees %s", got)
 	}
+
 	seen := d.Seen(true)
 	if len(seen.NetRevenueSections[0].Columns) != 2 || seen.NetRevenueSections[0].Columns[1].Value.AccountIDs != nil || seen.NetRevenueSections[0].Columns[0].Value.Field != "account" {
 		t.Errorf("the owner is told %+v", seen.NetRevenueSections[0])
 	}
+
 	if len(d.Seen(false).NetRevenueSections[0].Columns) != 3 || len(d.NetRevenueSections[0].Columns) != 3 {
 		t.Error("the manager is told less")
 	}
+
 	all := d.NetRevenueSections[0]
+
 	all.Visible = layout.VisibleNone
 	if got := (&layout.Design{NetRevenueSections: []layout.Section{all}}).Seen(true).NetRevenueSections; len(got) != 0 {
 		t.Errorf("the owner is told %v", got)
@@ -368,16 +414,19 @@ func TestHiddenEntriesAreNotTold(t *testing.T) {
 
 func TestRenderNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
+
 	empty := column(12, "Empty", layout.Accounts, of())
 	empty.Visible = layout.VisibleNone
 	d := &layout.Design{
 		NetRevenueSections: []layout.Section{section("S", column(11, "Rent", layout.Accounts, of(rent)), empty)},
 		OtherSections:      []layout.Section{section("E", column(21, "Rent", layout.Accounts, of(rent, repairs)))},
 	}
+
 	r := d.Render(month(), true)
 	if !slices.Equal(r.Unplaced, []id.ID{fees, extras, cleaning}) {
 		t.Errorf("unplaced are %v", r.Unplaced)
 	}
+
 	if !slices.Equal(r.EmptyColumns, []id.ID{numbered(12)}) || r.NetRevenue != 150_000 || r.Expenses != -17_650 {
 		t.Errorf("empty %v, net revenue %d, expenses %d", r.EmptyColumns, r.NetRevenue, r.Expenses)
 	}
@@ -386,13 +435,16 @@ func TestRenderNamesWhatIsMissing(t *testing.T) {
 // The heads tell the manager what a column adds up; owners have no drill-down.
 func TestHeadsAreDrillDowns(t *testing.T) {
 	t.Parallel()
+
 	d := &layout.Design{NetRevenueSections: []layout.Section{section("S", column(11, "Rent", layout.Accounts, of(rent, cleaning)),
 		column(12, "Rest", layout.Accounts, layout.Value{Rest: true}), column(13, "Net", layout.SubTotal, layout.Value{}))}}
+
 	entries := []layout.Entry{stay(5, fees, -1), stay(5, extras, 2), stay(6, extras, 2)}
 	for i, want := range [][]id.ID{{rent, cleaning}, {fees, extras}, {rent, cleaning, fees, extras}} {
 		if got := d.Render(entries, false).Tables[0].Columns[i].AccountIDs; !slices.Equal(got, want) {
 			t.Errorf("column %d adds up %v, want %v", i, got, want)
 		}
+
 		if got := d.Render(entries, true).Tables[0].Columns[i].AccountIDs; got == nil || len(got) > 0 {
 			t.Errorf("column %d tells the owner %v", i, got)
 		}
@@ -402,6 +454,7 @@ func TestHeadsAreDrillDowns(t *testing.T) {
 // A frozen design refers to columns and accounts by id: it renders the same from its JSON, whatever anything is called by then.
 func TestAFrozenDesignRendersAsBefore(t *testing.T) {
 	t.Parallel()
+
 	d := &layout.Design{
 		Name: "Mine", Version: 3, SummaryType: "invoice", NetRevenueSections: []layout.Section{section("S",
 			column(11, "Rent", layout.Accounts, of(rent)),
@@ -410,23 +463,30 @@ func TestAFrozenDesignRendersAsBefore(t *testing.T) {
 		)},
 		OtherSections: layout.Standard().OtherSections,
 	}
+
 	stored, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var frozen layout.Design
 	if err := json.Unmarshal(stored, &frozen); err != nil {
 		t.Fatal(err)
 	}
+
 	entries := month()
+
 	before := d.Render(entries, false)
 	for i := range entries {
 		entries[i].AccountName, entries[i].AccountCode = "Renamed", "9999"
 	}
+
 	after := frozen.Render(entries, false)
+
 	if *before.Tables[0].Rows[0].Cells[1].Percent != 79_999 {
 		t.Errorf("the percentage is %d", *before.Tables[0].Rows[0].Cells[1].Percent)
 	}
+
 	if !reflect.DeepEqual(before.Tables[0], after.Tables[0]) || before.Expenses != after.Expenses {
 		t.Errorf("before\n%s\nafter\n%s", shown(before), shown(after))
 	}
@@ -435,7 +495,9 @@ func TestAFrozenDesignRendersAsBefore(t *testing.T) {
 // A ring is refused when it is written; a design that has one all the same ends.
 func TestARingEnds(t *testing.T) {
 	t.Parallel()
+
 	refs := map[string]int{"A": 11, "B": 12}
+
 	d := &layout.Design{NetRevenueSections: []layout.Section{section("S",
 		column(11, "A", layout.FormulaCurrency, formula("B", refs, nil)), column(12, "B", layout.SubTotal, layout.Value{ColumnIDs: []id.ID{numbered(11), numbered(13), numbered(12)}}),
 		column(13, "Rent", layout.Accounts, of(rent)), column(14, "Broken", layout.FormulaCurrency, layout.Value{Formula: "(("}),

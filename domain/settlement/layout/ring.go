@@ -17,6 +17,7 @@ func invalid(err error, path []any) error {
 	if !ok {
 		return err
 	}
+
 	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody(path...)).With(fee.FormulaContext{Position: wrong.Position, Problem: wrong.Message})
 }
 
@@ -29,19 +30,24 @@ func (s *Section) checkRings(path []any) error {
 			if way == nil {
 				continue
 			}
+
 			names := []string{strconv.Quote(c.Name)}
 			for _, i := range way {
 				names = append(names, strconv.Quote(s.Columns[i].Name))
 			}
+
 			problem := "the columns build on each other in a ring: " + strings.Join(names, " → ")
 			value := slices.Concat(path, []any{at, "value"})
+
 			if c.Type == SubTotal {
 				n := slices.Index(c.Value.ColumnIDs, s.Columns[next].ID)
 				return apierr.BadRequest.At(apierr.IssueRing.InBody(value, "columnIds", n)).With(map[string]any{"problem": problem})
 			}
+
 			return invalid(&fee.FormulaError{Position: c.position(s.Columns[next].ID), Message: problem}, append(value, "formula"))
 		}
 	}
+
 	return nil
 }
 
@@ -51,11 +57,13 @@ func (c *Column) position(of id.ID) int {
 	if err != nil {
 		return 1
 	}
+
 	for _, p := range f.Places() {
 		if p.ID == of {
 			return p.Position
 		}
 	}
+
 	return 1
 }
 
@@ -64,14 +72,17 @@ func (s *Section) way(from, to int, seen map[int]bool) []int {
 	if from == to {
 		return []int{to}
 	}
+
 	if seen[from] {
 		return nil
 	}
+
 	seen[from] = true
 	for _, next := range s.buildsOn(from) {
 		if way := s.way(next, to, seen); way != nil {
 			return append([]int{from}, way...)
 		}
 	}
+
 	return nil
 }

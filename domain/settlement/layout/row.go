@@ -33,23 +33,30 @@ type group struct {
 // grouped gives the rows of a kind of sections in their order: stays by arrival and then the rest by date, or expenses by date.
 func grouped(kind string, items []item) []*group {
 	var groups []*group
+
 	byKey := map[rowKey]*group{}
+
 	for _, it := range items {
 		k := keyOf(kind, it.Entry)
+
 		g := byKey[k]
 		if g == nil {
 			g = &group{key: k, at: it.Date, late: kind == netRevenue && it.ReservationID == nil}
 			if kind == netRevenue && it.CheckIn != nil {
 				g.at = *it.CheckIn
 			}
+
 			byKey[k] = g
 			groups = append(groups, g)
 		}
+
 		if kind != netRevenue || it.CheckIn == nil {
 			g.at = day.Min(g.at, it.Date)
 		}
+
 		g.items = append(g.items, it)
 	}
+
 	slices.SortFunc(groups, func(a, b *group) int {
 		switch {
 		case a.late != b.late && a.late:
@@ -57,9 +64,11 @@ func grouped(kind string, items []item) []*group {
 		case a.late != b.late:
 			return -1
 		}
+
 		return cmp.Or(a.at.Compare(b.at), a.key.reservation.Compare(b.key.reservation), a.key.transaction.Compare(b.key.transaction),
 			cmp.Compare(a.key.description, b.key.description))
 	})
+
 	return groups
 }
 
@@ -68,35 +77,43 @@ func keyOf(kind string, e *Entry) rowKey {
 	if e.TransactionID != nil {
 		k.transaction = *e.TransactionID
 	}
+
 	if e.ReservationID != nil {
 		k.reservation = *e.ReservationID
 	}
+
 	switch {
 	case kind == netRevenue && e.ReservationID != nil:
 		return rowKey{reservation: k.reservation}
 	case kind == other && e.TransactionID != nil:
 		return rowKey{transaction: k.transaction}
 	}
+
 	k.date, k.description = e.Date, e.Description
+
 	return k
 }
 
 // identify says what a row is of, and of which entries it is made.
 func (g *group) identify(r *Row, masks []uint64) {
 	r.EntryIDs = []id.ID{}
+
 	for i := range g.items {
 		if masks[i] != 0 {
 			r.EntryIDs = append(r.EntryIDs, g.items[i].ID)
 		}
 	}
+
 	if g.aggregate {
 		return
 	}
+
 	r.ReservationID, r.TransactionID = g.items[0].ReservationID, g.items[0].TransactionID
 	for i := range g.items {
 		if e := g.items[i]; !same(e.ReservationID, r.ReservationID) {
 			r.ReservationID = nil
 		}
+
 		if e := g.items[i]; !same(e.TransactionID, r.TransactionID) {
 			r.TransactionID = nil
 		}
@@ -114,6 +131,7 @@ func (d *drawing) values(g *group, amounts []money.Cents) fee.Values {
 					return amounts[i]
 				}
 			}
+
 			return 0
 		},
 		Account: func(accountID id.ID) (sum money.Cents) {
@@ -122,6 +140,7 @@ func (d *drawing) values(g *group, amounts []money.Cents) fee.Values {
 					sum += g.items[i].Total
 				}
 			}
+
 			return sum
 		},
 	}
@@ -132,13 +151,16 @@ func (g *group) text(f FieldName, entries []*Entry) *string {
 	if g.aggregate || len(entries) == 0 {
 		return nil
 	}
+
 	first := entries[0]
+
 	switch f {
 	case Date:
 		date := first.Date
 		for _, e := range entries {
 			date = day.Min(date, e.Date)
 		}
+
 		return new(date.String())
 	case Description:
 		return texts(entries, func(e *Entry) string { return e.Description })
@@ -146,6 +168,7 @@ func (g *group) text(f FieldName, entries []*Entry) *string {
 		if first.ReservationID == nil {
 			return g.text(Description, entries)
 		}
+
 		return first.GuestName
 	case ConfirmationCode:
 		return first.Confirmation
@@ -157,6 +180,7 @@ func (g *group) text(f FieldName, entries []*Entry) *string {
 		if first.CheckIn == nil || first.CheckOut == nil {
 			return nil
 		}
+
 		return new(strconv.Itoa(first.CheckIn.DaysUntil(*first.CheckOut)))
 	case BookingChannel:
 		return first.BookingChannel
@@ -175,6 +199,7 @@ func dateText(d *day.Day) *string {
 	if d == nil {
 		return nil
 	}
+
 	return new(d.String())
 }
 
@@ -186,8 +211,10 @@ func texts(entries []*Entry, of func(*Entry) string) *string {
 			all = append(all, s)
 		}
 	}
+
 	if all == nil {
 		return nil
 	}
+
 	return new(strings.Join(all, ", "))
 }

@@ -22,6 +22,7 @@ func Standard() *Design { return standard(lineAccounts{}) }
 // standard shows rents and cleaning fees in columns of their own where it is known which accounts they are on.
 func standard(on lineAccounts) *Design {
 	revenue := accountsColumn("revenue", "Revenue", Value{Rest: true, Classifications: []account.Classification{account.Revenue}})
+
 	columns := []Column{
 		fieldColumn("guest", "Guest", GuestName), fieldColumn("confirmation", "Confirmation", ConfirmationCode),
 		fieldColumn("checkIn", "Check-in", CheckIn), fieldColumn("checkOut", "Check-out", CheckOut), fieldColumn("nights", "Nights", Nights),
@@ -30,12 +31,15 @@ func standard(on lineAccounts) *Design {
 		columns = append(columns, accountsColumn("rent", "Rent", Value{AccountIDs: on.rent}))
 		revenue.Name = "Other revenue"
 	}
+
 	if len(on.cleaning) > 0 {
 		columns = append(columns, accountsColumn("cleaning", "Cleaning", Value{AccountIDs: on.cleaning}))
 		revenue.Name = "Other revenue"
 	}
+
 	columns = append(columns, revenue, locked(accountsColumn("fees", "Fees", Value{Rest: true})),
 		locked(Column{ID: standardID("net"), Name: "Net", Visible: VisibleAll, Type: SubTotal, Value: Value{ColumnIDs: []id.ID{}}}))
+
 	return &Design{
 		Name: standardName, Version: 1, SummaryType: summaryDefault, IsDefault: true,
 		NetRevenueSections: []Section{{ID: standardID(netRevenue), Name: "Net revenue", Locked: true, Visible: VisibleAll, Columns: columns}},
@@ -59,6 +63,7 @@ func accountsColumn(part, name string, v Value) Column {
 	if v.AccountIDs == nil {
 		v.AccountIDs = []id.ID{}
 	}
+
 	return Column{ID: standardID(part), Name: name, Visible: VisibleAll, Type: Accounts, Value: v}
 }
 
@@ -73,6 +78,7 @@ func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 		LineType  string
 		AccountID id.ID
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select distinct m.line_type, m.account_id from reservation_line_mapping m
 		join account a on a.team_id = m.team_id and a.id = m.account_id
@@ -82,7 +88,9 @@ func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read where rents are posted: %w", err)
 	}
+
 	var on lineAccounts
+
 	for _, r := range rows {
 		switch {
 		case r.LineType == "rent":
@@ -91,6 +99,7 @@ func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 			on.cleaning = append(on.cleaning, r.AccountID)
 		}
 	}
+
 	return standard(on), nil
 }
 
@@ -100,18 +109,23 @@ func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 	if err != nil {
 		return nil, err
 	}
+
 	var builtIn *Design
+
 	for _, l := range listings {
 		if out[l] != nil {
 			continue
 		}
+
 		if builtIn == nil {
 			if builtIn, err = teamStandard(ctx, tx); err != nil {
 				return nil, err
 			}
 		}
+
 		out[l] = builtIn
 	}
+
 	return out, nil
 }
 
@@ -120,13 +134,16 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	if err := hold(ctx, tx); err != nil {
 		return err
 	}
+
 	exists, err := db.Get[bool](ctx, tx, `select exists (select from layout where team_id = @team)`, db.Args{"team": tx.Team})
 	if err != nil || exists {
 		return err
 	}
+
 	d, err := teamStandard(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	return insert(ctx, tx, []Design{*d})
 }

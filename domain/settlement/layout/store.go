@@ -39,25 +39,31 @@ func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read statement layout: %w", err)
 	}
+
 	all := []Layout{found}
+
 	return &all[0], complete(ctx, tx, tx.Team, all)
 }
 
 // complete says what is called how now, and which accounts the layouts name.
 func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) error {
 	var ids []id.ID
+
 	for i := range layouts {
 		for _, s := range layouts[i].all() {
 			ids = append(ids, s.linked()...)
 		}
 	}
+
 	accounts, err := accountsOfTeam(ctx, tx, team, ids, nil)
 	if err != nil {
 		return err
 	}
+
 	for i := range layouts {
 		layouts[i].describe(accounts)
 	}
+
 	return nil
 }
 
@@ -65,6 +71,7 @@ func (l *Layout) describe(accounts map[id.ID]account.Ref) {
 	l.SystemSections, l.LinkedAccounts = systemSections(), []account.Ref{}
 	for _, s := range l.all() {
 		s.useCurrentNames(accounts)
+
 		for _, v := range s.linked() {
 			a, exists := accounts[v]
 			if exists && !slices.ContainsFunc(l.LinkedAccounts, func(o account.Ref) bool { return o.ID == v }) {
@@ -72,6 +79,7 @@ func (l *Layout) describe(accounts map[id.ID]account.Ref) {
 			}
 		}
 	}
+
 	slices.SortFunc(l.LinkedAccounts, byCode)
 }
 
@@ -81,15 +89,18 @@ func accountsOfTeam(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID, nam
 	if len(ids)+len(names) == 0 {
 		return out, nil
 	}
+
 	rows, err := db.Select[account.Ref](ctx, tx, `select id, code, name from account
 		where team_id = @team and (id = any(@ids::uuid[]) or code = any(@names::text[]) or name = any(@names::text[]))`,
 		db.Args{"team": team, "ids": ids, "names": names})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts of statement layouts: %w", err)
 	}
+
 	for _, a := range rows {
 		out[a.ID] = a
 	}
+
 	return out, nil
 }
 
@@ -100,13 +111,16 @@ func designs(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design,
 	if err != nil {
 		return nil, fmt.Errorf("read statement layouts: %w", err)
 	}
+
 	if err := complete(ctx, tx, team, layouts); err != nil {
 		return nil, err
 	}
+
 	out := make([]Design, len(layouts))
 	for i := range layouts {
 		out[i] = *layouts[i].design()
 	}
+
 	return out, nil
 }
 
@@ -121,15 +135,18 @@ func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	return &found[0], nil
 }
 
 // Stored gives the designs as Chosen does, but only of stored layouts: a listing that has none, and no default, is missing.
 func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
 	type choice struct{ ListingID, LayoutID id.ID }
+
 	choices, err := db.Select[choice](ctx, tx, `
 		select x.listing_id, coalesce(u.layout_id, d.id) as layout_id
 		from unnest(@listings::uuid[]) as x (listing_id)
@@ -139,30 +156,37 @@ func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 	if err != nil {
 		return nil, fmt.Errorf("read the layouts of listings: %w", err)
 	}
+
 	out := make(map[id.ID]*Design, len(listings))
 	if len(choices) == 0 {
 		return out, nil
 	}
+
 	chosen := map[id.ID]*Design{}
 	for _, c := range choices {
 		chosen[c.LayoutID] = nil
 	}
+
 	ids := make([]id.ID, 0, len(chosen))
 	for v := range chosen {
 		ids = append(ids, v)
 	}
+
 	found, err := designs(ctx, tx, tx.Team, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range found {
 		chosen[*found[i].LayoutID] = &found[i]
 	}
+
 	for _, c := range choices {
 		if d := chosen[c.LayoutID]; d != nil {
 			out[c.ListingID] = d
 		}
 	}
+
 	return out, nil
 }
 
@@ -171,6 +195,7 @@ func hold(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)
 	}
+
 	return nil
 }
 
@@ -183,6 +208,7 @@ func relying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.ID, e
 	if err != nil {
 		return nil, fmt.Errorf("read the listings of a statement layout: %w", err)
 	}
+
 	return ids, nil
 }
 
@@ -209,12 +235,15 @@ func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
 	if err != nil {
 		return fmt.Errorf("take the default from a statement layout: %w", err)
 	}
+
 	type view struct {
 		IsDefault bool `json:"isDefault"`
 	}
+
 	for _, layout := range former {
 		audit.Note(tx, audit.Updated, audit.StatementLayout, layout, view{true}, view{false})
 	}
+
 	return nil
 }
 
@@ -230,12 +259,14 @@ func (c chosen) note(tx *db.Tx, had, has bool) {
 // assign makes the listings, and no others, those that have the layout as their own.
 func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) error {
 	args := db.Args{"team": tx.Team, "id": layoutID, "listings": listings}
+
 	left, err := db.Select[chosen](ctx, tx, `
 		select layout_id, listing_id from layout_listing where team_id = @team
 			and (layout_id = @id and not listing_id = any(@listings::uuid[]) or layout_id <> @id and listing_id = any(@listings::uuid[]))`, args)
 	if err != nil {
 		return fmt.Errorf("read the listings of statement layouts: %w", err)
 	}
+
 	taken, err := db.Select[chosen](ctx, tx, `
 		with gone as (delete from layout_listing where team_id = @team and layout_id = @id and not listing_id = any(@listings::uuid[]))
 		insert into layout_listing (team_id, listing_id, layout_id) select distinct @team::uuid, x, @id::uuid from unnest(@listings::uuid[]) x
@@ -244,12 +275,15 @@ func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) er
 	if err != nil {
 		return fmt.Errorf("assign a statement layout: %w", err)
 	}
+
 	for _, c := range left {
 		c.note(tx, true, false)
 	}
+
 	for _, c := range taken {
 		c.note(tx, false, true)
 	}
+
 	return nil
 }
 
@@ -260,10 +294,12 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 		Design
 		Position int `json:"position"`
 	}
+
 	rows := make([]row, len(designs))
 	for i := range designs {
 		rows[i] = row{tx.NewID(), designs[i], i}
 	}
+
 	made, err := db.Select[id.ID](ctx, tx, `
 		insert into layout (team_id, id, name, summary_type, is_default, show_team_email, net_revenue_sections, other_sections, created_at, updated_at)
 		select @team, x.id, x.name, x."summaryType",
@@ -276,11 +312,13 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 	if err != nil {
 		return fmt.Errorf("store statement layouts: %w", err)
 	}
+
 	for i := range rows {
 		if slices.Contains(made, rows[i].ID) {
 			audit.Note(tx, audit.Created, audit.StatementLayout, rows[i].ID, nil, rows[i].Design)
 		}
 	}
+
 	return nil
 }
 

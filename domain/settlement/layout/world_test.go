@@ -34,6 +34,7 @@ func newTeam(t *testing.T) *team {
 	})
 	w := &team{Team: x, t: t, codes: fixture.StandardChart(x)}
 	x.Tx(mapping.InstallStandard)
+
 	return w
 }
 
@@ -44,6 +45,7 @@ func (w *team) chosen(listings ...id.ID) (out map[id.ID]*layout.Design) {
 		out, err = layout.Chosen(ctx, tx, listings)
 		return err
 	})
+
 	return out
 }
 
@@ -54,6 +56,7 @@ func (w *team) stored(listings ...id.ID) (out map[id.ID]*layout.Design) {
 		out, err = layout.Stored(ctx, tx, listings)
 		return err
 	})
+
 	return out
 }
 
@@ -66,10 +69,12 @@ func (w *team) add(body object) string {
 // col is the body of a column; more are further fields in name, value pairs.
 func col(name, kind string, value object, more ...any) object {
 	c := object{"name": name, "type": kind, "value": value}
+
 	for i := 0; i+1 < len(more); i += 2 {
 		key, _ := more[i].(string)
 		c[key] = more[i+1]
 	}
+
 	return c
 }
 

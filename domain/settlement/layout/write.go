@@ -61,13 +61,16 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	c, err := drafted(ctx, tx, &in.Body)
 	if err != nil {
 		return nil, err
 	}
+
 	if in.Body.ListingIDs != nil {
 		c.listings = &in.Body.ListingIDs
 	}
+
 	return c.save(ctx, tx)
 }
 
@@ -78,10 +81,13 @@ func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := c.check(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	c.listings = &b.ListingIDs
+
 	return c.after.design(), c.checkListings(ctx, tx)
 }
 
@@ -90,6 +96,7 @@ func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 		ID: tx.NewID(), Name: b.Name, Version: 1, SummaryType: cmp.Or(b.SummaryType, summaryDefault), ShowTeamEmail: b.ShowTeamEmail,
 		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
 	}
+
 	c := &change{after: l}
 	if b.IsDefault != nil {
 		l.IsDefault = *b.IsDefault
@@ -98,16 +105,21 @@ func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for statement layouts: %w", err)
 		}
+
 		l.IsDefault = !others
 	}
+
 	if b.NetRevenueSections == nil || b.OtherSections == nil {
 		standard, err := teamStandard(ctx, tx)
 		if err != nil {
 			return nil, err
 		}
+
 		l.NetRevenueSections, l.OtherSections = standard.NetRevenueSections, standard.OtherSections
 	}
+
 	c.write(tx, b.NetRevenueSections, b.OtherSections)
+
 	return c, nil
 }
 
@@ -120,10 +132,12 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	before, err := one(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	l, b := *before, &in.Body
 	keep(&l.Name, b.Name)
 	keep(&l.SummaryType, b.SummaryType)
@@ -131,6 +145,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
 	keep(&l.ShowTeamEmail, b.ShowTeamEmail)
 	c := &change{before: before, after: &l, listings: b.ListingIDs}
 	c.write(tx, b.NetRevenueSections, b.OtherSections)
+
 	return c.save(ctx, tx)
 }
 
@@ -154,6 +169,7 @@ func (c *change) write(tx *db.Tx, netRevenue, other *[]SectionInput) {
 	if netRevenue != nil {
 		c.after.NetRevenueSections, c.netRevenue = sectionsOf(tx, *netRevenue), true
 	}
+
 	if other != nil {
 		c.after.OtherSections, c.other = sectionsOf(tx, *other), true
 	}
@@ -163,14 +179,17 @@ func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
 	out := make([]Section, len(given))
 	for i := range given {
 		in := &given[i]
+
 		s := Section{ID: idOf(tx, in.ID), Name: in.Name, Visible: cmp.Or(in.Visible, VisibleAll), Aggregate: in.Aggregate}
 		for j := range in.Columns {
 			c := in.Columns[j]
 			c.Value.References = nil // they are found anew
 			s.Columns = append(s.Columns, Column{ID: idOf(tx, c.ID), Name: c.Name, Visible: cmp.Or(c.Visible, VisibleAll), Type: c.Type, Value: c.Value})
 		}
+
 		out[i] = s
 	}
+
 	return out
 }
 
@@ -178,6 +197,7 @@ func idOf(tx *db.Tx, given *id.ID) id.ID {
 	if given != nil && !given.IsZero() {
 		return *given
 	}
+
 	return tx.NewID()
 }
 
@@ -186,54 +206,68 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 	if err := c.check(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if err := c.checkListings(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	l := c.after
 	if c.before != nil && c.before.IsDefault && !l.IsDefault {
 		listings, err := relying(ctx, tx, c.before, false)
 		if err != nil {
 			return nil, err
 		}
+
 		if len(listings) > 0 {
 			return nil, errInUse.With(inUse{apierr.InUse{LockReasons: []string{"listings"}}, listings})
 		}
 	}
+
 	var stmts []db.Stmt
+
 	if l.IsDefault {
 		if err := resign(ctx, tx, l.ID); err != nil {
 			return nil, err
 		}
 	}
+
 	changed, err := c.changed()
 	if err != nil {
 		return nil, err
 	}
+
 	if changed {
 		if l.UpdatedAt = day.At(tx.Now); c.before != nil {
 			l.Version++
 		}
+
 		stmts = append(stmts, layoutStatement(tx, l))
 	}
+
 	if len(stmts) == 0 && c.listings == nil {
 		return one(ctx, tx, l.ID)
 	}
+
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		if db.Constraint(err) == "layout_name" {
 			return nil, errDuplicateName.Because(err)
 		}
+
 		return nil, fmt.Errorf("write statement layout: %w", err)
 	}
+
 	if c.listings != nil {
 		if err := assign(ctx, tx, l.ID, *c.listings); err != nil {
 			return nil, err
 		}
 	}
+
 	if c.before == nil {
 		audit.Note(tx, audit.Created, audit.StatementLayout, l.ID, nil, l.design())
 	} else {
 		audit.Note(tx, audit.Updated, audit.StatementLayout, l.ID, c.before.design(), l.design())
 	}
+
 	return one(ctx, tx, l.ID)
 }
 
@@ -242,14 +276,17 @@ func (c *change) changed() (bool, error) {
 	if c.before == nil {
 		return true, nil
 	}
+
 	was, err := json.Marshal(c.before.design())
 	if err != nil {
 		return false, fmt.Errorf("compare statement layouts: %w", err)
 	}
+
 	is, err := json.Marshal(c.after.design())
 	if err != nil {
 		return false, fmt.Errorf("compare statement layouts: %w", err)
 	}
+
 	return string(was) != string(is), nil
 }
 
@@ -257,23 +294,29 @@ func (c *change) checkListings(ctx context.Context, tx *db.Tx) error {
 	if c.listings == nil || len(*c.listings) == 0 {
 		return nil
 	}
+
 	found, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids::uuid[])`,
 		db.Args{"team": tx.Team, "ids": *c.listings})
 	if err != nil {
 		return fmt.Errorf("read listings: %w", err)
 	}
+
 	exists := make(map[id.ID]bool, len(found))
 	for _, v := range found {
 		exists[v] = true
 	}
+
 	var issues []apierr.Issue
+
 	for i, v := range *c.listings {
 		if !exists[v] {
 			issues = append(issues, apierr.IssueNotFound.InBody("listingIds", i))
 		}
 	}
+
 	if len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return nil
 }

@@ -21,6 +21,7 @@ const tag = "Contacts"
 // endpoints are the routes of payment methods. The box seals the numbers.
 func endpoints(box *seal.Box) []api.Endpoint {
 	e := edge{box: box}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods", ID: "listPaymentMethods", Tag: tag, Summary: "List how a contact is paid",
@@ -69,15 +70,19 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], er
 	if err := exists(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	q := query(tx, in.ID)
 	q.Narrow("m.status = ?", in.Status)
+
 	methods, err := page.List[Method](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range methods.Data {
 		methods.Data[i].findIssues(day.Of(tx.Now))
 	}
+
 	return methods, nil
 }
 
@@ -108,6 +113,7 @@ func (in *addInput) Resolve() []apierr.Issue {
 	if len(in.Body.RoutingNumber) != 9 || pay.ValidRouting(in.Body.RoutingNumber) {
 		return nil
 	}
+
 	return []apierr.Issue{apierr.IssueRoutingNumberInvalid.InBody("routingNumber")}
 }
 
@@ -115,11 +121,14 @@ func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Ackn
 	if err := lockContact(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
+
 	m, err := e.method(ctx, tx, in.ID, &in.Body)
 	if err != nil {
 		return nil, err
 	}
+
 	contact := operation.Resource{Type: operation.Contact, ID: in.ID, Role: operation.Target}
+
 	return operation.Start(ctx, tx, operation.New{
 		Type: operation.ACHVerification, Primary: &contact, Resources: []operation.Resource{contact},
 		Tasks: []operation.Task{{Kind: verifyKind, Args: jobArgs{MethodID: m}}},
@@ -132,19 +141,23 @@ func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.
 	if err := m.seal(e.box, a.RoutingNumber, a.AccountNumber); err != nil {
 		return id.Zero, err
 	}
+
 	like, err := alike(ctx, tx, m)
 	if err != nil {
 		return id.Zero, err
 	}
+
 	for i := range like {
 		account, err := like[i].Account(e.box)
 		if err != nil {
 			return id.Zero, err
 		}
+
 		if account.Routing == a.RoutingNumber && account.Number == a.AccountNumber {
 			return like[i].ID, choose(ctx, tx, like[i].ID)
 		}
 	}
+
 	return m.ID, insert(ctx, tx, m)
 }
 
@@ -161,6 +174,7 @@ func (in *putInput) Resolve() []apierr.Issue {
 	if in.Body.IsDefault {
 		return nil
 	}
+
 	return []apierr.Issue{apierr.IssueEnum.InBody("isDefault")}
 }
 
@@ -169,15 +183,19 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if m.Status != Verified {
 		return nil, errNotReady
 	}
+
 	if err := choose(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
+
 	if err := prefer(ctx, tx, m); err != nil {
 		return nil, err
 	}
+
 	return read(ctx, tx, in.ID, in.MethodID)
 }
 
@@ -186,13 +204,16 @@ func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	under, err := paying(ctx, tx, m.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	if under {
 		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"paymentsUnderWay"}})
 	}
+
 	return &api.None{}, archive(ctx, tx, m.ID)
 }
 
@@ -201,5 +222,6 @@ func lockMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) (*Method,
 	if err := lockContact(ctx, tx, contact); err != nil {
 		return nil, err
 	}
+
 	return read(ctx, tx, contact, method, "for update")
 }

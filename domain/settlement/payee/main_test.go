@@ -52,44 +52,53 @@ func status(code int) func(http.ResponseWriter) {
 func (p *provider) say(account string, answer func(w http.ResponseWriter)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.answers[account] = answer
 }
 
 func (p *provider) asked() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	return slices.Clone(p.keys)
 }
 
 func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+
 	if r.Method == http.MethodGet {
 		_, _ = w.Write([]byte(`{"status":"ready"}`))
 		return
 	}
+
 	var b struct{ Account pay.Account }
 	if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
+
 	p.mu.Lock()
 	p.keys = append(p.keys, r.Header.Get("Idempotency-Key"))
 	answer := p.answers[b.Account.Number]
 	p.mu.Unlock()
+
 	if answer == nil {
 		_, _ = w.Write([]byte(`{"result":"verified"}`))
 		return
 	}
+
 	answer(w)
 }
 
 // newWorld is a team whose providers are opened by the service's own opener, or by another.
 func newWorld(t *testing.T, open ...connection.Opener) *world {
 	t.Helper()
+
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
 	all := parts.Join(contact.Part(box), payee.Part(box, open[0]), operation.Part(time.Hour),
 		connection.Part(connection.Config{Box: box, Private: true, Open: connection.Open(box, pay.AllowPrivate(true))}))
@@ -100,6 +109,7 @@ func newWorld(t *testing.T, open ...connection.Opener) *world {
 		Endpoints: all.Endpoints, Handlers: all.Handlers,
 	})}
 	x.owner = x.contact()
+
 	return x
 }
 
@@ -116,6 +126,7 @@ func (x *world) connect() id.ID {
 		"credentials": object{"apiKey": "k", "callbackSecret": "a-secret-of-the-tests"},
 	}).Want(202).ID("resource.id")
 	x.Work()
+
 	return made
 }
 
@@ -140,15 +151,19 @@ func (x *world) settled(operation string) string {
 // method is the owner's method whose account ends with digits.
 func (x *world) method(last4 string) *row {
 	x.t.Helper()
+
 	var out *row
+
 	for _, m := range x.methods() {
 		if m.Last4 == last4 {
 			out = &m
 		}
 	}
+
 	if out == nil {
 		x.t.Fatalf("no method %s", last4)
 	}
+
 	return out
 }
 
@@ -162,33 +177,42 @@ type row struct {
 
 func (x *world) methods() []row {
 	x.t.Helper()
+
 	var out struct{ Data []row }
 	x.Get(x.path()).Want(200).Into(&out)
+
 	return out.Data
 }
 
 // ready is the account that the owner would be paid to, or the empty string.
 func (x *world) ready() string {
 	x.t.Helper()
+
 	var number string
+
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		found, err := payee.Ready(ctx, tx, []id.ID{x.owner, x.ID})
 		if err != nil || len(found) == 0 {
 			return err
 		}
+
 		m := found[x.owner]
 		account, err := m.Account(x.box)
 		number = account.Number
+
 		return err
 	})
+
 	if is := x.Get("/contacts/" + x.owner.String()).Want(200).String("payoutReady"); (is == "true") != (number != "") {
 		x.t.Errorf("payoutReady is %s with the account %q", is, number)
 	}
+
 	return number
 }
 
 func (x *world) wantReady(number string) {
 	x.t.Helper()
+
 	if got := x.ready(); got != number {
 		x.t.Errorf("the owner is paid to %q, want %q", got, number)
 	}

@@ -75,10 +75,12 @@ func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, 
 	if err != nil {
 		return nil, fmt.Errorf("read payment methods: %w", err)
 	}
+
 	out := make(map[id.ID]Method, len(methods))
 	for i := range methods {
 		out[methods[i].ContactID] = methods[i]
 	}
+
 	return out, nil
 }
 
@@ -114,10 +116,12 @@ func (m *Method) Account(box *seal.Box) (pay.Account, error) {
 	if err != nil {
 		return pay.Account{}, fmt.Errorf("payment method %v: %w", m.ID, err)
 	}
+
 	var n sealedNumbers
 	if err := json.Unmarshal(plain, &n); err != nil {
 		return pay.Account{}, fmt.Errorf("payment method %v: %w", m.ID, err)
 	}
+
 	return pay.Account{Holder: m.AccountHolder, Routing: n.Routing, Number: n.Account, Type: m.AccountType}, nil
 }
 
@@ -127,6 +131,8 @@ func (m *Method) seal(box *seal.Box, routing, account string) error {
 	if err != nil {
 		return fmt.Errorf("payment method %v: %w", m.ID, err)
 	}
+
 	m.Numbers, m.Last4, m.RoutingLast4 = box.Seal(plain, label(m.ID)), account[len(account)-4:], routing[len(routing)-4:]
+
 	return nil
 }

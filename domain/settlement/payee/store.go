@@ -48,6 +48,7 @@ func findContact(ctx context.Context, tx *db.Tx, contact id.ID, locked string) e
 	if err != nil {
 		return fmt.Errorf("read contact: %w", err)
 	}
+
 	return nil
 }
 
@@ -60,7 +61,9 @@ func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...strin
 	if err != nil {
 		return nil, fmt.Errorf("read payment method: %w", err)
 	}
+
 	m.findIssues(day.Of(tx.Now))
+
 	return &m, nil
 }
 
@@ -75,6 +78,7 @@ func alike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read payment methods: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -89,7 +93,9 @@ func insert(ctx context.Context, tx *db.Tx, m *Method) error {
 	if err != nil {
 		return fmt.Errorf("keep payment method: %w", err)
 	}
+
 	audit.Note(tx, audit.Created, audit.PaymentMethod, m.ID, nil, m, audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID))
+
 	return nil
 }
 
@@ -100,6 +106,7 @@ func choose(ctx context.Context, tx *db.Tx, method id.ID) error {
 	if err != nil {
 		return fmt.Errorf("choose payment method: %w", err)
 	}
+
 	return nil
 }
 
@@ -116,30 +123,36 @@ const stateColumns = `m.id, m.contact_id, o.status as old_status, m.status, o.is
 func change(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (int, error) {
 	changed, err := db.Select[state](ctx, tx, `update payee_method m set `+set+`, updated_at = @now from payee_method o
 		where m.team_id = @team and o.team_id = m.team_id and o.id = m.id and `+where+` returning `+stateColumns, args)
+
 	type view struct {
 		Status    Status `json:"status"`
 		IsDefault bool   `json:"isDefault"`
 	}
+
 	for i := range changed {
 		s := &changed[i]
 		audit.Note(tx, audit.Updated, audit.PaymentMethod, s.ID, view{s.OldStatus, s.OldDefault}, view{s.Status, s.IsDefault},
 			audit.Ref(audit.RoleOwner, audit.Contact, s.ContactID))
 	}
+
 	return len(changed), err
 }
 
 // prefer makes a verified method the default, unless the default was chosen later. The contact is locked.
 func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
 	args := db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now}
+
 	_, err := change(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id
 		and m.chosen_at <= (select n.chosen_at from payee_method n where n.team_id = @team and n.id = @id)`, args)
 	if err == nil {
 		_, err = change(ctx, tx, `is_default = true`, `m.id = @id and not m.is_default and not exists (
 			select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.is_default)`, args)
 	}
+
 	if err != nil {
 		return fmt.Errorf("change default payment method: %w", err)
 	}
+
 	return nil
 }
 
@@ -151,6 +164,7 @@ func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, e
 	if err != nil {
 		return false, fmt.Errorf("settle payment method: %w", err)
 	}
+
 	return n > 0, nil
 }
 
@@ -160,6 +174,7 @@ func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
 	if err != nil {
 		return fmt.Errorf("archive payment method: %w", err)
 	}
+
 	return nil
 }
 
@@ -171,5 +186,6 @@ func paying(ctx context.Context, tx *db.Tx, method id.ID) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read payments of the method: %w", err)
 	}
+
 	return under, nil
 }

@@ -51,11 +51,14 @@ func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
+
 		if err := learn(ctx, tx, args.MethodID, cause); err != nil {
 			return err
 		}
+
 		return fail(ctx, tx, j, cause)
 	}
+
 	return map[job.Kind]job.Handler{verifyKind: h}
 }
 
@@ -67,18 +70,24 @@ func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 		if errors.Is(err, apierr.NotFound) {
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
+
 		if err := lockContact(ctx, tx, m.ContactID); err != nil {
 			return err
 		}
+
 		_, err = setStatus(ctx, tx, method, Rejected)
+
 		return err
 	}
+
 	if refused, ok := errors.AsType[*refusedError](cause); ok {
 		return connection.Refused(ctx, tx, refused.connection)
 	}
+
 	return nil
 }
 
@@ -90,37 +99,48 @@ type verifier struct {
 // verify asks the team's payment provider about the account; without one the check of the numbers when they came must do. Asking again does
 // no harm: the method is the key of the question.
 func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method id.ID) (db.Work, error) {
-	var m *Method
-	var by *connection.Connection
+	var (
+		m  *Method
+		by *connection.Connection
+	)
+
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if m, err = read(ctx, tx, id.Zero, method); err != nil {
 			return err
 		}
+
 		by, err = connection.Verifier(ctx, tx)
+
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	if m.Status != Pending && m.Status != Verified {
 		return nil, operation.FailAs(operation.OperationFailed, errNoQuestion)
 	}
+
 	if by != nil {
 		if err := v.ask(ctx, by, m); err != nil {
 			return nil, err
 		}
 	}
+
 	return func(ctx context.Context, tx *db.Tx) error {
 		if err := lockContact(ctx, tx, m.ContactID); err != nil {
 			return err
 		}
+
 		inUse, err := setStatus(ctx, tx, m.ID, Verified)
 		if err != nil {
 			return err
 		}
+
 		if !inUse {
 			return operation.FailAs(operation.OperationFailed, errNoQuestion)
 		}
+
 		return prefer(ctx, tx, m)
 	}, nil
 }
@@ -131,12 +151,15 @@ func (v verifier) ask(ctx context.Context, by *connection.Connection, m *Method)
 	if err != nil {
 		return operation.FailAs(operation.OperationFailed, err)
 	}
+
 	provider, err := v.open(by)
 	if err != nil {
 		return operation.FailAs(operation.OperationFailed, err)
 	}
+
 	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
 	defer cancel()
+
 	answer, err := provider.VerifyAccount(asking, m.ID.String(), account)
 	switch {
 	case errors.Is(err, pay.ErrCredentials):
@@ -148,5 +171,6 @@ func (v verifier) ask(ctx context.Context, by *connection.Connection, m *Method)
 	case answer != pay.Verified:
 		return operation.FailAs(operation.OperationFailed, errRejected)
 	}
+
 	return nil
 }

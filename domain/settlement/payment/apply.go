@@ -45,6 +45,7 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) ([]held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hold payments: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -57,15 +58,19 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 		if err != nil {
 			return fmt.Errorf("a payment has the key %q: %w", o.Key, err)
 		}
+
 		news[key] = append(news[key], o)
 	}
+
 	if len(news) == 0 {
 		return nil
 	}
+
 	all, err := hold(ctx, tx, slices.SortedFunc(maps.Keys(news), id.ID.Compare))
 	if err != nil {
 		return err
 	}
+
 	before := make([]Status, len(all))
 	for i := range all {
 		before[i] = all[i].Status
@@ -73,17 +78,21 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 			all[i].take(o, day.At(tx.Now))
 		}
 	}
+
 	if err := keep(ctx, tx, all); err != nil {
 		return err
 	}
+
 	for i := range all {
 		if all[i].Status == before[i] {
 			continue
 		}
+
 		if err := all[i].follow(ctx, tx); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -92,22 +101,28 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 	next, contradiction := h.Status.next(o.State, h.ProviderRef != nil)
 	h.lower(unknownToProvider) // it was asked for before it had arrived
 	h.lower(givenUp)
+
 	if contradiction {
 		h.raise(issue(contradictoryNews, map[string]string{"status": string(o.State)}))
 	}
+
 	if o.Duplicate || h.other(o.Ref) {
 		h.raise(issue(duplicatePayment, nil))
 	}
+
 	if h.ProviderRef == nil && o.Ref != "" && h.Status != Requested && h.Status != Awaiting {
 		h.ProviderRef = &o.Ref
 	}
+
 	if next == h.Status {
 		return
 	}
+
 	h.Status = next
 	if next.final() {
 		h.SettledAt = &now
 	}
+
 	if o.Code != "" {
 		h.FailureCode = &o.Code
 	}
@@ -148,11 +163,13 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	rows := make([]keptRow, len(all))
 	for i := range all {
 		h := &all[i]
+
 		rows[i] = keptRow{h.ID, h.Status, h.ProviderRef, h.FailureCode, h.Issues, h.SettledAt, h.RecoveredAt}
 		if h.Issues == nil {
 			rows[i].Issues = []Issue{}
 		}
 	}
+
 	kept, err := db.Select[told](ctx, tx, `
 		update payment p set status = x.status, provider_ref = x.provider_ref, failure_code = x.failure_code, issues = x.issues,
 			settled_at = x.settled_at, recovered_at = x.recovered_at, updated_at = @now,
@@ -166,7 +183,9 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	if err != nil {
 		return fmt.Errorf("keep payments: %w", err)
 	}
+
 	note(tx, kept)
+
 	return nil
 }
 
@@ -174,26 +193,33 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 // holds it for example, is an issue of the payment.
 func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 	var do db.Work
+
 	code := paymentStillBooked
+
 	switch h.Status {
 	case Failed, Canceled:
 		if h.TransactionType != transaction.Expense {
 			return nil // a payout stays until a person archives it
 		}
+
 		do = h.unbook
 	case Returned:
 		if do = h.bookReturn; h.TransactionType == transaction.Expense {
 			do = h.reopen
 		}
+
 		code = returnNotBooked
 	case Awaiting, Requested, Sending, Submitted, Paid:
 		return nil
 	}
+
 	err := tx.Try(ctx, do)
 	if !apierr.Refused(err) {
 		return err
 	}
+
 	h.raise(issue(code, map[string]string{"reason": string(apierr.From(err).Reason())}))
+
 	return keep(ctx, tx, []held{*h})
 }
 
@@ -208,6 +234,7 @@ func (h *held) reopen(ctx context.Context, tx *db.Tx) error {
 	if err := h.unbook(ctx, tx); err != nil {
 		return err
 	}
+
 	return h.putAway(ctx, tx)
 }
 
@@ -217,5 +244,6 @@ func (h *held) putAway(ctx context.Context, tx *db.Tx) error {
 	h.RecoveredAt = &now
 	h.lower(paymentStillBooked)
 	h.lower(returnNotBooked)
+
 	return keep(ctx, tx, []held{*h})
 }

@@ -92,6 +92,7 @@ func listApprovals(ctx context.Context, tx *db.Tx, in *approvalsInput) (*page.Pa
 	q.IDs("a.connection_id = any(?)", in.ConnectionIDs)
 	q.IDs("a.connection_id = any(?)", in.ConnectionID)
 	q.Narrow("a.requested_by = ?", in.RequestedBy)
+
 	return page.List[Approval](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -101,6 +102,7 @@ func getApproval(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error
 	if err != nil {
 		return nil, fmt.Errorf("read an approval: %w", err)
 	}
+
 	return &a, nil
 }
 
@@ -123,6 +125,7 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	if _, err := tx.Exec(ctx, `select from payment_approval where team_id = @team and id = @id for update`, args); err != nil {
 		return nil, nil, fmt.Errorf("hold an approval: %w", err)
 	}
+
 	err := tx.Pipeline(ctx, db.Stmt{SQL: `
 		select from transaction t where t.team_id = @team and t.id in (
 			select p.transaction_id from payment p where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval')
@@ -130,6 +133,7 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	if err != nil {
 		return nil, nil, fmt.Errorf("hold what is to be paid: %w", err)
 	}
+
 	a, err := getApproval(ctx, tx, &getInput{ID: one})
 	switch {
 	case err != nil:
@@ -139,6 +143,7 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	case a.Status != Pending:
 		return nil, nil, errDecided.With(map[string]any{"reason": "approvalDecided", "status": a.Status})
 	}
+
 	of, err := db.Select[waiting](ctx, tx, `
 		select p.id, p.batch_id, p.transaction_id, t.type, p.contact_id, p.amount, p.currency, p.date
 		from payment p join transaction t on t.team_id = p.team_id and t.id = p.transaction_id
@@ -146,6 +151,7 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	if err != nil {
 		return nil, nil, fmt.Errorf("hold the payments of an approval: %w", err)
 	}
+
 	return a, of, nil
 }
 
@@ -154,20 +160,25 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	a, of, err := holdApproval(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := checkMethods(ctx, tx, a.ID); err != nil {
 		return nil, err
 	}
+
 	if _, err := OpenDesk(ctx, tx, a.ConnectionID, a.FundingAccountID, nil); err != nil {
 		return nil, err
 	}
+
 	today := day.Of(tx.Now)
 	if err := judgeWaiting(ctx, tx, a, of); err != nil {
 		return nil, err
 	}
+
 	released, err := db.Select[told](ctx, tx, `
 		update payment p set status = 'requested', date = greatest(p.date, @today), limit_day = @today, updated_at = @now from payment o
 		where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns,
@@ -175,33 +186,43 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	if err != nil {
 		return nil, fmt.Errorf("release payments: %w", err)
 	}
+
 	note(tx, released)
+
 	var tasks []operation.Task
+
 	batches := map[id.ID]bool{}
 	resources := []operation.Resource{{Type: operation.Connection, ID: a.ConnectionID, Role: operation.Source}}
+
 	for i := range of {
 		w := &of[i]
+
 		resources = append(resources, operation.Resource{Type: operation.Transaction, ID: w.TransactionID, Role: operation.Target})
 		if !batches[w.BatchID] {
 			batches[w.BatchID] = true
 			tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: w.BatchID}})
 		}
+
 		if w.Type != transaction.Expense {
 			continue
 		}
+
 		booked := transaction.PaymentInput{Date: day.Max(w.Date, today), AccountID: api.Set(a.FundingAccountID)}
 		if _, err := transaction.BookPayment(ctx, tx, w.TransactionID, &booked); err != nil {
 			return nil, err
 		}
 	}
+
 	sends := operation.New{Type: operation.ProviderPayment, Resources: resources, Tasks: tasks}
 	if len(of) == 1 {
 		sends.Primary = &resources[1]
 	}
+
 	ack, err := operation.Start(ctx, tx, sends)
 	if err != nil {
 		return nil, fmt.Errorf("send what was approved: %w", err)
 	}
+
 	return a.decide(ctx, tx, Approved, nil, &ack.OperationID)
 }
 
@@ -212,6 +233,7 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 		ContactID id.ID
 		Verified  bool
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select m.contact_id, m.status = 'verified' as verified from payee_method m
 		where m.team_id = @team and m.id in (
@@ -220,15 +242,19 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 	if err != nil {
 		return fmt.Errorf("read the payment methods of an approval: %w", err)
 	}
+
 	var rejected []id.ID
+
 	for _, r := range rows {
 		if !r.Verified {
 			rejected = append(rejected, r.ContactID)
 		}
 	}
+
 	if rejected != nil {
 		return errRecipient.With(map[string]any{"contactIds": rejected, "cause": causeNotVerified})
 	}
+
 	return nil
 }
 
@@ -238,17 +264,21 @@ func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 	for i := range of {
 		transactions[i] = of[i].TransactionID
 	}
+
 	claims, err := claimsOf(ctx, tx, transactions)
 	if err != nil {
 		return err
 	}
+
 	for i := range claims {
 		claims[i].FundingAccountID, claims[i].PaymentID = a.FundingAccountID, of[i].ID
 	}
+
 	found, _, err := Judge(ctx, tx, claims, a.AllowOverdraft)
 	if err != nil {
 		return err
 	}
+
 	return refusalOf(found)
 }
 
@@ -261,6 +291,7 @@ func refusalOf(found [][]finding.Finding) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -276,6 +307,7 @@ func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, er
 		OwnershipPeriodID *id.ID
 		Cents             money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select t.id, t.type, t.date, t.total, t.currency, e.ownership_period_id, coalesce(e.cents, 0)::bigint as cents
 		from transaction t left join lateral (
@@ -286,6 +318,7 @@ func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, er
 	if err != nil {
 		return nil, fmt.Errorf("read what is to be paid: %w", err)
 	}
+
 	byID := map[id.ID]*Claim{}
 	for _, r := range rows {
 		c := byID[r.ID]
@@ -294,18 +327,22 @@ func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, er
 			if r.Type == transaction.Payout {
 				c.BookedOn = &r.Date
 			}
+
 			byID[r.ID] = c
 		}
+
 		if r.OwnershipPeriodID != nil && r.Cents > 0 {
 			c.Owners[statement.Chain{OwnershipPeriodID: *r.OwnershipPeriodID, Currency: r.Currency}] += r.Cents
 		}
 	}
+
 	out := make([]Claim, len(transactions))
 	for i, t := range transactions {
 		if c := byID[t]; c != nil {
 			out[i] = *c
 		}
 	}
+
 	return out, nil
 }
 
@@ -322,13 +359,16 @@ func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) 
 	if err != nil {
 		return nil, err
 	}
+
 	ids := make([]id.ID, len(of))
 	for i := range of {
 		ids[i] = of[i].ID
 	}
+
 	if err := takeBackWaiting(ctx, tx, ids); err != nil {
 		return nil, err
 	}
+
 	return a.decide(ctx, tx, Rejected, &in.Body.Reason, nil)
 }
 
@@ -339,18 +379,23 @@ func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if err != nil {
 		return err
 	}
+
 	now := day.At(tx.Now)
+
 	for i := range all {
 		h := &all[i]
 		h.Status, h.SettledAt = Canceled, &now
+
 		mend := h.recover
 		if h.TransactionType == transaction.Expense {
 			mend = h.putAway
 		}
+
 		if err := mend(ctx, tx); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -363,6 +408,7 @@ func (a *Approval) decide(ctx context.Context, tx *db.Tx, s ApprovalStatus, reas
 	if err != nil {
 		return nil, fmt.Errorf("decide on payments: %w", err)
 	}
+
 	type view struct {
 		Status    ApprovalStatus `json:"status"`
 		DecidedBy *id.ID         `json:"decidedBy"`
@@ -370,5 +416,6 @@ func (a *Approval) decide(ctx context.Context, tx *db.Tx, s ApprovalStatus, reas
 	}
 	audit.Note(tx, audit.Updated, audit.PaymentApproval, a.ID, view{a.Status, a.DecidedBy, a.Reason}, view{s, &tx.Actor.User, reason},
 		audit.Ref(audit.RoleConnection, audit.Connection, a.ConnectionID))
+
 	return getApproval(ctx, tx, &getInput{ID: a.ID})
 }

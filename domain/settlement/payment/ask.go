@@ -41,6 +41,7 @@ func forgetCallbacks(ctx context.Context, d *db.DB) error {
 	if err != nil {
 		return fmt.Errorf("forget callbacks: %w", err)
 	}
+
 	return nil
 }
 
@@ -56,27 +57,35 @@ type due struct {
 // back to those who send.
 func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 	end := d.Now().Add(askBudget)
+
 	var failures []error
+
 	for d.Now().Before(end) {
 		found, err := claimDue(ctx, d)
 		if err != nil || len(found) == 0 {
 			return errors.Join(append(failures, err)...)
 		}
+
 		groups := map[due][]id.ID{}
+
 		var order []due
+
 		for _, f := range found {
 			g := due{TeamID: f.TeamID, ConnectionID: f.ConnectionID}
 			if groups[g] == nil {
 				order = append(order, g)
 			}
+
 			groups[g] = append(groups[g], f.ID)
 		}
+
 		for _, g := range order {
 			if err := s.askConnection(ctx, d, g, groups[g]); err != nil {
 				failures = append(failures, fmt.Errorf("ask over connection %v: %w", g.ConnectionID, err))
 			}
 		}
 	}
+
 	return errors.Join(failures...)
 }
 
@@ -84,6 +93,7 @@ func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 // minute and at most an hour; those that were paid after a day, for as long as banks give payments back.
 func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 	var found []due
+
 	err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[due](ctx, tx, `
 			with due as materialized (
@@ -93,31 +103,40 @@ func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 				when p.sent_at > @now::timestamptz - interval '70 days' then @now::timestamptz + interval '1 day' end
 			from due where p.team_id = due.team_id and p.id = due.id
 			returning p.team_id, p.connection_id, p.id`, db.Args{"now": tx.Now, "limit": askAtOnce})
+
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find payments to ask for: %w", err)
 	}
+
 	return found, nil
 }
 
 // askConnection asks for payments over one connection, and keeps what it learns even when the provider stops answering.
 func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments []id.ID) error {
 	scope := db.Scope{Team: g.TeamID}
+
 	var p pay.Provider
+
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		c, err := connection.Get(ctx, tx, g.ConnectionID)
 		if err == nil {
 			p, err = s.Open(c)
 		}
+
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	var news []pay.Outcome
-	var unknown []id.ID
-	var failure error
+
+	var (
+		news    []pay.Outcome
+		unknown []id.ID
+		failure error
+	)
+
 	for _, payment := range payments {
 		o, err := find(ctx, p, payment.String())
 		switch {
@@ -128,19 +147,25 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 			unknown = append(unknown, payment)
 			continue
 		}
+
 		failure = err
+
 		break
 	}
+
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		if err := sendAgain(ctx, tx, unknown); err != nil { // it locks batches, and these come before payments
 			return err
 		}
+
 		if err := apply(ctx, tx, news); err != nil {
 			return err
 		}
+
 		if err := reportUnknown(ctx, tx, unknown); err != nil {
 			return err
 		}
+
 		return putOff(ctx, tx, g.ConnectionID, failure)
 	})
 }
@@ -150,15 +175,18 @@ func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
 	}
+
 	all, err := hold(ctx, tx, payments)
 	if err != nil {
 		return err
 	}
+
 	for i := range all {
 		if all[i].Status == Submitted {
 			all[i].raise(issue(unknownToProvider, nil))
 		}
 	}
+
 	return keep(ctx, tx, all)
 }
 
@@ -168,11 +196,13 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
 	}
+
 	type stranded struct {
 		BatchID      id.ID
 		ConnectionID id.ID
 		InitiatedBy  id.ID
 	}
+
 	batches, err := db.Select[stranded](ctx, tx, `
 		select b.id as batch_id, b.connection_id, o.initiated_by
 		from payment_batch b join operation o on o.team_id = b.team_id and o.id = b.operation_id
@@ -181,6 +211,7 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("hold batches that were left: %w", err)
 	}
+
 	for _, b := range batches {
 		left, err := db.Select[id.ID](ctx, tx, `
 			select p.id from payment p where p.team_id = @team and p.batch_id = @batch and p.id = any(@ids) and p.status = 'sending'
@@ -190,25 +221,31 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 		if err != nil {
 			return fmt.Errorf("find payments that were left: %w", err)
 		}
+
 		all, err := hold(ctx, tx, left)
 		if err != nil {
 			return err
 		}
+
 		late := func(h held) bool { return h.SentAt == nil || h.SentAt.Before(tx.Now.Add(-job.OutsideTime)) }
 		if fresh := slices.DeleteFunc(slices.Clone(all), late); len(fresh) > 0 {
 			tx.Actor.User = b.InitiatedBy // whoever has asked for the payments asks for this, too
 			if err := again(ctx, tx, b.BatchID, b.ConnectionID, fresh); err != nil {
 				return err
 			}
+
 			continue
 		}
+
 		for i := range all {
 			all[i].giveUp()
 		}
+
 		if err := keep(ctx, tx, all); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -218,13 +255,16 @@ func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error 
 	for i := range left {
 		n.Resources = append(n.Resources, operation.Resource{Type: operation.Transaction, ID: left[i].TransactionID, Role: operation.Target})
 	}
+
 	if len(left) == 1 {
 		n.Primary = &n.Resources[0]
 	}
+
 	n.Resources = append(n.Resources, operation.Resource{Type: operation.Connection, ID: one, Role: operation.Source})
 	if _, err := operation.Start(ctx, tx, n); err != nil {
 		return fmt.Errorf("go on with a batch of payments: %w", err)
 	}
+
 	return nil
 }
 
@@ -233,16 +273,19 @@ func putOff(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
 	if failure == nil {
 		return nil
 	}
+
 	if errors.Is(failure, pay.ErrCredentials) {
 		if err := connection.Refused(ctx, tx, one); err != nil {
 			return err
 		}
 	}
+
 	_, err := tx.Exec(ctx, `
 		update payment set ask_at = @later where team_id = @team and connection_id = @connection and ask_at < @later`,
 		db.Args{"team": tx.Team, "connection": one, "later": tx.Now.Add(5 * time.Minute)})
 	if err != nil {
 		return fmt.Errorf("put questions off: %w", err)
 	}
+
 	return nil
 }

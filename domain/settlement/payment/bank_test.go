@@ -59,8 +59,10 @@ func (b *bank) next(faults *[]fault) fault {
 	if len(*faults) == 0 {
 		return ""
 	}
+
 	f := (*faults)[0]
 	*faults = (*faults)[1:]
+
 	return f
 }
 
@@ -74,12 +76,15 @@ func (b *bank) Submit(ctx context.Context, batch pay.Batch) (pay.Receipt, error)
 	if b.entered != nil {
 		b.entered(ctx)
 	}
+
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	f := b.next(&b.submits)
 	if b.isAway {
 		f = away
 	}
+
 	switch f { //nolint:exhaustive // the others come later or elsewhere
 	case away:
 		return pay.Receipt{}, pay.ErrUnavailable
@@ -94,21 +99,26 @@ func (b *bank) Submit(ctx context.Context, batch pay.Batch) (pay.Receipt, error)
 	case credentials:
 		return pay.Receipt{}, pay.ErrCredentials
 	}
+
 	b.batches = append(b.batches, batch)
 	if b.files {
 		return b.file(batch, f)
 	}
+
 	var r pay.Receipt
+
 	for i, y := range batch.Payments {
 		if f == failsOne {
 			r.Outcomes = append(r.Outcomes, b.take(y, map[bool]fault{true: fails}[i == 0]))
 			continue
 		}
+
 		r.Outcomes = append(r.Outcomes, b.take(y, f))
 		if f == half {
 			return r, pay.ErrUnavailable
 		}
 	}
+
 	switch f { //nolint:exhaustive // the others come later or elsewhere
 	case lostAfter:
 		return pay.Receipt{}, pay.ErrTimeout
@@ -117,6 +127,7 @@ func (b *bank) Submit(ctx context.Context, batch pay.Batch) (pay.Receipt, error)
 	case forgets:
 		r.Outcomes = nil
 	}
+
 	return r, nil
 }
 
@@ -129,9 +140,11 @@ func (b *bank) file(batch pay.Batch, f fault) (pay.Receipt, error) {
 		ref := batch.At.Format("20060102") + "-" + trace(batch, i)
 		r.Outcomes = append(r.Outcomes, pay.Outcome{Key: y.Key, Ref: ref, State: pay.Submitted})
 	}
+
 	if f == diesAfter {
 		panic("the process dies after it made the file")
 	}
+
 	return r, nil
 }
 
@@ -145,10 +158,12 @@ func (b *bank) take(y pay.Payment, f fault) pay.Outcome {
 	if f == fails {
 		state = pay.Failed
 	}
+
 	if len(b.held[y.Key]) == 0 || b.twice {
 		s := &slip{ref: fmt.Sprintf("ref-%s-%d", y.Key, len(b.held[y.Key])), state: state, amount: y.Amount}
 		b.held[y.Key] = append(b.held[y.Key], s)
 	}
+
 	return b.outcome(y.Key)
 }
 
@@ -160,19 +175,23 @@ func (b *bank) outcome(key string) pay.Outcome {
 func (b *bank) Find(_ context.Context, key string) (pay.Outcome, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	b.asked++
 	if f := b.next(&b.finds); f != "" || b.isAway {
 		return pay.Outcome{}, errors.Join(pay.ErrUnavailable, errors.New(string(f)))
 	}
+
 	if len(b.held[key]) == 0 {
 		return pay.Outcome{}, pay.ErrUnknown
 	}
+
 	return b.outcome(key), nil
 }
 
 func (b *bank) Cancel(_ context.Context, key string) (pay.Outcome, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	f := b.next(&b.cancels)
 	switch {
 	case f == lostBefore:
@@ -184,17 +203,20 @@ func (b *bank) Cancel(_ context.Context, key string) (pay.Outcome, error) {
 	case len(b.held[key]) == 0:
 		return pay.Outcome{}, pay.ErrUnknown
 	}
+
 	for _, s := range b.held[key] {
 		if s.state == pay.Submitted {
 			s.state = pay.Canceled
 		}
 	}
+
 	switch f { //nolint:exhaustive // the others come later or elsewhere
 	case lostAfter:
 		return pay.Outcome{}, pay.ErrTimeout
 	case diesAfter:
 		panic("the process dies after it canceled")
 	}
+
 	return b.outcome(key), nil
 }
 
@@ -202,6 +224,7 @@ func (b *bank) Cancel(_ context.Context, key string) (pay.Outcome, error) {
 func (b *bank) leaves(away bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	b.isAway = away
 }
 
@@ -209,6 +232,7 @@ func (b *bank) leaves(away bool) {
 func (b *bank) becomes(key id.ID, state pay.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	for _, s := range b.held[key.String()] {
 		s.state = state
 	}
@@ -218,6 +242,7 @@ func (b *bank) becomes(key id.ID, state pay.State) {
 func (b *bank) count(key id.ID) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+
 	return len(b.held[key.String()])
 }
 
@@ -229,5 +254,6 @@ func open(c *connection.Connection) (pay.Provider, error) {
 	if !ok {
 		return nil, fmt.Errorf("no bank behind connection %v", c.ID)
 	}
+
 	return b.(*bank), nil //nolint:forcetypeassert // nothing else is stored
 }

@@ -43,6 +43,7 @@ func holdBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hold a batch of payments: %w", err)
 	}
+
 	return &b, nil
 }
 
@@ -73,6 +74,7 @@ func members(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the payments of a batch: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -83,10 +85,12 @@ const maxMemo = 15
 // was first made.
 func (m *member) order(b *batch, box *seal.Box) (pay.Payment, error) {
 	method := payee.Method{ID: m.MethodID, AccountHolder: m.AccountHolder, AccountType: m.AccountType, Numbers: m.Numbers}
+
 	recipient, err := method.Account(box)
 	if err != nil {
 		return pay.Payment{}, err
 	}
+
 	return pay.Payment{
 		Key: m.ID.String(), Amount: m.Amount, Currency: m.Currency, Date: day.Max(m.Date, *b.Day), Recipient: recipient, Company: m.Company,
 		Memo: m.ShortRef[:min(len(m.ShortRef), maxMemo)],
@@ -118,27 +122,34 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := members(ctx, tx, one)
 	if err != nil || len(all) == 0 {
 		return &work{batch: *b, active: true}, err // callbacks, or an earlier attempt, have told all of them
 	}
+
 	c, err := connection.Get(ctx, tx, b.ConnectionID)
 	if err != nil {
 		return nil, fmt.Errorf("read the connection of a batch: %w", err)
 	}
+
 	w := &work{active: c.Status == connection.Active, files: c.AppID.Can(connection.PaysByFile), until: tx.Now.Add(sendTime), before: b.BusyUntil}
 	if w.provider, err = s.Open(c); err != nil {
 		return nil, fmt.Errorf("open a payment provider: %w", err)
 	}
+
 	if w.active {
 		if err := b.identify(ctx, tx, run.OperationID, w.until); err != nil {
 			return nil, err
 		}
+
 		if err := markSending(ctx, tx, one, c.AppID); err != nil {
 			return nil, err
 		}
 	}
+
 	w.batch = *b
+
 	for i := range all {
 		switch {
 		case all[i].Status == Requested && !w.active:
@@ -147,25 +158,31 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 			w.recovering++
 			continue
 		}
+
 		order, err := all[i].order(b, s.Box)
 		if err != nil {
 			return nil, err
 		}
+
 		if all[i].Status == Requested {
 			w.fresh = append(w.fresh, order)
 		} else {
 			w.unclear = append(w.unclear, order)
 		}
 	}
+
 	var left []id.ID // by an earlier attempt, which has ended without a word
+
 	for i := range all {
 		if all[i].Status == Sending {
 			left = append(left, all[i].ID)
 		}
 	}
+
 	if left == nil {
 		return w, nil
 	}
+
 	return w, markUnknown(ctx, tx, one, left)
 }
 
@@ -178,6 +195,7 @@ func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) erro
 	if err != nil {
 		return fmt.Errorf("mark payments as unknown: %w", err)
 	}
+
 	return nil
 }
 
@@ -187,13 +205,16 @@ func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 	if w.until.IsZero() {
 		return nil
 	}
+
 	before := w.before
+
 	if errors.Is(cause, pay.ErrTimeout) {
 		lingers := day.At(tx.Now.Add(linger))
 		if before == nil || before.Before(lingers.Time) {
 			before = &lingers
 		}
 	}
+
 	_, err := tx.Exec(ctx, `
 		update payment_batch set busy_until = case when @before::timestamptz > @now then @before::timestamptz end
 		where team_id = @team and id = @id and busy_until = @until::timestamptz(3)`,
@@ -201,6 +222,7 @@ func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 	if err != nil {
 		return fmt.Errorf("end an attempt at a batch: %w", err)
 	}
+
 	return nil
 }
 
@@ -209,6 +231,7 @@ func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until 
 	args := db.Args{"team": tx.Team, "id": b.ID, "now": tx.Now, "operation": operation, "until": until}
 	if b.Sequence == nil {
 		today, at := day.Of(tx.Now), day.At(tx.Now)
+
 		n, err := db.Get[int](ctx, tx, `
 			insert into payment_batch_counter as c (team_id, connection_id, day, next) values (@team, @connection, @day, 1)
 			on conflict (team_id, connection_id, day) do update set next = c.next + 1 returning next - 1`,
@@ -216,9 +239,12 @@ func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until 
 		if err != nil {
 			return fmt.Errorf("number a batch of payments: %w", err)
 		}
+
 		b.Day, b.Sequence, b.MadeAt = &today, &n, &at
 	}
+
 	args["day"], args["sequence"], args["made"] = b.Day, b.Sequence, b.MadeAt
+
 	_, err := tx.Exec(ctx, `
 		update payment_batch set day = @day, sequence = @sequence, made_at = @made, attempted_at = @now, operation_id = @operation,
 			busy_until = @until
@@ -226,22 +252,27 @@ func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until 
 	if err != nil {
 		return fmt.Errorf("begin a batch of payments: %w", err)
 	}
+
 	return nil
 }
 
 func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App) error {
 	var ask *time.Time
+
 	if app.Can(connection.TellsOutcomes) {
 		at := tx.Now.Add(firstQuestion)
 		ask = &at
 	}
+
 	sending, err := db.Select[told](ctx, tx, `
 		update payment p set status = 'sending', sent_at = @now, ask_at = @ask, updated_at = @now from payment o
 		where p.team_id = @team and p.batch_id = @batch and p.status = 'requested' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns, db.Args{"team": tx.Team, "batch": batch, "now": tx.Now, "ask": ask})
 	if err != nil {
 		return fmt.Errorf("mark payments as sending: %w", err)
 	}
+
 	note(tx, sending)
+
 	return nil
 }
 
@@ -261,24 +292,30 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 	if err != nil {
 		return err
 	}
+
 	if r.file != nil && b.FileID == nil {
 		if _, err := file.Insert(ctx, tx, *r.file); err != nil {
 			return err
 		}
+
 		b.FileID = &r.file.ID
+
 		result := operation.Resource{Type: operation.File, ID: r.file.ID, Role: operation.Result}
 		if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
 			return err
 		}
 	}
+
 	_, err = tx.Exec(ctx, `update payment_batch set settled_at = @now, file_id = @file where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": r.batch, "now": tx.Now, "file": b.FileID})
 	if err != nil {
 		return fmt.Errorf("settle a batch of payments: %w", err)
 	}
+
 	if err := r.ended(ctx, tx, nil); err != nil {
 		return err
 	}
+
 	return apply(ctx, tx, r.outcomes)
 }
 
@@ -290,16 +327,20 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 	} else if err != nil {
 		return err
 	}
+
 	ids, err := db.Select[id.ID](ctx, tx, `select id from payment where team_id = @team and batch_id = @batch and status in ('requested', 'sending')`,
 		db.Args{"team": tx.Team, "batch": one})
 	if err != nil {
 		return fmt.Errorf("read what was not sent: %w", err)
 	}
+
 	all, err := hold(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
+
 	now := day.At(tx.Now)
+
 	for i := range all {
 		switch {
 		case all[i].Status == Requested:
@@ -308,14 +349,17 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 			all[i].giveUp()
 		}
 	}
+
 	if err := keep(ctx, tx, all); err != nil {
 		return err
 	}
+
 	for i := range all {
 		if err := all[i].follow(ctx, tx); err != nil {
 			return err
 		}
 	}
+
 	return markUnknown(ctx, tx, one, nil)
 }
 
@@ -332,5 +376,6 @@ func batchFailed(ctx context.Context, tx *db.Tx, one id.ID) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read what a batch came to: %w", err)
 	}
+
 	return failed, nil
 }

@@ -27,23 +27,30 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	if err != nil {
 		return nil, err
 	}
+
 	secret, err := c.CallbackSecret(s.Box)
 	if err != nil {
 		return nil, err
 	}
+
 	if secret == "" {
 		return nil, errCallback
 	}
+
 	signature := pay.Signature{ID: in.MessageID, Timestamp: in.Timestamp, Value: in.Signature}
+
 	message, err := pay.VerifyCallback(secret, signature, in.Raw, d.Now())
 	if err != nil {
 		return nil, errCallback.Because(err)
 	}
+
 	scope.Team = team
+
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return takeCallback(ctx, tx, c.ID, message) })
 	if err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }
 
@@ -57,10 +64,12 @@ func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connectio
 	if err != nil {
 		return nil, id.Zero, fmt.Errorf("find the team of a connection: %w", err)
 	}
+
 	err = d.Read(ctx, db.Scope{Team: team}, func(ctx context.Context, tx *db.Tx) (err error) {
 		c, err = connection.Get(ctx, tx, one)
 		return err
 	})
+
 	return c, team, err
 }
 
@@ -77,16 +86,20 @@ func takeCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callbac
 	if err != nil {
 		return fmt.Errorf("remember a callback: %w", err)
 	}
+
 	if n == 0 {
 		return nil
 	}
+
 	known, err := db.Get[bool](ctx, tx, `select exists (select from payment where team_id = @team and id = @id and connection_id = @connection)`,
 		db.Args{"team": tx.Team, "id": key, "connection": one})
 	if err != nil {
 		return fmt.Errorf("find the payment of a callback: %w", err)
 	}
+
 	if !known {
 		return apierr.NotFound
 	}
+
 	return apply(ctx, tx, []pay.Outcome{message.Outcome})
 }

@@ -47,19 +47,24 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 	if errors.Is(err, apierr.NotFound) {
 		return nil, notFoundAt("connectionId")
 	}
+
 	if err != nil {
 		return nil, err
 	}
+
 	if c.Status != connection.Active {
 		return nil, errConnection
 	}
+
 	d := &Desk{Connection: c, FundingAccountID: funding}
 	if err := d.findFunding(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if d.Methods, err = payee.Ready(ctx, tx, contacts); err != nil {
 		return nil, err
 	}
+
 	return d, nil
 }
 
@@ -69,13 +74,16 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 	if !given {
 		d.FundingAccountID = d.Connection.FundingAccount()
 	}
+
 	if d.FundingAccountID.IsZero() {
 		assigned, err := account.Assigned(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("read the account assignments: %w", err)
 		}
+
 		d.FundingAccountID = assigned[account.PayoutBankAccount]
 	}
+
 	ready, err := db.Maybe[bool](ctx, tx, `
 		select type = 'bank' and status = 'active' and coalesce(banking_category, '') in ('trust', 'operating') from account
 		where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": d.FundingAccountID})
@@ -87,6 +95,7 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 	case ready == nil || !*ready:
 		return errFunding
 	}
+
 	return nil
 }
 
@@ -99,6 +108,7 @@ func (d *Desk) batchSize() int {
 	if d.Connection.AppID.Can(connection.PaysByFile) {
 		return 10_000
 	}
+
 	return 200
 }
 
@@ -118,30 +128,40 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 	if len(orders) == 0 {
 		return nil, nil, nil
 	}
+
 	if err := d.check(orders); err != nil {
 		return nil, nil, err
 	}
+
 	transactions := make([]id.ID, len(orders))
 	for i := range orders {
 		transactions[i] = orders[i].TransactionID
 	}
+
 	if err := refuseAttempted(ctx, tx, transactions); err != nil {
 		return nil, nil, err
 	}
+
 	ids := make([]id.ID, len(orders))
 	for i := range ids {
 		ids[i] = tx.NewID()
 	}
-	var rows []requestRow
-	var batches []id.ID
-	var tasks []operation.Task
+
+	var (
+		rows    []requestRow
+		batches []id.ID
+		tasks   []operation.Task
+	)
+
 	write := func(of []int, approval *id.ID) {
 		for chunk := range slices.Chunk(of, d.batchSize()) {
 			batch := tx.NewID()
+
 			batches = append(batches, batch)
 			if approval == nil {
 				tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: batch}})
 			}
+
 			for _, i := range chunk {
 				o := &orders[i]
 				rows = append(rows, requestRow{
@@ -153,16 +173,20 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 	}
 	leaving, waiting := terms.divide(orders)
 	write(leaving, nil)
+
 	if len(waiting) > 0 {
 		approval := tx.NewID()
 		if err := d.askApproval(ctx, tx, approval, terms.Overdraft); err != nil {
 			return nil, nil, err
 		}
+
 		write(waiting, &approval)
 	}
+
 	if len(tasks) == 0 {
 		tasks = []operation.Task{{Kind: nothingKind}}
 	}
+
 	return ids, tasks, d.insert(ctx, tx, batches, rows)
 }
 
@@ -175,6 +199,7 @@ func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
 			leaving = append(leaving, i)
 		}
 	}
+
 	return leaving, waiting
 }
 
@@ -189,9 +214,11 @@ func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overd
 	if err != nil {
 		return fmt.Errorf("ask for an approval: %w", err)
 	}
+
 	audit.Note(tx, audit.Created, audit.PaymentApproval, approval, nil, map[string]any{
 		"status": Pending, "fundingAccountId": d.FundingAccountID, "allowOverdraft": overdraft,
 	}, audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID), audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID))
+
 	return nil
 }
 
@@ -201,7 +228,9 @@ const maxNamed = 100
 // check refuses what the connection can never pay: first what no recipient could get, then whom it cannot pay, all of them together.
 func (d *Desk) check(orders []Order) error {
 	contacts := map[string][]id.ID{}
+
 	var first string
+
 	for i := range orders {
 		fault := d.Fault(&orders[i])
 		switch {
@@ -212,6 +241,7 @@ func (d *Desk) check(orders []Order) error {
 		case first == "":
 			first = fault.Cause
 		}
+
 		if len(contacts[fault.Cause]) < maxNamed {
 			contacts[fault.Cause] = append(contacts[fault.Cause], fault.ContactID)
 		}
@@ -260,6 +290,7 @@ func (d *Desk) Fault(o *Order) *Fault {
 	f := &Fault{
 		Reason: errNotSupported.Reason(), ContactID: o.ContactID, Currency: o.Currency, Amount: o.Amount, Date: o.Date,
 	}
+
 	method, ready := d.Methods[o.ContactID]
 	switch {
 	case o.Currency != "usd":
@@ -291,10 +322,12 @@ func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`, args); err != nil {
 		return fmt.Errorf("hold what is to be paid: %w", err)
 	}
+
 	type attempt struct {
 		TransactionID id.ID
 		Paid          bool
 	}
+
 	attempts, err := db.Select[attempt](ctx, tx, `
 		select transaction_id, status in ('paid', 'returned') as paid from payment
 			where team_id = @team and transaction_id = any(@ids) and recovered_at is null
@@ -303,13 +336,16 @@ func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 	if err != nil {
 		return fmt.Errorf("read earlier attempts: %w", err)
 	}
+
 	if len(attempts) == 0 {
 		return nil
 	}
+
 	refusal := transaction.ErrAttempted
 	if attempts[0].Paid {
 		refusal = ErrAlreadyPaid
 	}
+
 	return refusal.With(map[string]any{"transactionId": attempts[0].TransactionID})
 }
 
@@ -346,20 +382,25 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 	if db.Constraint(err) == "payment_once" {
 		return transaction.ErrAttempted
 	}
+
 	if err != nil {
 		return fmt.Errorf("request payments: %w", err)
 	}
+
 	for i := range rows {
 		r := &rows[i]
+
 		status := Requested
 		if r.ApprovalID != nil {
 			status = Awaiting
 		}
+
 		audit.Note(tx, audit.Created, audit.Payment, r.ID, nil, map[string]any{
 			"status": status, "amount": r.Amount, "currency": r.Currency, "date": r.Date, "contactPaymentMethodId": r.MethodID, "approvalId": r.ApprovalID,
 		}, audit.Ref(audit.RoleParent, audit.Transaction, r.TransactionID), audit.Ref(audit.RoleOwner, audit.Contact, r.ContactID),
 			audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID), audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID))
 	}
+
 	return nil
 }
 

@@ -45,11 +45,14 @@ func Refusal(f *finding.Finding) (*apierr.Error, apierr.IssueCode) {
 	if f.Severity != finding.Error {
 		return nil, ""
 	}
+
 	context := map[string]any{"reason": f.Code}
 	maps.Copy(context, f.Context)
+
 	if f.Code == LimitExceeded {
 		return errLimit.With(context), apierr.IssuePaymentLimitExceeded
 	}
+
 	return errFunds.With(context), apierr.IssueInsufficientFunds
 }
 
@@ -58,6 +61,7 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 	if allowed && !tx.Actor.Has("payments:override") {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"payments:override"}})
 	}
+
 	return nil
 }
 
@@ -69,17 +73,21 @@ func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]
 	if err != nil {
 		return nil, nil, err
 	}
+
 	out := make([][]finding.Finding, len(claims))
 	if len(claims) == 0 {
 		return out, limits, nil
 	}
+
 	f, err := loadFunds(ctx, tx, claims)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for i := range claims {
 		out[i] = f.findings(&claims[i], overdraft)
 	}
+
 	return out, limits, limits.check(ctx, tx, claims, out)
 }
 
@@ -90,6 +98,7 @@ func TakeTurns(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("wait for other payments: %w", err)
 	}
+
 	return nil
 }
 
@@ -112,7 +121,9 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 	today := day.Of(tx.Now)
 	f := &funds{held: map[pool]money.Cents{}, ofOwned: map[statement.Chain]money.Cents{}, ofHeld: map[pool]money.Cents{}}
 	back := map[statement.Chain]money.Cents{}
+
 	var accounts []id.ID
+
 	for i := range claims {
 		c := &claims[i]
 		for chain, cents := range c.Owners {
@@ -121,33 +132,41 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 				back[chain] += cents
 			}
 		}
+
 		p := pool{c.FundingAccountID, c.Currency}
+
 		f.ofHeld[p] += c.Amount
 		if c.BookedOn != nil && !c.BookedOn.After(today) {
 			f.held[p] += c.Amount
 		}
+
 		accounts = append(accounts, c.FundingAccountID)
 	}
+
 	var err error
 	if f.owned, err = statement.OwnedOn(ctx, tx, slices.Collect(maps.Keys(f.ofOwned)), today); err != nil {
 		return nil, err
 	}
+
 	for chain, cents := range back {
 		o := f.owned[chain]
 		o.Available, o.Collected = o.Available+cents, o.Collected+cents
 		f.owned[chain] = o
 	}
+
 	return f, f.addAccounts(ctx, tx, accounts, judged(claims), today)
 }
 
 // judged are the payments that claims are about already.
 func judged(claims []Claim) []id.ID {
 	ids := []id.ID{}
+
 	for i := range claims {
 		if !claims[i].PaymentID.IsZero() {
 			ids = append(ids, claims[i].PaymentID)
 		}
 	}
+
 	return ids
 }
 
@@ -159,6 +178,7 @@ func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.I
 		Currency  string
 		Cents     money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		with coming as (
 			select p.id from transaction t join payment p on p.team_id = t.team_id and p.transaction_id = t.id
@@ -183,9 +203,11 @@ func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.I
 	if err != nil {
 		return fmt.Errorf("read what funding accounts hold: %w", err)
 	}
+
 	for _, r := range rows {
 		f.held[pool{r.AccountID, r.Currency}] += r.Cents
 	}
+
 	return nil
 }
 
@@ -195,8 +217,11 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 	if overdraft {
 		severity = finding.Warning
 	}
+
 	from := pool{c.FundingAccountID, c.Currency}
+
 	var out []finding.Finding
+
 	add := func(code string, severity finding.Severity, requested money.Cents, of *statement.Owned, more map[string]any) {
 		context := map[string]any{
 			"requested": requested, "available": nil, "collected": nil, "fundingBalance": f.held[from], "fundingAccountId": from.accountID, "currency": c.Currency,
@@ -204,16 +229,22 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 		if of != nil {
 			context["available"], context["collected"] = of.Available, of.Collected
 		}
+
 		maps.Copy(context, more)
 		out = append(out, finding.Finding{Code: code, Severity: severity, Context: context})
 	}
+
 	var sum *statement.Owned
+
 	for chain := range c.Owners {
 		o := f.owned[chain]
+
 		if sum == nil {
 			sum = &statement.Owned{}
 		}
+
 		sum.Available, sum.Collected = sum.Available+o.Available, sum.Collected+o.Collected
+
 		more := map[string]any{"balance": "owner", "ownershipPeriodId": chain.OwnershipPeriodID}
 		switch requested := f.ofOwned[chain]; {
 		case requested > o.Available:
@@ -222,8 +253,10 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 			add(UncollectedFunds, finding.Warning, requested, &o, more)
 		}
 	}
+
 	if requested := f.ofHeld[from]; requested > f.held[from] {
 		add(InsufficientFunds, severity, requested, sum, map[string]any{"balance": "fundingAccount"})
 	}
+
 	return out
 }

@@ -30,6 +30,7 @@ func (s *Service) endpoints() []api.Endpoint {
 
 func readEndpoints() []api.Endpoint {
 	read := []string{"transactions:read"}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/payments", ID: "listPayments", Tag: tag, Summary: "List payments", Scopes: read,
@@ -47,7 +48,9 @@ func readEndpoints() []api.Endpoint {
 
 func payEndpoints() []api.Endpoint {
 	pays := []string{"transactions:pay"}
+
 	const recovery = "404 for an unknown payment, or one of another transaction; `providerPaymentRecoveryInProgress`; `providerPaymentRecoveryUnavailable`."
+
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/pay", ID: "payTransaction", Tag: tag, Summary: "Pay a bill or a payout",
@@ -86,8 +89,10 @@ const refusedFunds = "409 CONFLICT with context.reason insufficientFunds (reques
 
 func approvalEndpoints() []api.Endpoint {
 	decides := []string{"payments:approve"}
+
 	const failures = "Failures in order: malformed input; 404; `selfModification` for whoever has asked for the payments, with whatever key; 409 CONFLICT with " +
 		"context.reason approvalDecided when nothing is left to decide"
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: tag, Summary: "List what a second person decides on", Scopes: []string{"transactions:read"},
@@ -123,6 +128,7 @@ func approvalEndpoints() []api.Endpoint {
 
 func returnEndpoints() []api.Endpoint {
 	const failures = "Failures in order: malformed input; 404; `paymentReturnNotEligible`; "
+
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/transactions/{id}/returns", ID: "returnPayout", Tag: tag, Summary: "Record that a payout came back",

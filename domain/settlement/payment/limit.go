@@ -43,10 +43,12 @@ func readLimits(ctx context.Context, tx *db.Tx, _ *api.None) (*LimitHistory, err
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of payments: %w", err)
 	}
+
 	h := &LimitHistory{History: []LimitsSet{}}
 	if len(found) > 0 {
 		h.LimitsSet, h.History = found[0], found
 	}
+
 	return h, nil
 }
 
@@ -64,6 +66,7 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	was, err := db.Select[Limits](ctx, tx, `
 		with was as (select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1), made as (
 		insert into payment_limit (team_id, id, per_payment, per_day, approval_from, actor_id, created_at)
@@ -75,14 +78,18 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 	if err != nil {
 		return nil, fmt.Errorf("set the limits of payments: %w", err)
 	}
+
 	type view struct {
 		Limits Limits `json:"paymentLimits"`
 	}
+
 	before, after := view{}, view{Limits{PerPayment: in.Body.PerPayment.Value, PerDay: in.Body.PerDay.Value, ApprovalFrom: in.Body.ApprovalFrom.Value}}
 	if len(was) > 0 {
 		before.Limits = was[0]
 	}
+
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, before, after)
+
 	return readLimits(ctx, tx, nil)
 }
 
@@ -114,6 +121,7 @@ func (l *CurrentLimits) waits(amount money.Cents, currency string) bool {
 // check adds what the limits say of claims to their findings.
 func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]finding.Finding) error {
 	var total money.Cents
+
 	for i := range claims {
 		if claims[i].Currency != l.Currency {
 			continue
@@ -126,9 +134,11 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 			}})
 		}
 	}
+
 	if l.PerDay == nil {
 		return nil
 	}
+
 	asked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(amount), 0)::bigint from payment
 		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and currency = @currency and id <> all(@but)`,
@@ -136,9 +146,11 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 	if err != nil {
 		return fmt.Errorf("add up the payments of a day: %w", err)
 	}
+
 	if asked+total <= *l.PerDay {
 		return nil
 	}
+
 	for i := range claims {
 		if claims[i].Currency != l.Currency {
 			continue
@@ -148,5 +160,6 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 			"limit": "perDay", "allowed": *l.PerDay, "requested": total, "asked": asked, "currency": claims[i].Currency,
 		}})
 	}
+
 	return nil
 }

@@ -59,6 +59,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], e
 	q.IDs("p.transaction_id = any(?)", in.TransactionID)
 	q.IDs("p.approval_id = any(?)", in.ApprovalIDs)
 	q.Dates("p.date", in.Dates)
+
 	return page.List[Payment](ctx, tx, q, in.Params, in.Sort)
 }
 
@@ -71,6 +72,7 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Payment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a payment: %w", err)
 	}
+
 	return &p, nil
 }
 
@@ -81,19 +83,24 @@ type Payments struct {
 
 func ofTransaction(ctx context.Context, tx *db.Tx, in *getInput) (*Payments, error) {
 	args := db.Args{"team": tx.Team, "id": in.ID}
+
 	known, err := db.Get[bool](ctx, tx, `select exists (select from transaction where team_id = @team and id = @id)`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read a transaction: %w", err)
 	}
+
 	if !known {
 		return nil, apierr.NotFound
 	}
+
 	found, err := db.Select[Payment](ctx, tx, "select "+columns+" from "+from+" where p.team_id = @team and p.transaction_id = @id order by p.id desc", args)
 	if err != nil {
 		return nil, fmt.Errorf("read the payments of a transaction: %w", err)
 	}
+
 	if found == nil {
 		found = []Payment{}
 	}
+
 	return &Payments{Data: found}, nil
 }

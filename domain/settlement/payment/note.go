@@ -39,12 +39,15 @@ func note(tx *db.Tx, all []told) {
 		SettledAt   *day.Instant    `json:"settledAt"`
 		RecoveredAt *day.Instant    `json:"recoveredAt"`
 	}
+
 	for i := range all {
 		t := &all[i]
+
 		what := audit.Updated
 		if t.Status == Paid && t.OldStatus != Paid {
 			what = audit.Paid
 		}
+
 		audit.Note(tx, what, audit.Payment, t.ID,
 			view{t.OldStatus, t.OldDate, t.OldProviderRef, t.OldFailure, t.OldIssues, t.OldSent, t.OldSettled, t.OldRecovered},
 			view{t.Status, t.Date, t.ProviderRef, t.Failure, t.Issues, t.Sent, t.Settled, t.Recovered},

@@ -19,6 +19,7 @@ const lag = 10 * time.Minute
 // operation goes on and the money does not read as paid. After a day it is given up with an issue.
 func TestAProviderThatIsAway(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		away  time.Duration
 		given bool
@@ -35,35 +36,46 @@ func TestAProviderThatIsAway(t *testing.T) {
 			answer := w.Post("/transactions/"+out.String()+"/pay", object{"connectionId": w.connection}).Want(202)
 			p := w.Get("/transactions/" + out.String() + "/provider-payments").Want(200).ID("data.0.id")
 			w.bank.leaves(true)
+
 			looked := false
 			passed := w.Outlast(func(passed time.Duration) {
 				w.bank.leaves(passed < c.away)
+
 				if looked {
 					return
 				}
+
 				looked = true
+
 				w.wantStatus(p, payment.Sending)
 				w.wantOpen(out, "paymentUnknown", 700)
+
 				if got := w.operation(answer); got != "queued" && got != "running" {
 					t.Errorf("meanwhile the operation is %s", got)
 				}
 			})
 			t.Logf("away for %v: settled after %v and %d questions", c.away, passed.Round(time.Millisecond), w.bank.asked)
+
 			if c.given {
 				w.wantStatus(p, payment.Sending)
 				w.wantIssue(p, "givenUp")
 				w.wantOpen(out, "paymentGivenUp", 700)
+
 				if got := w.operation(answer); got != "failed" || passed < 24*time.Hour-lag || passed > 25*time.Hour {
 					t.Errorf("the operation is %s after %v", got, passed)
 				}
+
 				return
 			}
+
 			w.wantStatus(p, payment.Submitted)
 			w.wantIssue(p, "")
 			w.wantPaid(out)
+
 			if w.bank.count(p) != 1 || len(w.bank.batches) != 1 || w.operation(answer) != "completed" {
 				t.Errorf("the bank holds %d payments of %d submissions, the operation is %s", w.bank.count(p), len(w.bank.batches), w.operation(answer))
 			}
+
 			if most := 2*c.away + 10*time.Minute; passed < c.away || passed > most {
 				t.Errorf("settled after %v", passed)
 			}
@@ -74,11 +86,13 @@ func TestAProviderThatIsAway(t *testing.T) {
 // wantOpen wants a transaction to read as unpaid, with one issue that says how much did not arrive.
 func (w *till) wantOpen(transaction id.ID, code string, cents int64) {
 	w.tb.Helper()
+
 	t := w.Get("/transactions/" + transaction.String()).Want(200)
 	if t.String("paidStatus") != "unpaid" || t.Len("issues") != 1 || t.String("issues.0.code") != code || t.String("issues.0.severity") != "error" ||
 		t.Int("issues.0.context.amount") != cents || t.ID("issues.0.context.transactionId") != transaction {
 		w.tb.Errorf("the transaction is %s with %v, want unpaid with %s", t.String("paidStatus"), t.Value("issues"), code)
 	}
+
 	if got := w.Get("/transactions?paidStatus=unpaid").Want(200); got.Len("data") != 1 || got.ID("data.0.id") != transaction || got.Len("data.0.issues") != 1 {
 		w.tb.Errorf("unpaid are %s", got.Body)
 	}
@@ -87,6 +101,7 @@ func (w *till) wantOpen(transaction id.ID, code string, cents int64) {
 // wantPaid wants a transaction to read as paid, without issues.
 func (w *till) wantPaid(transaction id.ID) {
 	w.tb.Helper()
+
 	if t := w.Get("/transactions/" + transaction.String()).Want(200); t.String("paidStatus") != "paid" || t.Len("issues") != 0 {
 		w.tb.Errorf("the transaction is %s with %v", t.String("paidStatus"), t.Value("issues"))
 	}
@@ -96,6 +111,7 @@ func (w *till) wantPaid(transaction id.ID) {
 // no payment to a vendor of the year.
 func TestRefusedMoneyIsOpenAgain(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		state  pay.State
 		code   string
@@ -114,43 +130,56 @@ func TestRefusedMoneyIsOpenAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newTill(t)
+
 			one := w.payout(70_000)
 			if c.bill {
 				w.Exec(`update transaction set status = 'inactive' where team_id = @team`, nil)
 				one = w.bill(70_000)
 			}
+
 			p := w.pay(one)
 			w.work()
 			w.wantPaid(one)
+
 			if c.bill {
 				w.wantVendorPaid(70_000)
 			}
+
 			if c.closed {
 				w.Exec(`update team set books_closed_at = '2100-01-01' where id = @team`, nil)
 			}
+
 			w.bank.becomes(p, c.state)
 			w.ask()
 			w.wantOpen(one, c.code, 70_000)
+
 			if c.bill {
 				w.wantVendorPaid(0)
 			}
+
 			var still int64
+
 			for _, found := range w.warnings() {
 				if found.Code == "paymentStillBooked" {
 					still += found.Total
 				}
 			}
+
 			if booked := c.closed || !c.bill && c.state != pay.Returned; booked != (still == 70_000) {
 				t.Errorf("the trust report says that %d is booked and was not moved", still)
 			}
+
 			if c.state == pay.Returned && !c.closed {
 				return
 			}
+
 			w.Post("/transactions/"+one.String()+"/pay", object{"connectionId": w.connection}).Want(409) // not before it was put away
 			w.Exec(`update team set books_closed_at = null where id = @team`, nil)
+
 			if got := w.recover("archive", one, p); got != "completed" {
 				t.Errorf("the recovery is %s", got)
 			}
+
 			if got := w.Get("/transactions/" + one.String()).Want(200).Len("issues"); got != 0 && c.state != pay.Returned {
 				t.Errorf("%d issues are left", got)
 			}
@@ -166,8 +195,10 @@ type warned struct {
 // warnings are those of the trust reconciliation of today.
 func (w *till) warnings() []warned {
 	w.tb.Helper()
+
 	var out struct{ Warnings []warned }
 	w.Get("/reports/trust-reconciliation?date=" + w.DB.Now().Format("2006-01-02")).Want(200).Into(&out)
+
 	return out.Warnings
 }
 
@@ -175,10 +206,12 @@ func (w *till) warnings() []warned {
 func (w *till) wantVendorPaid(cents int64) {
 	w.tb.Helper()
 	r := w.Get("/reports/information-returns?form=1099-NEC&year=" + w.DB.Now().Format("2006")).Want(200)
+
 	var got int64
 	for i := range r.Len("data") {
 		got += r.Int("data." + string(rune('0'+i)) + ".amount")
 	}
+
 	if got != cents {
 		w.tb.Errorf("the vendor was paid %d in the year, want %d: %s", got, cents, r.Body)
 	}
@@ -195,10 +228,13 @@ func TestTakingBackWhatIsNotKnown(t *testing.T) {
 	w.await(`select unknown_since is not null from payment where team_id = @team`)
 	stop()
 	w.bank.leaves(false)
+
 	if got := w.recover("cancel", out, p); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	w.wantStatus(p, payment.Canceled)
+
 	if w.bank.count(p) != 0 || w.balance("1000") != 0 || w.jobs() != 0 {
 		t.Errorf("the bank holds %d payments, the account has %d, %d jobs are left", w.bank.count(p), w.balance("1000"), w.jobs())
 	}
@@ -211,7 +247,9 @@ func TestTakingBackWaitsForTheSender(t *testing.T) {
 	out := w.payout(700)
 	p := w.pay(out)
 	entered, wake := make(chan struct{}), make(chan struct{})
+
 	var once atomic.Bool
+
 	w.bank.entered = func(context.Context) {
 		if once.CompareAndSwap(false, true) {
 			close(entered)
@@ -219,7 +257,9 @@ func TestTakingBackWaitsForTheSender(t *testing.T) {
 		}
 	}
 	stop := w.worker()
+
 	<-entered
+
 	answer := w.Post("/transactions/"+out.String()+"/provider-payments/"+p.String()+"/cancel", nil).Want(202)
 	w.await(`select exists (select from job where team_id = @team and kind = 'payment.recover' and attempt >= 2)`)
 	w.wantStatus(p, payment.Sending)
@@ -230,6 +270,7 @@ func TestTakingBackWaitsForTheSender(t *testing.T) {
 	w.bank.mu.Lock()
 	state := w.bank.held[p.String()][0].state
 	w.bank.mu.Unlock()
+
 	if got := w.operation(answer); got != "completed" || state != pay.Canceled || w.bank.count(p) != 1 {
 		t.Errorf("the recovery is %s, the bank has %d payments, %s", got, w.bank.count(p), state)
 	}
@@ -239,6 +280,7 @@ func TestTakingBackWaitsForTheSender(t *testing.T) {
 // is asked.
 func TestWhatIsLeftSendingIsSentAgain(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		sent   string
 		held   bool
@@ -257,35 +299,47 @@ func TestWhatIsLeftSendingIsSentAgain(t *testing.T) {
 			w.await(`select unknown_since is not null from payment where team_id = @team`)
 			stop()
 			w.bank.leaves(false)
+
 			if c.silent {
 				w.Exec(`update payment set ask_at = null where team_id = @team`, nil)
 			}
+
 			w.Exec(`update job set attempt = max_attempts, due_at = clock_timestamp() where team_id = @team`, nil)
 			w.Work()
 			w.wantStatus(p, payment.Sending)
+
 			if c.silent {
 				w.wantIssue(p, "givenUp")
 				return
 			}
+
 			w.wantIssue(p, "")
 			w.Exec(`update payment set sent_at = now() - @ago::interval where team_id = @team`, db.Args{"ago": c.sent})
+
 			if c.held {
 				w.bank.take(pay.Payment{Key: p.String(), Amount: 700}, "")
 			}
+
 			w.ask()
 			w.ask() // asking again queues nothing again
+
 			if c.sent == "25 hours" {
 				w.wantIssue(p, "givenUp")
+
 				if w.jobs() != 0 {
 					t.Errorf("%d jobs", w.jobs())
 				}
+
 				return
 			}
+
 			if want := int64(1); !c.held && w.jobs() != want {
 				t.Errorf("%d jobs, want %d", w.jobs(), want)
 			}
+
 			w.Work()
 			w.wantStatus(p, payment.Submitted)
+
 			if w.bank.count(p) != 1 || w.jobs() != 0 {
 				t.Errorf("the bank holds %d payments, %d jobs are left", w.bank.count(p), w.jobs())
 			}
@@ -300,22 +354,28 @@ func (w *till) jobs() (n int64) {
 		n, err = db.Get[int64](ctx, tx, `select count(*) from job where team_id = @team`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n
 }
 
 // await waits until a statement gives true.
 func (w *till) await(sql string) {
 	w.tb.Helper()
+
 	for began := time.Now(); time.Since(began) < 2*time.Minute; {
 		var yes bool
+
 		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			yes, err = db.Get[bool](ctx, tx, sql, db.Args{"team": tx.Team})
 			return err
 		})
+
 		if yes {
 			return
 		}
+
 		time.Sleep(5 * time.Millisecond)
 	}
+
 	w.tb.Fatalf("never: %s", sql)
 }

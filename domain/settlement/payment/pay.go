@@ -44,6 +44,7 @@ func (a *PayAnswer) HTTPStatus() int {
 	if a.queued != nil {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 
@@ -52,6 +53,7 @@ func (a *PayAnswer) MarshalJSON() ([]byte, error) {
 	if a.queued != nil {
 		return json.Marshal(a.queued) //nolint:wrapcheck // a value of ours
 	}
+
 	return json.Marshal(a.paid) //nolint:wrapcheck // a value of ours
 }
 
@@ -67,28 +69,36 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 	if !tx.Actor.Has("transactions:pay") && (b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
 		return nil, errRequiresMark
 	}
+
 	if err := MayOverdraw(tx, b.AllowOverdraft); err != nil {
 		return nil, err
 	}
+
 	if b.ConnectionID.Value != nil {
 		if err := TakeTurns(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
+
 	t, err := transaction.Hold(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	if t.Status != transaction.Active {
 		return nil, transaction.ErrArchived
 	}
+
 	if b.ConnectionID.Value == nil {
 		return payByHand(ctx, tx, t, b)
 	}
+
 	if err := payable(ctx, tx, t); err != nil {
 		return nil, err
 	}
+
 	ack, err := b.request(ctx, tx, t)
+
 	return &PayAnswer{queued: ack}, err
 }
 
@@ -103,13 +113,17 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 		if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 			return nil, err
 		}
+
 		return nil, ErrAlreadyPaid
 	}
+
 	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return nil, err
 	}
+
 	paid, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: *b.Date.Value, AccountID: b.FundingAccountID})
 	paid, err = transaction.Shown(ctx, tx, paid, err)
+
 	return &PayAnswer{paid: paid}, inBody(err)
 }
 
@@ -119,7 +133,9 @@ func inBody(err error) error {
 	if !ok {
 		return err
 	}
+
 	var condition *apierr.Error
+
 	switch refusal.Reason() { //nolint:exhaustive // the others have no path into the payment
 	case "":
 		condition = apierr.BadRequest
@@ -128,16 +144,20 @@ func inBody(err error) error {
 	case apierr.ReasonNotBankAccount:
 		condition = transaction.ErrNotBank
 	}
+
 	issues := refusal.Issues()
 	for i := range issues {
 		if len(issues[i].Path) != 2 || issues[i].Path[0] != "payment" {
 			return err
 		}
+
 		issues[i].Path = []any{map[any]string{"accountId": "fundingAccountId", "date": "date"}[issues[i].Path[1]]}
 	}
+
 	if condition == nil || len(issues) == 0 {
 		return err
 	}
+
 	return condition.At(issues...)
 }
 
@@ -154,12 +174,15 @@ func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 		context["cause"] = causeAmount
 		return errNotSupported.With(context)
 	}
+
 	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return err
 	}
+
 	if t.Type == transaction.Expense && t.PaidStatus == transaction.Paid {
 		return ErrAlreadyPaid
 	}
+
 	return nil
 }
 
@@ -169,57 +192,72 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	if err != nil {
 		return nil, err
 	}
+
 	funding := id.Zero
 	if b.FundingAccountID.Value != nil {
 		funding = *b.FundingAccountID.Value
 	} else if t.Type == transaction.Payout {
 		funding = t.AccountID
 	}
+
 	d, err := OpenDesk(ctx, tx, *b.ConnectionID.Value, funding, []id.ID{contact})
 	if err != nil {
 		return nil, err
 	}
+
 	if t.Type == transaction.Payout && d.FundingAccountID != t.AccountID {
 		return nil, apierr.BadRequest.At(apierr.IssueAccountMismatch.InBody("fundingAccountId"))
 	}
+
 	if b.ContactPaymentMethodID.Value != nil {
 		if err := d.choose(ctx, tx, contact, *b.ContactPaymentMethodID.Value); err != nil {
 			return nil, err
 		}
 	}
+
 	at := day.Of(tx.Now)
 	if b.Date.Value != nil {
 		at = *b.Date.Value
 	}
+
 	orders := []Order{{TransactionID: t.ID, ContactID: contact, Amount: t.Total, Currency: t.Currency, Date: at}}
 	if err := CheckDate(tx, at); err != nil {
 		return nil, err
 	}
+
 	if err := d.check(orders); err != nil {
 		return nil, err
 	}
+
 	claims, err := claimsOf(ctx, tx, []id.ID{t.ID})
 	if err != nil {
 		return nil, err
 	}
+
 	claims[0].FundingAccountID = d.FundingAccountID
+
 	found, limits, err := Judge(ctx, tx, claims, b.AllowOverdraft)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := refusalOf(found); err != nil {
 		return nil, err
 	}
+
 	_, tasks, err := d.Request(ctx, tx, orders, Terms{limits, b.AllowOverdraft})
 	if err != nil {
 		return nil, err
 	}
+
 	if t.Type == transaction.Expense && !limits.waits(t.Total, t.Currency) {
 		if _, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: at, AccountID: api.Set(d.FundingAccountID)}); err != nil {
 			return nil, inBody(err)
 		}
 	}
+
 	target := operation.Resource{Type: operation.Transaction, ID: t.ID, Role: operation.Target}
+
 	return operation.Start(ctx, tx, operation.New{
 		Type: operation.ProviderPayment, Primary: &target,
 		Resources: []operation.Resource{target, {Type: operation.Connection, ID: d.Connection.ID, Role: operation.Source}}, Tasks: tasks,
@@ -237,6 +275,7 @@ func CheckDate(tx *db.Tx, at day.Day) error {
 	case at.After(today.AddDays(maxAhead)):
 		return apierr.BadRequest.At(apierr.IssueDateOutOfRange.InBody("date"))
 	}
+
 	return nil
 }
 
@@ -246,16 +285,20 @@ func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.I
 	if contact == nil && len(t.Lines) == 1 {
 		contact = t.Lines[0].ContactID
 	}
+
 	if contact == nil {
 		return id.Zero, errVendorOwner
 	}
+
 	kind, err := db.Get[string](ctx, tx, `select type from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": *contact})
 	if err != nil {
 		return id.Zero, fmt.Errorf("read the recipient of a payment: %w", err)
 	}
+
 	if kind != "vendor" && kind != "owner" {
 		return id.Zero, errVendorOwner
 	}
+
 	return *contact, nil
 }
 
@@ -266,6 +309,7 @@ func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) err
 		AccountHolder string
 		AccountType   pay.AccountType
 	}
+
 	m, err := db.One[row](ctx, tx, notFoundAt("contactPaymentMethodId"), `
 		select contact_id = @contact and status = 'verified' as ready, account_holder, account_type
 		from payee_method where team_id = @team and id = @id for share`,
@@ -276,8 +320,10 @@ func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) err
 	case !m.Ready:
 		return errRecipient.With(map[string]any{"contactIds": []id.ID{contact}, "cause": causeNotVerified})
 	}
+
 	d.Methods = map[id.ID]payee.Method{
 		contact: {ID: method, ContactID: contact, AccountHolder: m.AccountHolder, AccountType: m.AccountType},
 	}
+
 	return nil
 }

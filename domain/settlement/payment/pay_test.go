@@ -29,6 +29,7 @@ func TestWhatIsNotPaid(t *testing.T) {
 	ask(bill, object{"connectionId": w.connection, "contactPaymentMethodId": w.id()}).WantIssue("notFound", "contactPaymentMethodId")
 	ask(bill, object{"connectionId": w.connection, "fundingAccountId": w.Account("5200")}).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderAccountNotReady)
 	ask(bill, object{}).WantIssue("required", "date")
+
 	pending := w.method(w.vendor, "pending", false)
 	ask(bill, object{"connectionId": w.connection, "contactPaymentMethodId": pending}).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
 	other := w.Contact("vendor", "No account")
@@ -59,16 +60,19 @@ func TestWhatIsNotPaid(t *testing.T) {
 	w.Exec(`update payee_method set account_holder = '李小龍' where team_id = @team and contact_id = @vendor`, db.Args{"vendor": w.vendor})
 	chosen := object{"connectionId": file["connectionId"], "contactPaymentMethodId": w.method(w.vendor, "verified", false)}
 	w.Exec(`update payee_method set account_holder = '李 小龍' where team_id = @team and id = @id`, db.Args{"id": chosen["contactPaymentMethodId"]})
+
 	for _, body := range []object{file, chosen} {
 		r := ask(bill, body).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
 		if r.WantFields("context", object{"cause": "holderInvalid"}); r.ID("context.contactIds.0") != w.vendor {
 			t.Errorf("refused with %s", r.Body)
 		}
 	}
+
 	large := w.bill(99_999_999_99 + 1)
 	w.Exec(`update payee_method set account_holder = 'Fix-It' where team_id = @team and contact_id = @vendor`, db.Args{"vendor": w.vendor})
 	ask(large, file).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported).
 		WantFields("context", object{"cause": "amountNotSupported"})
+
 	if r := w.Get("/payments").Want(200); r.Len("data") != 0 {
 		t.Errorf("refused payments were kept: %s", r.Body)
 	}
@@ -87,6 +91,7 @@ func TestWhatIsNotPaid(t *testing.T) {
 	w.bank.becomes(p, pay.Paid)
 	w.ask()
 	ask(bill, over).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
+
 	if w.bank.count(p) != 1 {
 		t.Errorf("the bank holds %d payments", w.bank.count(p))
 	}
@@ -98,21 +103,26 @@ func TestMarkPaid(t *testing.T) {
 	w := newTill(t)
 	clerk := w.As([]string{"transactions:mark-paid"}, nil)
 	bill := w.bill(300)
+
 	path := "/transactions/" + bill.String() + "/pay"
 	for _, field := range []string{"connectionId", "fundingAccountId", "contactPaymentMethodId"} {
 		clerk.Post(path, object{"date": "2026-02-20", field: w.Account("1000")}).WantError(apierr.CodeForbidden, apierr.ReasonPaymentAccountRequiresMarkPaid)
 	}
+
 	w.As([]string{"transactions:read"}, nil).Post(path, object{"date": "2026-02-20"}).WantError(apierr.CodeForbidden, "")
 	clerk.Post(path, object{"date": "2025-02-20"}).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate).WantIssue("beforeStatementStartDate", "date")
 	w.Post(path, object{"date": "2026-02-20", "fundingAccountId": w.Account("5200")}).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount).
 		WantIssue("notBankAccount", "fundingAccountId")
+
 	paid := clerk.Post(path, object{"date": "2026-02-20"}).Want(200)
 	if paid.String("payment.date") != "2026-02-20" || paid.ID("payment.accountId") != w.Account("1000") || paid.String("paidStatus") != "paid" {
 		t.Errorf("the bill is %s", paid.Body)
 	}
+
 	if w.balance("1000") != -300 {
 		t.Errorf("the account has %d", w.balance("1000"))
 	}
+
 	clerk.Post(path, object{"date": "2026-02-20"}).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 	clerk.Post("/transactions/"+w.payout(5).String()+"/pay", object{"date": "2026-02-20"}).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
@@ -125,32 +135,41 @@ func TestTheBooksOfABill(t *testing.T) {
 	w := newTill(t)
 	bill := w.bill(300)
 	p := w.pay(bill)
+
 	path := "/transactions/" + bill.String()
 	if got := w.Get(path).Want(200); got.String("paidStatus") != "paid" || w.balance("1000") != -300 {
 		t.Errorf("requested: %s, %d", got.String("paidStatus"), w.balance("1000"))
 	}
+
 	for _, change := range []object{{"date": "2026-02-11"}, {"payment": nil}, {"status": "inactive"}, {"lines": list{object{"accountId": w.Account("5200"), "amount": 1, "listingId": w.villa.ID}}}} {
 		w.Put(path, change).WantError(apierr.CodeConflict, apierr.ReasonPaymentAttempted)
 	}
+
 	w.Delete(path).WantError(apierr.CodeConflict, apierr.ReasonPaymentAttempted)
 	w.Delete(path+"?onLocked=archive").WantError(apierr.CodeConflict, apierr.ReasonPaymentAttempted)
 	w.Put(path, object{"description": "Boiler", "uniqueRef": "b-1"}).Want(200)
 	w.bank.submits = []fault{refuses}
 	w.work()
+
 	if got := w.Get(path).Want(200); got.String("paidStatus") != "unpaid" || w.balance("1000") != 0 {
 		t.Errorf("failed: %s, %d", got.String("paidStatus"), w.balance("1000"))
 	}
+
 	if got := w.read(p); got.String("failure.code") != "paymentFailed" {
 		t.Errorf("failure %s", got.Body)
 	}
+
 	w.Put(path, object{"date": "2026-02-11"}).WantError(apierr.CodeConflict, apierr.ReasonPaymentAttempted)
+
 	if got := w.recover("archive", bill, p); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	w.Put(path, object{"date": "2026-02-11"}).Want(200)
 	again := w.pay(bill)
 	w.work()
 	w.wantStatus(again, payment.Submitted)
+
 	if again == p || w.bank.count(p) != 0 || w.balance("1000") != -300 {
 		t.Error("the bill was not paid again")
 	}
@@ -168,14 +187,19 @@ func TestALockedBillKeepsItsPayment(t *testing.T) {
 	w.work()
 	w.wantStatus(p, payment.Failed)
 	w.wantIssue(p, "paymentStillBooked")
+
 	if got := w.recover("archive", bill, p); got != "failed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	w.Exec(`update team set books_closed_at = null where id = @team`, nil)
+
 	if got := w.recover("archive", bill, p); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	w.wantIssue(p, "")
+
 	if w.balance("1000") != 0 {
 		t.Errorf("the account has %d", w.balance("1000"))
 	}
@@ -188,15 +212,19 @@ func TestTenants(t *testing.T) {
 	out := w.payout(700)
 	p := w.pay(out)
 	w.work()
+
 	for _, path := range []string{"/payments/" + p.String(), "/transactions/" + out.String() + "/provider-payments"} {
 		stranger.Get(path).WantError(apierr.CodeNotFound, "")
 	}
+
 	if got := stranger.Get("/payments").Want(200).Len("data"); got != 0 {
 		t.Errorf("%d payments", got)
 	}
+
 	for _, action := range []string{"/pay", "/provider-payments/" + p.String() + "/cancel", "/provider-payments/" + p.String() + "/archive", "/returns", "/replacements"} {
 		stranger.Post("/transactions/"+out.String()+action, object{}).WantError(apierr.CodeNotFound, "")
 	}
+
 	mine := stranger.payout(5)
 	stranger.Post("/transactions/"+mine.String()+"/pay", object{"connectionId": w.connection}).WantIssue("notFound", "connectionId")
 	stranger.Post("/transactions/"+mine.String()+"/provider-payments/"+p.String()+"/cancel", nil).WantError(apierr.CodeNotFound, "")
@@ -214,6 +242,7 @@ func TestPaymentsAreListed(t *testing.T) {
 	w.work()
 	w.bank.becomes(second, pay.Paid)
 	w.ask()
+
 	for query, want := range map[string]int{
 		"": 2, "?status=paid": 1, "?status=paid,submitted": 2, "?status=failed": 0, "?connectionId=" + w.connection.String(): 2, "?connectionId=" + bill.String(): 0,
 		"?contactId=" + w.vendor.String(): 1, "?transactionId=" + out.String(): 1, "?dateRange=2020": 0, "?sort=amount&limit=1": 1,
@@ -222,7 +251,9 @@ func TestPaymentsAreListed(t *testing.T) {
 			t.Errorf("%s: %d payments, want %d", query, got, want)
 		}
 	}
+
 	w.Get("/payments?dateRange=soon").WantIssue("dateRange", "dateRange")
+
 	got := w.read(first)
 	for field, want := range map[string]string{
 		"provider": "payProvider", "transactionId": bill.String(), "contactId": w.vendor.String(), "amount": "300", "currency": "usd", "failure": "null",
@@ -232,6 +263,7 @@ func TestPaymentsAreListed(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got.String(field), want)
 		}
 	}
+
 	w.Get("/payments/"+w.id().String()).WantError(apierr.CodeNotFound, "")
 }
 
@@ -241,21 +273,27 @@ func TestPaymentsAreListed(t *testing.T) {
 func TestAMethodThatIsPutAwayIsNotPaid(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
+
 	out, away := w.payout(700), id.Zero
 	for _, body := range []object{{"connectionId": w.connection}, {"connectionId": w.connection, "contactPaymentMethodId": &away}} {
 		away = w.method(w.Contact("owner", "Another"), "verified", true)
 		w.Exec(`update payee_method set is_default = false where team_id = @team and contact_id = @contact`, db.Args{"contact": w.owner})
 		w.Exec(`update payee_method set contact_id = @contact where team_id = @team and id = @id`, db.Args{"contact": w.owner, "id": away})
+
 		archived, answer := make(chan struct{}), make(chan *apitest.Response)
 		go func() {
 			<-archived
+
 			answer <- w.Post("/transactions/"+out.String()+"/pay", body)
 		}()
+
 		w.Tx(func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `update payee_method set status = 'archived', is_default = false where team_id = @team and id = @id`,
 				db.Args{"team": tx.Team, "id": away})
+
 			close(archived)
 			time.Sleep(300 * time.Millisecond) // the request comes before the commit
+
 			return err
 		})
 		(<-answer).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)

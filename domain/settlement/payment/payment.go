@@ -94,6 +94,7 @@ func issue(code string, context map[string]string) Issue {
 	if context == nil {
 		context = map[string]string{}
 	}
+
 	return Issue{Code: code, Severity: finding.Error, Context: context}
 }
 
@@ -122,6 +123,7 @@ var (
 // only move forward. News that are older than what is known change nothing; those that contradict it change nothing either, and are reported.
 func (s Status) next(news pay.State, acknowledged bool) (next Status, contradiction bool) {
 	n := Status(news)
+
 	switch s {
 	case Awaiting, Requested: // nobody was told of it
 		return s, true
@@ -134,6 +136,7 @@ func (s Status) next(news pay.State, acknowledged bool) (next Status, contradict
 	case Failed, Canceled:
 		return forward(s, n, false, n == Submitted && acknowledged)
 	}
+
 	return s, true
 }
 
@@ -141,6 +144,7 @@ func forward(s, n Status, moves, old bool) (Status, bool) {
 	if moves {
 		return n, false
 	}
+
 	return s, s != n && !old
 }
 
@@ -151,6 +155,7 @@ func (s Status) final() bool {
 		return true
 	case Awaiting, Requested, Sending, Submitted:
 	}
+
 	return false
 }
 

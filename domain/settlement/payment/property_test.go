@@ -16,10 +16,12 @@ func TestNoPaymentIsMadeTwiceOrLost(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
 	rounds := 0
+
 	rapid.Check(t, func(r *rapid.T) {
 		if rounds++; rounds > 12 { // each is a whole life of payments against the database
 			return
 		}
+
 		newLife(w, rapid.IntRange(1, 3).Draw(r, "payouts")).live(r)
 	})
 }
@@ -37,11 +39,13 @@ func newLife(w *till, n int) *life {
 	for range n {
 		l.payouts = append(l.payouts, w.payout(100))
 	}
+
 	return l
 }
 
 func (l *life) live(r *rapid.T) {
 	sends := []fault{lostBefore, lostAfter, diesBefore, diesAfter, half, forgets, refuses, fails}
+
 	for range rapid.IntRange(3, 8).Draw(r, "steps") {
 		out := rapid.SampledFrom(l.payouts).Draw(r, "payout")
 		switch rapid.SampledFrom([]string{"pay", "pay", "work", "work", "ask", "call", "bank", "cancel", "archive", "calm"}).Draw(r, "step") {
@@ -71,8 +75,10 @@ func (l *life) live(r *rapid.T) {
 		case "calm":
 			l.calm()
 		}
+
 		l.check(r)
 	}
+
 	l.settle(r)
 }
 
@@ -81,6 +87,7 @@ func (l *life) latest(out id.ID) id.ID {
 	if found.Len("data") == 0 {
 		return id.Zero
 	}
+
 	return found.ID("data.0.id")
 }
 
@@ -90,12 +97,15 @@ func (l *life) call(r *rapid.T, out id.ID) {
 	if p.IsZero() || l.bank.count(p) == 0 {
 		return
 	}
+
 	l.bank.mu.Lock()
 	o := l.bank.outcome(p.String())
 	l.bank.mu.Unlock()
+
 	if rapid.Bool().Draw(r, "old") {
 		o.State = pay.Submitted
 	}
+
 	o.Duplicate = false
 	l.messages++
 	l.callBack("life-"+l.id().String(), o).Want(204)
@@ -107,9 +117,11 @@ func (l *life) progress(r *rapid.T, out id.ID) {
 	if p.IsZero() || l.bank.count(p) == 0 {
 		return
 	}
+
 	l.bank.mu.Lock()
 	state := l.bank.held[p.String()][0].state
 	l.bank.mu.Unlock()
+
 	switch state {
 	case pay.Submitted:
 		l.bank.becomes(p, rapid.SampledFrom([]pay.State{pay.Paid, pay.Failed, pay.Returned}).Draw(r, "becomes"))
@@ -123,17 +135,21 @@ func (l *life) progress(r *rapid.T, out id.ID) {
 func (l *life) check(r *rapid.T) {
 	l.bank.mu.Lock()
 	defer l.bank.mu.Unlock()
+
 	for out, payments := range l.payments {
 		alive := 0
+
 		for _, p := range payments {
 			held := l.bank.held[p.String()]
 			if len(held) > 1 {
 				r.Fatalf("the bank holds %d payments under one key", len(held))
 			}
+
 			if len(held) == 1 && (held[0].state == pay.Submitted || held[0].state == pay.Paid) {
 				alive++
 			}
 		}
+
 		if alive > 1 {
 			r.Fatalf("payout %v is paid %d times", out, alive)
 		}
@@ -148,6 +164,7 @@ func (l *life) settle(r *rapid.T) {
 	l.work()
 	l.ask()
 	l.calm()
+
 	for out, payments := range l.payments {
 		for _, p := range payments {
 			status := l.read(p).String("status")
@@ -163,10 +180,12 @@ func (l *life) settle(r *rapid.T) {
 			case !slices.Contains([]string{"failed", "canceled"}, status):
 				r.Fatalf("payment %v is %s, the bank has never seen it", p, status)
 			}
+
 			if n := l.read(p).Len("issues"); n != 0 {
 				r.Fatalf("payment %v has issues: %s", p, l.read(p).Body)
 			}
 		}
 	}
+
 	l.check(r)
 }

@@ -52,28 +52,36 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 			return ack, err
 		}
 	}
+
 	found, err := hold(ctx, tx, []id.ID{in.PaymentID})
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 || found[0].TransactionID != in.ID {
 		return nil, apierr.NotFound
 	}
+
 	h := &found[0]
 	if h.RecoveryOperationID != nil {
 		return nil, errRecovering.With(map[string]any{"operationId": h.RecoveryOperationID})
 	}
+
 	possible, err := h.recoverable(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	if cancel {
 		possible = h.cancelable()
 	}
+
 	if !possible {
 		return nil, errUnrecoverable
 	}
+
 	target := operation.Resource{Type: operation.Transaction, ID: h.TransactionID, Role: operation.Target}
+
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.ProviderPaymentRecovery, Primary: &target,
 		Resources: []operation.Resource{target, {Type: operation.Connection, ID: h.ConnectionID, Role: operation.Source}},
@@ -82,17 +90,20 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 	if err != nil {
 		return nil, fmt.Errorf("start a recovery: %w", err)
 	}
+
 	_, err = tx.Exec(ctx, `update payment set recovery_operation_id = @operation, updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": h.ID, "operation": ack.OperationID, "now": tx.Now})
 	if err != nil {
 		return nil, fmt.Errorf("mark a payment as being recovered: %w", err)
 	}
+
 	return ack, nil
 }
 
 // cancelWaiting takes a payment back that waits for a second person, at once: no provider knows of it. It gives nil for any other payment.
 func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Acknowledgement, error) {
 	args := db.Args{"team": tx.Team, "id": in.PaymentID, "transaction": in.ID}
+
 	err := tx.Pipeline(ctx, // in the order in which a decision on it holds them
 		db.Stmt{SQL: `select from payment_approval a where a.team_id = @team and a.id in (
 			select p.approval_id from payment p where p.team_id = @team and p.id = @id and p.transaction_id = @transaction and p.status = 'awaitingApproval') for update`, Args: args},
@@ -101,15 +112,19 @@ func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation
 	if err != nil {
 		return nil, fmt.Errorf("hold a payment that waits: %w", err)
 	}
+
 	waits, err := db.Get[bool](ctx, tx, `
 		select exists (select from payment where team_id = @team and id = @id and transaction_id = @transaction and status = 'awaitingApproval')`, args)
 	if err != nil || !waits {
 		return nil, err
 	}
+
 	if err := takeBackWaiting(ctx, tx, []id.ID{in.PaymentID}); err != nil {
 		return nil, err
 	}
+
 	target := operation.Resource{Type: operation.Transaction, ID: in.ID, Role: operation.Target}
+
 	return operation.Start(ctx, tx, operation.New{
 		Type: operation.ProviderPaymentRecovery, Primary: &target, Resources: []operation.Resource{target}, Tasks: []operation.Task{{Kind: nothingKind}},
 	})
@@ -126,9 +141,11 @@ func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("look for the return of a payment: %w", err)
 		}
+
 		return h.RecoveredAt == nil && !booked, nil
 	case Awaiting, Requested, Sending, Submitted, Paid:
 	}
+
 	return false, nil
 }
 
@@ -146,9 +163,11 @@ func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("look whether a batch is being sent: %w", err)
 	}
+
 	if busy {
 		return errBusy
 	}
+
 	return nil
 }
 
@@ -161,11 +180,14 @@ func (s *Service) recovery() job.Handler {
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
+
 		if err := release(ctx, tx, args.PaymentID, j.OperationID); err != nil {
 			return err
 		}
+
 		return giveUp(ctx, tx, j, cause)
 	}
+
 	return h
 }
 
@@ -177,6 +199,7 @@ func release(ctx context.Context, tx *db.Tx, payment, operation id.ID) error {
 	if err != nil {
 		return fmt.Errorf("end the recovery of a payment: %w", err)
 	}
+
 	return nil
 }
 
@@ -187,26 +210,32 @@ func (s *Service) recover(ctx context.Context, d *db.DB, scope db.Scope, run ope
 			return nil, err
 		}
 	}
+
 	confirmed, err := s.confirm(ctx, d, scope, args.PaymentID)
 	if err != nil {
 		return nil, err
 	}
+
 	return func(ctx context.Context, tx *db.Tx) error {
 		h, err := holdOne(ctx, tx, args.PaymentID)
 		if err != nil {
 			return err
 		}
+
 		if h.doubtful() && !confirmed {
 			return errUnrecoverable
 		}
+
 		if possible, err := h.recoverable(ctx, tx); err != nil {
 			return err
 		} else if !possible && h.RecoveredAt == nil {
 			return errUnrecoverable
 		}
+
 		if err := h.recover(ctx, tx); err != nil {
 			return err
 		}
+
 		return release(ctx, tx, h.ID, run.OperationID)
 	}, nil
 }
@@ -216,49 +245,63 @@ func holdOne(ctx context.Context, tx *db.Tx, payment id.ID) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if len(found) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	return &found[0], nil
 }
 
 // takeBack asks the provider to take a payment back, and keeps what it says.
 func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, payment id.ID) error {
-	var h *held
-	var p pay.Provider
+	var (
+		h *held
+		p pay.Provider
+	)
+
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if h, err = holdOne(ctx, tx, payment); err != nil {
 			return err
 		}
+
 		c, err := connection.Get(ctx, tx, h.ConnectionID)
 		if err != nil {
 			return fmt.Errorf("read the connection of a payment: %w", err)
 		}
+
 		p, err = s.Open(c)
+
 		return err
 	})
 	if err != nil || h.Status.final() {
 		return err
 	}
+
 	key := h.ID.String()
 	if h.Status == Sending {
 		// Nobody may be sending it before the provider is asked: what it does not know then, it will not hear of.
 		if err := d.Write(ctx, scope, h.quiet); err != nil {
 			return err
 		}
+
 		o, err := find(ctx, p, key)
 		if errors.Is(err, pay.ErrUnknown) {
 			return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return neverSent(ctx, tx, run, payment) })
 		}
+
 		if err == nil {
 			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
 		}
+
 		if err != nil || Status(o.State).final() {
 			return err
 		}
 	}
+
 	calling, stop := context.WithTimeout(ctx, pay.Timeout)
 	defer stop()
+
 	o, err := p.Cancel(calling, key)
 	switch {
 	case errors.Is(err, pay.ErrRefused), errors.Is(err, pay.ErrUnknown):
@@ -268,6 +311,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 	case o.Key != key:
 		return errNoOutcome
 	}
+
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
 }
 
@@ -276,6 +320,7 @@ func (h *held) doubtful() bool {
 	if h.Status != Failed && h.Status != Canceled || h.RecoveredAt != nil {
 		return false
 	}
+
 	return slices.ContainsFunc(h.Issues, func(i Issue) bool {
 		return i.Code == contradictoryNews && (i.Context["status"] == string(Submitted) || i.Context["status"] == string(Paid))
 	})
@@ -284,26 +329,33 @@ func (h *held) doubtful() bool {
 // confirm asks the provider once more for a payment that is doubtful, and reports that it holds no money of it.
 func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment id.ID) (confirmed bool, err error) {
 	var p pay.Provider
+
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		p = nil
+
 		h, err := holdOne(ctx, tx, payment)
 		if err != nil || !h.doubtful() {
 			return err
 		}
+
 		c, err := connection.Get(ctx, tx, h.ConnectionID)
 		if err != nil {
 			return fmt.Errorf("read the connection of a payment: %w", err)
 		}
+
 		p, err = s.Open(c)
+
 		return err
 	})
 	if err != nil || p == nil {
 		return false, err
 	}
+
 	o, err := find(ctx, p, payment.String())
 	if errors.Is(err, pay.ErrUnknown) {
 		return false, nil
 	}
+
 	return err == nil && !o.Duplicate && (o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
 }
 
@@ -314,18 +366,23 @@ func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID)
 	if err != nil || h.Status != Sending {
 		return err
 	}
+
 	if h.RecoveryOperationID == nil || *h.RecoveryOperationID != run.OperationID {
 		return errUnrecoverable // this recovery was given up, so that the payment may be sent again
 	}
+
 	if err := h.quiet(ctx, tx); err != nil {
 		return err
 	}
+
 	now := day.At(tx.Now)
 	h.Status, h.SettledAt = Canceled, &now
 	h.lower(givenUp)
+
 	if err := keep(ctx, tx, []held{*h}); err != nil {
 		return err
 	}
+
 	return h.follow(ctx, tx)
 }
 
@@ -335,26 +392,32 @@ func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 	if h.RecoveredAt != nil {
 		return nil
 	}
+
 	if h.TransactionType == transaction.Expense {
 		return h.reopen(ctx, tx)
 	}
+
 	if h.Status == Returned { // the money was away: both ways are booked when they can be
 		if err := tx.Try(ctx, h.bookReturn); !apierr.Refused(err) {
 			if err == nil {
 				h.lower(returnNotBooked)
 				err = keep(ctx, tx, []held{*h})
 			}
+
 			return err
 		}
 	}
+
 	if err := h.putAway(ctx, tx); err != nil {
 		return err
 	}
+
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return transaction.Remove(ctx, tx, h.TransactionID, true, ledger.Lenience{})
 	})
 	if ledger.IsLock(err) || err != nil && apierr.From(err).Reason() == apierr.ReasonPaymentReturnInvolved {
 		return h.bookReturn(ctx, tx)
 	}
+
 	return err
 }

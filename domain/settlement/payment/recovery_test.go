@@ -15,39 +15,50 @@ func TestRecovery(t *testing.T) {
 	w := newTill(t)
 	out := w.payout(700)
 	p := w.pay(out)
+
 	path := "/transactions/" + out.String() + "/provider-payments/" + p.String()
 	for _, action := range []string{"/cancel", "/archive"} { // requested
 		w.Post(path+action, nil).WantError(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable)
 	}
+
 	w.work()
 	w.Post(path+"/archive", nil).WantError(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable)
 	w.Post("/transactions/"+w.bill(1).String()+"/provider-payments/"+p.String()+"/cancel", nil).WantError(apierr.CodeNotFound, "")
+
 	answer := w.Post(path+"/cancel", nil).Want(202)
 	if answer.String("type") != "provider-payment-recovery" || answer.ID("resource.id") != out {
 		t.Errorf("acknowledgement %s", answer.Body)
 	}
+
 	busy := w.Post(path+"/cancel", nil).WantError(apierr.CodeConflict, apierr.ReasonProviderPaymentRecoveryInProgress)
 	if busy.String("context.operationId") != answer.String("operationId") {
 		t.Errorf("context %s", busy.Body)
 	}
+
 	w.Post(path+"/archive", nil).WantError(apierr.CodeConflict, apierr.ReasonProviderPaymentRecoveryInProgress)
 	w.work()
+
 	if got := w.operation(answer); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	newTill(t).Get("/operations/"+answer.String("operationId")).WantError(apierr.CodeNotFound, "")
 	w.wantStatus(p, payment.Canceled)
+
 	if got := w.Get("/transactions/" + out.String()).Want(200).String("status"); got != "inactive" || w.balance("1000") != 0 {
 		t.Errorf("the payout is %s, the account has %d", got, w.balance("1000"))
 	}
+
 	for _, action := range []string{"/cancel", "/archive"} { // recovered
 		w.Post(path+action, nil).WantError(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable)
 	}
+
 	paid := w.payout(5)
 	q := w.pay(paid)
 	w.work()
 	w.bank.becomes(q, pay.Paid)
 	w.ask()
+
 	for _, action := range []string{"cancel", "archive"} {
 		w.Post("/transactions/"+paid.String()+"/provider-payments/"+q.String()+"/"+action, nil).
 			WantError(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable)
@@ -57,6 +68,7 @@ func TestRecovery(t *testing.T) {
 // However a cancellation breaks off, it can be done again and the payment is what the bank says.
 func TestEveryFailureOfACancellation(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		faults    []fault
 		late      bool
@@ -79,26 +91,34 @@ func TestEveryFailureOfACancellation(t *testing.T) {
 			out := w.payout(700)
 			p := w.pay(out)
 			w.work()
+
 			if c.late {
 				w.bank.becomes(p, pay.Paid)
 			}
+
 			w.bank.cancels = c.faults
 			if got := w.recover("cancel", out, p); got != c.operation {
 				t.Errorf("the recovery is %s", got)
 			}
+
 			w.wantStatus(p, c.status)
+
 			if c.status != payment.Submitted {
 				return
 			}
+
 			w.bank.cancels = nil
 			w.ask() // what became of it is heard, and another recovery is possible
+
 			again := "cancel"
 			if w.read(p).String("status") == "canceled" {
 				again = "archive"
 			}
+
 			if got := w.recover(again, out, p); got != "completed" {
 				t.Errorf("the second recovery is %s", got)
 			}
+
 			w.wantStatus(p, payment.Canceled)
 		})
 	}
@@ -115,9 +135,11 @@ func TestCancelingWhatWasNeverSent(t *testing.T) {
 	w.bank.leaves(false)
 	w.wantStatus(p, payment.Sending)
 	w.wantIssue(p, "givenUp")
+
 	if got := w.recover("cancel", out, p); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	w.wantStatus(p, payment.Canceled)
 	// Late news of it do not pass in silence.
 	w.callBack("m1", pay.Outcome{Key: p.String(), Ref: "r", State: pay.Submitted}).Want(204)
@@ -131,6 +153,7 @@ func TestCancelingWhatWasNeverSent(t *testing.T) {
 	w.bank.finds = nil
 	w.wantStatus(q, payment.Sending)
 	w.calm() // the bank may have been slow
+
 	if got := w.recover("cancel", known, q); got != "completed" || w.bank.held[q.String()][0].state != pay.Canceled {
 		t.Errorf("the recovery is %s", got)
 	}
@@ -145,14 +168,18 @@ func TestArchivingALockedPayout(t *testing.T) {
 	w.bank.submits = []fault{refuses}
 	w.work()
 	w.Exec(`update team set books_closed_at = '2026-03-01' where id = @team`, nil)
+
 	if got := w.recover("archive", out, p); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	back := w.read(p).ID("returnTransactionId")
+
 	got := w.Get("/transactions/" + back.String()).Want(200)
 	if got.Int("total") != -700 || w.balance("1000") != 0 || w.Get("/transactions/"+out.String()).Want(200).String("status") != "active" {
 		t.Errorf("the return is %s", got.Body)
 	}
+
 	w.Post("/transactions/"+out.String()+"/pay", object{"connectionId": w.connection}).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
 
@@ -171,17 +198,22 @@ func TestArchivingAPayoutThatIsPartOfAReturn(t *testing.T) {
 	w.ask()
 	w.wantIssue(p, "returnNotBooked")
 	w.Exec(`update listing set status = 'active' where team_id = @team`, nil)
+
 	if got := w.recover("archive", out, p); got != "completed" || w.balance("1000") != 0 {
 		t.Errorf("the recovery is %s, the account has %d", got, w.balance("1000"))
 	}
+
 	anew := w.Post("/transactions/"+out.String()+"/replacements", object{}).Want(201).ID("id")
 	q := w.pay(anew)
 	w.bank.submits = []fault{refuses}
 	w.work()
+
 	if got := w.recover("archive", anew, q); got != "completed" || w.balance("1000") != 0 {
 		t.Errorf("the recovery is %s, the account has %d", got, w.balance("1000"))
 	}
+
 	w.Post("/transactions/"+anew.String()+"/replacements", object{}).Want(201)
+
 	if w.balance("1000") != -70_000 {
 		t.Errorf("the account has %d", w.balance("1000"))
 	}
@@ -201,13 +233,17 @@ func TestADoubtfulFailureIsNotArchived(t *testing.T) {
 	w.bank.becomes(p, pay.Paid)
 	w.callBack("m1", pay.Outcome{Key: p.String(), Ref: "ref-" + p.String() + "-0", State: pay.Paid}).Want(204)
 	w.wantIssue(p, "contradictoryNews")
+
 	if got := w.recover("archive", out, p); got != "failed" {
 		t.Errorf("the recovery is %s", got)
 	}
+
 	if got := w.Get("/transactions/" + out.String()).Want(200).String("status"); got != "active" {
 		t.Errorf("the payout is %s", got)
 	}
+
 	w.bank.becomes(p, pay.Failed)
+
 	if got := w.recover("archive", out, p); got != "completed" {
 		t.Errorf("the recovery is %s", got)
 	}

@@ -30,6 +30,7 @@ func sumsOf(ctx context.Context, tx *db.Tx, original id.ID) (sums, error) {
 	if err != nil {
 		return sums{}, fmt.Errorf("add up returns: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -45,6 +46,7 @@ func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, 
 	if err != nil {
 		return nil, err
 	}
+
 	_, err = tx.Exec(ctx, `
 		insert into payment_return (team_id, transaction_id, original_id, kind, payment_id, created_at)
 		values (@team, @transaction, @original, @kind, @payment, @now)`,
@@ -52,6 +54,7 @@ func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, 
 	if err != nil {
 		return nil, fmt.Errorf("link a payout: %w", err)
 	}
+
 	return made, nil
 }
 
@@ -62,6 +65,7 @@ func another(original *transaction.Transaction, amount money.Cents, at day.Day, 
 		AccountID: api.Set(l.AccountID), ListingID: api.SetIf(l.ListingID), OwnerStatementID: api.SetIf(l.OwnerStatementID), Party: api.SetIf(l.Party),
 		ContactID: api.SetIf(l.ContactID),
 	}
+
 	return &transaction.Create{
 		Type: transaction.Payout, Date: at, Currency: api.Set(original.Currency), AccountID: api.Set(original.AccountID),
 		ContactID: api.SetIf(original.ContactID), Description: api.SetIf(description), Lines: []transaction.LineInput{{Amount: amount, LineFields: fields}},
@@ -75,20 +79,25 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	if original.Status != transaction.Active {
 		return transaction.ErrArchived
 	}
+
 	s, err := sumsOf(ctx, tx, original.ID)
 	if err != nil {
 		return err
 	}
+
 	amount := min(h.Amount, original.Total-s.Returned)
 	if amount <= 0 {
 		return nil
 	}
+
 	_, err = onOpenDay(ctx, tx, day.Of(tx.Now), func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
 		return counter(ctx, tx, original, another(original, -amount, at, new("Returned payment")), link{"return", &h.ID})
 	})
+
 	return err
 }
 
@@ -107,12 +116,15 @@ func onOpenDay(ctx context.Context, tx *db.Tx, at day.Day, book func(context.Con
 		if !ledger.IsLock(err) {
 			return made, err
 		}
+
 		later := ledger.OpenFrom(err)
 		if later == nil || !later.After(at) {
 			return nil, err
 		}
+
 		at = *later
 	}
+
 	return nil, err
 }
 
@@ -134,17 +146,21 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 	if err != nil {
 		return nil, err
 	}
+
 	last, err := lastAttempt(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	if original.Status != transaction.Active || last != nil && !last.mayComeBack() {
 		return nil, errNotEligible
 	}
+
 	s, err := sumsOf(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	return in.book(ctx, tx, original, original.Total-s.Returned, link{kind: "return"})
 }
 
@@ -155,24 +171,30 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 	if err != nil {
 		return nil, err
 	}
+
 	if err := holdChain(ctx, tx, original.ID); err != nil {
 		return nil, err
 	}
+
 	s, err := sumsOf(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	back := s.Returned
 	if original.Status == transaction.Inactive {
 		back = original.Total
 	}
+
 	if back == 0 {
 		return nil, ErrArchiveRequired
 	}
+
 	again, err := paidAgain(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
+
 	return in.book(ctx, tx, original, back-s.Replaced-again, link{kind: "replacement"})
 }
 
@@ -189,6 +211,7 @@ func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	if err != nil {
 		return fmt.Errorf("hold the ownership period of a payout: %w", err)
 	}
+
 	return nil
 }
 
@@ -211,6 +234,7 @@ func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, err
 	if err != nil {
 		return 0, fmt.Errorf("add up what was paid again: %w", err)
 	}
+
 	return cents, nil
 }
 
@@ -220,9 +244,11 @@ func counterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transa
 	if err != nil {
 		return nil, err
 	}
+
 	if t.Type != transaction.Payout || t.Total <= 0 {
 		return nil, errNotEligible
 	}
+
 	return t, nil
 }
 
@@ -246,6 +272,7 @@ func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the payment of a transaction: %w", err)
 	}
+
 	return a, nil
 }
 
@@ -255,21 +282,28 @@ func (in *counterInput) book(ctx context.Context, tx *db.Tx, original *transacti
 	if in.Body.Amount.Value != nil {
 		amount = *in.Body.Amount.Value
 	}
+
 	if amount > left || left <= 0 {
 		return nil, errExceeds.With(map[string]any{"left": max(left, 0)})
 	}
+
 	if l.kind == "return" {
 		amount = -amount
 	}
+
 	add := func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
 		return counter(ctx, tx, original, another(original, amount, at, in.Body.Description.Value), l)
 	}
-	var made *transaction.Transaction
-	var err error
+
+	var (
+		made *transaction.Transaction
+		err  error
+	)
 	if in.Body.Date.Value != nil {
 		made, err = add(ctx, tx, *in.Body.Date.Value)
 	} else {
 		made, err = onOpenDay(ctx, tx, day.Of(tx.Now), add)
 	}
+
 	return transaction.Shown(ctx, tx, made, err)
 }

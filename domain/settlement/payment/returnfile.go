@@ -49,27 +49,34 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 	if err != nil {
 		return nil, err
 	}
+
 	if !c.AppID.Can(connection.TakesReturnFiles) {
 		return nil, errNoReturnFiles
 	}
+
 	outcomes, err := pay.ParseReturns(in.Raw)
 	if err != nil {
 		return nil, apierr.BadRequest.Because(err).At(apierr.IssueMalformed.InBody())
 	}
+
 	found, err := traced(ctx, tx, c.ID, outcomes)
 	if err != nil {
 		return nil, err
 	}
+
 	var known []pay.Outcome
+
 	for i := range outcomes {
 		if !found[i].IsZero() {
 			outcomes[i].Key = found[i].String()
 			known = append(known, outcomes[i])
 		}
 	}
+
 	if err := apply(ctx, tx, known); err != nil {
 		return nil, err
 	}
+
 	return answerReturns(ctx, tx, outcomes, found)
 }
 
@@ -80,10 +87,12 @@ func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) (
 	for i := range outcomes {
 		traces[i] = outcomes[i].Ref
 	}
+
 	type candidate struct {
 		ID    id.ID
 		Trace string
 	}
+
 	candidates, err := db.Select[candidate](ctx, tx, `
 		select id, split_part(provider_ref, '-', 2) as trace from payment
 		where team_id = @team and connection_id = @connection and provider_ref is not null and split_part(provider_ref, '-', 2) = any(@traces)`,
@@ -91,21 +100,26 @@ func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) (
 	if err != nil {
 		return nil, fmt.Errorf("find returned payments: %w", err)
 	}
+
 	byTrace := map[string][]id.ID{}
 	for _, c := range candidates {
 		byTrace[c.Trace] = append(byTrace[c.Trace], c.ID)
 	}
+
 	found := make([]id.ID, len(outcomes))
 	for i := range outcomes {
 		o := &outcomes[i]
+
 		all := slices.Clone(byTrace[o.Ref])
 		if o.Key != "" {
 			all = slices.DeleteFunc(all, func(p id.ID) bool { return pay.KeyRef(p.String()) != o.Key })
 		}
+
 		if len(all) == 1 {
 			found[i] = all[0]
 		}
 	}
+
 	return found, nil
 }
 
@@ -114,6 +128,7 @@ func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found
 		ReturnedPayment
 		Status Status
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select p.id as payment_id, p.transaction_id, r.transaction_id as return_transaction_id, p.amount, coalesce(p.failure_code, '') as code, p.status
 		from payment p left join payment_return r on r.team_id = p.team_id and r.payment_id = p.id
@@ -121,15 +136,19 @@ func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found
 	if err != nil {
 		return nil, fmt.Errorf("read returned payments: %w", err)
 	}
+
 	byID := make(map[id.ID]*row, len(rows))
 	for i := range rows {
 		byID[rows[i].PaymentID] = &rows[i]
 	}
+
 	out := &ReturnFile{Data: []ReturnedPayment{}, Issues: []ReturnIssue{}}
 	listed := map[id.ID]bool{}
+
 	for i := range outcomes {
 		r, known := byID[found[i]]
 		problem := ""
+
 		switch {
 		case !known:
 			problem = "paymentUnknown"
@@ -139,11 +158,13 @@ func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found
 			out.Data = append(out.Data, r.ReturnedPayment)
 			listed[found[i]] = true
 		}
+
 		if problem != "" {
 			out.Issues = append(out.Issues, ReturnIssue{
 				Code: problem, Severity: finding.Error, Context: map[string]string{"entry": strconv.Itoa(i + 1), "code": outcomes[i].Code},
 			})
 		}
 	}
+
 	return out, nil
 }

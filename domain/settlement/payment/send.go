@@ -48,12 +48,15 @@ func (s *Service) handlers() map[job.Kind]job.Handler {
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
+
 		if err := withdraw(ctx, tx, args.BatchID, cause); err != nil {
 			return err
 		}
+
 		return giveUp(ctx, tx, j, cause)
 	}
 	nothing := operation.Work(sendTime, func(context.Context, *db.Tx, operation.Run, struct{}) error { return nil })
+
 	return map[job.Kind]job.Handler{SendKind: send, recoverKind: s.recovery(), nothingKind: nothing}
 }
 
@@ -69,6 +72,7 @@ var (
 // when the attempt fails. Payments that somebody is taking back are waited for.
 func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args sendArgs) (db.Work, error) {
 	var w *work
+
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		w, err = s.begin(ctx, tx, run, args.BatchID)
 		return err
@@ -76,28 +80,35 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 	if err != nil {
 		return nil, err
 	}
+
 	if w.files && w.recovering > 0 { // one batch is one file
 		return nil, w.failed(ctx, d, scope, nil, errTakenBack)
 	}
+
 	outcomes, receipt, err := w.deliver(ctx, d.Now)
 	if err == nil && w.recovering > 0 {
 		err = errTakenBack
 	}
+
 	if err != nil {
 		return nil, w.failed(ctx, d, scope, outcomes, err)
 	}
+
 	if len(outcomes) == 0 || allFailed(outcomes) {
 		return nil, s.conclude(ctx, d, scope, w, outcomes)
 	}
+
 	var f *file.New
 	if receipt.File != nil {
 		if f, err = s.keepFile(ctx, d, scope, receipt.File); err != nil {
 			return nil, w.failed(ctx, d, scope, nil, err)
 		}
 	}
+
 	settle := func(ctx context.Context, tx *db.Tx) error {
 		return settled(ctx, tx, run, result{w, args.BatchID, outcomes, f})
 	}
+
 	failed := anyFailed(outcomes)
 	if !failed {
 		err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -105,6 +116,7 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 			return err
 		})
 	}
+
 	if err != nil || !failed {
 		return settle, err
 	}
@@ -113,31 +125,38 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 	if err := d.Write(ctx, scope, settle); err != nil {
 		return nil, w.failed(ctx, d, scope, nil, err)
 	}
+
 	return nil, operation.FailAs(operation.OperationFailed, errFailed)
 }
 
 // conclude ends a task that has nothing left to send: with success when everything went through in earlier attempts.
 func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *work, outcomes []pay.Outcome) error {
 	var failed bool
+
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if err := w.ended(ctx, tx, nil); err != nil {
 			return err
 		}
+
 		if err := apply(ctx, tx, outcomes); err != nil {
 			return err
 		}
+
 		failed, err = batchFailed(ctx, tx, w.ID)
+
 		return err
 	})
 	if err == nil && failed {
 		err = operation.FailAs(operation.OperationFailed, errFailed)
 	}
+
 	return err
 }
 
 // deliver asks for what is unclear and submits the rest. It gives every outcome that it has learned, also when it fails.
 func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome, pay.Receipt, error) {
 	var outcomes []pay.Outcome
+
 	left := w.fresh
 	for i := range w.unclear {
 		o, err := find(ctx, w.provider, w.unclear[i].Key)
@@ -150,6 +169,7 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 			return outcomes, pay.Receipt{}, err
 		}
 	}
+
 	switch {
 	case !w.active && len(left) > 0: // somebody may mend the connection
 		return outcomes, pay.Receipt{}, errInactiveC
@@ -165,6 +185,7 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 	receipt, err := w.provider.Submit(ctx, pay.Batch{Payments: left, Sequence: *w.Sequence, At: w.MadeAt.Time})
 	told, silent := match(left, receipt.Outcomes)
 	outcomes = append(outcomes, told...)
+
 	switch {
 	case len(silent) == 0 && err == nil:
 		return outcomes, receipt, nil
@@ -172,10 +193,12 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 		for _, y := range silent {
 			outcomes = append(outcomes, pay.Outcome{Key: y.Key, State: pay.Failed})
 		}
+
 		return outcomes, pay.Receipt{}, nil
 	case err == nil:
 		err = errNoOutcome
 	}
+
 	return outcomes, pay.Receipt{}, fmt.Errorf("submit a batch of payments: %w", err)
 }
 
@@ -189,13 +212,16 @@ func definite(err error, whole bool) bool {
 func find(ctx context.Context, p pay.Provider, key string) (pay.Outcome, error) {
 	ctx, stop := context.WithTimeout(ctx, pay.Timeout)
 	defer stop()
+
 	o, err := p.Find(ctx, key)
 	if err == nil && o.Key != key {
 		err = errNoOutcome
 	}
+
 	if err != nil {
 		return pay.Outcome{}, fmt.Errorf("find a payment: %w", err)
 	}
+
 	return o, nil
 }
 
@@ -205,12 +231,15 @@ func match(payments []pay.Payment, outcomes []pay.Outcome) (told []pay.Outcome, 
 	for _, o := range outcomes {
 		byKey[o.Key] = append(byKey[o.Key], o)
 	}
+
 	for _, y := range payments {
 		if len(byKey[y.Key]) == 0 {
 			silent = append(silent, y)
 		}
+
 		told = append(told, byKey[y.Key]...)
 	}
+
 	return told, silent
 }
 
@@ -220,6 +249,7 @@ func allFailed(outcomes []pay.Outcome) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -232,6 +262,7 @@ func anyFailed(outcomes []pay.Outcome) bool {
 func (w *work) failed(ctx context.Context, d *db.DB, scope db.Scope, outcomes []pay.Outcome, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer stop()
+
 	return errors.Join(cause, d.Write(ctx, scope, w.keepNews(outcomes, cause)))
 }
 
@@ -243,12 +274,15 @@ func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 				return err
 			}
 		}
+
 		if err := w.ended(ctx, tx, cause); err != nil {
 			return err
 		}
+
 		if err := apply(ctx, tx, outcomes); err != nil {
 			return err
 		}
+
 		return markUnknown(ctx, tx, w.ID, nil)
 	}
 }
@@ -262,5 +296,6 @@ func (s *Service) keepFile(ctx context.Context, d *db.DB, scope db.Scope, f *pay
 	if err != nil {
 		return nil, err
 	}
+
 	return &file.New{Stored: stored, Kind: file.Payment, Filename: f.Name, ContentType: f.ContentType}, nil
 }

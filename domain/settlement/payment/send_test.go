@@ -20,6 +20,7 @@ import (
 // The crash matrix: wherever an attempt ends, the bank holds the payment once at most, and our books say what the bank says.
 func TestEveryFailureOfASubmission(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		submits, finds []fault
 		held           int
@@ -55,15 +56,19 @@ func TestEveryFailureOfASubmission(t *testing.T) {
 			w.wantStatus(p, payment.Requested)
 			w.work()
 			w.wantStatus(p, c.status)
+
 			if got := w.bank.count(p); got != c.held {
 				t.Errorf("the bank holds %d payments", got)
 			}
+
 			if got := w.operation(answer); got != c.operation {
 				t.Errorf("the operation is %s", got)
 			}
+
 			if c.status == payment.Sending {
 				w.wantIssue(p, "givenUp")
 			}
+
 			if w.bank.finds = nil; c.status == payment.Sending && c.held == 1 {
 				w.ask()
 				w.wantStatus(p, payment.Submitted)
@@ -77,19 +82,24 @@ func TestEveryFailureOfASubmission(t *testing.T) {
 func TestABatchIsFinished(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
+
 	var orders []payment.Order
 	for range 5 {
 		orders = append(orders, payment.Order{TransactionID: w.payout(100), ContactID: w.owner, Amount: 100, Currency: "usd"})
 	}
+
 	ids := w.request(orders)
 	w.bank.submits = []fault{half, half}
 	w.work()
+
 	for _, p := range ids {
 		w.wantStatus(p, payment.Submitted)
+
 		if w.bank.count(p) != 1 {
 			t.Errorf("the bank holds %d payments under one key", w.bank.count(p))
 		}
 	}
+
 	sent := 0
 	for _, b := range w.bank.batches {
 		sent += len(b.Payments)
@@ -97,6 +107,7 @@ func TestABatchIsFinished(t *testing.T) {
 			t.Error("the batch changed its name")
 		}
 	}
+
 	if len(w.bank.batches) != 3 || sent != 5+4+3 {
 		t.Errorf("%d attempts with %d payments", len(w.bank.batches), sent)
 	}
@@ -106,6 +117,7 @@ func TestABatchIsFinished(t *testing.T) {
 // Proves: OPS-84, OPS-85.
 func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		submits   []fault
 		operation string
@@ -121,14 +133,17 @@ func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
 			t.Parallel()
 			w := newTill(t)
 			w.bank.submits = c.submits
+
 			var orders []payment.Order
 			for range 2 {
 				orders = append(orders, payment.Order{TransactionID: w.payout(100), ContactID: w.owner, Amount: 100, Currency: "usd"})
 			}
+
 			ids := w.request(orders)
 			w.work()
 
 			failed := 0
+
 			for _, p := range ids {
 				switch status := w.read(p).String("status"); status {
 				case string(payment.Failed):
@@ -138,9 +153,11 @@ func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
 					t.Errorf("a payment is %s", status)
 				}
 			}
+
 			if failed != c.failed {
 				t.Errorf("%d payments have failed, want %d", failed, c.failed)
 			}
+
 			if r := w.Get("/operations?type=provider-payment").Want(200); r.Len("items") != 1 || r.String("items.0.status") != c.operation {
 				t.Errorf("the operation is %s", r.Body)
 			}
@@ -156,18 +173,23 @@ func (w *till) request(orders []payment.Order) (ids []id.ID) {
 		if err != nil {
 			return err
 		}
+
 		for i := range orders {
 			if orders[i].Date.IsZero() {
 				orders[i].Date = mustDay("2026-02-05")
 			}
 		}
+
 		made, tasks, err := d.Request(ctx, tx, orders, payment.Terms{})
 		if err != nil {
 			return err
 		}
+
 		ids = made
+
 		return start(ctx, tx, tasks)
 	})
+
 	return ids
 }
 
@@ -178,40 +200,49 @@ func (w *till) worker() (stop func()) {
 	j := job.NewWorker(job.Config{
 		DB: w.DB, Log: slog.New(slog.NewTextHandler(w.tb.Output(), nil)), Workers: 2, Handlers: parts.Handlers, Poll: 5 * time.Millisecond, Only: w.ID,
 	})
+
 	done := make(chan struct{})
 	go func() { defer close(done); j.Run(ctx, 0) }()
+
 	return func() { cancel(); <-done }
 }
 
 // A worker that is killed while it submits leaves the payment to another, who asks first.
 func TestAKilledWorker(t *testing.T) {
 	t.Parallel()
+
 	for name, reached := range map[string]bool{"before the bank heard": false, "after the bank heard": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newTill(t)
 			p := w.pay(w.payout(700))
 			entered := make(chan struct{})
+
 			var killed atomic.Bool
+
 			w.bank.entered = func(ctx context.Context) {
 				if !killed.CompareAndSwap(false, true) {
 					return
 				}
+
 				if reached {
 					w.bank.mu.Lock()
 					w.bank.take(pay.Payment{Key: p.String(), Amount: 700}, "")
 					w.bank.mu.Unlock()
 				}
+
 				close(entered)
 				<-ctx.Done()
 				panic("killed")
 			}
 			stop := w.worker()
+
 			<-entered
 			stop()
 			w.wantStatus(p, payment.Sending)
 			w.work()
 			w.wantStatus(p, payment.Submitted)
+
 			if w.bank.count(p) != 1 {
 				t.Errorf("the bank holds %d payments", w.bank.count(p))
 			}
@@ -225,7 +256,9 @@ func TestTwoWorkersWithOneBatch(t *testing.T) {
 	w := newTill(t)
 	p := w.pay(w.payout(700))
 	stalled, wake := make(chan struct{}), make(chan struct{})
+
 	var entered atomic.Bool
+
 	w.bank.entered = func(context.Context) {
 		if entered.CompareAndSwap(false, true) {
 			close(stalled)
@@ -233,6 +266,7 @@ func TestTwoWorkersWithOneBatch(t *testing.T) {
 		}
 	}
 	stop := w.worker()
+
 	<-stalled
 	w.Exec(`update job set due_at = clock_timestamp() - interval '1 minute', worker_id = null where team_id = @team`, nil)
 	second := w.worker()
@@ -244,6 +278,7 @@ func TestTwoWorkersWithOneBatch(t *testing.T) {
 	second()
 	w.wantStatus(p, payment.Paid)
 	w.wantIssue(p, "")
+
 	if w.bank.count(p) != 1 || len(w.bank.batches) != 2 {
 		t.Errorf("the bank holds %d payments of %d submissions", w.bank.count(p), len(w.bank.batches))
 	}
@@ -254,15 +289,20 @@ func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
 	out := w.payout(900)
+
 	var group sync.WaitGroup
+
 	statuses := make([]int, 8)
 	for i := range statuses {
 		group.Go(func() {
 			statuses[i] = w.Post("/transactions/"+out.String()+"/pay", object{"connectionId": w.connection}).Status
 		})
 	}
+
 	group.Wait()
+
 	accepted := 0
+
 	for _, s := range statuses {
 		if s == 202 {
 			accepted++
@@ -270,6 +310,7 @@ func TestConcurrentRequests(t *testing.T) {
 			t.Errorf("status %d", s)
 		}
 	}
+
 	if accepted != 1 || w.Get("/transactions/"+out.String()+"/provider-payments").Want(200).Len("data") != 1 {
 		t.Errorf("%d requests were accepted", accepted)
 	}
@@ -279,13 +320,16 @@ func TestConcurrentRequests(t *testing.T) {
 func TestAConnectionThatWasSwitchedOff(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
+
 	p := w.pay(w.bill(300))
 	if got := w.balance("1000"); got != -300 {
 		t.Errorf("the bank account has %d", got)
 	}
+
 	w.Exec(`update connection set status = 'disabled' where team_id = @team`, nil)
 	w.work()
 	w.wantStatus(p, payment.Failed)
+
 	if w.bank.count(p) != 0 || w.balance("1000") != 0 {
 		t.Errorf("the bank holds %d payments, the account has %d", w.bank.count(p), w.balance("1000"))
 	}
@@ -305,10 +349,12 @@ func TestABankThatPaysTwice(t *testing.T) {
 	w.work()
 	got := w.read(p)
 	w.wantIssue(p, "duplicatePayment")
+
 	for _, private := range []string{"marker", "R01-private"} {
 		if contains(got.Body, private) {
 			t.Errorf("the answer tells %s: %s", private, got.Body)
 		}
 	}
+
 	w.wantStatus(p, payment.Paid)
 }

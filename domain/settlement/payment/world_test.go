@@ -53,6 +53,7 @@ func newTill(tb testing.TB) *till {
 	w.method(w.vendor, "verified", true)
 	w.villa = w.Listing("Villa", w.owner)
 	w.Stay(w.villa, "2026-01-05", funded)
+
 	return w
 }
 
@@ -62,14 +63,17 @@ func (w *till) id() id.ID { return id.New(w.DB.Now()) }
 func (w *till) connect(app string, b *bank) id.ID {
 	w.tb.Helper()
 	c := w.id()
+
 	var credentials []byte
 	if app == "payProvider" {
 		credentials = w.Box.Seal([]byte(`{"apiKey":"k","callbackSecret":"`+secret+`"}`), "connection:"+c.String())
 	}
+
 	w.Exec(`insert into connection (team_id, id, short_ref, app_id, name, status, credentials, created_at, updated_at)
 		values (@team, @id, @ref, @app, 'Bank', 'active', @credentials, now(), now())`,
 		db.Args{"id": c, "ref": c.ShortRef(), "app": app, "credentials": credentials})
 	banks.Store(c, b)
+
 	return c
 }
 
@@ -83,12 +87,14 @@ func (w *till) method(contact id.ID, status string, isDefault bool) id.ID {
 			"id": m, "contact": contact, "status": status, "default": isDefault, "now": w.DB.Now(),
 			"numbers": w.Box.Seal([]byte(`{"routing":"021000021","account":"123456789"}`), "payee_method:"+m.String()),
 		})
+
 	return m
 }
 
 // bill is an open bill of the vendor's.
 func (w *till) bill(cents int64) id.ID {
 	w.tb.Helper()
+
 	return w.Post("/transactions", object{
 		"type": "expense", "date": "2026-02-10", "contactId": w.vendor,
 		"lines": list{object{"accountId": w.Account("5200"), "amount": cents, "listingId": w.villa.ID}},
@@ -98,6 +104,7 @@ func (w *till) bill(cents int64) id.ID {
 // payout is a payout to the owner, booked and not sent.
 func (w *till) payout(cents int64) id.ID {
 	w.tb.Helper()
+
 	return w.Post("/transactions", object{
 		"type": "payout", "date": "2026-02-05", "contactId": w.owner,
 		"lines": list{object{"amount": cents, "listingId": w.villa.ID, "contactId": w.owner}},
@@ -108,6 +115,7 @@ func (w *till) payout(cents int64) id.ID {
 func (w *till) pay(transaction id.ID) id.ID {
 	w.tb.Helper()
 	w.Post("/transactions/"+transaction.String()+"/pay", object{"connectionId": w.connection}).Want(202)
+
 	return w.Get("/transactions/" + transaction.String() + "/provider-payments").Want(200).ID("data.0.id")
 }
 
@@ -124,7 +132,9 @@ func (w *till) ask() {
 	w.tb.Helper()
 	asking.Lock()
 	defer asking.Unlock()
+
 	w.Exec(`update payment set ask_at = now() - interval '1 second' where team_id = @team and ask_at is not null`, nil)
+
 	if err := w.service().Ask(w.tb.Context(), w.DB); err != nil {
 		w.tb.Log("asking:", err)
 	}
@@ -148,6 +158,7 @@ func (w *till) read(p id.ID) *apitest.Response {
 
 func (w *till) wantStatus(p id.ID, want payment.Status) {
 	w.tb.Helper()
+
 	if got := w.read(p).String("status"); got != string(want) {
 		w.tb.Errorf("payment is %s, want %s", got, want)
 	}
@@ -156,6 +167,7 @@ func (w *till) wantStatus(p id.ID, want payment.Status) {
 // wantIssue wants a payment to have one issue, or none for the empty code.
 func (w *till) wantIssue(p id.ID, code string) {
 	w.tb.Helper()
+
 	got := w.read(p)
 	if code == "" && got.Len("issues") != 0 || code != "" && (got.Len("issues") != 1 || got.String("issues.0.code") != code) {
 		w.tb.Errorf("issues are %v, want %q", got.Value("issues"), code)
@@ -172,21 +184,27 @@ func (w *till) recover(how string, transaction, p id.ID) string {
 	w.tb.Helper()
 	answer := w.Post("/transactions/"+transaction.String()+"/provider-payments/"+p.String()+"/"+how, nil).Want(202)
 	w.work()
+
 	return w.operation(answer)
 }
 
 // balance is what the books say of an account of the chart, debit positive, apart from what the till was funded with.
 func (w *till) balance(code string) int64 {
 	w.tb.Helper()
+
 	var sum int64
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		sum, err = db.Get[int64](ctx, tx, `select coalesce(sum(cent_total), 0)::bigint from ledger_entry
 			where team_id = @team and account_id = @account and status = 'active'`, db.Args{"team": tx.Team, "account": w.Account(code)})
+
 		return err
 	})
+
 	if code == "1000" {
 		sum -= funded
 	}
+
 	return sum
 }
 
@@ -198,10 +216,12 @@ func (w *till) callBack(message string, o pay.Outcome) *apitest.Response {
 
 func (w *till) callBackAt(message string, o pay.Outcome, at time.Time) *apitest.Response {
 	w.tb.Helper()
+
 	s, body, err := pay.SignCallback(secret, pay.Callback{ID: message, Outcome: o}, at)
 	if err != nil {
 		w.tb.Fatal(err)
 	}
+
 	return w.Post("/payment-callbacks/"+w.connection.String(), string(body),
 		"webhook-id", s.ID, "webhook-timestamp", s.Timestamp, "webhook-signature", s.Value)
 }
@@ -211,6 +231,7 @@ func mustDay(text string) day.Day {
 	if err != nil {
 		panic(err)
 	}
+
 	return d
 }
 

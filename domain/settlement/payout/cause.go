@@ -98,6 +98,7 @@ func (c cause) text() string {
 			return refusal.Message()
 		}
 	}
+
 	return texts[c]
 }
 
@@ -126,9 +127,11 @@ func causeOf(err error) cause {
 	if !ok {
 		return causeRefused
 	}
+
 	if c := cause(refusal.Reason()); c.text() != "" {
 		return c
 	}
+
 	return causeRefused
 }
 

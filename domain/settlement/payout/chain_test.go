@@ -14,6 +14,7 @@ func total(r *apitest.Response, at string) (sum int64) {
 	for i := range r.Len(at + ".payouts") {
 		sum += r.Int(at + ".payouts." + string(rune('0'+i)) + ".amount")
 	}
+
 	return sum
 }
 
@@ -21,6 +22,7 @@ func total(r *apitest.Response, at string) (sum int64) {
 // one has, and no owner is paid the same money twice.
 func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 	t.Parallel()
+
 	for name, c := range map[string]struct {
 		earned    []int64
 		reversed  bool
@@ -37,10 +39,12 @@ func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
+
 			var statements []id.ID
 			for i, cents := range c.earned {
 				statements = append(statements, h.earn(h.villa, "2026-0"+string(rune('1'+i)), cents))
 			}
+
 			ordered := statements
 			if c.reversed {
 				ordered = nil
@@ -48,19 +52,24 @@ func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 					ordered = append(ordered, statements[len(statements)-1-i])
 				}
 			}
+
 			date := body("2026-06-05", ordered...)
 			r := h.preview(date)
+
 			var sum int64
+
 			for i := range statements {
 				at := i
 				if c.reversed {
 					at = len(statements) - 1 - i
 				}
+
 				got := total(r, "results."+string(rune('0'+at)))
 				if sum += got; got != c.want[i] {
 					t.Errorf("month %d is paid %d, want %d", i+1, got, c.want[i])
 				}
 			}
+
 			if sum != c.available {
 				t.Errorf("%d are paid of %d", sum, c.available)
 			}
@@ -69,6 +78,7 @@ func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 			for _, v := range ordered {
 				sum += total(h.Post("/statements/pay", body("2026-06-05", v)).Want(200), "results.0")
 			}
+
 			if sum != c.available {
 				t.Errorf("one by one %d are paid of %d", sum, c.available)
 			}
@@ -97,6 +107,7 @@ func TestPayoutsThatNameNoStatement(t *testing.T) {
 // A payout of more than the owners of this listing have is made with a warning, whatever they have elsewhere. The bank is watched likewise.
 func TestInsufficientFundsAreWarnedOf(t *testing.T) {
 	t.Parallel()
+
 	for name, send := range map[string]func(*house, object) *apitest.Response{
 		"preview": (*house).preview,
 		"payouts": (*house).record,
@@ -109,12 +120,14 @@ func TestInsufficientFundsAreWarnedOf(t *testing.T) {
 			poor, rich := h.earn(h.villa, "2026-01", 50000), h.earn(cabin, "2026-01", 500000)
 			h.Expense(h.villa, "2026-02-05", 40000)
 			h.Expense(h.villa, "2026-02-06", 40000) // not yet
+
 			r := send(h, with(body("2026-02-05", rich, poor), object{"amounts": array{
 				object{"statementId": poor, "contactId": h.ada, "centTotal": 10001}, object{"statementId": rich, "contactId": h.ada, "centTotal": 11000},
 			}}))
 			if r.Len("results.0.issues") != 0 || r.Len("results.1.issues") != 1 {
 				t.Fatalf("issues %s", r.Body)
 			}
+
 			const at = "results.1.issues.0"
 			if r.String(at+".code") != "insufficientOwnerFunds" || r.String(at+".severity") != "warning" || r.String(at+".context.balance") != "owner" ||
 				r.Int(at+".context.available") != 10000 || r.Int(at+".context.amount") != 10001 || r.ID(at+".context.ownershipPeriodId") != h.villa.Period {
@@ -122,6 +135,7 @@ func TestInsufficientFundsAreWarnedOf(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("bank", func(t *testing.T) {
 		t.Parallel()
 		h := newHouse(t)
@@ -130,10 +144,12 @@ func TestInsufficientFundsAreWarnedOf(t *testing.T) {
 		h.Post("/transactions", object{"type": "expense", "date": "2026-02-01", "accountId": h.Account("1000"), "lines": array{
 			object{"accountId": h.Account("5200"), "amount": 25000, "party": "manager"},
 		}}).Want(201)
+
 		r := h.preview(body("2026-02-05", first, second))
 		if r.Len("results.0.issues") != 0 || r.Len("results.1.issues") != 1 {
 			t.Fatalf("issues %s", r.Body)
 		}
+
 		const at = "results.1.issues.0"
 		if r.String(at+".context.balance") != "bankAccount" || r.ID(at+".context.accountId") != h.Account("1000") ||
 			r.Int(at+".context.available") != 25000 || r.Int(at+".context.amount") != 30000 {

@@ -18,11 +18,14 @@ func TestTheSameStatementsArePaidOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	cabin := h.Listing("Cabin", h.ben)
+
 	for round := range 6 {
 		month := "2026-0" + strconv.Itoa(round+1)
 		villa, cabin := h.earn(h.villa, month, 50000), h.earn(cabin, month, 10000)
 		date := "2026-0" + strconv.Itoa(round+2) + "-05"
+
 		var group sync.WaitGroup
+
 		statuses := make([]int, 4)
 		for i := range statuses {
 			group.Go(func() {
@@ -30,22 +33,28 @@ func TestTheSameStatementsArePaidOnce(t *testing.T) {
 				if i%2 == 1 {
 					path, statements = "/statements/payouts?dryRun=false", []id.ID{cabin, villa}
 				}
+
 				statuses[i] = h.Post(path, body(date, statements...)).Status
 			})
 		}
+
 		reopened := 0
+
 		if round%2 == 1 {
 			group.Go(func() {
 				reopened = h.Call(http.MethodPut, "/statements/"+villa.String()+"?dryRun=false", object{"status": "inReview"}).Status
 			})
 		}
+
 		group.Wait()
 		h.Work()
+
 		for i, status := range statuses {
 			if status != http.StatusOK && status != http.StatusAccepted && status != http.StatusConflict && status != http.StatusBadRequest {
 				t.Errorf("round %d: request %d answered %d", round, i, status)
 			}
 		}
+
 		switch n, total := h.payouts(villa); {
 		case reopened == http.StatusOK && n == 0:
 			h.Put("/statements/"+villa.String(), object{"status": "published"}).Want(200)
@@ -55,6 +64,7 @@ func TestTheSameStatementsArePaidOnce(t *testing.T) {
 		case n != 2 || round > 0 && total != 50000 || round == 0 && total != 30000:
 			t.Errorf("round %d: %d payouts of %d", round, n, total)
 		}
+
 		if n, total := h.payouts(cabin); reopened == 0 && (n != 1 || total != 10000) {
 			t.Errorf("round %d: the cabin has %d payouts of %d", round, n, total)
 		} else if n == 0 {
@@ -69,10 +79,12 @@ func TestThePaymentOfAKeyIsMadeOnce(t *testing.T) {
 	h := newHouse(t)
 	january := h.january()
 	o := with(body("2026-02-05", january), object{"amounts": array{object{"statementId": january, "contactId": h.ada, "centTotal": 1000}}})
+
 	first := h.Post("/statements/pay", o, "Idempotency-Key", "a").Want(200)
 	if again := h.Post("/statements/pay", o, "Idempotency-Key", "a").Want(200); string(again.Body) != string(first.Body) {
 		t.Errorf("answers differ: %s %s", first.Body, again.Body)
 	}
+
 	h.wantPayouts(january, 1, 1000)
 	h.Post("/statements/pay", o, "Idempotency-Key", "b").Want(200)
 	h.wantPayouts(january, 2, 2000)
@@ -81,18 +93,25 @@ func TestThePaymentOfAKeyIsMadeOnce(t *testing.T) {
 // many makes published statements of as many listings with two owners each, and gives their ids.
 func (h *house) many(n int) []id.ID {
 	h.T.Helper()
-	var listings, periods, statements []id.ID
-	var refs []string
+
+	var (
+		listings, periods, statements []id.ID
+		refs                          []string
+	)
+
 	for range n {
 		l, p := id.New(h.DB.Now()), id.New(h.DB.Now())
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		s := id.Derived(at, "statement", p.String(), "usd")
+
 		listings, periods, statements, refs = append(listings, l), append(periods, p), append(statements, s), append(refs, l.ShortRef())
 	}
+
 	args := func(a db.Args) db.Args {
 		a["team"] = h.ID
 		return a
 	}
+
 	h.Tx(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx,
 			db.Stmt{
@@ -123,6 +142,7 @@ func (h *house) many(n int) []id.ID {
 		)
 	})
 	h.Call(http.MethodPost, "/statements?dryRun=false", object{"month": "2026-01", "status": "published"}).Want(201)
+
 	return statements
 }
 
@@ -134,16 +154,22 @@ func TestManyStatements(t *testing.T) {
 	started := time.Now()
 	op := h.Call(http.MethodPost, "/statements/payouts?dryRun=false", body("2026-02-05", statements...)).Want(202).String("operationId")
 	asked := time.Now()
+
 	h.Work()
+
 	worked := time.Now()
 	r := h.Get("/operations/" + op + "/result").Want(200)
+
 	t.Logf("%d statements: asked in %v, paid in %v, read in %v", scale, asked.Sub(started), worked.Sub(asked), time.Since(worked))
+
 	if r.String("providerOperation.status") != "completed" || r.Len("results") != scale {
 		t.Fatalf("operation %v", r.Value("providerOperation"))
 	}
+
 	for _, at := range []string{"results.0", "results." + strconv.Itoa(scale-1)} {
 		wantEntry(t, r, at, isRecorded, 6001, 4000)
 	}
+
 	h.wantPayouts(statements[scale/2], 2, 10001)
 }
 
@@ -155,22 +181,28 @@ func TestStatementsOfOneChainArePaidInTurn(t *testing.T) {
 	h := newHouse(t)
 	january, february := h.earn(h.villa, "2026-01", 50000), h.earn(h.villa, "2026-02", 10000)
 	held, release := make(chan struct{}), make(chan struct{})
+
 	var group sync.WaitGroup
 	group.Go(func() { // keeps both from booking until both had the time to decide
 		h.Tx(func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": h.villa.ID})
+
 			close(held)
 			<-release
+
 			return err
 		})
 	})
 	<-held
+
 	for _, v := range []id.ID{january, february} {
 		group.Go(func() { h.Post("/statements/pay", body("2026-06-05", v)) })
 	}
+
 	time.Sleep(500 * time.Millisecond)
 	close(release)
 	group.Wait()
+
 	_, first := h.payouts(january)
 	if _, second := h.payouts(february); first+second != 40000 {
 		t.Errorf("%d and %d are paid of 40000", first, second)

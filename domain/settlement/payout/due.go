@@ -25,6 +25,7 @@ func due(available money.Cents, left []money.Cents) money.Cents {
 	for _, cents := range left {
 		rest += cents
 	}
+
 	switch {
 	case available > 0:
 		return max(0, rest)
@@ -43,13 +44,17 @@ func divide(amount money.Cents, shares []statement.Share, left []money.Cents) []
 		if amount < 0 {
 			cents = -cents
 		}
+
 		weights[i] = int64(max(0, cents))
 	}
+
 	out := []Payout{}
+
 	for i, cents := range money.Split(amount, weights) {
 		if cents != 0 {
 			out = append(out, Payout{ContactID: shares[i].ContactID, Amount: cents})
 		}
 	}
+
 	return out
 }

@@ -14,7 +14,9 @@ import (
 
 func TestDue(t *testing.T) {
 	t.Parallel()
+
 	type cents = money.Cents
+
 	for name, c := range map[string]struct {
 		available cents
 		left      []cents
@@ -35,6 +37,7 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			if got := payout.Due(c.available, c.left); got != c.want {
 				t.Errorf("due %d, want %d", got, c.want)
 			}
@@ -48,29 +51,38 @@ func TestPartsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		left := rapid.SliceOfN(rapid.Map(rapid.Int64Range(-1_000_000, 1_000_000), func(v int64) money.Cents { return money.Cents(v) }), 1, 7).Draw(t, "left")
 		shares, byContact := make([]statement.Share, len(left)), map[id.ID]money.Cents{}
+
 		var open money.Cents
+
 		for i, cents := range left {
 			shares[i].ContactID = id.Derived(time.UnixMilli(0), "member", string(rune('a'+i)))
 			byContact[shares[i].ContactID] = cents
 			open += cents
 		}
+
 		amount := payout.Due(open, left)
 		if amount != open {
 			t.Fatalf("%d of %d is due", amount, open)
 		}
+
 		if amount == 0 {
 			return
 		}
+
 		var sum money.Cents
+
 		for _, part := range payout.Divide(amount, shares, left) {
 			if part.Amount == 0 || (part.Amount < 0) != (amount < 0) {
 				t.Fatalf("a part of %d of %d", part.Amount, amount)
 			}
+
 			if rest := byContact[part.ContactID] - part.Amount; rest != 0 && (rest < 0) != (amount < 0) {
 				t.Fatalf("%d is paid of %d", part.Amount, byContact[part.ContactID])
 			}
+
 			sum += part.Amount
 		}
+
 		if sum != amount {
 			t.Fatalf("the parts of %d add up to %d", amount, sum)
 		}

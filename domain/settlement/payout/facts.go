@@ -49,6 +49,7 @@ func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("lock ownership periods: %w", err)
 	}
+
 	return nil
 }
 
@@ -58,19 +59,25 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 			return nil, err
 		}
 	}
+
 	payables, err := statement.Payables(ctx, tx, r.StatementIDs, toPay)
 	if err != nil {
 		return nil, err
 	}
+
 	f := &facts{found: make(map[id.ID]*statement.Payable, len(payables))}
+
 	var owners []id.ID
+
 	for i := range payables {
 		p := &payables[i]
+
 		f.found[p.ID] = p
 		for j := range p.Shares {
 			owners = append(owners, p.Shares[j].ContactID)
 		}
 	}
+
 	return f, tx.Together(ctx,
 		db.Load(&f.basis, basisOf),
 		func(ctx context.Context, tx *db.Tx) error { return f.loadFailed(ctx, tx, r.StatementIDs) },
@@ -83,6 +90,7 @@ func basisOf(ctx context.Context, tx *db.Tx) (team.PayoutBasis, error) {
 	if err != nil {
 		return "", fmt.Errorf("read what payouts are suggested by: %w", err)
 	}
+
 	return basis, nil
 }
 
@@ -92,6 +100,7 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 		StatementID, TransactionID id.ID
 		Refused                    bool
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select distinct n.statement_id, n.transaction_id, p.refused
 		from transaction_line n join payment_not_received p on p.team_id = n.team_id and p.transaction_id = n.transaction_id
@@ -100,7 +109,9 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 	if err != nil {
 		return fmt.Errorf("find failed payments: %w", err)
 	}
+
 	f.failed, f.unknown = map[id.ID][]id.ID{}, map[id.ID]bool{}
+
 	for _, r := range rows {
 		if r.Refused {
 			f.failed[r.StatementID] = append(f.failed[r.StatementID], r.TransactionID)
@@ -108,29 +119,37 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 			f.unknown[r.StatementID] = true
 		}
 	}
+
 	return nil
 }
 
 // loadAccounts reads the accounts that may pay. The one that the request names must be a bank account.
 func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners []id.ID) error {
-	var own []paidFrom
-	var have map[account.Assignment]id.ID
+	var (
+		own  []paidFrom
+		have map[account.Assignment]id.ID
+	)
 	if err := tx.Together(ctx, db.LoadOf(&own, paidFromOf, owners), db.Load(&have, account.Assigned)); err != nil {
 		return err
 	}
+
 	f.own, f.assigned = make(map[id.ID]id.ID, len(own)), have[account.PayoutBankAccount]
+
 	ids := []id.ID{f.assigned}
 	for _, o := range own {
 		f.own[o.ID] = o.PayoutAccountID
 		ids = append(ids, o.PayoutAccountID)
 	}
+
 	if r.BankAccountID != nil {
 		ids = append(ids, *r.BankAccountID)
 	}
+
 	f.banks = map[id.ID]bank{}
 	if err := f.addBanks(ctx, tx, ids); err != nil || r.BankAccountID == nil {
 		return err
 	}
+
 	return usable(f.banks, *r.BankAccountID, "bankAccountId")
 }
 
@@ -144,6 +163,7 @@ func paidFromOf(ctx context.Context, tx *db.Tx, owners []id.ID) ([]paidFrom, err
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -153,15 +173,18 @@ func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
+
 	rows, err := db.Select[bank](ctx, tx, `
 		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency from account where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("read bank accounts: %w", err)
 	}
+
 	for _, b := range rows {
 		f.banks[b.ID] = b
 	}
+
 	return nil
 }
 
@@ -175,6 +198,7 @@ func usable(banks map[id.ID]bank, account id.ID, field string) error {
 	case !b.Active:
 		return apierr.BadRequest.At(apierr.IssueAccountInactive.InBody(field))
 	}
+
 	return nil
 }
 

@@ -31,27 +31,34 @@ func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	for _, p := range b.plans {
 		if p.cause == "" {
 			b.draw(p, funds)
 		}
 	}
+
 	return nil
 }
 
 // judge finds what stands against the payments that the provider is to make.
 func (b *book) judge(ctx context.Context, tx *db.Tx) error {
-	var claims []payment.Claim
-	var of []*plan
+	var (
+		claims []payment.Claim
+		of     []*plan
+	)
+
 	for _, p := range b.plans {
 		if p.cause != "" {
 			continue
 		}
+
 		for i := range p.payouts {
 			o := &p.payouts[i]
 			if o.Provider == nil {
 				continue
 			}
+
 			claims = append(claims, payment.Claim{
 				Owners:           map[statement.Chain]money.Cents{{OwnershipPeriodID: p.of.OwnershipPeriodID, Currency: p.of.Currency}: o.Amount},
 				FundingAccountID: p.accounts[i], Amount: o.Amount, Currency: p.of.Currency,
@@ -59,16 +66,20 @@ func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 			of = append(of, p)
 		}
 	}
+
 	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft)
 	if err != nil {
 		return err
 	}
+
 	b.limits = limits
+
 	for i, p := range of {
 		for j := range found[i] {
 			p.find(&found[i][j])
 		}
 	}
+
 	return nil
 }
 
@@ -77,6 +88,7 @@ func (p *plan) find(f *finding.Finding) {
 	if slices.ContainsFunc(p.issues, func(o finding.Finding) bool { return reflect.DeepEqual(o, *f) }) {
 		return
 	}
+
 	p.issues = append(p.issues, *f)
 	if f.Severity == finding.Error && p.against == nil {
 		p.against = f
@@ -85,23 +97,30 @@ func (p *plan) find(f *finding.Finding) {
 
 // unaffordable is the first refusal, naming the statements that it stands against.
 func (b *book) unaffordable() error {
-	var first *apierr.Error
-	var issues []apierr.Issue
+	var (
+		first  *apierr.Error
+		issues []apierr.Issue
+	)
+
 	for _, p := range b.plans {
 		if p.against == nil {
 			continue
 		}
+
 		refusal, code := payment.Refusal(p.against)
 		if first == nil {
 			first = refusal
 		}
+
 		if len(issues) < maxIssues {
 			issues = append(issues, code.InBody(p.path...))
 		}
 	}
+
 	if first == nil {
 		return nil
 	}
+
 	return first.At(issues...)
 }
 
@@ -110,9 +129,11 @@ func (r *Request) leaves(tx *db.Tx) error {
 	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
 		return err
 	}
+
 	if r.ConnectionID == nil || r.Date == nil {
 		return nil
 	}
+
 	return payment.CheckDate(tx, *r.Date)
 }
 
@@ -121,22 +142,28 @@ func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 	owners := fund{Chain: chainOf(p.of)}
 	take := func(f fund, amount money.Cents, context map[string]any) {
 		available := funds[f]
+
 		funds[f] -= amount
 		if amount <= 0 || funds[f] >= 0 {
 			return
 		}
+
 		context["available"], context["amount"], context["currency"], context["date"] = available, amount, p.of.Currency, b.date
 		p.issues = append(p.issues, finding.Finding{Code: insufficientOwnerFunds, Severity: finding.Warning, Context: context})
 	}
 	take(owners, p.total(), map[string]any{"balance": "owner", "ownershipPeriodId": p.of.OwnershipPeriodID, "listingId": p.of.ListingID})
+
 	var order []id.ID
+
 	sums := map[id.ID]money.Cents{}
 	for i := range p.payouts {
 		if _, known := sums[p.accounts[i]]; !known {
 			order = append(order, p.accounts[i])
 		}
+
 		sums[p.accounts[i]] += p.payouts[i].Amount
 	}
+
 	for _, account := range order {
 		take(fund{account: account, Chain: statement.Chain{Currency: p.of.Currency}}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
 	}
@@ -144,21 +171,28 @@ func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 
 func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, error) {
 	out := map[fund]money.Cents{}
-	var periods, accounts []id.ID
-	var currencies []string
+
+	var (
+		periods, accounts []id.ID
+		currencies        []string
+	)
+
 	for _, p := range b.plans {
 		if p.cause != "" {
 			continue
 		}
+
 		accounts = append(accounts, p.accounts...)
 		if _, known := out[fund{Chain: chainOf(p.of)}]; !known {
 			periods, currencies = append(periods, p.of.OwnershipPeriodID), append(currencies, p.of.Currency)
 			out[fund{Chain: chainOf(p.of)}] = 0
 		}
 	}
+
 	if len(periods) == 0 {
 		return out, nil
 	}
+
 	type owned struct {
 		OwnershipPeriodID id.ID
 		Currency          string
@@ -179,14 +213,18 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	if err != nil {
 		return nil, fmt.Errorf("read the owners' balances: %w", err)
 	}
+
 	for _, o := range owners {
 		out[fund{Chain: statement.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
 	}
+
 	held, err := bankBalances(ctx, tx, id.Distinct(accounts), b.date)
 	if err != nil {
 		return nil, err
 	}
+
 	maps.Copy(out, held)
+
 	return out, nil
 }
 
@@ -197,15 +235,18 @@ func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day
 		Currency  string
 		Total     money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, sums("account_id", "account_id = any(@of::uuid[])"),
 		db.Args{"team": tx.Team, "of": accounts, "first": date.FirstOfMonth(), "date": date})
 	if err != nil {
 		return nil, fmt.Errorf("read bank balances: %w", err)
 	}
+
 	out := make(map[fund]money.Cents, len(rows))
 	for _, r := range rows {
 		out[fund{account: r.AccountID, Chain: statement.Chain{Currency: r.Currency}}] = r.Total
 	}
+
 	return out, nil
 }
 
@@ -216,16 +257,19 @@ func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, dat
 		Currency string
 		Total    money.Cents
 	}
+
 	rows, err := db.Select[row](ctx, tx, sums("ledger", "party = 'manager' and ledger = @of::text"),
 		db.Args{"team": tx.Team, "of": ledger, "first": date.FirstOfMonth(), "date": date})
 	if err != nil {
 		return 0, fmt.Errorf("read the manager's balance: %w", err)
 	}
+
 	for _, r := range rows {
 		if r.Currency == currency {
 			return -r.Total, nil
 		}
 	}
+
 	return 0, nil
 }
 

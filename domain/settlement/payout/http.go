@@ -33,7 +33,9 @@ const (
 // endpoints are the routes of payouts and of their results.
 func endpoints() []api.Endpoint {
 	const tag = "Payouts"
+
 	paying := []string{"statements:pay"}
+
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/statements/payouts/preview", ID: "previewStatementPayouts", Tag: tag, Summary: "Preview the payouts of owner statements",
@@ -97,16 +99,20 @@ func (r *Request) fix(tx *db.Tx) {
 
 func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
 	in.Body.fix(tx)
+
 	if err := in.Body.leaves(tx); err != nil {
 		return nil, err
 	}
+
 	b, err := prepare(ctx, tx, &in.Body, false)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := b.refuse(previewCauses...); err != nil {
 		return nil, err
 	}
+
 	return start(ctx, tx, operation.StatementPayoutPreview, PreviewKind, &in.Body)
 }
 
@@ -114,14 +120,18 @@ func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledg
 	if in.Body.ConnectionID != nil {
 		return nil, apierr.BadRequest.At(apierr.IssueConnectionNotSupported.InBody("connectionId"))
 	}
+
 	in.Body.fix(tx)
+
 	b, err := prepare(ctx, tx, &in.Body, false)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := b.refuse(allCauses...); err != nil {
 		return nil, err
 	}
+
 	return start(ctx, tx, operation.StatementPayout, RecordKind, &in.Body)
 }
 
@@ -131,10 +141,12 @@ func recordDry(ctx context.Context, tx *db.Tx, in *payInput, _ *operation.Acknow
 	if err != nil {
 		return err
 	}
+
 	for _, p := range b.plans {
 		if p.refusal != nil {
 			return p.refusal
 		}
 	}
+
 	return b.refuse(allCauses...)
 }

@@ -26,6 +26,7 @@ func (h *house) amount(statement id.ID, cents int64) object {
 func wantShort(t *testing.T, r *apitest.Response, balance string, requested, available, collected, held int64) {
 	t.Helper()
 	r.WantError(apierr.CodeConflict, "")
+
 	if r.String("context.reason") != "insufficientFunds" || r.String("context.balance") != balance || r.Int("context.requested") != requested ||
 		r.Int("context.available") != available || r.Int("context.collected") != collected || r.Int("context.fundingBalance") != held {
 		t.Errorf("the refusal is %s", r.Body)
@@ -44,28 +45,35 @@ func TestAProviderPaysWhatIsAvailable(t *testing.T) {
 	cabin := h.Listing("Cabin", h.ada)
 	h.Stay(h.villa, "2026-01-09", 50000) // other owners' money is on the same account
 	statement := h.earn(cabin, "2026-01", 5000)
+
 	ask := func(cents int64, more object) object {
 		return with(with(with(body(h.today(), statement), object{"connectionId": c}), h.amount(statement, cents)), more)
 	}
 	for _, cents := range []int64{99999999, 5001} {
 		wantShort(t, h.Post("/statements/pay", ask(cents, nil)), "owner", cents, 5000, 5000, 55000)
+
 		r := h.preview(ask(cents, nil))
 		if r.String("results.0.issues.0.code") != "insufficientFunds" || r.String("results.0.issues.0.severity") != "error" ||
 			r.Int("results.0.issues.0.context.available") != 5000 || r.Int("results.0.issues.0.context.requested") != cents {
 			t.Errorf("the preview is %s", r.Body)
 		}
 	}
+
 	h.wantPayouts(statement, 0, 0)
+
 	refused := h.without("payments:override").Post("/statements/pay", ask(5001, object{"allowOverdraft": true})).WantError(apierr.CodeForbidden, "")
 	if refused.String("context.requiredScopes.0") != "payments:override" {
 		t.Errorf("the refusal is %s", refused.Body)
 	}
+
 	if r := h.preview(ask(5001, object{"allowOverdraft": true})); r.String("results.0.issues.0.severity") != "warning" {
 		t.Errorf("the preview is %s", r.Body)
 	}
+
 	if r := h.record(with(body(h.today(), statement), h.amount(statement, 6000))); r.String("results.0.issues.0.code") != "insufficientOwnerFunds" {
 		t.Errorf("recorded: %s", r.Body) // what no provider pays is never refused
 	}
+
 	h.Delete("/transactions/" + h.Get("/statements/"+statement.String()).Want(200).String("payouts.0.id")).Want(204)
 	h.Post("/statements/pay", ask(5000, nil)).Want(202)
 }
@@ -95,9 +103,11 @@ func TestTheFundingAccountHoldsWhatLeavesIt(t *testing.T) {
 	h.Expense(h.villa, "2026-02-01", 2000)
 	short := h.Post("/statements/pay", object{"statementIds": array{one, other}, "connectionId": c})
 	wantShort(t, short, "fundingAccount", 9000, 5000, 5000, 7000)
+
 	if short.Len("issues") != 2 || short.String("issues.1.code") != "insufficientFunds" || short.String("issues.1.path.1") != "1" {
 		t.Errorf("the statements that are too much together are not named: %s", short.Body)
 	}
+
 	h.wantPayouts(one, 0, 0)
 	h.Post("/statements/pay", object{"statementIds": array{one}, "connectionId": c}).Want(202)
 	wantShort(t, h.Post("/statements/pay", object{"statementIds": array{other}, "connectionId": c}), "fundingAccount", 4000, 4000, 4000, 2000)
@@ -140,6 +150,7 @@ func TestCostsComeOutOfTheReserveFirst(t *testing.T) {
 // A reserve that was given up, by a number or by none, is free.
 func TestAReserveThatIsGivenUpIsFree(t *testing.T) {
 	t.Parallel()
+
 	for name, reserve := range map[string]any{"zero": 0, "none": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,6 +170,7 @@ func TestAReserveThatIsGivenUpIsFree(t *testing.T) {
 // What a channel has not paid yet for a stay of a co-host is not collected, no more than what a guest owes.
 func TestWhatAChannelOwesACoHostIsNotCollected(t *testing.T) {
 	t.Parallel()
+
 	for _, model := range []string{"co_host", "co_host_airbnb"} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
@@ -170,6 +182,7 @@ func TestWhatAChannelOwesACoHostIsNotCollected(t *testing.T) {
 				"listingId": cabin.ID, "checkIn": "2026-01-20", "checkOut": "2026-01-21", "bookedAt": "2026-01-01", "lines": array{object{"type": "rent", "amount": 4000}},
 			}).Want(201)
 			h.Publish("2026-01", cabin)
+
 			r := h.Get("/statements/" + h.Statement(cabin, "2026-01").String()).Want(200)
 			if r.Int("financials.available") != 4000 || r.Int("financials.collected") != 0 {
 				t.Errorf("figures %s", r.String("financials"))
@@ -190,28 +203,37 @@ func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
 	bill := h.Post("/transactions", object{"type": "expense", "date": "2026-02-01", "contactId": vendor, "lines": array{
 		object{"accountId": h.Account("5200"), "amount": 700, "listingId": h.villa.ID},
 	}}).Want(201).ID("id")
+
 	var group sync.WaitGroup
+
 	pay := func(path string, o object) {
 		group.Go(func() { h.Post(path, o).Want(202) })
 	}
+
 	h.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if _, err := tx.Exec(ctx, `select from listing_ownership_period where team_id = @team for update`, db.Args{"team": tx.Team}); err != nil {
 			return err
 		}
+
 		pay("/statements/pay", object{"statementIds": array{statement}, "connectionId": c})
+
 		if err := apitest.UntilWaiting(ctx, tx, 1); err != nil {
 			return err
 		}
+
 		pay("/transactions/"+bill.String()+"/pay", object{"connectionId": c})
+
 		if err := apitest.UntilWaiting(ctx, tx, 2); err != nil {
 			return err
 		}
+
 		turns, err := db.Get[int64](ctx, tx, `
 			select count(*) from pg_locks where locktype = 'advisory' and not granted
 				and database = (select oid from pg_database where datname = current_database())`, nil)
 		if turns != 1 {
 			t.Errorf("%d wait for their turn", turns)
 		}
+
 		return err
 	})
 	group.Wait()
@@ -223,26 +245,35 @@ func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
 //nolint:paralleltest // It holds a table that the other tests write.
 func TestTwoRequestsDoNotSpendTheSame(t *testing.T) {
 	h, c := newPayingHouse(t, nil)
+
 	var statements []id.ID
 	for i := range 8 {
 		statements = append(statements, h.earn(h.Listing("Cabin "+string(rune('A'+i)), h.ada), "2026-01", 1000))
 	}
+
 	h.Expense(h.villa, "2026-02-01", 7000) // 1000 are left for eight owners
+
 	statuses := make([]int, len(statements))
+
 	var group sync.WaitGroup
+
 	h.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if _, err := tx.Exec(ctx, `lock table payment_batch in exclusive mode`, nil); err != nil {
 			return err
 		}
+
 		for i, v := range statements {
 			group.Go(func() {
 				statuses[i] = h.Post("/statements/pay", object{"statementIds": array{v}, "connectionId": c}).Status
 			})
 		}
+
 		return apitest.UntilWaiting(ctx, tx, int64(len(statements)))
 	})
 	group.Wait()
+
 	made := 0
+
 	for _, s := range statuses {
 		if s == http.StatusAccepted {
 			made++
@@ -250,6 +281,7 @@ func TestTwoRequestsDoNotSpendTheSame(t *testing.T) {
 			t.Errorf("a request answered %d", s)
 		}
 	}
+
 	if made != 1 {
 		t.Errorf("%d of %v were made", made, statuses)
 	}
@@ -269,23 +301,28 @@ func TestSuggestionsAreOfWhatWasCollected(t *testing.T) {
 	statement := h.Statement(cabin, "2026-01")
 	figures := func(available, collected int64) {
 		t.Helper()
+
 		r := h.Get("/statements/" + statement.String()).Want(200)
 		if r.Int("financials.available") != available || r.Int("financials.collected") != collected {
 			t.Errorf("figures %v", r.Value("financials"))
 		}
 	}
 	figures(9000, 5000)
+
 	o := with(body(h.today(), statement), object{"connectionId": c})
 	wantEntry(t, h.preview(o), "results.0", "previewed: The payouts can be made", 5000)
 	h.Put("/team", object{"payoutBasis": "books"}).Want(200)
 	r := h.preview(o)
 	wantEntry(t, r, "results.0", "previewed: The payouts can be made", 9000)
+
 	if r.String("results.0.issues.0.code") != "uncollectedFunds" || r.String("results.0.issues.0.severity") != "warning" || r.Int("results.0.issues.0.context.collected") != 5000 {
 		t.Errorf("the preview is %s", r.Body)
 	}
+
 	if got := h.Put("/team", object{"payoutBasis": "collected"}).Want(200); got.String("payoutBasis") != "collected" {
 		t.Errorf("the team is %s", got.Body)
 	}
+
 	h.Post("/statements/pay", o).Want(202)
 	wantEntry(t, h.preview(o), "results.0", "skipped: Guests still owe what is available")
 	h.Post("/transactions", object{
@@ -302,13 +339,16 @@ func TestAnApprovalTellsWhatIsLeftOfIt(t *testing.T) {
 	statement := h.earn(h.villa, "2026-01", 30000) // 10000 are available: 6000 of them Ada's, 4000 Ben's
 	h.Put("/payment-limits", object{"approvalFrom": 1000}).Want(200)
 	h.Post("/statements/pay", object{"statementIds": array{statement}, "connectionId": c}).Want(202)
+
 	want := func(status string, amount, count int64) {
 		t.Helper()
+
 		if a := h.Get("/approvals").Want(200); a.String("data.0.status") != status || a.Int("data.0.amount") != amount || a.Int("data.0.paymentCount") != count {
 			t.Errorf("the approval is %s", a.Body)
 		}
 	}
 	want("pending", 10000, 2)
+
 	payouts := h.Get("/transactions?type=payout&sort=amount").Want(200)
 	h.Delete("/transactions/" + payouts.String("data.0.id") + "?onLocked=archive").Want(204)
 	want("pending", 6000, 1)
@@ -323,13 +363,17 @@ func TestPayoutsThatWaitAreUnpaid(t *testing.T) {
 	h.Stay(h.Listing("Cabin", h.ada), "2026-01-09", 50000)
 	statement := h.earn(h.villa, "2026-01", 30000) // 10000 are available: 6000 of them Ada's
 	h.Put("/payment-limits", object{"approvalFrom": 5000}).Want(200)
+
 	o := object{"statementIds": array{statement}, "connectionId": c}
 	op := h.Post("/statements/pay", o).Want(202).String("operationId")
 	h.Work()
+
 	result := func() *apitest.Response { return h.Get("/operations/" + op + "/result").Want(200) }
 	wantEntry(t, result(), "results.0", "requested: A payment waits for approval", 6000, 4000)
+
 	paid := func(status string, received int64) {
 		t.Helper()
+
 		r := h.Get("/statements/" + statement.String()).Want(200)
 		if r.String("payment.status") != status || r.Int("payment.received") != received {
 			t.Errorf("the statement is %v, %v", r.Value("payment"), r.Value("payouts"))
@@ -342,6 +386,7 @@ func TestPayoutsThatWaitAreUnpaid(t *testing.T) {
 	second.Post("/approvals/"+approval+"/reject", object{"reason": "Later"}).Want(200)
 	wantEntry(t, result(), "results.0", "failed: A payment was rejected", 6000, 4000)
 	paid("underpaid", 4000)
+
 	op = h.Post("/statements/pay", o).Want(202).String("operationId")
 	second.Post("/approvals/"+h.Get("/approvals?status=pending").Want(200).String("data.0.id")+"/approve", nil).Want(200)
 	h.Work()

@@ -30,6 +30,7 @@ func (d *Draw) Resolve() []apierr.Issue {
 	if d.Amount == 0 {
 		return []apierr.Issue{apierr.IssueZeroAmount.InBody("amount")}
 	}
+
 	return nil
 }
 
@@ -44,25 +45,31 @@ type drawInput struct{ Body Draw }
 // drawn books a draw: the manager's balance is debited, the bank account credited.
 func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	d := &in.Body
+
 	date := day.Of(tx.Now)
 	if d.Date != nil {
 		date = *d.Date
 	}
+
 	from, to, err := d.accounts(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	create := transaction.Create{
 		Type: transaction.Payout, Date: date, AccountID: api.Set(from.ID), Description: api.Set("Manager payout"),
 		Lines: []transaction.LineInput{{Amount: d.Amount}},
 	}
+
 	create.Lines[0].Party = api.Set(ledger.Manager)
 	if to != nil {
 		create.Lines[0].AccountID = api.Set(to.ID)
 	}
+
 	if from.Currency != nil {
 		create.Currency = api.Set(*from.Currency)
 	}
+
 	added, err := transaction.Add(ctx, tx, &create, ledger.Lenience{})
 	if err != nil {
 		return nil, err
@@ -70,6 +77,7 @@ func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	// A transaction that has just been booked, on no listing, is held by nothing.
 	added.Lock, added.JournalStatus = ledger.Unlocked(), ledger.CurrentJournal()
 	issues, err := overdrawn(ctx, tx, added, from)
+
 	return &Drawn{Transaction: *added, Issues: issues}, err
 }
 
@@ -89,14 +97,18 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the account assignments: %w", err)
 		}
+
 		if err := account.Require(have, account.PayoutBankAccount); err != nil {
 			return nil, nil, err
 		}
+
 		ids = []id.ID{have[account.PayoutBankAccount]}
 	}
+
 	if d.LineAccountID != nil {
 		ids = append(ids, *d.LineAccountID)
 	}
+
 	rows, err := db.Select[drawAccount](ctx, tx, `
 		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency,
 			case when banking_category = 'operating' then 'operating' else 'trust' end as ledger
@@ -104,20 +116,26 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the accounts of a draw: %w", err)
 	}
+
 	known := map[id.ID]bank{}
+
 	found := map[id.ID]*drawAccount{}
 	for i := range rows {
 		known[rows[i].ID], found[rows[i].ID] = rows[i].bank, &rows[i]
 	}
+
 	if err := usable(known, ids[0], "bankAccountId"); err != nil {
 		return nil, nil, err
 	}
+
 	if d.LineAccountID == nil {
 		return found[ids[0]], nil, nil
 	}
+
 	if err := usable(known, ids[1], "lineAccountId"); err != nil {
 		return nil, nil, err
 	}
+
 	from, to = found[ids[0]], found[ids[1]]
 	switch {
 	case from.Ledger == to.Ledger:
@@ -125,6 +143,7 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 	case from.Currency != nil && to.Currency != nil && *from.Currency != *to.Currency:
 		return nil, nil, apierr.BadRequest.At(apierr.IssueCurrencyMismatch.InBody("lineAccountId"))
 	}
+
 	return from, to, nil
 }
 
@@ -134,14 +153,17 @@ func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from 
 	if t.Total <= 0 {
 		return issues, nil
 	}
+
 	manager, err := managerBalance(ctx, tx, from.Ledger, t.Currency, t.Date)
 	if err != nil {
 		return nil, err
 	}
+
 	held, err := bankBalances(ctx, tx, []id.ID{from.ID}, t.Date)
 	if err != nil {
 		return nil, err
 	}
+
 	found := func(left money.Cents, context map[string]any) {
 		if left < 0 {
 			context["available"], context["amount"], context["currency"], context["date"] = left+t.Total, t.Total, t.Currency, t.Date
@@ -150,5 +172,6 @@ func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from 
 	}
 	found(manager, map[string]any{"balance": "manager", "ledger": from.Ledger})
 	found(held[fund{account: from.ID, Chain: statement.Chain{Currency: t.Currency}}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
+
 	return issues, nil
 }

@@ -32,27 +32,33 @@ func handlers() map[job.Kind]job.Handler {
 func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) func(context.Context, *db.DB, db.Scope, operation.Run, Request) (db.Work, error) {
 	return func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, r Request) (db.Work, error) {
 		var failed int
+
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 			done, before, err := begun(ctx, tx, run.OperationID)
 			if err != nil || done {
 				failed = before
 				return err
 			}
+
 			b, err := do(ctx, tx, &r)
 			if err != nil {
 				return err
 			}
+
 			failed = 0
+
 			for _, p := range b.plans {
 				if p.status == Failed {
 					failed++
 				}
 			}
+
 			return settle(ctx, tx, run.OperationID, b.plans)
 		})
 		if err == nil && failed > 0 {
 			err = operation.FailAs(operation.OperationFailed, fmt.Errorf("the payouts of %d statements were refused", failed))
 		}
+
 		return nil, err
 	}
 }
@@ -63,10 +69,13 @@ func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if err := b.recordEach(ctx, tx, b.pending()); err != nil {
 		return nil, err
 	}
+
 	b.conclude(Recorded)
+
 	return b, nil
 }
 
@@ -75,7 +84,9 @@ func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b.conclude(Previewed)
+
 	return b, nil
 }
 
@@ -85,7 +96,9 @@ func start(ctx context.Context, tx *db.Tx, typ operation.Type, kind job.Kind, r 
 	if err != nil {
 		return nil, err
 	}
+
 	expect(tx, ack.OperationID, r.StatementIDs)
+
 	return ack, nil
 }
 
@@ -95,5 +108,6 @@ func named(kind operation.Type, statements []id.ID, tasks []operation.Task) oper
 	if len(n.Resources) == 1 {
 		n.Primary = &n.Resources[0]
 	}
+
 	return n
 }

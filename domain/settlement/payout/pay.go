@@ -27,6 +27,7 @@ func (p *Paid) HTTPStatus() int {
 	if p.Started != nil {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 
@@ -35,6 +36,7 @@ func (p *Paid) MarshalJSON() ([]byte, error) {
 	if p.Started != nil {
 		return json.Marshal(p.Started)
 	}
+
 	return json.Marshal(p.Outcome)
 }
 
@@ -45,36 +47,47 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 	if err := in.Body.leaves(tx); err != nil {
 		return nil, err
 	}
+
 	b, err := prepare(ctx, tx, &in.Body, true)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := b.refuse(allCauses...); err != nil {
 		return nil, err
 	}
+
 	if err := b.unaffordable(); err != nil {
 		return nil, err
 	}
+
 	if err := b.record(ctx, tx, b.pending()); err != nil {
 		return nil, err
 	}
+
 	tasks, err := b.ask(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	b.conclude(Recorded)
+
 	if len(tasks) == 0 {
 		return &Paid{Outcome: Outcome{Results: b.entries()}}, nil
 	}
+
 	ack, err := operation.Start(ctx, tx, named(operation.ProviderPayment, in.Body.StatementIDs, tasks))
 	if err != nil {
 		return nil, err
 	}
+
 	rows := make([]resultRow, len(b.plans))
 	for i, p := range b.plans {
 		rows[i] = p.row()
 	}
+
 	keep(tx, ack.OperationID, rows)
+
 	return &Paid{Started: ack}, nil
 }
 
@@ -82,12 +95,14 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 	orders := map[id.ID][]payment.Order{}
 	asked := map[id.ID][]*Payout{}
+
 	for _, p := range b.pending() {
 		for i := range p.payouts {
 			o := &p.payouts[i]
 			if o.Provider == nil {
 				continue
 			}
+
 			from := b.funding(o.ContactID)
 			orders[from] = append(orders[from], payment.Order{
 				TransactionID: *o.TransactionID, ContactID: o.ContactID, Amount: o.Amount, Currency: p.of.Currency, Date: b.date,
@@ -96,16 +111,21 @@ func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 			p.status = Requested
 		}
 	}
+
 	var tasks []operation.Task
+
 	for from, of := range orders {
 		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{CurrentLimits: b.limits, Overdraft: b.request.AllowOverdraft})
 		if err != nil {
 			return nil, err
 		}
+
 		for i := range payments {
 			asked[from][i].PaymentID = &payments[i]
 		}
+
 		tasks = append(tasks, more...)
 	}
+
 	return tasks, nil
 }

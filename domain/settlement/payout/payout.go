@@ -36,17 +36,23 @@ type Amount struct {
 // Resolve refuses statements that are named twice and amounts that belong to none of them.
 func (r *Request) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
+
 	selected := make(map[id.ID]bool, len(r.StatementIDs))
 	for i, v := range r.StatementIDs {
 		if selected[v] {
 			issues = append(issues, apierr.IssueUnique.InBody("statementIds", i))
 		}
+
 		selected[v] = true
 	}
+
 	type place struct{ statement, contact id.ID }
+
 	given := map[place]bool{}
+
 	for i := range r.Amounts {
 		a := &r.Amounts[i]
+
 		at := place{a.StatementID, a.ContactID}
 		switch {
 		case !selected[a.StatementID]:
@@ -54,8 +60,10 @@ func (r *Request) Resolve() []apierr.Issue {
 		case given[at]:
 			issues = append(issues, apierr.IssueUnique.InBody("amounts", i, "contactId"))
 		}
+
 		given[at] = true
 	}
+
 	return issues[:min(len(issues), maxIssues)]
 }
 

@@ -60,52 +60,67 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 			return nil, err
 		}
 	}
+
 	f, err := loadFacts(ctx, tx, r, toPay)
 	if err != nil {
 		return nil, err
 	}
+
 	b := &book{facts: f, request: r, date: day.Of(tx.Now), desks: map[id.ID]*payment.Desk{}}
 	if r.Date != nil {
 		b.date = *r.Date
 	}
+
 	b.decide()
+
 	if err := b.openDesks(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	b.chooseAccounts()
+
 	if r.ConnectionID != nil {
 		return b, b.judge(ctx, tx)
 	}
+
 	return b, b.warn(ctx, tx)
 }
 
 // decide plans the amounts. Earlier statements of a chain come first: what they are paid is not available on the later ones any more.
 func (b *book) decide() {
 	given := map[id.ID][]int{}
+
 	for i := range b.request.Amounts {
 		s := b.request.Amounts[i].StatementID
 		given[s] = append(given[s], i)
 	}
+
 	b.plans = make([]*plan, len(b.request.StatementIDs))
 	for i, v := range b.request.StatementIDs {
 		b.plans[i] = &plan{at: i, id: v, of: b.found[v], path: []any{"statementIds", i}, payouts: []Payout{}, issues: []finding.Finding{}}
 	}
+
 	ordered := slices.Clone(b.plans)
 	slices.SortStableFunc(ordered, func(x, y *plan) int {
 		if x.of == nil || y.of == nil {
 			return cmp.Compare(b2i(x.of == nil), b2i(y.of == nil))
 		}
+
 		return x.of.StartAt.Compare(y.of.StartAt)
 	})
+
 	for _, p := range ordered {
 		p.cause = b.hindrance(p, given[p.id])
 		if p.cause != "" {
 			continue
 		}
+
 		b.amounts(p, given[p.id])
+
 		if p.cause != "" {
 			continue
 		}
+
 		for i := range p.payouts {
 			p.of.Pay(b.date, p.payouts[i].ContactID, p.payouts[i].Amount)
 		}
@@ -116,6 +131,7 @@ func b2i(v bool) int {
 	if v {
 		return 1
 	}
+
 	return 0
 }
 
@@ -124,6 +140,7 @@ func (b *book) hindrance(p *plan, given []int) cause {
 	if p.of == nil {
 		return causeNotFound
 	}
+
 	for _, i := range given {
 		isMember := func(s statement.Share) bool { return s.ContactID == b.request.Amounts[i].ContactID }
 		if !slices.ContainsFunc(p.of.Shares, isMember) {
@@ -131,6 +148,7 @@ func (b *book) hindrance(p *plan, given []int) cause {
 			return causeNotMember
 		}
 	}
+
 	switch {
 	case p.of.Status != statement.Published:
 		return causeNotPublished
@@ -143,6 +161,7 @@ func (b *book) hindrance(p *plan, given []int) cause {
 	case settled(p.of.Financials.Available, p.of.Received):
 		return causePaid
 	}
+
 	return ""
 }
 
@@ -154,17 +173,22 @@ func (b *book) amounts(p *plan, given []int) {
 				p.payouts = append(p.payouts, Payout{ContactID: a.ContactID, Amount: a.CentTotal})
 			}
 		}
+
 		if len(p.payouts) == 0 {
 			p.cause = causeNothingDue
 		}
+
 		return
 	}
+
 	available, left := p.of.Financials.Available, p.of.Left()
 	booked := due(available, left)
+
 	amount := booked
 	if held := available - p.of.Financials.Collected; b.basis == team.ByCollected && available > 0 && held > 0 { // what guests still owe of it
 		amount = min(booked, max(0, p.of.Unpaid()-held))
 	}
+
 	switch {
 	case amount != 0 && len(p.of.Shares) > 0:
 		p.payouts = divide(amount, p.of.Shares, left)
@@ -182,6 +206,7 @@ func (p *plan) total() money.Cents {
 	for i := range p.payouts {
 		total += p.payouts[i].Amount
 	}
+
 	return total
 }
 
@@ -190,6 +215,7 @@ func (b *book) funding(contact id.ID) id.ID {
 	if b.request.BankAccountID != nil {
 		return *b.request.BankAccountID
 	}
+
 	return b.own[contact]
 }
 
@@ -201,7 +227,9 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 	if b.request.ConnectionID == nil {
 		return nil
 	}
+
 	contacts := map[id.ID][]id.ID{}
+
 	for _, p := range b.plans {
 		for i := range p.payouts {
 			if o := &p.payouts[i]; b.throughProvider(o) {
@@ -210,18 +238,23 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 			}
 		}
 	}
+
 	if len(contacts) == 0 {
 		contacts[b.funding(id.Zero)] = []id.ID{} // an unknown connection is refused all the same
 	}
+
 	var accounts []id.ID
+
 	for from, payees := range contacts {
 		desk, err := payment.OpenDesk(ctx, tx, *b.request.ConnectionID, from, id.Distinct(payees))
 		if err != nil {
 			return err
 		}
+
 		b.desks[from] = desk
 		accounts = append(accounts, desk.FundingAccountID)
 	}
+
 	return b.addBanks(ctx, tx, accounts)
 }
 
@@ -231,14 +264,17 @@ func (b *book) chooseAccounts() {
 		if p.cause != "" {
 			continue
 		}
+
 		p.accounts = make([]id.ID, len(p.payouts))
 		for i := range p.payouts {
 			o := &p.payouts[i]
+
 			from := b.funding(o.ContactID)
 			if b.throughProvider(o) {
 				desk := b.desks[from]
 				from = desk.FundingAccountID
 				app := string(desk.Connection.AppID)
+
 				o.Provider = &app
 				if f := desk.Fault(&payment.Order{ContactID: o.ContactID, Amount: o.Amount, Currency: p.of.Currency, Date: b.date}); f != nil {
 					p.issues = append(p.issues, finding.Finding{Code: string(f.Reason), Severity: finding.Error, Context: f.Context()})
@@ -246,6 +282,7 @@ func (b *book) chooseAccounts() {
 			} else if from.IsZero() {
 				from = b.assigned
 			}
+
 			p.accounts[i] = from
 			if p.cause = b.unfit(from, p.of.Currency); p.cause != "" {
 				break
@@ -267,6 +304,7 @@ func (b *book) unfit(account id.ID, currency string) cause {
 	case of.Currency != nil && *of.Currency != currency:
 		return causeCurrency
 	}
+
 	return ""
 }
 
@@ -276,24 +314,32 @@ func (b *book) refuse(causes ...cause) error {
 		if !slices.Contains(causes, r.cause) {
 			continue
 		}
-		var against []id.ID
-		var issues []apierr.Issue
+
+		var (
+			against []id.ID
+			issues  []apierr.Issue
+		)
+
 		for _, p := range b.plans {
 			if p.cause != r.cause {
 				continue
 			}
+
 			against = append(against, p.id)
 			if len(issues) < maxIssues {
 				issues = append(issues, r.issue.InBody(p.path...))
 			}
 		}
+
 		if len(against) > 0 {
 			return b.refusal(r.cause, r.condition, against).At(issues...)
 		}
 	}
+
 	if slices.ContainsFunc(b.plans, func(p *plan) bool { return p.cause == causeNoAccount }) && slices.Contains(causes, causeNoAccount) {
 		return account.Require(nil, account.PayoutBankAccount)
 	}
+
 	return nil
 }
 
@@ -305,7 +351,9 @@ func (b *book) refusal(c cause, condition *apierr.Error, against []id.ID) *apier
 		for _, v := range against {
 			statuses[b.found[v].ListingID] = b.found[v].JournalStatus
 		}
+
 		blocking := ledger.Blocking(statuses)
+
 		return condition.With(map[string]any{
 			"journalStatus": blocking.Status, "journalReason": blocking.Reason, "journalAction": blocking.Action, "operationIds": blocking.OperationIDs,
 		})
@@ -314,6 +362,7 @@ func (b *book) refusal(c cause, condition *apierr.Error, against []id.ID) *apier
 		for _, v := range against {
 			transactions = append(transactions, b.failed[v]...)
 		}
+
 		return condition.With(map[string]any{"statementIds": against, "transactionIds": transactions})
 	case causeNotPublished, causeUnknown, causePaid:
 		return condition.With(map[string]any{"statementIds": against})

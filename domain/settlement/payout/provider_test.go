@@ -33,25 +33,31 @@ func (*teller) VerifyAccount(context.Context, string, pay.Account) (pay.Verifica
 func (p *teller) Submit(_ context.Context, b pay.Batch) (pay.Receipt, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	var r pay.Receipt
+
 	for _, y := range b.Payments {
 		state, ok := p.states[y.Amount]
 		if !ok {
 			state = pay.Submitted
 		}
+
 		o := pay.Outcome{Key: y.Key, Ref: "ref-" + y.Key, State: state, Code: "R03"}
 		p.seen[y.Key] = o
 		r.Outcomes = append(r.Outcomes, o)
 	}
+
 	return r, nil
 }
 
 func (p *teller) Find(_ context.Context, key string) (pay.Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	if o, ok := p.seen[key]; ok {
 		return o, nil
 	}
+
 	return pay.Outcome{}, pay.ErrUnknown
 }
 
@@ -62,6 +68,7 @@ func (*teller) Cancel(context.Context, string) (pay.Outcome, error) {
 // newPayingHouse is a house whose owners can be paid through a connection.
 func newPayingHouse(t *testing.T, states map[money.Cents]pay.State) (h *house, c id.ID) {
 	t.Helper()
+
 	p := &teller{states: states, seen: map[string]pay.Outcome{}}
 	w := world.New(t, func(o *app.External) {
 		o.Providers = func(*connection.Connection) (pay.Provider, error) { return p, nil }
@@ -74,6 +81,7 @@ func newPayingHouse(t *testing.T, states map[money.Cents]pay.State) (h *house, c
 	})
 	h.method(h.ada)
 	h.method(h.ben)
+
 	return h, c
 }
 
@@ -104,32 +112,40 @@ func TestPayThroughAProvider(t *testing.T) {
 	if r.String("results.0.payouts.0.provider") != "payProvider" || r.Value("results.1.payouts.0.provider") != nil {
 		t.Errorf("the preview is %s", r.Body)
 	}
+
 	ack := h.Post("/statements/pay", o).Want(202)
 	if ack.String("type") != "provider-payment" || ack.Has("results") {
 		t.Errorf("acknowledgement %s", ack.Body)
 	}
+
 	path := "/operations/" + ack.String("operationId") + "/result"
 	if pending := h.Get(path).Want(202); pending.String("operationId") != ack.String("operationId") || pending.Has("results") {
 		t.Errorf("pending: %s", pending.Body)
 	}
+
 	h.wantPayouts(january, 2, 63554)
 	h.Work()
 	r = h.Get(path).Want(200)
 	wantEntry(t, r, "results.0", "requested: The payment was requested", 38132, 25422)
 	wantEntry(t, r, "results.1", isRecorded, -5000)
 	wantEntry(t, r, "results.2", "skipped: Nothing is due")
+
 	if r.String("providerOperation.status") != "completed" || r.Value("results.1.payouts.0.provider") != nil || r.Value("results.1.payouts.0.paymentId") != nil {
 		t.Errorf("result %s", r.Body)
 	}
+
 	var payments []id.ID
+
 	for i, contact := range []id.ID{h.ada, h.ben} {
 		at := "results.0.payouts." + string(rune('0'+i))
 		payments = append(payments, r.ID(at+".paymentId"))
+
 		p := h.Get("/payments/" + payments[i].String()).Want(200)
 		if r.String(at+".provider") != "payProvider" || p.ID("contactId") != contact || p.ID("transactionId") != r.ID(at+".transactionId") || p.Int("amount") != r.Int(at+".amount") {
 			t.Errorf("payment %s of %v", p.Body, r.Value(at))
 		}
 	}
+
 	becomes := func(payment id.ID, status string) *apitest.Response {
 		h.Exec(`update payment set status = @status where team_id = @team and id = @id`, db.Args{"id": payment, "status": status})
 		return h.Get(path).Want(200)
@@ -152,12 +168,14 @@ func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	r := h.Get("/operations/" + op + "/result").Want(200)
 	wantEntry(t, r, "results.0", "failed: A payment failed", 38132, 25422)
 	original := r.ID("results.0.payouts.0.transactionId")
+
 	for _, path := range []string{"/statements/pay", "/statements/payouts"} {
 		e := h.Post(path, body("2026-02-06", january)).WantError(apierr.CodeBadRequest, apierr.ReasonArchiveRequired)
 		if e.ID("context.transactionIds.0") != original || e.ID("context.statementIds.0") != january {
 			t.Errorf("context %s", e.Body)
 		}
 	}
+
 	wantEntry(t, h.preview(body("2026-02-06", january)), "results.0", "skipped: The original has to be archived or returned first")
 	h.Post("/transactions/"+original.String()+"/provider-payments/"+r.String("results.0.payouts.0.paymentId")+"/archive", nil).Want(202)
 	h.Work()
@@ -204,12 +222,15 @@ func TestRecipientsMustBeReady(t *testing.T) {
 	eve := h.Contact("owner", "Eve")
 	cabin, january := h.earn(h.Listing("Cabin", eve), "2026-01", 5000), h.january()
 	o := with(body(h.today(), january, cabin), object{"connectionId": c})
+
 	r := h.preview(o)
 	if r.Len("results.0.issues") != 0 || r.String("results.1.issues.0.code") != "payProviderRecipientNotReady" || r.ID("results.1.issues.0.context.contactId") != eve {
 		t.Errorf("the preview is %s", r.Body)
 	}
+
 	h.Post("/statements/pay", o).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
 	h.wantPayouts(january, 0, 0)
+
 	o["connectionId"] = january
 	for _, path := range []string{"/statements/pay", "/statements/payouts/preview"} {
 		h.Post(path, o).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "connectionId")

@@ -14,17 +14,20 @@ import (
 // pending are the plans of statements to pay.
 func (b *book) pending() []*plan {
 	var out []*plan
+
 	for _, p := range b.plans {
 		if p.cause == "" {
 			out = append(out, p)
 		}
 	}
+
 	return out
 }
 
 // transactions describes the payouts of plans, in their order.
 func (b *book) transactions(plans []*plan) []transaction.Create {
 	var out []transaction.Create
+
 	for _, p := range plans {
 		for i := range p.payouts {
 			o := &p.payouts[i]
@@ -38,6 +41,7 @@ func (b *book) transactions(plans []*plan) []transaction.Create {
 			})
 		}
 	}
+
 	return out
 }
 
@@ -46,10 +50,12 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	if len(plans) == 0 {
 		return nil
 	}
+
 	added, err := transaction.AddAll(ctx, tx, b.transactions(plans), ledger.Lenience{})
 	if err != nil {
 		return err
 	}
+
 	for _, p := range plans {
 		p.status = Recorded
 		for i := range p.payouts {
@@ -57,6 +63,7 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 			added = added[1:]
 		}
 	}
+
 	return nil
 }
 
@@ -70,11 +77,14 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 		if err := b.recordEach(ctx, tx, plans[:half]); err != nil {
 			return err
 		}
+
 		return b.recordEach(ctx, tx, plans[half:])
 	}
+
 	for _, p := range plans {
 		p.cause, p.refusal = causeOf(err), err
 	}
+
 	return nil
 }
 
@@ -84,6 +94,7 @@ func (b *book) conclude(done Status) {
 		if p.cause != "" {
 			p.payouts, p.issues = []Payout{}, []finding.Finding{}
 		}
+
 		switch {
 		case p.cause.skips(), p.cause != "" && done == Previewed:
 			p.status = Skipped
@@ -100,5 +111,6 @@ func (b *book) entries() []Entry {
 	for i, p := range b.plans {
 		out[i] = p.entry()
 	}
+
 	return out
 }

@@ -26,27 +26,35 @@ func TestPayoutsOfExampleJ(t *testing.T) {
 
 	r := h.preview(body("2026-02-05", january))
 	wantEntry(t, r, "results.0", canBeMade, 38132, 25422)
+
 	if r.Value("results.0.payouts.0.transactionId") != nil || r.String("providerOperation.type") != "statement-payout-preview" {
 		t.Errorf("the preview is %s", r.Body)
 	}
+
 	h.wantPayouts(january, 0, 0)
 
 	op := h.Post("/statements/payouts", body("2026-02-05", january)).Want(202)
+
 	pending := h.Get("/operations/" + op.String("operationId") + "/result").Want(202)
 	if pending.String("operationId") != op.String("operationId") || pending.String("type") != "statement-payout" || pending.Has("results") {
 		t.Errorf("pending: %s", pending.Body)
 	}
+
 	h.wantPayouts(january, 0, 0)
 	h.Work()
 	r = h.Get("/operations/" + op.String("operationId") + "/result").Want(200)
 	wantEntry(t, r, "results.0", isRecorded, 38132, 25422)
+
 	if r.ID("results.0.statementId") != january || r.ID("results.0.payouts.0.contactId") != h.ada || r.ID("results.0.payouts.1.contactId") != h.ben {
 		t.Errorf("result %s", r.Body)
 	}
+
 	if r.String("providerOperation.operationId") != op.String("operationId") || r.String("providerOperation.status") != "completed" || r.Value("failure") != nil {
 		t.Errorf("operation %s", r.Body)
 	}
+
 	h.wantJournal(map[id.ID]int64{h.ada: 38132, h.ben: 25422})
+
 	p := h.Get("/transactions/" + r.String("results.0.payouts.1.transactionId")).Want(200)
 	if p.String("type") != "payout" || p.String("date") != "2026-02-05" || p.Int("total") != 25422 || p.ID("lines.0.ownerStatementId") != january {
 		t.Errorf("payout %s", p.Body)
@@ -56,10 +64,12 @@ func TestPayoutsOfExampleJ(t *testing.T) {
 	if s.String("payment.status") != "paid" || s.Int("payment.received") != 63554 {
 		t.Errorf("payment %v", s.Value("payment"))
 	}
+
 	february := h.Get("/statements/" + h.Statement(h.villa, "2026-02").String()).Want(200)
 	if february.Int("financials.balanceStart") != 83554 || february.Int("financials.payouts") != -63554 || february.Int("financials.available") != 0 {
 		t.Errorf("February %v", february.Value("financials"))
 	}
+
 	h.Put("/statements/"+january.String(), object{"status": "draft"}).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 	h.Delete("/statements/"+january.String()+"?onLocked=unlockAndDelete").WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 }
@@ -67,19 +77,25 @@ func TestPayoutsOfExampleJ(t *testing.T) {
 // wantJournal compares the payouts' entries of February: debits of the owners, and a credit of the bank over all of them.
 func (h *house) wantJournal(owners map[id.ID]int64) {
 	h.T.Helper()
+
 	type entry struct {
 		AccountID, ContactID id.ID
 		Party                string
 		Cents                int64
 	}
+
 	var entries []entry
+
 	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		entries, err = db.Select[entry](ctx, tx, `
 			select account_id, contact_id, coalesce(party, '') as party, cent_total as cents from ledger_entry
 			where team_id = @team and trigger_type = 'payout' and txn_at = '2026-02-05' and ledger = 'trust'`, db.Args{"team": tx.Team})
+
 		return err
 	})
+
 	var bank, debits int64
+
 	for _, e := range entries {
 		switch e.AccountID {
 		case h.Account("1000"):
@@ -88,11 +104,13 @@ func (h *house) wantJournal(owners map[id.ID]int64) {
 			if e.Party != "owners" || owners[e.ContactID] != e.Cents {
 				h.T.Errorf("entry %+v", e)
 			}
+
 			debits += e.Cents
 		default:
 			h.T.Errorf("entry %+v", e)
 		}
 	}
+
 	if bank != -debits || len(entries) != 2*len(owners) {
 		h.T.Errorf("the bank pays %d for %d in %d entries", bank, debits, len(entries))
 	}
@@ -106,16 +124,20 @@ func TestPayRecordsAtOnce(t *testing.T) {
 	january := h.january()
 	r := h.Post("/statements/pay", body("2026-02-05", january)).Want(200)
 	wantEntry(t, r, "results.0", isRecorded, 38132, 25422)
+
 	if r.Value("results.0.payouts.0.provider") != nil || r.Value("results.0.payouts.0.paymentId") != nil {
 		t.Errorf("answer %s", r.Body)
 	}
+
 	h.wantPayouts(january, 2, 63554)
+
 	for _, path := range []string{"/statements/pay", "/statements/payouts"} {
 		e := h.Post(path, body("2026-02-05", january)).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid).WantIssue("alreadyPaid", "statementIds.0")
 		if e.ID("context.statementIds.0") != january {
 			t.Errorf("context %s", e.Body)
 		}
 	}
+
 	wantEntry(t, h.preview(body("2026-02-05", january)), "results.0", isPaid)
 	h.wantPayouts(january, 2, 63554)
 }
@@ -126,14 +148,17 @@ func TestOnlyPublishedStatementsArePaid(t *testing.T) {
 	h := newHouse(t)
 	h.Stay(h.villa, "2026-01-20", 50000)
 	draft := h.Statement(h.villa, "2026-01")
+
 	for range 2 {
 		for _, path := range []string{"/statements/pay", "/statements/payouts"} {
 			h.Post(path, body("2026-02-05", draft)).WantError(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment).
 				WantIssue("statementNotReadyForPayment", "statementIds.0")
 		}
+
 		wantEntry(t, h.preview(body("2026-02-05", draft)), "results.0", notReady)
 		h.Post("/statements", object{"month": "2026-01", "listingPeriodIds": array{h.villa.Period}}) // in review the second time
 	}
+
 	h.wantPayouts(draft, 0, 0)
 }
 
@@ -143,6 +168,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	h := newHouse(t)
 	january, stranger := h.january(), h.Contact("owner", "Eve")
 	foreign := newHouse(t).january()
+
 	amount := func(statement, contact id.ID) object {
 		return object{"statementId": statement, "contactId": contact, "centTotal": 100}
 	}
@@ -161,6 +187,7 @@ func TestMistakesAreNamed(t *testing.T) {
 			h.Post(path, c.body).WantError(apierr.CodeBadRequest, "").WantIssue(c.code, c.where)
 		}
 	}
+
 	h.Post("/statements/pay", with(body("2026-02-05", january), object{"bankAccountId": h.Account("2400")})).
 		WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount).WantIssue("notBankAccount", "bankAccountId")
 	h.Post("/statements/payouts", with(body("2026-02-05", january), object{"connectionId": january})).
@@ -185,9 +212,11 @@ func TestAmountsReplaceTheSuggestion(t *testing.T) {
 	wantEntry(t, h.preview(body("2026-02-05", january)), "results.0", canBeMade, 13554)
 	r := h.Post("/statements/pay", amounts(60000, -20000)).Want(200)
 	wantEntry(t, r, "results.0", isRecorded, -20000, 60000)
+
 	if r.Len("results.0.issues") != 2 || r.String("results.0.issues.0.code") != "insufficientOwnerFunds" {
 		t.Errorf("issues %v", r.Value("results.0.issues"))
 	}
+
 	h.wantPayouts(january, 3, 90000)
 	h.Post("/statements/pay", amounts(100, 0)).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
@@ -202,13 +231,17 @@ func TestOwnersPayIn(t *testing.T) {
 	r := h.record(body("2026-02-05", nothing, january))
 	wantEntry(t, r, "results.0", "skipped: Nothing is due")
 	wantEntry(t, r, "results.1", isRecorded, -18001, -12000)
+
 	if r.Len("results.1.issues") != 0 {
 		t.Errorf("issues %v", r.Value("results.1.issues"))
 	}
+
 	h.wantPayouts(january, 2, -30001)
+
 	if s := h.Get("/statements/" + january.String()); s.String("payment.status") != "paid" {
 		t.Errorf("payment %v", s.Value("payment"))
 	}
+
 	h.Post("/statements/pay", body("2026-02-05", january)).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
 
@@ -228,11 +261,14 @@ func TestWhoReadsResults(t *testing.T) {
 	january := h.january()
 	op := h.Post("/statements/payouts", body("2026-02-05", january)).Want(202)
 	h.Work()
+
 	path := "/operations/" + op.String("operationId") + "/result"
 	h.As([]string{"operations:read", "statements:read"}, nil).Get(path).Want(200)
+
 	for _, scopes := range [][]string{{"operations:read"}, {"statements:read"}} {
 		h.As(scopes, nil).Get(path).WantError(apierr.CodeForbidden, "")
 	}
+
 	h.As(access.Scopes(), &h.ada).Get(path).WantError(apierr.CodeForbidden, "")
 	newHouse(t).Get(path).WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/"+id.New(h.DB.Now()).String()+"/result").WantError(apierr.CodeNotFound, "")
@@ -242,6 +278,7 @@ func TestWhoReadsResults(t *testing.T) {
 	h.Get("/operations/" + op.ID("operationId").Typed("op") + "/result").Want(200)
 	other := h.Post("/transactions/journal-entries", object{}).Want(202).String("operationId")
 	h.Get("/operations/"+other+"/result").WantError(apierr.CodeNotFound, "")
+
 	for path, scopes := range map[string][]string{
 		"/statements/pay": {"statements:read", "transactions:pay"}, "/statements/payouts": {"statements:write"}, "/statements/payouts/preview": {"statements:read"},
 	} {

@@ -31,23 +31,29 @@ func TestPayoutsWaitForJournals(t *testing.T) {
 			if got := r.String("context.journalStatus") + " " + r.String("context.journalReason") + " " + r.String("context.journalAction"); got != want || r.Has("retryable") {
 				t.Errorf("%s: %s", path, r.Body)
 			}
+
 			operations, _ = r.Value("context.operationIds").([]any)
 		}
+
 		return operations
 	}
+
 	mark("stale")
 	refused("stale feeChanged refresh")
 	mark("failed")
 	refused("failed feeChanged refresh")
 	h.Post("/statements/pay", body("2026-02-05", other)).Want(200)
 	h.Exec(`delete from ledger_stale where team_id = @team`, nil)
+
 	for range 2 {
 		h.Stay(cabin, "2026-03-05", 100)
 	}
+
 	started := h.Post("/reservations/journal-entries", object{}).Want(202).String("operationId")
 	if got := refused("recalculating reservationChanged wait"); len(got) != 1 || got[0] != started {
 		t.Errorf("operations %v, want %s", got, started)
 	}
+
 	h.Get("/operations/" + started).Want(200)
 	h.Work()
 	mark("locked")
@@ -60,17 +66,21 @@ func TestTheBooksRefuseSingleStatements(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	january := h.january()
+
 	var statements []id.ID
 	for _, name := range []string{"A", "B", "C", "D"} {
 		statements = append(statements, h.earn(h.Listing(name, h.ada), "2026-01", 10000))
 	}
+
 	h.earn(h.villa, "2026-02", 1000)
+
 	all := body("2026-02-20", statements[0], january, statements[1], statements[2], statements[3])
 	h.Post("/statements/payouts?dryRun=true", all).WantError(apierr.CodeForbidden, apierr.ReasonStatementPeriod)
 	h.Post("/statements/pay", all).WantError(apierr.CodeForbidden, apierr.ReasonStatementPeriod)
 	op := h.Post("/statements/payouts?dryRun=false", all).Want(202).String("operationId")
 	h.Work()
 	r := h.Get("/operations/" + op + "/result").Want(200)
+
 	for i := range 5 {
 		at := "results." + string(rune('0'+i))
 		if i == 1 {
@@ -79,9 +89,11 @@ func TestTheBooksRefuseSingleStatements(t *testing.T) {
 			wantEntry(t, r, at, isRecorded, 10000)
 		}
 	}
+
 	if r.String("failure.code") != "operationFailed" || r.String("failure.message") != "Operation failed" || r.String("providerOperation.status") != "failed" {
 		t.Errorf("result %s", r.Body)
 	}
+
 	h.wantPayouts(january, 0, 0)
 	h.wantPayouts(statements[3], 1, 10000)
 
@@ -102,22 +114,26 @@ func TestWhichAccountPays(t *testing.T) {
 	january := h.january()
 	second := h.bank("Second trust", "usd")
 	h.Put("/contacts/"+h.ben.String(), object{"payoutAccountId": second}).Want(200)
+
 	r := h.record(body("2026-02-05", january))
 	for i, want := range []id.ID{h.Account("1000"), second} {
 		if got := h.Get("/transactions/" + r.String("results.0.payouts."+string(rune('0'+i))+".transactionId")).ID("accountId"); got != want {
 			t.Errorf("payout %d is paid from %v", i, got)
 		}
 	}
+
 	cabin := h.earn(h.Listing("Cabin", h.ben), "2026-01", 10000)
 	euro := h.bank("Euro", "eur")
 	given := with(body("2026-02-05", cabin), object{"bankAccountId": euro})
 	h.Post("/statements/pay", given).WantError(apierr.CodeBadRequest, "").WantIssue("currencyMismatch", "statementIds.0")
 	wantEntry(t, h.preview(given), "results.0", "skipped: The bank account has another currency")
 	given["bankAccountId"] = h.Account("1000")
+
 	r = h.Post("/statements/pay", given).Want(200)
 	if got := h.Get("/transactions/" + r.String("results.0.payouts.0.transactionId")).ID("accountId"); got != h.Account("1000") {
 		t.Errorf("paid from %v", got)
 	}
+
 	barn := h.earn(h.Listing("Barn", h.ada), "2026-01", 10000)
 	h.Exec(`delete from account_assignment where team_id = @team and assignment = 'payout_bankAccount'`, nil)
 	h.Post("/statements/pay", body("2026-02-05", barn)).WantError(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing)
@@ -133,6 +149,7 @@ func (h *house) bank(name, currency string) id.ID {
 	h.Exec(`insert into account (team_id, id, name, type, category_id, banking_category, banking_currency, created_at, updated_at)
 		select @team, @id, @name, 'bank', category_id, 'trust', @currency, now(), now() from account where team_id = @team and id = @like`,
 		db.Args{"id": v, "name": name, "currency": currency, "like": h.Account("1000")})
+
 	return v
 }
 
@@ -143,10 +160,12 @@ func TestAnotherAttemptPaysNothingTwice(t *testing.T) {
 	h := newHouse(t)
 	january := h.january()
 	op := h.Post("/statements/payouts", object{"statementIds": array{january}}).Want(202).String("operationId")
+
 	operationID, err := id.Parse(op)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	h.Work()
 	h.wantPayouts(january, 2, 63554)
 	h.Exec(`update operation set status = 'running', tasks_open = 1, finished_at = null, counted = false where team_id = @team`, nil)
@@ -157,6 +176,7 @@ func TestAnotherAttemptPaysNothingTwice(t *testing.T) {
 	r := h.Get("/operations/" + op + "/result").Want(200)
 	wantEntry(t, r, "results.0", isRecorded, 38132, 25422)
 	h.wantPayouts(january, 2, 63554)
+
 	if got := h.Get("/transactions/" + r.String("results.0.payouts.0.transactionId")).String("date"); got != h.DB.Now().Format("2006-01-02") {
 		t.Errorf("dated %s", got)
 	}
@@ -173,6 +193,7 @@ func TestAnOperationThatGaveUp(t *testing.T) {
 		db.Args{"op": op})
 	r := h.Get("/operations/" + op + "/result").Want(200)
 	wantEntry(t, r, "results.0", "failed: The operation ended before this statement")
+
 	if r.String("failure.code") != string(operation.OperationFailed) {
 		t.Errorf("failure %v", r.Value("failure"))
 	}

@@ -30,6 +30,7 @@ func (r *Reading) HTTPStatus() int {
 	if r.pending != nil {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 
@@ -38,6 +39,7 @@ func (r *Reading) MarshalJSON() ([]byte, error) {
 	if r.pending != nil {
 		return json.Marshal(r.pending)
 	}
+
 	return json.Marshal(r.result)
 }
 
@@ -49,13 +51,17 @@ func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !slices.Contains([]operation.Type{operation.StatementPayout, operation.StatementPayoutPreview, operation.ProviderPayment}, o.Type) {
 		return nil, apierr.NotFound
 	}
+
 	if o.FinishedAt == nil {
 		return &Reading{pending: o.Acknowledged()}, nil
 	}
+
 	entries, err := results(ctx, tx, o.ID)
+
 	return &Reading{result: Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}}, err
 }
 
@@ -63,9 +69,11 @@ func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 // all are paid is it more than requested.
 func (t *told) entry() Entry {
 	const rejected = "rejected"
+
 	status, why := t.Status, t.Cause
 	if status == Requested && len(t.Payments) > 0 {
 		status = Recorded
+
 		for _, state := range t.Payments {
 			switch payment.Status(state) {
 			case rejected:
@@ -88,5 +96,6 @@ func (t *told) entry() Entry {
 			}
 		}
 	}
+
 	return Entry{StatementID: t.StatementID, Status: status, Payouts: t.Payouts, Message: message(status, why, t.Issues), Issues: t.Issues}
 }

@@ -41,6 +41,7 @@ func expect(tx *db.Tx, of id.ID, statements []id.ID) {
 	for i, v := range statements {
 		rows[i] = resultRow{Position: i, StatementID: v, Status: Failed, Cause: causeUnfinished, Payouts: []Payout{}, Issues: []finding.Finding{}}
 	}
+
 	keep(tx, of, rows)
 }
 
@@ -50,6 +51,7 @@ func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	for i, p := range plans {
 		rows[i] = p.row()
 	}
+
 	_, err := tx.Exec(ctx, `
 		update payout_result t set status = r.status, cause = r.cause, payouts = r.payouts, issues = r.issues from `+rowsOf+`
 		where t.team_id = @team and t.operation_id = @operation and t.position = r.position`,
@@ -57,6 +59,7 @@ func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	if err != nil {
 		return fmt.Errorf("keep payout results: %w", err)
 	}
+
 	return nil
 }
 
@@ -69,12 +72,14 @@ func begun(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err
 	if err != nil {
 		return false, 0, fmt.Errorf("read payout results: %w", err)
 	}
+
 	for i := range rows {
 		done = done || rows[i].Cause != causeUnfinished
 		if rows[i].Status == Failed {
 			failed++
 		}
 	}
+
 	return done, failed, nil
 }
 
@@ -100,10 +105,12 @@ func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read payout results: %w", err)
 	}
+
 	out := make([]Entry, len(rows))
 	for i := range rows {
 		out[i] = rows[i].entry()
 	}
+
 	return out, nil
 }
 
@@ -113,5 +120,6 @@ func sources(statements []id.ID) []operation.Resource {
 	for i, v := range statements {
 		out[i] = operation.Resource{Type: operation.Statement, ID: v, Role: operation.Source}
 	}
+
 	return out
 }

@@ -20,14 +20,18 @@ func TestAnArchivedPayoutHoldsNothing(t *testing.T) {
 	payout := w.Post("/transactions", world.Object{"type": "payout", "date": "2026-02-05", "lines": world.Array{
 		world.Object{"amount": 10_000, "listingId": villa.ID, "contactId": ada, "ownerStatementId": statement},
 	}}).Want(201).ID("id")
+
 	path := "/statements/" + statement.String()
 	for _, status := range []string{"inReview", "draft"} {
 		w.Put(path, world.Object{"status": status}).WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 	}
+
 	w.Put("/transactions/"+payout.String(), world.Object{"status": "inactive"}).Want(200)
+
 	if s := w.Get(path).Want(200); s.Int("payment.received") != 0 || s.String("payment.status") != "unpaid" {
 		t.Errorf("the payout that was archived still pays: %s", s.Body)
 	}
+
 	w.Put(path, world.Object{"status": "inReview"}).Want(200)
 	w.Put(path, world.Object{"status": "draft"}).Want(200)
 	w.Put(path, world.Object{"status": "published"}).Want(200)
@@ -36,5 +40,6 @@ func TestAnArchivedPayoutHoldsNothing(t *testing.T) {
 	if s := w.Get(path).Want(200); s.Int("payment.received") != 10_000 || s.Len("payouts") != 0 {
 		t.Errorf("the payout that was taken off: %s", s.Body)
 	}
+
 	w.Put(path, world.Object{"status": "inReview"}).Want(200)
 }

@@ -36,9 +36,11 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 	for _, own := range entries {
 		expenses = append(expenses, expensesOf(own)...)
 	}
+
 	if len(expenses) == 0 {
 		return nil, nil
 	}
+
 	found, err := db.Select[Attachment](ctx, tx, `
 		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
 		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
@@ -48,11 +50,14 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 	if err != nil {
 		return nil, fmt.Errorf("read attachments: %w", err)
 	}
+
 	out := attachments{}
+
 	for i := range found {
 		found[i].URL = operation.DownloadPath(found[i].ID)
 		out[found[i].TransactionID] = append(out[found[i].TransactionID], found[i])
 	}
+
 	return out, nil
 }
 
@@ -62,17 +67,20 @@ func (a attachments) of(entries []entry) []Attachment {
 	for _, transaction := range id.Distinct(expensesOf(entries)) {
 		out = append(out, a[transaction]...)
 	}
+
 	return out
 }
 
 // expensesOf are the transactions behind the expenses among entries.
 func expensesOf(entries []entry) []id.ID {
 	var out []id.ID
+
 	for i := range entries {
 		if e := &entries[i]; e.Section == Expenses && e.TransactionID != nil {
 			out = append(out, *e.TransactionID)
 		}
 	}
+
 	return out
 }
 
@@ -81,6 +89,7 @@ func (l Linker) sign(tx *db.Tx, attachments []Attachment) {
 	if l == nil {
 		return
 	}
+
 	for i := range attachments {
 		attachments[i].URL = l(tx.Team, attachments[i].ID, tx.Now.Add(linkLife))
 	}

@@ -36,6 +36,7 @@ func (b *Batch) Resolve() []apierr.Issue {
 	case len(b.StatementIDs) > 0 && (b.Month != nil || b.Currency != "" || len(b.ListingIDs) > 0 || len(b.PeriodIDs) > 0):
 		return []apierr.Issue{apierr.IssueContradiction.InBody("statementIds")}
 	}
+
 	return nil
 }
 
@@ -117,7 +118,9 @@ func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run,
 			return nil, err
 		}
 	}
+
 	var refused bool
+
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		refused, err = batchRefused(ctx, tx, run.OperationID, args.Part)
 		return err
@@ -125,9 +128,11 @@ func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run,
 	if err != nil {
 		return nil, err
 	}
+
 	if refused {
 		return nil, operation.FailAs(operation.OperationFailed, errBatchRefused)
 	}
+
 	return nil, nil //nolint:nilnil // nothing is left to write when the task settles
 }
 
@@ -137,30 +142,38 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 	if err != nil {
 		return false, err
 	}
+
 	items, err := nextItems(ctx, tx, run, part)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
+
 	at := make([]key, len(items))
+
 	periods := make([]id.ID, len(items))
 	for i := range items {
 		at[i], periods[i] = items[i].key, items[i].OwnershipPeriodID
 	}
+
 	if _, err := lockPeriods(ctx, tx, periods); err != nil {
 		return false, err
 	}
+
 	rows, err := rowsAt(ctx, tx, at)
 	if err != nil {
 		return false, err
 	}
+
 	refused, err := changeAll(ctx, tx, rows, b)
 	if err != nil {
 		return false, err
 	}
+
 	unmailed, err := loadUnmailed(ctx, tx, idsOf(rows))
 	if err != nil {
 		return false, err
 	}
+
 	return true, settleItems(ctx, tx, run, items, outcomes(rows, b.Status, refused, unmailed))
 }
 
@@ -177,6 +190,7 @@ func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID
 	for i := range rows {
 		r := &rows[i]
 		o := outcome{Outcome: Changed}
+
 		var refusal *apierr.Error
 		switch {
 		case errors.As(refused[r.id()], &refusal):
@@ -186,18 +200,22 @@ func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID
 		default:
 			o.Issues = emailIssues(unmailed[r.id()])
 		}
+
 		out[r.key()] = o
 	}
+
 	return out
 }
 
 // refusalOf keeps an error as a batch tells it.
 func refusalOf(e *apierr.Error) json.RawMessage {
 	told := api.Refusal(0, nil, e)
+
 	kept, err := json.Marshal(BatchRefusal{Code: told.Code, Reason: told.Reason, Message: told.Message, Context: told.Context})
 	if err != nil {
 		panic(fmt.Sprintf("an error that is no JSON: %v", err))
 	}
+
 	return kept
 }
 
@@ -207,11 +225,13 @@ func changeAll(ctx context.Context, tx *db.Tx, rows []row, b *storedBatch) (map[
 	if err != nil {
 		return nil, err
 	}
+
 	allowed := make([]row, 0, len(rows))
 	for i := range rows {
 		if refused[rows[i].id()] == nil {
 			allowed = append(allowed, rows[i])
 		}
 	}
+
 	return refused, apply(ctx, tx, allowed, intent{to: b.Status, email: b.EmailDelivery})
 }

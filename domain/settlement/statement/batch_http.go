@@ -61,6 +61,7 @@ func (o *BatchOutcome) HTTPStatus() int {
 	if o.begun {
 		return http.StatusAccepted
 	}
+
 	return http.StatusOK
 }
 
@@ -69,10 +70,12 @@ func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*BatchOutcome, 
 	if err := mayPublishAtAll(tx, b.Status); err != nil {
 		return nil, err
 	}
+
 	at, err := b.keys(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	tasks := make([]operation.Task, batchParts)
 	for part := range tasks {
 		tasks[part] = operation.Task{Kind: batchTask, Args: batchArgs{Part: part}, Priority: 10}
@@ -82,14 +85,18 @@ func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*BatchOutcome, 
 	if err != nil {
 		return nil, err
 	}
+
 	if err := keepBatch(ctx, tx, started.OperationID, b, at); err != nil {
 		return nil, err
 	}
+
 	out, err := readBatch(ctx, tx, started.OperationID, nil, firstPage)
 	if err != nil {
 		return nil, err
 	}
+
 	out.begun = true
+
 	return out, nil
 }
 
@@ -99,6 +106,7 @@ var firstPage = page.Params{Limit: 250}
 // runBatch does the whole batch in the transaction of a dry run.
 func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, out *BatchOutcome) error {
 	run := out.ID
+
 	for part := range batchParts {
 		for more := true; more; {
 			var err error
@@ -107,10 +115,12 @@ func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, out *BatchOutcome) 
 			}
 		}
 	}
+
 	came, err := readBatch(ctx, tx, run, nil, firstPage)
 	if err == nil {
 		*out = *came
 	}
+
 	return err
 }
 
@@ -119,20 +129,25 @@ func (b *Batch) keys(ctx context.Context, tx *db.Tx) ([]key, error) {
 	if len(b.StatementIDs) > 0 {
 		return namedKeys(ctx, tx, b.StatementIDs)
 	}
+
 	if err := checkMonth(ctx, tx, *b.Month); err != nil {
 		return nil, err
 	}
+
 	rows, err := selectRows(ctx, tx, &Filter{Month: b.Month, Currency: b.Currency, ListingIDs: page.Only(b.ListingIDs...), PeriodIDs: page.Only(b.PeriodIDs...), Sort: "startAt"})
 	if err != nil {
 		return nil, err
 	}
+
 	if len(rows) == 0 {
 		return nil, apierr.BadRequest.At(apierr.IssueSelectionEmpty.InBody())
 	}
+
 	at := make([]key, len(rows))
 	for i := range rows {
 		at[i] = rows[i].key()
 	}
+
 	return at, nil
 }
 
@@ -142,16 +157,21 @@ func namedKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := rowsAt(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
+
 	known := make(map[id.ID]*row, len(rows))
 	for i := range rows {
 		known[rows[i].id()] = &rows[i]
 	}
+
 	at = at[:0]
+
 	var issues []apierr.Issue
+
 	for i, v := range ids {
 		if r := known[v]; r != nil {
 			at = append(at, r.key())
@@ -159,12 +179,15 @@ func namedKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 			issues = append(issues, apierr.IssueNotFound.InBody("statementIds", i))
 		}
 	}
+
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues[:min(len(issues), 100)]...)
 	}
+
 	slices.SortFunc(at, func(a, b key) int {
 		return cmp.Or(a.StartAt.Compare(b.StartAt), a.OwnershipPeriodID.Compare(b.OwnershipPeriodID), cmp.Compare(a.Currency, b.Currency))
 	})
+
 	return slices.Compact(at), nil
 }
 
@@ -183,14 +206,17 @@ func readBatch(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 	if err != nil {
 		return nil, err
 	}
+
 	counts, err := batchCounts(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}
+
 	statements, err := batchPage(ctx, tx, run, with, p)
 	if err != nil {
 		return nil, err
 	}
+
 	return &BatchOutcome{ID: run, Status: b.Status, State: counts.state(b.State), Counts: counts, Page: *statements}, nil
 }
 
@@ -204,5 +230,6 @@ func (c BatchCounts) state(of operation.Status) operation.Status {
 	case c.Refused > 0:
 		return operation.Failed
 	}
+
 	return operation.Completed
 }

@@ -21,11 +21,14 @@ type batchItem struct {
 // keepBatch stores a batch with its items in the order of their change: months forward, or backward when statements are returned to draft.
 func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) error {
 	periods, currencies, starts := columns(at)
+
 	order := "k.start_at"
 	if b.Status == Draft {
 		order = "k.start_at desc"
 	}
+
 	args := db.Args{"team": tx.Team, "run": run}
+
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `insert into statement_batch (team_id, operation_id, status, email_delivery, created_at) values (@team, @run, @status, @email, @now)`, Args: db.Args{
 			"team": tx.Team, "run": run, "status": string(b.Status), "email": b.EmailDelivery, "now": tx.Now,
@@ -39,6 +42,7 @@ func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) er
 	if err != nil {
 		return fmt.Errorf("keep batch of statements: %w", err)
 	}
+
 	return nil
 }
 
@@ -58,6 +62,7 @@ func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read batch of statements: %w", err)
 	}
+
 	return &b, nil
 }
 
@@ -73,6 +78,7 @@ func nextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem
 	if err != nil {
 		return nil, fmt.Errorf("read batch of statements: %w", err)
 	}
+
 	return items, nil
 }
 
@@ -82,18 +88,22 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 		Position int `json:"position"`
 		outcome
 	}
+
 	rows := make([]settled, len(items))
 	for i := range items {
 		o, there := came[items[i].key]
 		if !there {
 			o.Outcome = Unchanged
 		}
+
 		rows[i] = settled{Position: items[i].Position, outcome: o}
 	}
+
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode outcomes: %w", err)
 	}
+
 	_, err = tx.Exec(ctx, `
 		update statement_batch_item i set outcome = r.outcome, error = r.error, issues = coalesce(nullif(r.issues, 'null'), '[]')
 		from jsonb_to_recordset(@rows::jsonb) as r (position integer, outcome text, error jsonb, issues jsonb)
@@ -102,6 +112,7 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 	if err != nil {
 		return fmt.Errorf("keep outcomes: %w", err)
 	}
+
 	return nil
 }
 
@@ -112,6 +123,7 @@ func batchRefused(ctx context.Context, tx *db.Tx, run id.ID, part int) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("read outcomes: %w", err)
 	}
+
 	return refused, nil
 }
 
@@ -124,6 +136,7 @@ func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error)
 	if err != nil {
 		return c, fmt.Errorf("count outcomes: %w", err)
 	}
+
 	return c, nil
 }
 
@@ -137,6 +150,7 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		Error   json.RawMessage
 		Issues  json.RawMessage
 	}
+
 	q := page.Query{
 		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, coalesce(i.outcome, 'waiting') as outcome, i.error, i.issues",
 		From: `statement_batch_item i left join statement s on s.team_id = i.team_id and s.ownership_period_id = i.ownership_period_id
@@ -145,10 +159,12 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		Sorts: page.Sorts{{Name: "position", Expr: "i.position"}}, Default: "position", ID: "i.position",
 	}
 	q.Narrow("coalesce(i.outcome, 'waiting') = any(?)", with)
+
 	found, err := page.List[stored](ctx, tx, q, p, "")
 	if err != nil {
 		return nil, err
 	}
+
 	out := &page.Page[BatchStatement]{Data: make([]BatchStatement, len(found.Data)), Pagination: found.Pagination}
 	for i := range found.Data {
 		r, of := &found.Data[i], &out.Data[i]
@@ -157,13 +173,16 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 				return nil, fmt.Errorf("read refusal: %w", err)
 			}
 		}
+
 		if err := json.Unmarshal(r.Issues, &of.Issues); err != nil {
 			return nil, fmt.Errorf("read findings: %w", err)
 		}
+
 		of.Outcome, of.PeriodID, of.StartAt, of.Currency = r.Outcome, r.OwnershipPeriodID, r.StartAt, r.Currency
 		if of.StatementID = r.SavedID; of.StatementID.IsZero() {
 			of.StatementID = r.ID()
 		}
 	}
+
 	return out, nil
 }

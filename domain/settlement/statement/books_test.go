@@ -38,12 +38,14 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
+
 	handlers := parts.Join(transaction.Part(), reservation.Part(), journal.Part()).Handlers
 	b := &books{t: t, accounts: map[string]id.ID{}, Team: apitest.New(t, apitest.Config{
 		Endpoints: slices.Concat(statement.Part().Endpoints, operation.Part(time.Hour).Endpoints, reservation.Part().Endpoints), Scopes: allScopes, Handlers: handlers,
 	})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var stmts []db.Stmt
+
 		categories := map[string]id.ID{}
 		for i, class := range []string{"asset", "liability", "revenue", "expense"} {
 			categories[class] = tx.NewID()
@@ -52,6 +54,7 @@ func newBooks(t *testing.T) *books {
 				Args: db.Args{"team": tx.Team, "id": categories[class], "class": class, "n": i, "now": tx.Now},
 			})
 		}
+
 		for _, a := range []struct{ code, name, class string }{
 			{"1000", "Trust bank", "asset"},
 			{"2000", "Guest deposits", "liability"},
@@ -74,12 +77,14 @@ func newBooks(t *testing.T) *books {
 				Args: db.Args{"team": tx.Team, "id": b.accounts[a.code], "code": a.code, "name": a.name, "category": categories[a.class], "now": tx.Now},
 			})
 		}
+
 		for assignment, code := range map[string]string{"openingBalance": "2900", "payout_distribution": "2400"} {
 			stmts = append(stmts, db.Stmt{
 				SQL:  `insert into account_assignment (team_id, assignment, account_id) values (@team, @assignment, @id)`,
 				Args: db.Args{"team": tx.Team, "assignment": assignment, "id": b.accounts[code]},
 			})
 		}
+
 		return tx.Pipeline(ctx, stmts...)
 	})
 	b.a, b.b = b.contact("Ada"), b.contact("Ben")
@@ -87,6 +92,7 @@ func newBooks(t *testing.T) *books {
 	b.period = b.newPeriod(b.listing, map[string]any{"reserve": 20000})
 	b.member(b.period, 1, b.a, 60000)
 	b.member(b.period, 2, b.b, 40000)
+
 	return b
 }
 
@@ -95,6 +101,7 @@ func (b *books) contact(name string) id.ID {
 	v := id.New(b.DB.Now())
 	b.Exec(`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values (@team, @id, @ref, 'owner', @name, @now, @now)`,
 		db.Args{"id": v, "ref": v.ShortRef(), "name": name, "now": b.DB.Now()})
+
 	return v
 }
 
@@ -103,6 +110,7 @@ func (b *books) newListing(name string) id.ID {
 	v := id.New(b.DB.Now())
 	b.Exec(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at) values (@team, @id, @ref, @name, 'usd', @now, @now)`,
 		db.Args{"id": v, "ref": v.ShortRef(), "name": name, "now": b.DB.Now()})
+
 	return v
 }
 
@@ -113,6 +121,7 @@ func (b *books) newPeriod(listing id.ID, with map[string]any) id.ID {
 	b.Exec(`insert into listing_ownership_period (team_id, id, listing_id, start_at, end_at, reserve, created_at, updated_at)
 		values (@team, @id, @listing, @start::text::date, @end::text::date, @reserve, @now, @now)`,
 		db.Args{"id": v, "listing": listing, "start": with["start"], "end": with["end"], "reserve": with["reserve"], "now": b.DB.Now()})
+
 	return v
 }
 
@@ -141,6 +150,7 @@ type event struct {
 
 func (b *books) post(e event, sides ...side) {
 	b.t.Helper()
+
 	if err := b.tryPost(e, sides...); err != nil {
 		b.t.Fatal(err)
 	}
@@ -148,15 +158,19 @@ func (b *books) post(e event, sides ...side) {
 
 func (b *books) tryPost(e event, sides ...side) error {
 	b.t.Helper()
+
 	if e.source.IsZero() {
 		e.source = id.New(b.DB.Now())
 	}
+
 	if e.period.IsZero() {
 		e.period = b.period
 	}
+
 	if e.currency == "" {
 		e.currency = "usd"
 	}
+
 	p := ledger.Posting{
 		SourceID: e.source, TxnCode: e.source.String(), Ledger: ledger.Trust, Status: ledger.Active, TxnAt: date(b.t, e.at), Currency: e.currency,
 	}
@@ -168,8 +182,10 @@ func (b *books) tryPost(e event, sides ...side) error {
 		if s.o {
 			l.Party, l.OwnershipPeriodID, l.ListingID = ledger.Owners, e.period, b.listing
 		}
+
 		p.Lines = append(p.Lines, l)
 	}
+
 	return b.DB.Write(b.t.Context(), b.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := ledger.Replace(ctx, tx, []id.ID{e.source}, []ledger.Posting{p}, ledger.Lenience{})
 		return err
@@ -192,6 +208,7 @@ func (b *books) transaction(kind, at, account string, total money.Cents, stateme
 	b.Exec(`insert into transaction_line (team_id, id, transaction_id, position, account_id, amount, total, statement_id)
 		values (@team, @id, @transaction, 1, @account, @total, @total, @statement)`,
 		db.Args{"id": id.New(b.DB.Now()), "transaction": v, "account": b.accounts[account], "total": total, "statement": statement})
+
 	return v
 }
 
@@ -200,6 +217,7 @@ func (b *books) payout(at string, cents money.Cents, statement id.ID) id.ID {
 	b.t.Helper()
 	v := b.transaction("payout", at, "2400", cents, statement)
 	b.post(event{at: at, source: v, transaction: v, description: "Payout"}, side{account: "2400", cents: cents, o: true}, side{account: "1000", cents: -cents})
+
 	return v
 }
 
@@ -214,9 +232,11 @@ func (b *books) january() {
 		db.Args{"id": stay, "ref": stay.ShortRef(), "listing": b.listing, "now": b.DB.Now()})
 	b.post(event{at: "2026-01-29", reservation: stay, description: "Stay"}, side{account: "2000", cents: 128800}, side{account: "4000", cents: -100000, o: true},
 		side{account: "4010", cents: -15000, o: true}, side{account: "2100", cents: -13800})
+
 	for account, cents := range map[string]money.Cents{"5100": 20000, "5110": 15000, "5120": 3796} {
 		b.post(event{at: "2026-01-29", reservation: stay, description: "Fee"}, side{account: account, cents: cents, o: true}, side{account: "4100", cents: -cents})
 	}
+
 	bill := b.transaction("expense", "2026-01-15", "5200", 10000, id.Zero)
 	b.post(event{at: "2026-01-15", source: bill, transaction: bill, trigger: ledger.TriggerExpense, description: "Boiler"}, side{account: "5200", cents: 10000, o: true}, side{account: "5200", cents: 1000, o: true},
 		side{account: "5200", cents: 1650, o: true}, side{account: "2200", cents: -10000}, side{account: "4100", cents: -1000}, side{account: "2100", cents: -1650})
@@ -235,10 +255,12 @@ func (b *books) save(month, status string) string {
 
 func date(t *testing.T, text string) day.Day {
 	t.Helper()
+
 	d, err := day.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return d
 }
 
@@ -249,5 +271,6 @@ func (b *books) mails() (n int) {
 		n, err = db.Get[int](ctx, tx, `select count(*)::int from job where team_id = @team and kind = @kind`, db.Args{"team": tx.Team, "kind": statement.MailKind.String()})
 		return err
 	})
+
 	return n
 }

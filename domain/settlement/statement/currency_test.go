@@ -28,6 +28,7 @@ func TestAmountsWithoutACurrencyAreInThatOfTheListing(t *testing.T) {
 			"lines": whole.Array{whole.Object{"type": "rent", "amount": 50000}},
 		}).Want(201)
 	}
+
 	w.Post("/transactions", whole.Object{
 		"type": "expense", "date": "2026-02-10", "currency": "usd", "lines": whole.Array{whole.Object{"accountId": w.Account("5200"), "amount": 10000, "listingId": house}},
 	}).Want(201)
@@ -40,13 +41,16 @@ func TestAmountsWithoutACurrencyAreInThatOfTheListing(t *testing.T) {
 		got := w.Get("/statements?month=" + month + "&listingIds=" + house.String()).Want(200)
 		for i := range got.Len("data") {
 			at := "data." + strconv.Itoa(i)
+
 			figures, known := want[got.String(at+".currency")]
 			if !known {
 				continue
 			}
+
 			got.WantFields(at+".financials", whole.Object{"netIncome": figures[0], "reserve": figures[1], "available": figures[2]})
 			delete(want, got.String(at+".currency"))
 		}
+
 		if len(want) > 0 {
 			t.Errorf("%s: no statement in %v: %s", month, want, got.Body)
 		}

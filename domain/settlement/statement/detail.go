@@ -114,6 +114,7 @@ func (e *entry) stay() *Stay {
 	if e.ReservationID == nil {
 		return nil
 	}
+
 	return &Stay{ID: *e.ReservationID, GuestName: e.GuestName, ConfirmationCode: e.ConfirmationCode, CheckIn: *e.CheckIn, CheckOut: *e.CheckOut}
 }
 
@@ -129,8 +130,12 @@ func entryRows(of, join, which string) string {
 // entriesSQL are the entries that statements are made of: those attached to saved ones, those of the month of drafts. Nothing is read for none.
 func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	args := db.Args{"team": tx.Team}
-	var saved, drafts []id.ID
-	var at []key
+
+	var (
+		saved, drafts []id.ID
+		at            []key
+	)
+
 	for i := range rows {
 		if rows[i].isDraft() {
 			drafts, at = append(drafts, rows[i].id()), append(at, rows[i].key())
@@ -138,16 +143,19 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 			saved = append(saved, rows[i].ID)
 		}
 	}
+
 	var parts []string
 	if len(saved) > 0 || len(drafts) == 0 {
 		parts = append(parts, entryRows("e.statement_id", "", "e.team_id = @team and e.statement_id = any(@statements)"))
 		args["statements"] = saved
 	}
+
 	if len(drafts) > 0 {
 		parts = append(parts, entryRows("k.id", draftKeys, ledger.OwnersEntry))
 		args["drafts"] = drafts
 		args["periods"], args["currencies"], args["starts"] = columns(at)
 	}
+
 	return "(" + strings.Join(parts, " union all ") + ")", args
 }
 
@@ -157,8 +165,10 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 	if err != nil {
 		return nil, err
 	}
+
 	from, args := entriesSQL(tx, rows)
 	out := make(map[id.ID][]entry, len(rows))
+
 	err = db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
 		select e.of, e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
 			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
@@ -175,9 +185,11 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 	if err != nil {
 		return nil, fmt.Errorf("read statement lines: %w", err)
 	}
+
 	for of, own := range out {
 		out[of] = words[of].describeEntries(own)
 	}
+
 	return out, nil
 }
 
@@ -194,19 +206,23 @@ func linesOf(entries []entry) []Line {
 			Reservation: e.stay(), TransactionID: e.TransactionID, Total: e.Total, AccountCode: e.AccountCode, BookingPlatform: e.BookingPlatform,
 		}
 	}
+
 	return lines
 }
 
 // reservationsOf groups the net revenue by reservation. Its columns are the revenue accounts that any of the stays has.
 func reservationsOf(entries []entry) []Reservation {
 	var stays []*entry
+
 	for i := range entries {
 		if entries[i].Section == NetRevenue && entries[i].ReservationID != nil {
 			stays = append(stays, &entries[i])
 		}
 	}
+
 	columns, at := revenueColumns(stays)
 	rows := []Reservation{}
+
 	rowAt := map[id.ID]int{}
 	for _, e := range stays {
 		i, seen := rowAt[*e.ReservationID]
@@ -217,16 +233,20 @@ func reservationsOf(entries []entry) []Reservation {
 				Stay: *e.stay(), BookingPlatform: e.BookingPlatform, Nights: e.CheckIn.DaysUntil(*e.CheckOut), Revenue: slices.Clone(columns),
 			})
 		}
+
 		if column, revenue := at[e.AccountID]; revenue {
 			rows[i].Revenue[column].Total += e.Total
 		} else {
 			rows[i].Fees += e.Total
 		}
+
 		rows[i].Net += e.Total
 	}
+
 	slices.SortStableFunc(rows, func(a, b Reservation) int {
 		return cmp.Or(a.CheckIn.Compare(b.CheckIn), a.ID.Compare(b.ID))
 	})
+
 	return rows
 }
 
@@ -236,6 +256,7 @@ func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) 
 	slices.SortFunc(accounts, func(a, b *entry) int {
 		return cmp.Or(plain.Compare(a.AccountCode, b.AccountCode), plain.Compare(a.AccountName, b.AccountName), a.AccountID.Compare(b.AccountID))
 	})
+
 	columns, at = []AccountAmount{}, map[id.ID]int{}
 	for _, e := range accounts {
 		if _, seen := at[e.AccountID]; !seen && e.Classification == "revenue" {
@@ -243,6 +264,7 @@ func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) 
 			columns = append(columns, AccountAmount{NameRef: account.NameRef{ID: e.AccountID, Name: e.AccountName}})
 		}
 	}
+
 	return columns, at
 }
 
@@ -262,9 +284,11 @@ func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detai
 	if err != nil {
 		return nil, err
 	}
+
 	if err := drawOne(ctx, tx, r); err != nil {
 		return nil, err
 	}
+
 	return detail(ctx, tx, r, asOwner)
 }
 
@@ -274,6 +298,7 @@ func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, erro
 	if err != nil {
 		return nil, err
 	}
+
 	return &details[0], nil
 }
 
@@ -283,33 +308,41 @@ func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Deta
 	if err != nil {
 		return nil, err
 	}
+
 	entries, err := entriesOf(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
+
 	designs, err := designsOf(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
+
 	accounts, err := specialOf(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	files, err := attachmentsOf(ctx, tx, entries, asOwner)
 	if err != nil {
 		return nil, err
 	}
+
 	out := make([]Detail, len(rows))
 	for i := range rows {
 		own, design := entries[statements[i].ID], designs[statements[i].ID]
+
 		shown := own
 		if asOwner {
 			shown = shownToOwners(design, own)
 		}
+
 		out[i] = Detail{
 			Statement: statements[i], Lines: linesOf(shown), Reservations: reservationsOf(shown),
 			Layout: design.Seen(asOwner), Tables: accounts.tablesOf(&rows[i], design, own, asOwner), Attachments: files.of(own),
 		}
 	}
+
 	return out, nil
 }

@@ -55,8 +55,10 @@ func (l *keptLine) same(o *keptLine) bool {
 		if v == nil {
 			return id.Zero
 		}
+
 		return *v
 	}
+
 	return l.Date == o.Date && l.Section == o.Section && l.Account.ID == o.Account.ID && l.Total == o.Total && l.Description == o.Description &&
 		transaction(l.TransactionID) == transaction(o.TransactionID)
 }
@@ -66,14 +68,18 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 	if err != nil {
 		return nil, err
 	}
+
 	if err := drawOne(ctx, tx, r); err != nil {
 		return nil, err
 	}
+
 	last, err := lastVersion(ctx, tx, r.id())
 	if err != nil {
 		return nil, err
 	}
+
 	now := r.financials()
+
 	d := &Difference{
 		StatementID: r.id(), Status: r.Status, Version: 1, Before: now, Now: now, Difference: now.less(now), Added: []Line{}, Removed: []Line{}, Changed: []ChangedLine{},
 	}
@@ -84,17 +90,22 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 		d.PublishedAt = *r.PublishedAt
 		return d, nil
 	}
+
 	d.Version, d.PublishedAt, d.ReopenedAt, d.Before = last.Version, last.PublishedAt, &last.ReopenedAt, last.financials()
 	d.Difference = now.less(d.Before)
+
 	entries, err := entriesOf(ctx, tx, []row{*r})
 	if err != nil {
 		return nil, err
 	}
+
 	var before []keptLine
 	if err := json.Unmarshal(last.Lines, &before); err != nil {
 		return nil, fmt.Errorf("read kept lines: %w", err)
 	}
+
 	d.compare(before, entries[r.id()])
+
 	return d, nil
 }
 
@@ -104,11 +115,13 @@ func (d *Difference) compare(before []keptLine, entries []entry) {
 	for i := range before {
 		gone[before[i].name()] = &before[i]
 	}
+
 	lines := linesOf(entries)
 	for i := range entries {
 		now := keptLine{SourceID: entries[i].SourceID, TxnCode: entries[i].TxnCode, Ref: entries[i].Ref, Line: lines[i]}
 		was, known := gone[now.name()]
 		delete(gone, now.name())
+
 		switch {
 		case !known:
 			d.Added = append(d.Added, now.Line)
@@ -116,10 +129,12 @@ func (d *Difference) compare(before []keptLine, entries []entry) {
 			d.Changed = append(d.Changed, ChangedLine{was.Line, now.Line})
 		}
 	}
+
 	for i := range before {
 		if gone[before[i].name()] != nil {
 			d.Removed = append(d.Removed, before[i].Line)
 		}
 	}
+
 	slices.SortStableFunc(d.Removed, func(a, b Line) int { return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Description, b.Description)) })
 }

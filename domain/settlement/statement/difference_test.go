@@ -13,10 +13,12 @@ import (
 func wantDifference(t *testing.T, r *apitest.Response, want string) {
 	t.Helper()
 	r.Want(200)
+
 	got := fmt.Sprintf("%s v%d +%d -%d ~%d net %d", r.String("status"), r.Int("version"), r.Len("added"), r.Len("removed"), r.Len("changed"), r.Int("difference.netIncome"))
 	if got != want {
 		t.Errorf("difference %q, want %q: %s", got, want, r.Body)
 	}
+
 	for _, figure := range []string{"balanceStart", "netRevenue", "expenses", "netIncome", "payouts", "balanceEnd", "reserve", "available"} {
 		if r.Int("now."+figure)-r.Int("before."+figure) != r.Int("difference."+figure) {
 			t.Errorf("%s: %s", figure, r.Body)
@@ -40,9 +42,11 @@ func TestDifferenceSincePublished(t *testing.T) {
 	difference().WantError(apierr.CodeNotFound, "")
 	put("published")
 	wantDifference(t, difference(), "published v1 +0 -0 ~0 net 0")
+
 	if r := difference(); r.Has("reopenedAt") && r.Value("reopenedAt") != nil {
 		t.Errorf("never reopened: %s", r.Body)
 	}
+
 	put("inReview")
 	wantDifference(t, difference(), "inReview v1 +0 -0 ~0 net 0")
 	put("draft")
@@ -54,6 +58,7 @@ func TestDifferenceSincePublished(t *testing.T) {
 	}}}).Want(200)
 	w.Expense(villa, "2026-01-22", 500)
 	w.Stay(villa, "2026-01-12", 7_000)
+
 	changed := difference()
 	if changed.Len("removed") == 2 { // the lines of the changed transaction are new ones
 		wantDifference(t, changed, "draft v1 +3 -2 ~0 net 8500")
@@ -61,12 +66,15 @@ func TestDifferenceSincePublished(t *testing.T) {
 		wantDifference(t, changed, "draft v1 +2 -1 ~1 net 8500")
 		wantInts(t, changed, map[string]int64{"changed.0.before.total": -25_000, "changed.0.now.total": -26_000})
 	}
+
 	wantInts(t, changed, map[string]int64{"before.netRevenue": 100_000, "before.expenses": -28_000, "now.netRevenue": 107_000, "now.expenses": -26_500})
 	put("published")
 	wantDifference(t, difference(), fmt.Sprintf("published v1 +%d -%d ~%d net 8500", changed.Len("added"), changed.Len("removed"), changed.Len("changed")))
+
 	if v := w.Get(january).Want(200).Int("version"); v != 2 {
 		t.Errorf("version %d", v)
 	}
+
 	w.Delete(january + "?onLocked=unlockAndDelete").Want(204)
 	wantDifference(t, difference(), "draft v2 +0 -0 ~0 net 0")
 	w.Get("/statements/"+id.New(w.DB.Now()).String()+"/difference").WantError(apierr.CodeNotFound, "")
@@ -80,6 +88,7 @@ func TestPublishingAsksForEmails(t *testing.T) {
 	january := b.at("2026-01")
 	asked := func(want int) {
 		t.Helper()
+
 		if n := b.mails(); n != want {
 			t.Errorf("%d e-mails are asked for, want %d", n, want)
 		}

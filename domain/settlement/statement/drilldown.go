@@ -16,16 +16,19 @@ func (r *row) drilldown() Drilldown {
 	if r.Imported {
 		f.StatementIDs, f.Ledger, f.Status = []id.ID{r.ID}, string(ledger.Historical), string(ledger.Inactive)
 	}
+
 	return Drilldown{Type: "journalEntryReport", Filter: f}
 }
 
 // drilldowns are the report filters of the statement and of its figures; they follow the same cases as section does.
 func (s special) drilldowns(r *row) (*Drilldown, *Drilldowns) {
 	all := r.drilldown()
+
 	figures := Drilldowns{NetRevenue: s.of(r, NetRevenue), Expenses: s.of(r, Expenses)}
 	if payouts := s.of(r, Payouts); !s.Payout.IsZero() || r.Imported {
 		figures.Payouts = &payouts
 	}
+
 	return &all, &figures
 }
 
@@ -36,14 +39,18 @@ func (s special) of(r *row, figure Section) Drilldown {
 		d.Filter.TriggerTypes = []string{map[Section]string{
 			NetRevenue: TriggerHistoricRevenue, Expenses: TriggerHistoricExpense, Payouts: TriggerHistoricPayout,
 		}[figure]}
+
 		return d
 	}
+
 	var apart []id.ID
+
 	for _, account := range []id.ID{s.Opening, s.Payout} {
 		if !account.IsZero() {
 			apart = append(apart, account)
 		}
 	}
+
 	switch figure {
 	case NetRevenue:
 		d.Filter.NotAccountIDs, d.Filter.NotTransactionTypes = apart, []string{"expense"}
@@ -52,6 +59,7 @@ func (s special) of(r *row, figure Section) Drilldown {
 	case Payouts:
 		d.Filter.AccountIDs = []id.ID{s.Payout}
 	}
+
 	return d
 }
 
@@ -60,5 +68,6 @@ func (d Drilldown) narrow(accounts []id.ID) *Drilldown {
 	if accounts != nil {
 		d.Filter.AccountIDs = slices.Clone(accounts)
 	}
+
 	return &d
 }

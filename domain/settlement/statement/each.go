@@ -23,14 +23,17 @@ func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]ro
 	if err != nil {
 		return err
 	}
+
 	for len(rows) > 0 {
 		n := min(len(rows), size)
 		if err := each(rows[:n]); err != nil {
 			return err
 		}
+
 		clear(rows[:n]) // frees what the drafts were drawn from
 		rows = rows[n:]
 	}
+
 	return nil
 }
 
@@ -41,6 +44,7 @@ func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) erro
 		if err != nil {
 			return err
 		}
+
 		return handAll(statements, f)
 	})
 }
@@ -57,6 +61,7 @@ func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f 
 		if err != nil {
 			return err
 		}
+
 		return f(details)
 	})
 }
@@ -75,15 +80,18 @@ func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLi
 		if err != nil {
 			return err
 		}
+
 		entries, err := entriesOf(ctx, tx, rows)
 		if err != nil {
 			return err
 		}
+
 		for i := range statements {
 			if err := f(&WithLines{statements[i], linesOf(entries[statements[i].ID])}); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
@@ -94,6 +102,7 @@ func handAll[T any](all []T, f func(*T) error) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -112,11 +121,14 @@ func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
+
 	where := "true"
 	if len(q.Where) > 0 {
 		where = strings.Join(q.Where, " and ")
 	}
+
 	q.Args["counted_owners"] = f.OwnerIDs
+
 	out, err := db.Get[Counts](ctx, tx, `
 		with chains as materialized (
 			select g.ownership_period_id, g.currency, count(*) as statements from `+q.From+` where `+where+` group by g.ownership_period_id, g.currency
@@ -130,6 +142,7 @@ func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
 	if err != nil {
 		return Counts{}, fmt.Errorf("count statements: %w", err)
 	}
+
 	return out, nil
 }
 
@@ -139,11 +152,14 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	from, args := entriesSQL(tx, rows)
+
 	n, err := db.Get[int64](ctx, tx, `select count(*) from `+from+` e where e.section <> 'balanceStart'`, args)
 	if err != nil {
 		return 0, fmt.Errorf("count statement lines: %w", err)
 	}
+
 	return n, nil
 }
 
@@ -154,6 +170,7 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 		Period id.ID
 		Total  money.Cents
 	}
+
 	rows, err := db.Select[sum](ctx, tx, `
 		select e.ownership_period_id as period, -sum(e.cents)::bigint as total from ledger_owner e
 		where e.team_id = @team and e.ownership_period_id = any(@periods) and e.currency = @currency and e.month <= @last group by 1`,
@@ -161,17 +178,21 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)
 	}
+
 	held := make(map[id.ID]money.Cents, len(rows))
 	for _, r := range rows {
 		held[r.Period] = r.Total
 	}
+
 	histories, err := historiesOf(ctx, tx, periods)
 	if err != nil {
 		return nil, err
 	}
+
 	out := make(map[id.ID][]money.Cents, len(periods))
 	for _, period := range periods {
 		out[period] = histories.of(period, currency).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
 	}
+
 	return out, nil
 }

@@ -27,6 +27,7 @@ func severalBooks(t *testing.T) *world.World {
 			world.Object{"uniqueRef": "2", "type": "payout", "centTotal": 5000},
 		},
 	}).Want(201)
+
 	for _, l := range []world.Listing{villa, barn} {
 		w.Post("/transactions", world.Object{
 			"type": "deposit", "date": "2026-01-01", "accountId": w.Account("1000"), "isOpeningBalance": true,
@@ -37,7 +38,9 @@ func severalBooks(t *testing.T) *world.World {
 		w.Stay(l, "2026-02-09", 30_000)
 		w.Expense(l, "2026-03-20", 1_000)
 	}
+
 	w.Publish("2026-01", villa)
+
 	return w
 }
 
@@ -46,6 +49,7 @@ func TestManyStatementsAreToldAsOne(t *testing.T) {
 	t.Parallel()
 	w := severalBooks(t)
 	f := statement.Filter{Dates: months("2025-12-01...2026-03-31"), Sort: "startAt"}
+
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		for _, asOwner := range []bool{false, true} {
 			if err := statement.EachDetail(ctx, tx, f, asOwner, func(d *statement.Detail) error {
@@ -53,29 +57,37 @@ func TestManyStatementsAreToldAsOne(t *testing.T) {
 				if asOwner {
 					alone, err = statement.ReadAsOwner(ctx, tx, d.ID)
 				}
+
 				if got, want := text(t, d), text(t, alone); got != want {
 					t.Errorf("among others it is\n%s\nalone\n%s", got, want)
 				}
+
 				return err
 			}); err != nil {
 				return err
 			}
 		}
+
 		var statements, lines int64
+
 		if err := statement.EachWithLines(ctx, tx, f, func(s *statement.WithLines) error {
 			sections := map[statement.Section]money.Cents{}
 			for _, l := range s.Lines {
 				sections[l.Section] += l.Total
 			}
+
 			figures := s.Financials
 			if sections[statement.NetRevenue] != figures.NetRevenue || sections[statement.Expenses] != figures.Expenses || sections[statement.Payouts] != figures.Payouts {
 				t.Errorf("the lines come to %v, the statement to %+v", sections, figures)
 			}
+
 			statements, lines = statements+1, lines+int64(len(s.Lines))
+
 			return nil
 		}); err != nil {
 			return err
 		}
+
 		counted, err := statement.Count(ctx, tx, f)
 		if err != nil {
 			return err
@@ -84,23 +96,28 @@ func TestManyStatementsAreToldAsOne(t *testing.T) {
 		if want := (statement.Counts{Statements: 7, Periods: 2, Owners: 2, Parts: 10}); counted != want || statements != 7 {
 			t.Errorf("counted %+v, read %d", counted, statements)
 		}
+
 		if n, err := statement.CountLines(ctx, tx, f); err != nil || n != lines || lines == 0 {
 			t.Errorf("counted %d lines, read %d, %v", n, lines, err)
 		}
+
 		none := statement.Filter{Year: new(int64)}
 		if n, err := statement.CountLines(ctx, tx, none); err != nil || n != 0 {
 			t.Errorf("nothing has %d lines, %v", n, err)
 		}
+
 		return nil
 	})
 }
 
 func text(t *testing.T, d *statement.Detail) string {
 	t.Helper()
+
 	b, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	return string(b)
 }
 
@@ -111,32 +128,41 @@ func TestFiguresAreTheStatements(t *testing.T) {
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
 		all := map[id.ID]*statement.Figures{}
 		last := map[id.ID]money.Cents{}
+
 		var periods []id.ID
+
 		if err := statement.EachFigures(ctx, tx, statement.Filter{Sort: "startAt"}, func(f *statement.Figures) error {
 			all[f.ID] = f
 			last[f.Ownership.ID], periods = f.Financials.BalanceEnd, append(periods, f.Ownership.ID)
+
 			return nil
 		}); err != nil {
 			return err
 		}
+
 		if err := statement.Each(ctx, tx, statement.Filter{}, func(s *statement.Statement) error {
 			if f := all[s.ID]; f == nil || f.Financials != s.Financials.Financials || f.ShortRef != s.ShortRef || f.Status != s.Status || len(f.Owners) != len(s.Shares) {
 				t.Errorf("the figures are %+v, the statement is %+v", f, s)
 			}
+
 			return nil
 		}); err != nil {
 			return err
 		}
+
 		current, err := statement.CurrentShares(ctx, tx, periods, "usd")
+
 		for period, cents := range last {
 			var held money.Cents
 			for _, part := range current[period] {
 				held += part
 			}
+
 			if held != cents {
 				t.Errorf("the books hold %d, the statement of this month ends with %d", held, cents)
 			}
 		}
+
 		return err
 	})
 }
@@ -144,15 +170,18 @@ func TestFiguresAreTheStatements(t *testing.T) {
 // A run is the same whatever order its statements come in. Gaps are adjustments; what is left is what the last one leaves.
 func TestRun(t *testing.T) {
 	t.Parallel()
+
 	month := func(first string, f statement.Financials, received, left money.Cents) *statement.Figures {
 		at := day.Day{}
 		if err := at.UnmarshalText([]byte(first)); err != nil {
 			t.Fatal(err)
 		}
+
 		return &statement.Figures{StartAt: at, EndAt: at.LastOfMonth(), Financials: f, Paid: []statement.Receipt{{Total: received}}, Left: left}
 	}
 	jan := month("2026-01-01", statement.Financials{BalanceStart: 100, NetRevenue: 1000, Expenses: -200, NetIncome: 800, BalanceEnd: 900, Reserve: 50, Available: 850},
 		370, 500)
+
 	march := month("2026-03-01", statement.Financials{BalanceStart: 620, NetRevenue: 500, NetIncome: 500, Payouts: -20, BalanceEnd: 1100, Reserve: 60, Available: 1040},
 		1, 969)
 	for _, order := range [][]*statement.Figures{{jan, march}, {march, jan}} {
@@ -160,6 +189,7 @@ func TestRun(t *testing.T) {
 		for _, f := range order {
 			r.Add(f)
 		}
+
 		want := statement.Financials{
 			BalanceStart: 100, NetRevenue: 1500, Expenses: -200, NetIncome: 1300, Payouts: -20, BalanceEnd: 1100, Reserve: 60, Available: 1040,
 		}
@@ -179,5 +209,6 @@ func months(text string) page.Dates {
 	if err != nil {
 		panic(err)
 	}
+
 	return page.Dates{DateRange: span}
 }

@@ -15,6 +15,7 @@ func Chained(months []monthSum) []Financials {
 	for i := range months {
 		out[i] = figuresAt(months, months[i].Month).complete()
 	}
+
 	return out
 }
 
@@ -37,6 +38,7 @@ func NewHistory(splits []int64) *History {
 	for i, split := range splits {
 		c.h.owners = append(c.h.owners, owner{ContactID: Contact(i), Split: split})
 	}
+
 	return c
 }
 
@@ -53,6 +55,7 @@ func (c *History) Pay(date day.Day, member int, cents money.Cents) {
 func (c *History) Lose() {
 	p := &c.h.payouts[len(c.h.payouts)-1]
 	p.Missing = p.Total
+
 	c.h.settle()
 }
 
@@ -70,6 +73,7 @@ func (c *History) Publish(month day.Day, f Financials) {
 func (c *History) Told(n int) (Payment, []Share, []Financials) {
 	r, f := c.saved[n], &c.start[n]
 	s := c.h.standings(r, f)
+
 	return payment(s), shares(c.h.owners, s), c.h.cut(r, f)
 }
 
@@ -82,11 +86,13 @@ func (c *History) Left() []money.Cents { return c.h.balances[len(c.h.balances)-1
 // Now is what is available after all payouts up to a day, and what they have brought each member by name.
 func (c *History) Now(until day.Day) (available money.Cents, own []money.Cents) {
 	last := &c.h.balances[len(c.h.balances)-1]
+
 	available = last.Available
 	for i := range c.h.payouts {
 		if c.h.payouts[i].Date.After(last.EndAt) {
 			available -= c.h.payouts[i].Total
 		}
 	}
+
 	return available, c.h.own(until, false)
 }

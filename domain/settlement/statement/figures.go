@@ -29,6 +29,7 @@ func (f Financials) complete() Financials {
 	f.NetIncome = f.NetRevenue + f.Expenses
 	f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Payouts
 	f.Available = f.BalanceEnd - f.Reserve
+
 	return f
 }
 
@@ -63,6 +64,7 @@ type sums map[Chain][]monthSum
 // balance at its start. A statement thus starts with what the one before it ended with, opening balances of its own month aside.
 func figuresAt(months []monthSum, at day.Day) Financials {
 	var f Financials
+
 	for i := range months {
 		switch m := &months[i]; m.Month.Compare(at) {
 		case -1:
@@ -72,6 +74,7 @@ func figuresAt(months []monthSum, at day.Day) Financials {
 			f.NetRevenue, f.Expenses, f.Payouts = m.NetRevenue, m.Expenses, m.Payouts
 		}
 	}
+
 	return f
 }
 
@@ -82,12 +85,15 @@ func (r *row) financials() Financials {
 	if r.isDraft() {
 		f = figuresAt(r.months, r.StartAt)
 	}
+
 	f.Reserve = r.Reserve
+
 	f = f.complete()
 	if r.Imported {
 		f.BalanceEnd = r.BalanceEnd
 		f.Available = f.BalanceEnd - f.Reserve
 	}
+
 	return f
 }
 
@@ -104,6 +110,7 @@ func (f *Financials) summary(summaryType string) []SummaryLine {
 	}
 	if summaryType == invoice {
 		end[2].Text = "Amount due"
+
 		return append([]SummaryLine{
 			{Name: "netRevenue", Text: "Net revenue", Value: f.NetRevenue},
 			{Name: "expenses", Text: "Expenses", Value: f.Expenses},
@@ -112,6 +119,7 @@ func (f *Financials) summary(summaryType string) []SummaryLine {
 			{Name: "payouts", Text: "Payouts", Value: f.Payouts},
 		}, end...)
 	}
+
 	return append([]SummaryLine{
 		{Name: "balanceStart", Text: "Balance start", Value: f.BalanceStart},
 		{Name: "payouts", Text: "Payouts", Value: f.Payouts},

@@ -58,6 +58,7 @@ func (k *keyFilter) within(first, last day.Day) {
 	if !first.IsZero() && (k.first == nil || first.After(*k.first)) {
 		k.first = &first
 	}
+
 	if !last.IsZero() && (k.last == nil || last.Before(*k.last)) {
 		k.last = &last
 	}
@@ -67,6 +68,7 @@ func (k *keyFilter) sql() string {
 	if len(k.Where) == 0 {
 		return "true"
 	}
+
 	return strings.Join(k.Where, " and ")
 }
 
@@ -75,51 +77,64 @@ func (f *Filter) keys() keyFilter {
 	k.IDs("ownership_period_id = any(?)", f.PeriodIDs)
 	k.IDs("ownership_period_id = any(?)", f.OwnershipPeriodIDs)
 	k.IDs("listing_id = any(?)", f.ListingIDs)
+
 	if k.Narrow("extract(year from start_at) = ?", f.Year); f.Year != nil {
 		year := int(*f.Year)
 		k.within(day.Month{Year: year, Month: time.January}.First(), day.Month{Year: year, Month: time.December}.First())
 	}
+
 	if f.Month != nil {
 		k.Days("start_at", day.Span{First: f.Month.First(), Last: f.Month.Last()}, nil)
 		k.within(f.Month.First(), f.Month.Last())
 	}
+
 	k.Narrow("currency = ?", strings.ToLower(f.Currency))
+
 	if k.Dates("start_at", f.Dates); !f.DateRange.IsZero() {
 		k.within(f.DateRange.First, f.DateRange.Last)
 	}
+
 	return k
 }
 
 // query is the list of the selected statements.
 func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 	k := f.keys()
+
 	only, but := f.StatementIDs.Parts()
 	if len(only) > 0 {
 		at, err := resolve(ctx, tx, only)
 		if err != nil {
 			return page.Query{}, err
 		}
+
 		k.named(at)
 	}
+
 	if len(but) > 0 {
 		at, err := resolve(ctx, tx, but)
 		if err != nil {
 			return page.Query{}, err
 		}
+
 		k.Narrow("("+keyName+" = any(?)) is not true", names(at))
 	}
+
 	k.saved = f.Status != "" && f.Status != Draft
 	q := queryOf(tx, &k)
 	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
+
 	if f.Search != "" {
 		q.And(`(`+page.ContainsSQL("@search", "l.name", "l.unique_ref", "g.unique_ref", "g.short_ref")+`
 			or g.ownership_period_id in (select m.period_id from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
 				where m.team_id = @team and `+page.ContainsSQL("@search", "c.name")+`))`, db.Args{"search": f.Search})
 	}
+
 	q.IDs(memberCondition("any(?)"), f.OwnerIDs)
 	q.IDs(`(g.ownership_period_id, g.currency, g.start_at) in (
 		select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date from ledger_entry e
 		where `+ledger.OwnersEntry+` and e.recurring_fee_id = any(?))`, f.RecurringFeeIDs)
+
 	return q, nil
 }
 
@@ -132,6 +147,7 @@ func names(at []key) []string {
 	for i := range at {
 		texts[i] = at[i].OwnershipPeriodID.String() + at[i].Currency + at[i].StartAt.String()
 	}
+
 	return texts
 }
 
@@ -141,6 +157,7 @@ func (k *keyFilter) named(at []key) {
 	if len(starts) > 0 {
 		k.within(slices.MinFunc(starts, day.Day.Compare), slices.MaxFunc(starts, day.Day.Compare))
 	}
+
 	k.And("start_at = any(@key_starts)", db.Args{"key_starts": slices.Compact(slices.SortedFunc(slices.Values(starts), day.Day.Compare))})
 	k.And(keyName+" = any(@key_names)", db.Args{"key_names": names(at)})
 }
@@ -150,6 +167,7 @@ func columns(at []key) (periods []id.ID, currencies []string, starts []day.Day) 
 	for i := range at {
 		periods[i], currencies[i], starts[i] = at[i].OwnershipPeriodID, at[i].Currency, at[i].StartAt
 	}
+
 	return periods, currencies, starts
 }
 
@@ -165,12 +183,14 @@ func queryOf(tx *db.Tx, k *keyFilter) page.Query {
 	if args == nil {
 		args = db.Args{}
 	}
+
 	args["team"], args["this_month"], args["first_month"], args["last_month"] = tx.Team, day.Of(tx.Now).FirstOfMonth(), k.first, k.last
 	q := page.Query{
 		Columns: rowColumns, From: rowTables(k), Args: args, Default: "-startAt", ID: "g.ownership_period_id, g.start_at, g.currency",
 		Sorts: sorts,
 	}
 	onlyVisible(tx, &q)
+
 	return q
 }
 

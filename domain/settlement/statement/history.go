@@ -71,31 +71,40 @@ func (all *histories) of(period id.ID, currency string) *history {
 		if len(h.owners) == 0 {
 			h.splits = []int64{1}
 		}
+
 		all.chains[c] = h
 	}
+
 	return all.chains[c]
 }
 
 // historiesOf reads those of ownership periods.
 func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, error) {
-	var owners map[id.ID][]owner
-	var balances []balance
-	var payouts []distribution
+	var (
+		owners   map[id.ID][]owner
+		balances []balance
+		payouts  []distribution
+	)
+
 	err := tx.Together(ctx, db.LoadOf(&owners, ownersOf, periods), db.LoadOf(&balances, balancesOf, periods), db.LoadOf(&payouts, distributionsOf, periods))
 	if err != nil {
 		return nil, err
 	}
+
 	all := &histories{owners: owners, chains: map[Chain]*history{}}
 	for i := range balances {
 		h := all.of(balances[i].OwnershipPeriodID, balances[i].Currency)
 		h.balances = append(h.balances, balances[i])
 	}
+
 	for i := range payouts {
 		all.of(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
 	}
+
 	for _, h := range all.chains {
 		h.settle()
 	}
+
 	return all, nil
 }
 
@@ -107,6 +116,7 @@ func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, err
 	if err != nil {
 		return nil, fmt.Errorf("read balances of statements: %w", err)
 	}
+
 	return balances, nil
 }
 
@@ -130,6 +140,7 @@ func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distrib
 	if err != nil {
 		return nil, fmt.Errorf("read payouts of ownership periods: %w", err)
 	}
+
 	return payouts, nil
 }
 
@@ -149,6 +160,7 @@ func (h *history) own(until day.Day, imported bool) []money.Cents {
 			own[p.member] -= p.Total
 		}
 	}
+
 	return own
 }
 
@@ -162,6 +174,7 @@ func (h *history) parts(b *balance) []money.Cents {
 	if len(b.Shares) == len(h.splits) {
 		return b.Shares
 	}
+
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
@@ -169,7 +182,9 @@ func (h *history) parts(b *balance) []money.Cents {
 // from the member's part of the common balance.
 func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money.Cents {
 	parts := make([]money.Cents, len(h.splits))
+
 	var unnamed money.Cents
+
 	for i := range h.payouts {
 		switch p := &h.payouts[i]; {
 		case p.member >= 0:
@@ -178,14 +193,18 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 			unnamed += of(p)
 		}
 	}
+
 	if unnamed == 0 {
 		return parts
 	}
+
 	common := b.Available - total(h.own(b.EndAt, b.Imported))
+
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {
 		parts[i] += whole[i] - rest[i]
 	}
+
 	return parts
 }
 
@@ -194,12 +213,15 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 // they are.
 func (h *history) settle() {
 	var later *balance // the published statement after this one, on which never more is left than on any behind it
+
 	for i := len(h.balances) - 1; i >= 0; i-- {
 		b := &h.balances[i]
 		h.weigh(b)
+
 		if b.Status != Published {
 			continue
 		}
+
 		if later != nil {
 			for n := range b.left {
 				// What was paid too much is in the balance of the later statement, and told there.
@@ -207,6 +229,7 @@ func (h *history) settle() {
 				b.payable[n] = within(within(b.payable[n], later.payable[n]), b.due[n])
 			}
 		}
+
 		later = b
 	}
 }
@@ -218,21 +241,25 @@ func (h *history) weigh(b *balance) {
 		if p.Since.After(b.EndAt) {
 			return 0
 		}
+
 		return -p.Missing
 	})
 	b.paid = h.spread(b, func(p *distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total - p.Missing
 		}
+
 		return 0
 	})
 	booked := h.spread(b, func(p *distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total
 		}
+
 		return 0
 	})
 	b.unpaid = b.Available - total(booked)
+
 	b.due, b.left, b.payable = make([]money.Cents, len(told)), make([]money.Cents, len(told)), make([]money.Cents, len(told))
 	for i := range told {
 		b.due[i] = told[i] - missing[i]
@@ -259,10 +286,12 @@ func (h *history) balanceOf(r *row, f *Financials) *balance {
 			return &h.balances[i]
 		}
 	}
+
 	b := &balance{
 		OwnershipPeriodID: r.OwnershipPeriodID, Currency: r.Currency, ID: r.ID, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status, Available: f.Available,
 	}
 	h.weigh(b)
+
 	return b
 }
 
@@ -270,22 +299,27 @@ func (h *history) balanceOf(r *row, f *Financials) *balance {
 // A draft goes on from the draft of the month before, if no statement was saved over that.
 func (h *history) before(r *row) *balance {
 	var last *balance
+
 	for i := range h.balances {
 		if b := &h.balances[i]; b.StartAt.Before(r.StartAt) && (r.Status != Published || b.Status == Published) {
 			last = b
 		}
 	}
+
 	if !r.isDraft() {
 		return last
 	}
+
 	month := r.StartAt.AddDays(-1)
 	if last != nil && !last.EndAt.Before(month.FirstOfMonth()) || month.Before(r.firstMonth()) {
 		return last
 	}
+
 	f := figuresAt(r.months, month.FirstOfMonth())
 	f.Reserve = r.Reserve
 	b := &balance{StartAt: month.FirstOfMonth(), EndAt: month, Status: Draft, Available: f.complete().Available}
 	h.weigh(b)
+
 	return b
 }
 
@@ -302,6 +336,7 @@ type standing struct {
 // standings are those of a statement's members, or a single one when there are none.
 func (h *history) standings(r *row, f *Financials) []standing {
 	b := h.balanceOf(r, f)
+
 	out, told := make([]standing, len(b.due)), h.parts(b)
 	for i := range out {
 		s := &out[i]
@@ -310,14 +345,17 @@ func (h *history) standings(r *row, f *Financials) []standing {
 		s.due, s.received = b.due[i], within(settled, b.paid[i])
 		s.offset = settled - s.received
 	}
+
 	if before := h.before(r); before != nil {
 		for i := range out {
 			out[i].broughtForward = before.left[i]
 		}
 	}
+
 	for i := range out {
 		out[i].open = b.left[i] - out[i].broughtForward
 	}
+
 	return out
 }
 
@@ -326,11 +364,14 @@ func (h *history) cut(r *row, f *Financials) []Financials {
 	if len(h.owners) == 0 {
 		return nil
 	}
+
 	before := h.own(r.StartAt.AddDays(-1), r.Imported)
+
 	during := h.own(r.EndAt, r.Imported)
 	for i := range during {
 		during[i] -= before[i]
 	}
+
 	return cut(f, h.splits, before, during)
 }
 
@@ -344,6 +385,7 @@ func shares(owners []owner, of []standing) []Share {
 			BroughtForward: s.broughtForward, Open: s.open,
 		}
 	}
+
 	return out
 }
 
@@ -357,7 +399,9 @@ func payment(of []standing) Payment {
 		p.BroughtForward += of[i].broughtForward
 		p.Open += of[i].open
 	}
+
 	p.Status = paymentStatus(p.Expected, p.Received, p.Open+p.BroughtForward)
+
 	return p
 }
 
@@ -366,6 +410,7 @@ func paymentStatus(expected, received, left money.Cents) PaymentStatus {
 	if expected < 0 {
 		received, left = -received, -left
 	}
+
 	switch {
 	case left == 0:
 		return Paid

@@ -20,7 +20,9 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 	if len(linkers) > 0 {
 		shown.link = linkers[0]
 	}
+
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/statements", ID: "listStatements", Tag: "Statements", Summary: "List owner statements, drafts included",
@@ -89,6 +91,7 @@ func listStatements(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[S
 	if err != nil || !in.Operations() {
 		return found, err
 	}
+
 	return found, operation.Embed(ctx, tx, operation.Statement, found.Data, func(s *Statement) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
 }
 
@@ -108,7 +111,9 @@ func (s detailed) get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, er
 	if err != nil {
 		return nil, err
 	}
+
 	s.link.sign(tx, d.Attachments)
+
 	return d, nil
 }
 
@@ -126,6 +131,7 @@ func (c *Create) Resolve() []apierr.Issue {
 	if c.status() == Draft {
 		return []apierr.Issue{apierr.IssueNotStorable.InBody("status")}
 	}
+
 	return nil
 }
 
@@ -133,6 +139,7 @@ func (c *Create) status() Status {
 	if c.Status == nil {
 		return InReview
 	}
+
 	return *c.Status
 }
 
@@ -152,28 +159,35 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	if err := mayPublishAtAll(tx, c.status()); err != nil {
 		return nil, err
 	}
+
 	if err := checkMonth(ctx, tx, c.Month); err != nil {
 		return nil, err
 	}
+
 	drafts, err := chosen(ctx, tx, c)
 	if err != nil {
 		return nil, err
 	}
+
 	in := intent{to: c.status(), email: c.EmailDelivery}
 	if err := refuse(ctx, tx, drafts, in); err != nil {
 		return nil, err
 	}
+
 	if err := apply(ctx, tx, drafts, in); err != nil {
 		return nil, err
 	}
+
 	rows, err := rowsAt(ctx, tx, keysOf(drafts))
 	if err != nil {
 		return nil, err
 	}
+
 	statements, err := present(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
+
 	return &List{Data: statements}, nil
 }
 
@@ -183,12 +197,15 @@ func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 	if err != nil {
 		return err
 	}
+
 	if start := terms.StatementStartAt; start != nil && month.Compare(start.Month()) < 0 {
 		return errBefore.With(map[string]any{"statementStartAt": *start})
 	}
+
 	if month.Compare(day.Of(tx.Now).Month()) > 0 {
 		return apierr.BadRequest.At(apierr.IssueDateInFuture.InBody("month"))
 	}
+
 	return nil
 }
 
@@ -199,19 +216,26 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	f := Filter{Month: &c.Month, PeriodIDs: page.Only(c.ListingPeriodIDs...), Sort: "listing"}
 	if c.Currency != nil {
 		f.Currency = strings.ToLower(*c.Currency)
 	}
+
 	rows, err := selectRows(ctx, tx, &f)
 	if err != nil {
 		return nil, err
 	}
+
 	if issues := c.outside(locked, rows); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
-	var drafts []row
-	var saved []id.ID
+
+	var (
+		drafts []row
+		saved  []id.ID
+	)
+
 	for i := range rows {
 		if rows[i].Status == Draft {
 			drafts = append(drafts, rows[i])
@@ -219,9 +243,11 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 			saved = append(saved, rows[i].ID)
 		}
 	}
+
 	if len(saved) > 0 && (len(c.ListingPeriodIDs) > 0 || len(drafts) == 0) {
 		return nil, ErrExists.With(map[string]any{"statementIds": saved})
 	}
+
 	return drafts, nil
 }
 
@@ -231,10 +257,13 @@ func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
 	for _, period := range locked {
 		known[period] = true
 	}
+
 	for i := range rows {
 		has[rows[i].OwnershipPeriodID] = true
 	}
+
 	var issues []apierr.Issue
+
 	for i, period := range c.ListingPeriodIDs {
 		switch {
 		case !known[period]:
@@ -243,6 +272,7 @@ func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
 			issues = append(issues, apierr.IssueOutsidePeriod.InBody("listingPeriodIds", i))
 		}
 	}
+
 	return issues
 }
 
@@ -251,6 +281,7 @@ func mayPublishAtAll(tx *db.Tx, status Status) error {
 	if status == Published && !tx.Actor.Has("statements:publish") {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"statements:publish"}})
 	}
+
 	return nil
 }
 
@@ -269,25 +300,31 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 	if err := mayPublishAtAll(tx, in.Body.Status); err != nil {
 		return nil, err
 	}
+
 	r, err := one(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := change(ctx, tx, r, intent{to: in.Body.Status, email: in.Body.EmailDelivery}); err != nil {
 		return nil, err
 	}
+
 	rows, err := rowsAt(ctx, tx, []key{r.key()})
 	if err != nil {
 		return nil, err
 	}
+
 	if len(rows) == 0 { // returned to draft in a month that the team's statements do not reach any more
 		r.ID, r.ShortRef, r.Status, r.PublishedAt = id.Zero, nil, Draft, nil
 		rows = []row{*r}
 	}
+
 	statements, err := present(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
+
 	return &statements[0], nil
 }
 
@@ -301,14 +338,18 @@ func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 	if err != nil {
 		return nil, err
 	}
+
 	if r.Status == Draft {
 		return nil, apierr.NotFound
 	}
+
 	if (r.Status == Published || r.Imported) && in.OnLocked == "" {
 		return nil, errLocked.With(map[string]any{"lockReason": "statement", "statementIds": []id.ID{r.ID}})
 	}
+
 	if err := change(ctx, tx, r, intent{to: Draft, discard: true}); err != nil {
 		return nil, err
 	}
+
 	return &api.None{}, nil
 }

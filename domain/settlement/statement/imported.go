@@ -75,6 +75,7 @@ func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Ref
 	if _, err := tx.Exec(ctx, `select from statement where team_id = @team and unique_ref = any(@refs) order by id for update`, args); err != nil {
 		return nil, fmt.Errorf("lock imported statements: %w", err)
 	}
+
 	rows, err := db.Select[Referenced](ctx, tx, `
 		select s.id, s.unique_ref, not s.imported as live, s.listing_id, s.status, s.ownership_period_id, s.currency, s.start_at, s.end_at,
 			s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end, s.reserve,
@@ -83,10 +84,12 @@ func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Ref
 	if err != nil {
 		return nil, fmt.Errorf("read imported statements: %w", err)
 	}
+
 	out := make(map[string]*Referenced, len(rows))
 	for i := range rows {
 		out[rows[i].UniqueRef] = &rows[i]
 	}
+
 	return out, nil
 }
 
@@ -96,10 +99,12 @@ func Park(ctx context.Context, tx *db.Tx, moving []id.ID) error {
 	if len(moving) == 0 {
 		return nil
 	}
+
 	_, err := tx.Exec(ctx, `update statement set currency = id::text where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": moving})
 	if err != nil {
 		return fmt.Errorf("move imported statements: %w", err)
 	}
+
 	return nil
 }
 
@@ -127,37 +132,47 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 		ShortRef string `json:"short_ref"`
 		Design   int    `json:"design"`
 	}
+
 	rows, ids, frozen := make([]stored, len(all)), make([]id.ID, len(all)), designs{place: map[*layout.Design]int{}}
 	replaced, reopened := []id.ID{}, []id.ID{}
+
 	for i := range all {
 		s := &all[i]
+
 		rows[i], ids[i] = stored{s, s.ID.ShortRef(), frozen.at(s.Layout)}, s.ID
 		if s.Replaces != nil {
 			replaced = append(replaced, s.ID)
 		}
+
 		if s.reopens() {
 			reopened = append(reopened, s.ID)
 		}
 	}
+
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode imported statements: %w", err)
 	}
+
 	layouts, err := json.Marshal(frozen.list)
 	if err != nil {
 		return fmt.Errorf("encode layouts: %w", err)
 	}
+
 	if len(reopened) > 0 {
 		if err := keepVersions(ctx, tx, reopened); err != nil {
 			return err
 		}
 	}
+
 	var stmts []db.Stmt
 	if len(replaced) > 0 {
 		stmts = append(stmts, ledger.RemoveImported(tx, replaced))
 	}
+
 	stmts = append(stmts, db.Stmt{SQL: upsertImported, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": string(document), "designs": string(layouts)}})
 	stmts = append(stmts, entries.Insert(tx)...)
+
 	err = tx.Pipeline(ctx, append(stmts, keepWords(tx, ids))...)
 	switch db.Constraint(err) {
 	case "statement_once":
@@ -165,22 +180,28 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 	case "statement_unique_ref":
 		return ErrRef.Because(err)
 	}
+
 	if err != nil {
 		return fmt.Errorf("store imported statements: %w", err)
 	}
+
 	noteImported(tx, all)
+
 	return storeImportedShares(ctx, tx, all)
 }
 
 // noteImported notes what imported statements say now, in place of what they said before.
 func noteImported(tx *db.Tx, all []Imported) {
 	audit.From(tx, audit.Migration)
+
 	for i := range all {
 		s := &all[i]
+
 		var before any
 		if s.Replaces != nil {
 			before = s.Replaces.noted()
 		}
+
 		audit.Note(tx, audit.Imported, audit.Statement, s.ID, before, s.noted(),
 			audit.Ref(audit.RoleListing, audit.Listing, s.ListingID), audit.Ref(audit.RoleParent, audit.OwnershipPeriod, s.OwnershipPeriodID))
 	}
@@ -196,6 +217,7 @@ func (i *Imported) noted() any {
 		CentNetRevenue   money.Cents `json:"centNetRevenue"`
 		CentTransfer     money.Cents `json:"centTransfer"`
 	}
+
 	return struct {
 		ListingID  id.ID      `json:"listingId"`
 		Status     Status     `json:"status"`
@@ -216,14 +238,17 @@ func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 		ID     id.ID         `json:"id"`
 		Shares []money.Cents `json:"shares"`
 	}
+
 	periods, rows, imported := make([]id.ID, len(all)), make([]told, 0, len(all)), make(map[id.ID]bool, len(all))
 	for i := range all {
 		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true
 	}
+
 	histories, err := historiesOf(ctx, tx, id.Distinct(periods))
 	if err != nil {
 		return err
 	}
+
 	for _, h := range histories.chains {
 		for i := range h.balances {
 			if b := &h.balances[i]; imported[b.ID] {
@@ -231,15 +256,18 @@ func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 			}
 		}
 	}
+
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode shares: %w", err)
 	}
+
 	_, err = tx.Exec(ctx, `
 		update statement s set shares = r.shares from jsonb_to_recordset(@rows::jsonb) r (id uuid, shares bigint[])
 		where s.team_id = @team and s.id = r.id`, db.Args{"team": tx.Team, "rows": string(document)})
 	if err != nil {
 		return fmt.Errorf("store shares: %w", err)
 	}
+
 	return nil
 }

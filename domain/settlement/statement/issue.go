@@ -28,11 +28,13 @@ const (
 // blockingIssues are those that keep a statement from being saved.
 func blockingIssues(issues []finding.Finding) []finding.Finding {
 	var out []finding.Finding
+
 	for i := range issues {
 		if issues[i].Severity == finding.Error {
 			out = append(out, issues[i])
 		}
 	}
+
 	return out
 }
 
@@ -41,6 +43,7 @@ func (r *row) issue(code string, context map[string]any) finding.Finding {
 	if r.Imported {
 		return finding.Finding{Code: code, Severity: finding.Warning, Context: context}
 	}
+
 	return finding.Finding{Code: code, Severity: finding.Error, Context: context}
 }
 
@@ -48,19 +51,23 @@ func (r *row) issue(code string, context map[string]any) finding.Finding {
 // say nothing of the figures, so that they keep no statement from being saved.
 func paymentIssues(s *Statement, payouts []linkedPayout) []finding.Finding {
 	var issues []finding.Finding
+
 	for i := range payouts {
 		p := &payouts[i]
 		if p.PaymentID == nil || p.Missing == 0 && (s.Payment.Status == Paid || s.Payment.Status == Overpaid) {
 			continue
 		}
+
 		severity := finding.Error
 		if p.Code == transaction.AwaitingApproval {
 			severity = finding.Warning
 		}
+
 		issues = append(issues, finding.Finding{Code: p.Code, Severity: severity, Context: map[string]any{
 			"transactionId": p.ID, "paymentId": *p.PaymentID, "contactId": p.ContactID, "amount": p.Refused, "currency": s.Currency,
 		}})
 	}
+
 	return issues
 }
 
@@ -80,49 +87,63 @@ func emailIssues(contacts []id.ID) []finding.Finding {
 // computed statement is not looked at again: neither it nor the entries have changed since it fitted.
 func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
 	out := map[id.ID][]finding.Finding{}
+
 	laidOut := make([]row, 0, len(rows))
 	for i := range rows {
 		if r := &rows[i]; r.isDraft() || r.Imported || r.design != nil {
 			laidOut = append(laidOut, rows[i])
 		}
 	}
+
 	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return chainIssues(ctx, tx, rows, out) }}
-	var sums map[id.ID][]layout.Entry
-	var frozen map[id.ID]*layout.Design
+
+	var (
+		sums   map[id.ID][]layout.Entry
+		frozen map[id.ID]*layout.Design
+	)
 	if len(laidOut) > 0 {
 		works = append(works, db.LoadOf(&sums, accountSumsOf, laidOut), db.LoadOf(&frozen, frozenOf, laidOut))
 	}
+
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
+
 	for i := range laidOut {
 		r := &laidOut[i]
+
 		design := r.design
 		if design == nil {
 			design = frozen[r.ID]
 		}
+
 		if design != nil {
 			out[r.id()] = append(out[r.id()], r.layoutIssues(design, sums[r.id()])...)
 		}
 	}
+
 	return out, nil
 }
 
 // layoutIssues are what a layout leaves out of a statement. The entries may be summed up by section and account.
 func (r *row) layoutIssues(design *layout.Design, entries []layout.Entry) []finding.Finding {
 	var issues []finding.Finding
+
 	shown, f := design.Render(entries, false), r.financials()
 	if shown.NetRevenue != f.NetRevenue {
 		issues = append(issues, r.issue(issueLayoutMismatch, map[string]any{
 			"netRevenue": f.NetRevenue, "layoutNetRevenue": shown.NetRevenue, "difference": shown.NetRevenue - f.NetRevenue,
 		}))
 	}
+
 	if len(shown.Unplaced) > 0 {
 		issues = append(issues, r.issue(issueUnassigned, map[string]any{"accountIds": shown.Unplaced}))
 	}
+
 	if len(shown.EmptyColumns) > 0 {
 		issues = append(issues, r.issue(issueEmptyColumns, map[string]any{"affected": shown.EmptyColumns}))
 	}
+
 	return issues
 }
 
@@ -143,9 +164,11 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 	if err != nil {
 		return err
 	}
+
 	if err := drawGaps(ctx, tx, rows, before); err != nil {
 		return err
 	}
+
 	for i := range rows {
 		r, f := &rows[i], rows[i].financials()
 		if derived := f.complete().BalanceEnd; r.Imported && f.BalanceEnd != derived {
@@ -153,16 +176,19 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 				"balanceEnd": f.BalanceEnd, "expectedBalanceEnd": derived, "difference": f.BalanceEnd - derived,
 			}))
 		}
+
 		p := before[r.key()]
 		if p == nil {
 			continue
 		}
+
 		if expected := p.expected(r); f.BalanceStart != expected {
 			out[r.id()] = append(out[r.id()], r.issue(issueMismatchStart, map[string]any{
 				"balanceStart": f.BalanceStart, "expectedBalanceStart": expected, "difference": f.BalanceStart - expected, "previousStatementId": p.ID,
 			}))
 		}
 	}
+
 	return nil
 }
 
@@ -173,25 +199,31 @@ func (p *predecessor) expected(r *row) money.Cents {
 	if r.Imported {
 		return expected
 	}
+
 	expected += p.Rest
+
 	for i := range r.months {
 		m := &r.months[i]
 		if !m.Month.After(p.EndAt) || m.Month.After(r.StartAt) {
 			continue
 		}
+
 		if m.Month.Before(r.StartAt) {
 			expected += m.NetRevenue + m.Expenses + m.Payouts
 		}
+
 		if !p.Imported {
 			expected += m.Opening
 		}
 	}
+
 	return expected
 }
 
 func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predecessor, error) {
 	at := keysOf(rows)
 	periods, currencies, starts := columns(at)
+
 	found, err := db.Select[predecessor](ctx, tx, `
 		select k.place, p.* from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (period, currency, start_at, place)
 		cross join lateral (
@@ -206,17 +238,22 @@ func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predec
 	if err != nil {
 		return nil, fmt.Errorf("find previous statements: %w", err)
 	}
+
 	out := make(map[key]*predecessor, len(found))
 	for i := range found {
 		out[at[found[i].Place-1]] = &found[i]
 	}
+
 	return out, nil
 }
 
 // drawGaps reads the months of saved statements that do not simply go on where the one before them ended; those are few.
 func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
-	var periods []id.ID
-	var last day.Day
+	var (
+		periods []id.ID
+		last    day.Day
+	)
+
 	gap := func(r *row) bool {
 		p := before[r.key()]
 		return !r.isDraft() && !r.Imported && p != nil && (p.BalanceEnd != r.BalanceStart || p.EndAt.AddDays(1) != r.StartAt)
@@ -229,18 +266,22 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 			}
 		}
 	}
+
 	if len(periods) == 0 {
 		return nil
 	}
+
 	added, err := sumsOf(ctx, tx, id.Distinct(periods), last)
 	if err != nil {
 		return err
 	}
+
 	for i := range rows {
 		if r := &rows[i]; gap(r) {
 			r.months = added[Chain{r.OwnershipPeriodID, r.Currency}]
 		}
 	}
+
 	return nil
 }
 
@@ -268,23 +309,30 @@ func (s *accountSum) entry() layout.Entry {
 // accountSumsOf adds up the entries of statements by section and account.
 func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layout.Entry, error) {
 	var periods, saved []id.ID
+
 	wanted := map[key]bool{}
+
 	var first, last *day.Day
+
 	for i := range rows {
 		r := &rows[i]
 		if !r.isDraft() {
 			saved = append(saved, r.ID)
 			continue
 		}
+
 		periods = append(periods, r.OwnershipPeriodID)
+
 		wanted[r.key()] = true
 		if first == nil || r.StartAt.Before(*first) {
 			first = &r.StartAt
 		}
+
 		if last == nil || r.EndAt.After(*last) {
 			last = &r.EndAt
 		}
 	}
+
 	found, err := db.Select[accountSum](ctx, tx, `
 		select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code,
 			c.classification, e.total
@@ -307,18 +355,24 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 	if err != nil {
 		return nil, fmt.Errorf("add up statements by account: %w", err)
 	}
+
 	out := map[id.ID][]layout.Entry{}
+
 	for i := range found {
 		s := &found[i]
+
 		at := s.StatementID
 		if at.IsZero() {
 			draft := key{s.OwnershipPeriodID, s.Currency, *s.Month}
 			if !wanted[draft] {
 				continue
 			}
+
 			at = draft.ID()
 		}
+
 		out[at] = append(out[at], s.entry())
 	}
+
 	return out, nil
 }

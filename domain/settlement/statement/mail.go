@@ -52,12 +52,15 @@ func mail(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	for i, s := range statements {
 		jobs[i] = job.New{Kind: MailKind, Args: MailArgs{StatementID: s}}
 	}
+
 	ask, err := job.Statement(tx, jobs...)
 	if err == nil {
 		err = tx.Pipeline(ctx, ask)
 	}
+
 	if err != nil {
 		return fmt.Errorf("ask for e-mails: %w", err)
 	}
+
 	return nil
 }

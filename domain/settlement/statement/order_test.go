@@ -28,12 +28,14 @@ func month(m int) string { return fmt.Sprintf("2026-%02d", m+1) }
 func newChain(t *testing.T) *chained {
 	t.Helper()
 	c := &chained{World: world.New(t)}
+
 	c.listing = c.Listing("Villa", c.Contact("owner", "Ada"))
 	for m := range chainLength {
 		c.net[m] = int64(1000 * (m + 1))
 		c.Stay(c.listing, month(m)+"-10", c.net[m])
 		c.ids[m], c.status[m] = c.Statement(c.listing, month(m)).String(), "draft"
 	}
+
 	return c
 }
 
@@ -50,31 +52,38 @@ func (c *chained) expect(m int, to string) verdict {
 	if c.status[m] == to {
 		return verdict{status: 200}
 	}
+
 	for later := chainLength - 1; later > m; later-- {
 		if c.status[later] != "draft" {
 			return verdict{409, apierr.ReasonStatementFutureExists, later, "returnStatementsToDraft"}
 		}
 	}
+
 	if to == "published" {
 		if open := slices.IndexFunc(c.status[:m], func(s string) bool { return s != "published" }); open >= 0 {
 			return verdict{409, apierr.ReasonPreviousStatementsOpen, open, "publishPreviousStatements"}
 		}
 	}
+
 	return verdict{status: 200}
 }
 
 // check compares an answer with the model, to the last word of its context.
 func (c *chained) check(t *testing.T, what string, r *apitest.Response, want verdict) {
 	t.Helper()
+
 	if r.Status != want.status {
 		t.Fatalf("%s in %v is %d, want %d: %s", what, c.status, r.Status, want.status, r.Body)
 	}
+
 	if want.status == 403 && r.String("reason") != string(want.reason) {
 		t.Fatalf("%s in %v is refused with %s, want %s", what, c.status, r.Body, want.reason)
 	}
+
 	if want.status != 409 {
 		return
 	}
+
 	got := fmt.Sprint(r.String("reason"), r.String("context.blockingStatementId"), r.String("context.blockingStatementStartAt"), r.String("context.blockingStatementStatus"), r.String("context.nextAction"))
 	if text := fmt.Sprint(want.reason, c.ids[want.blocking], month(want.blocking)+"-01", c.status[want.blocking], want.nextAction); got != text {
 		t.Fatalf("%s in %v is refused with %s, want %s", what, c.status, got, text)
@@ -85,13 +94,16 @@ func (c *chained) moved(m int, to string) {
 	if to == "published" && c.status[m] != "published" {
 		c.version[m]++
 	}
+
 	c.status[m] = to
 }
 
 func (c *chained) put(t *testing.T, m int, to string) {
 	t.Helper()
+
 	want := c.expect(m, to)
 	c.check(t, month(m)+" to "+to, c.Put("/statements/"+c.ids[m]+"?dryRun=false", world.Object{"status": to}), want)
+
 	if want.status == 200 {
 		c.moved(m, to)
 	}
@@ -99,30 +111,38 @@ func (c *chained) put(t *testing.T, m int, to string) {
 
 func (c *chained) save(t *testing.T, m int, to string) {
 	t.Helper()
+
 	want := c.expect(m, to)
 	if c.status[m] != "draft" {
 		want = verdict{status: 409, reason: apierr.ReasonStatementExists}
 	}
+
 	r := c.Post("/statements?dryRun=false", world.Object{"month": month(m), "status": to, "listingPeriodIds": world.Array{c.listing.Period}})
+
 	switch {
 	case want.reason == apierr.ReasonStatementExists:
 		if r.Status != 409 || r.String("reason") != string(want.reason) {
 			t.Fatalf("saving %s in %v: %s", month(m), c.status, r.Body)
 		}
+
 		return
 	case want.status == 200:
 		want.status = 201
+
 		c.moved(m, to)
 	}
+
 	c.check(t, "saving "+month(m), r, want)
 }
 
 func (c *chained) remove(t *testing.T, m int, unlock bool) {
 	t.Helper()
+
 	path := "/statements/" + c.ids[m] + "?dryRun=false"
 	if unlock {
 		path += "&onLocked=unlockAndDelete"
 	}
+
 	r := c.Call("DELETE", path, nil)
 	switch want := c.expect(m, "draft"); {
 	case c.status[m] == "draft":
@@ -143,14 +163,17 @@ func (c *chained) remove(t *testing.T, m int, unlock bool) {
 // book adds a cost, which only a month without a saved statement in it or after it takes.
 func (c *chained) book(t *testing.T, m int) {
 	t.Helper()
+
 	r := c.Post("/transactions?dryRun=false", world.Object{
 		"type": "expense", "date": month(m) + "-20", "accountId": c.Account("1000"),
 		"lines": world.Array{world.Object{"accountId": c.Account("5200"), "amount": 7, "listingId": c.listing.ID}},
 	})
+
 	held := slices.ContainsFunc(c.status[m:], func(s string) bool { return s != "draft" })
 	if want := map[bool]int{true: 403, false: 201}[held]; r.Status != want {
 		t.Fatalf("booking in %s in %v is %d, want %d: %s", month(m), c.status, r.Status, want, r.Body)
 	}
+
 	if !held {
 		c.net[m] -= 7
 	}
@@ -159,14 +182,18 @@ func (c *chained) book(t *testing.T, m int) {
 // chains fails when the list is not what the model says, or a balance does not follow from the one before.
 func (c *chained) chains(t *testing.T) {
 	t.Helper()
+
 	list := c.Get("/statements?sort=startAt&dateRange=2026-01-01...2026-04-30&listingIds=" + c.listing.ID.String())
 	balance := int64(0)
+
 	for m := range chainLength {
 		at := fmt.Sprintf("data.%d.", m)
+
 		start, net, end := list.Int(at+"financials.balanceStart"), list.Int(at+"financials.netIncome"), list.Int(at+"financials.balanceEnd")
 		if status := list.String(at + "status"); status != c.status[m] || start != balance || net != c.net[m] || end != start+net || list.Int(at+"version") != c.version[m] || list.Len(at+"issues") != 0 {
 			t.Fatalf("%s in %v (%v times published) starts with %d after %d and earns %d of %d: %s", month(m), c.status, c.version, start, balance, net, c.net[m], list.Body)
 		}
+
 		balance = end
 	}
 }
@@ -180,6 +207,7 @@ func TestOrderRuleInEveryOrder(t *testing.T) {
 	c := newChain(t)
 	random := rand.New(rand.NewPCG(3, 5))
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
+
 	for step := range 200 {
 		switch m := random.IntN(chainLength); random.IntN(8) {
 		case 0:
@@ -202,6 +230,7 @@ func TestOrderRuleInEveryOrder(t *testing.T) {
 		default:
 			c.put(t, m, one("draft", "inReview", "published"))
 		}
+
 		if step%8 == 7 {
 			c.chains(t)
 		}

@@ -32,10 +32,12 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 	if len(chains) == 0 {
 		return out, nil
 	}
+
 	periods, currencies, until := make([]id.ID, len(chains)), make([]string, len(chains)), make([]day.Day, len(chains))
 	for i, c := range chains {
 		periods[i], currencies[i], until[i] = c.OwnershipPeriodID, c.Currency, on
 	}
+
 	type row struct {
 		OwnershipPeriodID id.ID
 		Currency          string
@@ -63,19 +65,23 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 	if err != nil {
 		return nil, fmt.Errorf("read what owners have: %w", err)
 	}
+
 	owed, err := uncollected(ctx, tx, periods, currencies, until)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, r := range rows {
 		c := Chain{r.OwnershipPeriodID, r.Currency}
 		out[c] = Owned{Available: r.Available, Collected: r.Available}
 	}
+
 	for i, c := range chains {
 		o := out[c]
 		o.Collected = o.Available - owed[i]
 		out[c] = o
 	}
+
 	return out, nil
 }
 
@@ -90,25 +96,31 @@ func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []s
 	if len(periods) == 0 {
 		return out, nil
 	}
+
 	owed, err := owedOnStays(ctx, tx, id.Distinct(periods))
 	if err != nil || len(owed) == 0 {
 		return out, err
 	}
+
 	brought, err := broughtBy(ctx, tx, id.Distinct(periods), owed)
 	if err != nil {
 		return nil, err
 	}
+
 	for i, period := range periods {
 		for of, earnings := range brought[Chain{period, currencies[i]}] {
 			var cents money.Cents
+
 			for _, e := range earnings {
 				if !e.TxnAt.After(until[i]) {
 					cents += e.Cents
 				}
 			}
+
 			out[i] += max(0, min(cents, owed[of]))
 		}
 	}
+
 	return out, nil
 }
 
@@ -142,10 +154,12 @@ func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mone
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)
 	}
+
 	owed := make(map[debt]money.Cents, len(rows))
 	for _, r := range rows {
 		owed[r.debt] = r.Cents
 	}
+
 	return owed, nil
 }
 
@@ -163,10 +177,12 @@ func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]mo
 		OwnershipPeriodID, ReservationID id.ID
 		Currency                         string
 	}
+
 	stays := make([]id.ID, 0, len(owed))
 	for of := range owed {
 		stays = append(stays, of.ReservationID)
 	}
+
 	rows, err := db.Select[row](ctx, tx, `
 		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents from ledger_entry e
 		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
@@ -174,32 +190,42 @@ func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]mo
 	if err != nil {
 		return nil, fmt.Errorf("read what stays brought: %w", err)
 	}
+
 	brought := map[Chain]map[debt][]earning{}
+
 	for _, r := range rows {
 		c, of := Chain{r.OwnershipPeriodID, r.Currency}, debt{r.ReservationID, r.Currency}
 		if brought[c] == nil {
 			brought[c] = map[debt][]earning{}
 		}
+
 		brought[c][of] = append(brought[c][of], r.earning)
 	}
+
 	return brought, nil
 }
 
 // uncollectedOf is uncollected for the statements of rows; what an imported one tells was collected by somebody else.
 func uncollectedOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
-	var ids, periods []id.ID
-	var currencies []string
-	var until []day.Day
+	var (
+		ids, periods []id.ID
+		currencies   []string
+		until        []day.Day
+	)
+
 	for i := range rows {
 		if r := &rows[i]; !r.Imported {
 			ids, periods = append(ids, r.id()), append(periods, r.OwnershipPeriodID)
 			currencies, until = append(currencies, r.Currency), append(until, r.EndAt)
 		}
 	}
+
 	owed, err := uncollected(ctx, tx, periods, currencies, until)
+
 	out := make(map[id.ID]money.Cents, len(ids))
 	for i, cents := range owed {
 		out[ids[i]] = cents
 	}
+
 	return out, err
 }

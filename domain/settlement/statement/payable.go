@@ -38,6 +38,7 @@ func (p *Payable) Left() []money.Cents {
 	if i < 0 {
 		return make([]money.Cents, len(p.history.splits))
 	}
+
 	return p.history.balances[i].payable
 }
 
@@ -47,6 +48,7 @@ func (p *Payable) Unpaid() money.Cents {
 	if i < 0 {
 		return 0
 	}
+
 	return p.history.balances[i].unpaid
 }
 
@@ -65,36 +67,44 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 			return nil, fmt.Errorf("lock statements: %w", err)
 		}
 	}
+
 	at, err := resolve(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := rowsAt(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
+
 	statements, histories, err := presentWith(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
+
 	byID := make(map[id.ID]Payable, len(statements))
 	for i := range statements {
 		s := &statements[i]
+
 		var received money.Cents
 		for _, p := range s.Payouts {
 			received -= p.Total
 		}
+
 		byID[s.ID] = Payable{
 			ID: s.ID, OwnershipPeriodID: s.Ownership.ID, ListingID: s.Listing.ID, Currency: s.Currency, StartAt: s.StartAt, EndAt: s.EndAt,
 			Status: s.Status, Financials: s.Financials, Shares: s.Shares, Received: received,
 			JournalStatus: s.JournalStatus, history: histories.of(s.Ownership.ID, s.Currency),
 		}
 	}
+
 	out := make([]Payable, 0, len(ids))
 	for _, v := range ids {
 		if p, known := byID[v]; known {
 			out = append(out, p)
 		}
 	}
+
 	return out, nil
 }

@@ -42,16 +42,20 @@ func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]St
 	if len(rows) == 0 {
 		return out, nil, nil
 	}
+
 	if err := draw(ctx, tx, rows); err != nil {
 		return nil, nil, err
 	}
+
 	t := told{asOwner: asOwner}
 	if err := t.load(ctx, tx, rows); err != nil {
 		return nil, nil, err
 	}
+
 	for i := range rows {
 		out = append(out, t.statement(&rows[i]))
 	}
+
 	return out, t.histories, nil
 }
 
@@ -63,35 +67,46 @@ func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	if saved := savedOf(rows); len(saved) > 0 {
 		works = append(works, db.LoadOf(&t.payouts, payoutsOf, saved), db.LoadOf(&t.kept, keptOf, saved))
 	}
+
 	if !t.asOwner {
 		works = append(works, db.Load(&t.special, specialOf), db.LoadOf(&t.issues, issuesOf, rows))
 		if saved := savedOf(rows); len(saved) > 0 {
 			works = append(works, db.LoadOf(&t.unmailed, loadUnmailed, saved))
 		}
 	}
+
 	return tx.Together(ctx, works...)
 }
 
 // draw fills in what drafts are made of: the months of their chains and the designs that their listings have now.
 func draw(ctx context.Context, tx *db.Tx, rows []row) error {
-	var drafts []*row
-	var periods, listings []id.ID
-	var last day.Day
+	var (
+		drafts            []*row
+		periods, listings []id.ID
+		last              day.Day
+	)
+
 	for i := range rows {
 		r := &rows[i]
 		if !r.isDraft() || r.design != nil {
 			continue
 		}
+
 		drafts, periods, listings = append(drafts, r), append(periods, r.OwnershipPeriodID), append(listings, r.ListingID)
 		if r.StartAt.After(last) {
 			last = r.StartAt
 		}
 	}
+
 	if len(drafts) == 0 {
 		return nil
 	}
-	var added sums
-	var designs map[id.ID]*layout.Design
+
+	var (
+		added   sums
+		designs map[id.ID]*layout.Design
+	)
+
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			added, err = sumsOf(ctx, tx, id.Distinct(periods), last.LastOfMonth())
@@ -101,9 +116,11 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	if err != nil {
 		return err
 	}
+
 	for _, r := range drafts {
 		r.months, r.design = added[Chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
 	}
+
 	return nil
 }
 
@@ -112,6 +129,7 @@ func drawOne(ctx context.Context, tx *db.Tx, r *row) error {
 	rows := []row{*r}
 	err := draw(ctx, tx, rows)
 	*r = rows[0]
+
 	return err
 }
 
@@ -120,6 +138,7 @@ func (t *told) summaryType(r *row) string {
 	if r.design != nil {
 		return r.design.SummaryType
 	}
+
 	return t.kept[r.ID].SummaryType
 }
 
@@ -127,16 +146,19 @@ func (t *told) statement(r *row) Statement {
 	f := r.financials()
 	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
 	owners, standings := h.owners, h.standings(r, &f)
+
 	members := make([]Member, len(owners))
 	for i := range owners {
 		members[i] = Member{ID: owners[i].ContactID, OwnerID: owners[i].ContactID, ContactID: owners[i].ContactID, Split: owners[i].Split}
 	}
+
 	payouts := []Payout{}
 	for _, p := range t.payouts[r.ID] {
 		payouts = append(payouts, Payout{
 			ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en"), Received: p.received(),
 		})
 	}
+
 	s := Statement{
 		ID: r.id(), ShortRef: r.shortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
 		Source: Source{Type: Computed}, Version: t.published[r.id()], PublishedAt: r.PublishedAt,
@@ -149,18 +171,23 @@ func (t *told) statement(r *row) Statement {
 	if r.Imported {
 		s.Source.Type = Import
 	}
+
 	if r.Status == Published {
 		s.Version++
 	}
+
 	if found := t.issues[s.ID]; len(found) > 0 {
 		s.Issues = found
 	}
+
 	t.kept[r.ID].Words.describe(&s)
+
 	if !t.asOwner {
 		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
 		s.Issues = append(s.Issues, emailIssues(t.unmailed[r.ID])...)
 		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
 	}
+
 	return s
 }
 
@@ -170,6 +197,7 @@ func (t *told) journalStatus(r *row) ledger.JournalStatus {
 	if t.asOwner {
 		status.OperationIDs = []id.ID{}
 	}
+
 	return status
 }
 
@@ -179,18 +207,22 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	if err != nil {
 		return nil, err
 	}
+
 	at, total, err := pageOf(ctx, tx, q, p, f.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := rowsOf(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
+
 	statements, err := present(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
 	if err != nil {
 		return nil, err
 	}
+
 	return &page.Page[Statement]{Data: statements, Pagination: p.Of(total)}, nil
 }
 
@@ -201,24 +233,30 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 		key
 		Total int64
 	}
+
 	args := maps.Clone(q.Args)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
+
 	found, err := db.Select[counted](ctx, tx, p.Cut(q.SQL(string(sort)), args), args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
 	}
+
 	if len(found) == 0 {
 		if p.Rows() == 0 {
 			return nil, 0, nil
 		}
 		// Behind the last page.
 		_, total, err := pageOf(ctx, tx, q, page.Params{Limit: 1}, sort)
+
 		return nil, total, err
 	}
+
 	at := make([]key, len(found))
 	for i := range found {
 		at[i] = found[i].key
 	}
+
 	return at, found[0].Total, nil
 }
 
@@ -227,10 +265,12 @@ func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := db.Select[row](ctx, tx, q.SQL(string(f.Sort)), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("select statements: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -241,9 +281,11 @@ func Select(ctx context.Context, tx *db.Tx, f Filter) ([]id.ID, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ids := make([]id.ID, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].id()
 	}
+
 	return ids, nil
 }

@@ -36,6 +36,7 @@ func (p *Preview) Resolve() []apierr.Issue {
 	case p.Month == nil:
 		return []apierr.Issue{apierr.IssueRequired.InBody("month")}
 	}
+
 	return nil
 }
 
@@ -43,23 +44,30 @@ type previewInput struct{ Body Preview }
 
 func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Detail, error) {
 	p := &in.Body
+
 	r, err := p.statement(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	design, err := layout.Unsaved(ctx, tx, &p.Layout)
 	if err != nil {
 		return nil, below("layout", err)
 	}
+
 	if err := drawOne(ctx, tx, r); err != nil {
 		return nil, err
 	}
+
 	r.design = design
+
 	d, err := detail(ctx, tx, r, p.ViewAs == "owner")
 	if err != nil {
 		return nil, err
 	}
+
 	s.link.sign(tx, d.Attachments)
+
 	return d, nil
 }
 
@@ -68,26 +76,32 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 	unknown := func(field string) error {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	}
+
 	if !p.StatementID.IsZero() {
 		r, err := one(ctx, tx, p.StatementID, false)
 		if errors.Is(err, apierr.NotFound) {
 			return nil, unknown("statementId")
 		}
+
 		return r, err
 	}
+
 	rows, err := selectRows(ctx, tx, &Filter{ListingIDs: page.Only(p.ListingID), Month: p.Month, Currency: strings.ToLower(p.Currency)})
 	if err != nil {
 		return nil, err
 	}
+
 	if len(rows) == 0 {
 		return nil, unknown("listingId")
 	}
+
 	best := &rows[0]
 	for i := range rows {
 		if r := &rows[i]; best.Currency != r.DefaultCurrency && r.Currency == r.DefaultCurrency || best.Currency == r.Currency && later(r, best) {
 			best = r
 		}
 	}
+
 	return best, nil
 }
 
@@ -101,6 +115,7 @@ func below(field string, err error) error {
 	if !errors.Is(err, apierr.BadRequest) {
 		return err
 	}
+
 	return apierr.From(err).Under(field)
 }
 

@@ -19,7 +19,9 @@ func TestPreviewOfALayout(t *testing.T) {
 	w.Stay(villa, "2026-02-09", 50_000)
 	w.Publish("2026-01", villa)
 	january, february := w.Statement(villa, "2026-01"), w.Statement(villa, "2026-02")
+
 	const preview = "/statement-layouts/preview"
+
 	before, saved := w.Fingerprint(), w.Get("/statements/"+january.String()).Want(200)
 
 	for _, named := range []world.Object{{"statementId": february}, {"listingId": villa.ID, "month": "2026-02"}, {"listingId": villa.ID, "month": "2026-02", "currency": "USD"}} {
@@ -27,8 +29,10 @@ func TestPreviewOfALayout(t *testing.T) {
 		if r.ID("id") != february || r.String("layout.name") != "Tried" || r.Int("tables.0.total") != 50_000 || r.Len("tables.0.columns") != 3 || r.String("summary.0.name") != "netRevenue" || r.Len("issues") != 0 {
 			t.Errorf("preview of %v: %s", named, r.Body)
 		}
+
 		wantInts(t, r, map[string]int64{"financials.balanceStart": 100_000, "financials.netRevenue": 50_000})
 	}
+
 	if r := w.Post(preview, world.Object{"statementId": february, "layout": design(w, "Tried", "4000"), "viewAs": "owner"}).Want(200); r.Len("tables.0.columns") != 2 {
 		t.Errorf("the owner's preview: %s", r.Body)
 	}
@@ -37,9 +41,11 @@ func TestPreviewOfALayout(t *testing.T) {
 	if got := issuesAt(r, "issues"); got != "netRevenueLayoutMismatch error, line_unassignedAccount error" || r.String("status") != "published" {
 		t.Errorf("preview with %s: %s", got, r.Body)
 	}
+
 	if after := w.Get("/statements/" + january.String()).Want(200); string(after.Body) != string(saved.Body) || w.Fingerprint() != before {
 		t.Error("a preview changed something")
 	}
+
 	for issue, body := range map[string]world.Object{
 		"notFound statementId":      {"statementId": id.New(w.DB.Now())},
 		"notFound listingId":        {"listingId": villa.ID, "month": "2025-02"},
@@ -52,6 +58,7 @@ func TestPreviewOfALayout(t *testing.T) {
 		if body["layout"] == nil {
 			body["layout"] = design(w, "Tried", "4000")
 		}
+
 		code, path, _ := strings.Cut(issue, " ")
 		w.Post(preview, body).WantIssue(code, path)
 	}
@@ -61,6 +68,7 @@ func unknownAccount(w *world.World) world.Object {
 	d := design(w, "Tried", "4000")
 	column := d["netRevenueSections"].(world.Array)[0].(world.Object)["columns"].(world.Array)[1].(world.Object)
 	column["value"] = world.Object{"accountIds": world.Array{id.New(w.DB.Now())}}
+
 	return d
 }
 
@@ -85,19 +93,23 @@ func TestAttachmentsOfExpenses(t *testing.T) {
 	attach(w.Expense(barn, "2026-01-20", 100), "barn.pdf", true)
 	w.Publish("2026-01")
 	january, barns := "/statements/"+w.Statement(villa, "2026-01").String(), "/statements/"+w.Statement(barn, "2026-01").String()
+
 	manager := w.Get(january).Want(200)
 	if manager.Len("attachments") != 2 || manager.ID("attachments.0.transactionId") != boiler {
 		t.Errorf("the manager is shown %s", manager.Value("attachments"))
 	}
+
 	owner := w.As([]string{"statements:read"}, &ada)
 	for _, r := range []interface{ Len(string) int }{w.Get(january + "?viewAs=owner").Want(200), owner.Get(january).Want(200)} {
 		if r.Len("attachments") != 1 {
 			t.Errorf("the owner is shown %v", r)
 		}
 	}
+
 	shown := owner.Get(january).Want(200)
 	if got := shown.String("attachments.0.filename"); got != "bill.pdf" || shown.Int("attachments.0.byteSize") != 42 || !strings.Contains(shown.String("attachments.0.url"), shown.String("attachments.0.id")) {
 		t.Errorf("the owner is shown %s", shown.Value("attachments"))
 	}
+
 	owner.Get(barns).Want(404)
 }

@@ -46,6 +46,7 @@ func checks() []check {
 	}
 	publishes := func(in intent, r *row) bool { return in.to == Published && in.move(r) != stay }
 	frees := func(in intent, r *row) bool { m := in.move(r); return m == withdraw || m == reopen }
+
 	return []check{
 		{func(in intent, r *row) bool { return r.Imported && in.to == Draft && !in.discard }, mayReturn},
 		{func(in intent, r *row) bool { return in.move(r) != stay }, mayChange},
@@ -61,9 +62,11 @@ func checks() []check {
 // judged as they stand: one does not count for another of the same call. The caller holds the ownership periods.
 func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]error, error) {
 	out := map[id.ID]error{}
+
 	if err := drawToSave(ctx, tx, rows, to); err != nil {
 		return nil, err
 	}
+
 	for _, c := range checks() {
 		asked := make([]row, 0, len(rows))
 		for i := range rows {
@@ -71,15 +74,19 @@ func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]
 				asked = append(asked, rows[i])
 			}
 		}
+
 		if len(asked) == 0 {
 			continue
 		}
+
 		found, err := c.find(ctx, tx, asked)
 		if err != nil {
 			return nil, err
 		}
+
 		maps.Copy(out, found.each)
 	}
+
 	return out, nil
 }
 
@@ -88,6 +95,7 @@ func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	if err := drawToSave(ctx, tx, rows, in.to); err != nil {
 		return err
 	}
+
 	for _, c := range checks() {
 		asked := make([]row, 0, len(rows))
 		for i := range rows {
@@ -95,17 +103,21 @@ func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 				asked = append(asked, rows[i])
 			}
 		}
+
 		if len(asked) == 0 {
 			continue
 		}
+
 		found, err := c.find(ctx, tx, asked)
 		if err != nil {
 			return err
 		}
+
 		if found.together != nil {
 			return found.together
 		}
 	}
+
 	return nil
 }
 
@@ -114,6 +126,7 @@ func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
 	if to == Draft {
 		return nil
 	}
+
 	return draw(ctx, tx, rows)
 }
 
@@ -123,6 +136,7 @@ func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
 	for i := range rows {
 		r.each[rows[i].id()] = r.together
 	}
+
 	return r, nil
 }
 
@@ -141,7 +155,9 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		Place int64
 		Blocking
 	}
+
 	periods, _, starts := columns(keysOf(rows))
+
 	found, err := db.Select[later](ctx, tx, `
 		select k.place, o.* from unnest(@periods::uuid[], @starts::date[]) with ordinality k (period, start_at, place)
 		cross join lateral (
@@ -153,15 +169,19 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, fmt.Errorf("find later statements: %w", err)
 	}
+
 	r := refused{each: map[id.ID]error{}}
+
 	for _, o := range found {
 		o.NextAction = "returnStatementsToDraft"
 		refusal := ErrFuture.With(o.Blocking)
+
 		r.each[rows[o.Place-1].id()] = refusal
 		if r.together == nil {
 			r.together = refusal
 		}
 	}
+
 	return r, nil
 }
 
@@ -172,13 +192,16 @@ func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 	if err != nil {
 		return refused{}, fmt.Errorf("find statement imports: %w", err)
 	}
+
 	if len(pending) == 0 {
 		return refused{}, nil
 	}
+
 	r := refused{each: map[id.ID]error{}, together: ErrImporting.With(map[string]any{"operationIds": pending})}
 	for i := range rows {
 		r.each[rows[i].id()] = r.together
 	}
+
 	return r, nil
 }
 
@@ -189,22 +212,27 @@ func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, err
 	}
+
 	recalculating := func(s *ledger.JournalStatus) error {
 		return team.ErrNotDerived.With(map[string]any{
 			"journalStatus": s.Status, "journalReason": s.Reason, "journalAction": s.Action, "operationIds": s.OperationIDs,
 		})
 	}
+
 	blocking := ledger.Blocking(statuses)
 	if blocking == nil {
 		return refused{}, nil
 	}
+
 	r := refused{each: map[id.ID]error{}, together: recalculating(blocking)}
+
 	for i := range rows {
 		listing := rows[i].ListingID
 		if own := ledger.Blocking(map[id.ID]ledger.JournalStatus{listing: statuses[listing]}); own != nil {
 			r.each[rows[i].id()] = recalculating(own)
 		}
 	}
+
 	return r, nil
 }
 
@@ -215,17 +243,21 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, err
 	}
+
 	since := day.Month{Year: 1, Month: time.January}.First()
 	if terms.StatementStartAt != nil {
 		since = terms.StatementStartAt.FirstOfMonth()
 	}
+
 	type open struct {
 		Place int64
 		ID    id.ID
 		key
 		Status Status
 	}
+
 	periods, currencies, starts := columns(keysOf(rows))
+
 	found, err := db.Select[open](ctx, tx, `
 		select k.place, o.id, k.period as ownership_period_id, k.currency, o.start_at, o.status
 		from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (period, currency, start_at, place)
@@ -245,18 +277,23 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, fmt.Errorf("find earlier statements: %w", err)
 	}
+
 	r := refused{each: map[id.ID]error{}}
+
 	for i := range found {
 		o := &found[i]
 		if o.ID.IsZero() {
 			o.ID = o.key.ID()
 		}
+
 		refusal := errOpen.With(Blocking{ID: o.ID, StartAt: o.StartAt, Status: o.Status, NextAction: "publishPreviousStatements"})
+
 		r.each[rows[o.Place-1].id()] = refusal
 		if r.together == nil {
 			r.together = refusal
 		}
 	}
+
 	return r, nil
 }
 
@@ -268,10 +305,12 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return refused{}, fmt.Errorf("lock statements: %w", err)
 	}
+
 	type paid struct {
 		StatementID    id.ID
 		TransactionIDs []id.ID
 	}
+
 	found, err := db.Select[paid](ctx, tx, `
 		select n.statement_id, array_agg(distinct n.transaction_id order by n.transaction_id) as transaction_ids
 		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'active'
@@ -280,15 +319,20 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, fmt.Errorf("find linked payouts: %w", err)
 	}
+
 	r := refused{each: map[id.ID]error{}}
+
 	var statements, transactions []id.ID
+
 	for _, p := range found {
 		r.each[p.StatementID] = ErrPaid.With(map[string]any{"statementIds": []id.ID{p.StatementID}, "transactionIds": p.TransactionIDs})
 		statements, transactions = append(statements, p.StatementID), append(transactions, p.TransactionIDs...)
 	}
+
 	if len(statements) > 0 {
 		r.together = ErrPaid.With(map[string]any{"statementIds": statements, "transactionIds": transactions})
 	}
+
 	return r, nil
 }
 
@@ -298,12 +342,17 @@ func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	if err != nil {
 		return refused{}, err
 	}
+
 	blocked := func(statements []id.ID, errors []finding.Finding) error {
 		return errIssues.With(map[string]any{"statementIds": statements, "issues": errors})
 	}
 	r := refused{each: map[id.ID]error{}}
-	var statements []id.ID
-	var all []finding.Finding
+
+	var (
+		statements []id.ID
+		all        []finding.Finding
+	)
+
 	for i := range rows {
 		statement := rows[i].id()
 		if errors := blockingIssues(issues[statement]); len(errors) > 0 {
@@ -311,8 +360,10 @@ func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 			statements, all = append(statements, statement), append(all, errors...)
 		}
 	}
+
 	if len(statements) > 0 {
 		r.together = blocked(statements, all)
 	}
+
 	return r, nil
 }

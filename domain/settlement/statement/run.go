@@ -52,25 +52,31 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 		if err := draw(ctx, tx, rows); err != nil {
 			return err
 		}
+
 		t := told{}
+
 		var err error
 		if t.histories, err = historiesOf(ctx, tx, periodsOf(rows)); err != nil {
 			return err
 		}
+
 		if t.payouts, err = payoutsOf(ctx, tx, savedOf(rows)); err != nil {
 			return err
 		}
+
 		for i := range rows {
 			if err := f(t.figures(&rows[i])); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 }
 
 func (t *told) figures(r *row) *Figures {
 	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
+
 	f := Figures{
 		ID: r.id(), ShortRef: r.shortRef(), Listing: Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
 		Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status, Financials: r.financials(),
@@ -79,10 +85,12 @@ func (t *told) figures(r *row) *Figures {
 	for _, o := range h.owners {
 		f.Owners = append(f.Owners, Owner{ContactID: o.ContactID, Name: o.Name, Split: o.Split})
 	}
+
 	f.Parts, f.Left = h.cut(r, &f.Financials), total(h.balanceOf(r, &f.Financials).left)
 	for _, p := range t.payouts[f.ID] {
 		f.Paid = append(f.Paid, Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.received(), Missing: p.Missing})
 	}
+
 	return &f
 }
 
@@ -106,18 +114,22 @@ func (r *Run) Add(f *Figures) {
 	if r.Statements == 0 || f.StartAt.Before(r.first) {
 		r.first, r.StartAt, r.BalanceStart = f.StartAt, f.StartAt, f.Financials.BalanceStart
 	}
+
 	if r.Statements == 0 || f.StartAt.After(r.last) {
 		r.last, r.EndAt = f.StartAt, f.EndAt
 		r.BalanceEnd, r.Reserve, r.Available = f.Financials.BalanceEnd, f.Financials.Reserve, f.Financials.Available
 		r.Left = f.Left
 	}
+
 	r.NetRevenue += f.Financials.NetRevenue
 	r.Expenses += f.Financials.Expenses
 	r.NetIncome += f.Financials.NetIncome
+
 	r.Payouts += f.Financials.Payouts
 	for _, p := range f.Paid {
 		r.Received += p.Total
 	}
+
 	r.Statements++
 }
 

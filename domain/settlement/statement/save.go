@@ -54,6 +54,7 @@ func lockPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) ([]id.ID, erro
 	if err != nil {
 		return nil, fmt.Errorf("lock ownership periods: %w", err)
 	}
+
 	return locked, nil
 }
 
@@ -101,6 +102,7 @@ func (d *designs) at(design *layout.Design) int {
 		d.list = append(d.list, design)
 		d.place[design] = len(d.list)
 	}
+
 	return d.place[design]
 }
 
@@ -109,10 +111,12 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if err := draw(ctx, tx, drafts); err != nil {
 		return err
 	}
+
 	histories, err := historiesOf(ctx, tx, periodsOf(drafts))
 	if err != nil {
 		return err
 	}
+
 	rows, ids, frozen := make([]storedRow, len(drafts)), idsOf(drafts), designs{place: map[*layout.Design]int{}}
 	for i := range drafts {
 		d, f := &drafts[i], drafts[i].financials()
@@ -123,14 +127,17 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 			Payouts: f.Payouts, BalanceEnd: f.BalanceEnd, Reserve: f.Reserve, Shares: h.divide(f.Available, d.EndAt, false)[:len(h.owners)], Design: frozen.at(d.design),
 		}
 	}
+
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode statements: %w", err)
 	}
+
 	layouts, err := json.Marshal(frozen.list)
 	if err != nil {
 		return fmt.Errorf("encode layouts: %w", err)
 	}
+
 	stmts := []db.Stmt{
 		{SQL: insertSQL, Args: db.Args{
 			"team": tx.Team, "status": string(in.to), "email": in.email, "now": tx.Now, "rows": string(document), "designs": string(layouts),
@@ -140,13 +147,16 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if in.to == Published {
 		stmts = append(stmts, keepWords(tx, ids))
 	}
+
 	err = tx.Pipeline(ctx, stmts...)
 	if db.Constraint(err) == "statement_once" {
 		return ErrExists.Because(err)
 	}
+
 	if err != nil {
 		return fmt.Errorf("save statements: %w", err)
 	}
+
 	return nil
 }
 
@@ -155,7 +165,9 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if err := transaction.Unlink(ctx, tx, ids); err != nil {
 		return err
 	}
+
 	args := db.Args{"team": tx.Team, "ids": ids}
+
 	err := tx.Pipeline(ctx,
 		ledger.RemoveImported(tx, ids),
 		ledger.Release(tx, ids),
@@ -165,9 +177,11 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if db.Constraint(err) == "transaction_line_statement" {
 		return ErrPaid.Because(err)
 	}
+
 	if err != nil {
 		return fmt.Errorf("remove statements: %w", err)
 	}
+
 	return nil
 }
 
@@ -183,6 +197,7 @@ func mark(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
 	if err != nil {
 		return fmt.Errorf("change statements: %w", err)
 	}
+
 	return nil
 }
 
@@ -192,60 +207,74 @@ func change(ctx context.Context, tx *db.Tx, r *row, in intent) error {
 	if err := refuse(ctx, tx, rows, in); err != nil {
 		return err
 	}
+
 	return apply(ctx, tx, rows, in)
 }
 
 // apply moves statements that nothing refuses, and leaves alone those that have the status already. The caller holds their ownership periods.
 func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	by := map[move][]row{}
+
 	for i := range rows {
 		m := in.move(&rows[i])
 		by[m] = append(by[m], rows[i])
 	}
+
 	if drafts := by[create]; len(drafts) > 0 {
 		if err := store(ctx, tx, drafts, in); err != nil {
 			return err
 		}
+
 		for i := range drafts {
 			noteSaved(tx, &drafts[i], in.to)
 		}
 	}
+
 	if told := publishedOf(slices.Concat(by[reopen], by[withdraw])); len(told) > 0 {
 		if err := keepVersions(ctx, tx, told); err != nil {
 			return err
 		}
 	}
+
 	if saved := slices.Concat(by[publish], by[reopen]); len(saved) > 0 {
 		if err := mark(ctx, tx, idsOf(saved), in); err != nil {
 			return err
 		}
+
 		for i := range saved {
 			what := audit.Reopened
 			if in.to == Published {
 				what = audit.Published
 			}
+
 			noteMoved(tx, what, &saved[i], in.to)
 		}
 	}
+
 	if published := slices.Concat(by[create], by[publish]); in.email && in.to == Published && len(published) > 0 {
 		if err := mail(ctx, tx, idsOf(published)); err != nil {
 			return err
 		}
 	}
+
 	withdrawn := by[withdraw]
 	if len(withdrawn) == 0 {
 		return nil
 	}
+
 	if err := remove(ctx, tx, idsOf(withdrawn)); err != nil {
 		return err
 	}
+
 	for i := range withdrawn {
 		what := audit.Updated
 		if withdrawn[i].Status == Published {
 			what = audit.Reopened
 		}
+
 		noteMoved(tx, what, &withdrawn[i], Draft)
 	}
+
 	return ledger.RetryReleased(ctx, tx, idsOf(withdrawn), listingsOf(withdrawn))
 }
 
@@ -255,6 +284,7 @@ func noteSaved(tx *db.Tx, r *row, to Status) {
 	if to == Published {
 		what = audit.Published
 	}
+
 	audit.Note(tx, what, audit.Statement, r.id(), nil, map[string]any{
 		"status": to, "startAt": r.StartAt, "endAt": r.EndAt, "currency": r.Currency, "financials": r.financials(),
 	}, references(r)...)

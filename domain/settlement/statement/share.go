@@ -17,11 +17,14 @@ func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cent
 	if len(splits) == 0 {
 		return []money.Cents{}
 	}
+
 	common := balance - total(own)
+
 	parts := money.Split(common, splits)
 	for i := range parts {
 		parts[i] += own[i]
 	}
+
 	return parts
 }
 
@@ -29,6 +32,7 @@ func total(cents []money.Cents) (sum money.Cents) {
 	for _, c := range cents {
 		sum += c
 	}
+
 	return sum
 }
 
@@ -45,6 +49,7 @@ func splitsOf(owners []owner) []int64 {
 	for i := range owners {
 		splits[i] = owners[i].Split
 	}
+
 	return splits
 }
 
@@ -55,27 +60,35 @@ func cut(f *Financials, splits []int64, before, during []money.Cents) []Financia
 	parts := make([]Financials, len(splits))
 	own := make([]money.Cents, len(splits))
 	copy(own, before)
+
 	balance := f.BalanceStart
 	at := Divide(balance, splits, own)
 	// step moves the balance on and gives what that is to each member.
 	step := func(by money.Cents) []money.Cents {
 		balance += by
 		next := Divide(balance, splits, own)
+
 		moved := make([]money.Cents, len(next))
 		for i := range next {
 			moved[i] = next[i] - at[i]
 		}
+
 		at = next
+
 		return moved
 	}
 	start := at
 	revenue, expenses := step(f.NetRevenue), step(f.Expenses)
+
 	for i := range own {
 		own[i] += during[i]
 	}
+
 	payouts := step(f.Payouts)
 	step(f.BalanceEnd - balance) // what else moved the balance of an imported statement
+
 	end := at
+
 	available := Divide(f.Available, splits, own)
 	for i := range parts {
 		parts[i] = Financials{
@@ -83,5 +96,6 @@ func cut(f *Financials, splits []int64, before, during []money.Cents) []Financia
 			BalanceEnd: end[i], Reserve: end[i] - available[i], Available: available[i],
 		}
 	}
+
 	return parts
 }

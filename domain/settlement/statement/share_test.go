@@ -17,6 +17,7 @@ import (
 func withinACent(part, common money.Cents, split, whole int64) bool {
 	exact := new(big.Int).Mul(big.NewInt(int64(common)), big.NewInt(split))
 	off := new(big.Int).Sub(new(big.Int).Mul(big.NewInt(int64(part)), big.NewInt(whole)), exact)
+
 	return off.CmpAbs(big.NewInt(whole)) < 0
 }
 
@@ -24,6 +25,7 @@ func sum(cents []money.Cents) (total money.Cents) {
 	for _, c := range cents {
 		total += c
 	}
+
 	return total
 }
 
@@ -34,15 +36,19 @@ func drawSplits(t *rapid.T) []int64 {
 	case 1:
 		return []int64{14285, 14285, 14285, 14285, 14286, 14287, 14287}
 	}
+
 	n := rapid.IntRange(1, 7).Draw(t, "members")
+
 	splits, left := make([]int64, n), int64(100_000)
 	for i := range splits {
 		splits[i] = left
 		if i < n-1 {
 			splits[i] = rapid.Int64Range(1, left-int64(n-1-i)).Draw(t, "split")
 		}
+
 		left -= splits[i]
 	}
+
 	return splits
 }
 
@@ -57,10 +63,15 @@ func TestSharesFollowFromTheCumulativeBalance(t *testing.T) {
 		cents := func(label string, most int64) money.Cents {
 			return money.Cents(rapid.Int64Range(-most, most).Draw(t, label))
 		}
+
 		var balance money.Cents
+
 		months := rapid.IntRange(1, 14).Draw(t, "months")
+
 		var before []statement.Financials
+
 		month := day.Of(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
+
 		for n := range months {
 			f := statement.Financials{BalanceStart: balance, NetRevenue: cents("net revenue", 500), Expenses: -max(0, cents("expenses", 200)), Reserve: max(0, cents("reserve", 50))}
 			for range rapid.IntRange(0, 3).Draw(t, "payouts") {
@@ -68,6 +79,7 @@ func TestSharesFollowFromTheCumulativeBalance(t *testing.T) {
 				c.Pay(month.AddDays(rapid.IntRange(0, 27).Draw(t, "day")), to, paid)
 				f.Payouts -= paid
 			}
+
 			f.NetIncome = f.NetRevenue + f.Expenses
 			f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Payouts
 			f.Available = f.BalanceEnd - f.Reserve
@@ -76,36 +88,47 @@ func TestSharesFollowFromTheCumulativeBalance(t *testing.T) {
 
 			own := c.Paid(month.LastOfMonth())
 			_, shares, parts := c.Told(n)
+
 			var told []money.Cents
+
 			added := make([]money.Cents, 6)
+
 			for i := range shares {
 				told = append(told, shares[i].Amount)
 				if !withinACent(shares[i].Amount-own[i], f.Available-sum(own), splits[i], sum64(splits)) {
 					t.Fatalf("member %d has %d of %d, paid %v", i, shares[i].Amount, f.Available, own)
 				}
+
 				p := &parts[i]
 				if !withinACent(p.BalanceEnd-own[i], f.BalanceEnd-sum(own), splits[i], sum64(splits)) {
 					t.Fatalf("member %d holds %d of %d, paid %v", i, p.BalanceEnd, f.BalanceEnd, own)
 				}
+
 				if p.Available != shares[i].Amount || p.BalanceEnd != p.BalanceStart+p.NetIncome+p.Payouts || p.Available != p.BalanceEnd-p.Reserve {
 					t.Fatalf("member %d: %+v, share %+v", i, p, shares[i])
 				}
+
 				if before != nil && p.BalanceStart != before[i].BalanceEnd {
 					t.Fatalf("member %d starts with %d after %d", i, p.BalanceStart, before[i].BalanceEnd)
 				}
+
 				for k, v := range []money.Cents{p.BalanceStart, p.NetRevenue, p.Expenses, p.Payouts, p.BalanceEnd, p.Reserve} {
 					added[k] += v
 				}
 			}
+
 			if sum(told) != f.Available || !slices.Equal(added, []money.Cents{f.BalanceStart, f.NetRevenue, f.Expenses, f.Payouts, f.BalanceEnd, f.Reserve}) {
 				t.Fatalf("the parts of %+v add up to %v, the shares to %d", f, added, sum(told))
 			}
+
 			before = parts
 			month = month.LastOfMonth().AddDays(1)
 		}
+
 		for range rapid.IntRange(0, 2).Draw(t, "later payouts") {
 			c.Pay(month.AddDays(3), rapid.IntRange(0, len(splits)).Draw(t, "to"), cents("later payout", 900))
 		}
+
 		checkOpen(t, c, months, splits, month)
 	})
 }
@@ -113,14 +136,18 @@ func TestSharesFollowFromTheCumulativeBalance(t *testing.T) {
 // checkOpen holds what statements tell of payments against each other and against the balance that is there now.
 func checkOpen(t *rapid.T, c *statement.History, months int, splits []int64, now day.Day) {
 	open := make([]money.Cents, len(splits))
+
 	for n := range months {
 		p, shares, _ := c.Told(n)
+
 		var added statement.Payment
+
 		for i := range shares {
 			s := &shares[i]
 			if s.Open != s.Amount-s.Received-s.Offset-s.BroughtForward {
 				t.Fatalf("statement %d, member %d: %+v", n, i, s)
 			}
+
 			open[i] += s.Open
 			added.Expected += s.Amount
 			added.Received += s.Received
@@ -128,16 +155,20 @@ func checkOpen(t *rapid.T, c *statement.History, months int, splits []int64, now
 			added.BroughtForward += s.BroughtForward
 			added.Open += s.Open
 		}
+
 		if added.Status = p.Status; added != p {
 			t.Fatalf("statement %d: %+v, the shares add up to %+v", n, p, added)
 		}
+
 		if (p.Status == statement.Paid) != (p.Open+p.BroughtForward == 0) {
 			t.Fatalf("statement %d: %+v", n, p)
 		}
 	}
+
 	if left := c.Left(); !slices.Equal(open, left) {
 		t.Fatalf("%v are open on the statements, %v in all", open, left)
 	}
+
 	available, own := c.Now(now.LastOfMonth())
 	if want := statement.Divide(available, splits, own); !slices.Equal(open, want) {
 		t.Fatalf("%v are open, the books hold %v", open, want)
@@ -148,29 +179,38 @@ func sum64(values []int64) (total int64) {
 	for _, v := range values {
 		total += v
 	}
+
 	return total
 }
 
 // A cent that does not divide goes around: over a year of months that leave one, no owner has more than his part by a cent.
 func TestTheOddCentGoesAround(t *testing.T) {
 	t.Parallel()
+
 	c := statement.NewHistory([]int64{33333, 33333, 33334})
 	month := day.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	var got [3]money.Cents
-	var months [][]money.Cents
+
+	var (
+		got    [3]money.Cents
+		months [][]money.Cents
+	)
+
 	for n := range 12 {
 		f := statement.Financials{NetRevenue: 100_001, NetIncome: 100_001, BalanceEnd: 100_001, Available: 100_001}
 		if n > 0 {
 			f.BalanceStart, f.Payouts = 100_001, -100_001
 		}
+
 		c.Publish(month, f)
 		_, shares, _ := c.Told(n)
+
 		var amounts []money.Cents
 		for i := range shares {
 			amounts = append(amounts, shares[i].Amount)
 			got[i] += shares[i].Amount
 			c.Pay(month.LastOfMonth().AddDays(5), i, shares[i].Amount)
 		}
+
 		months = append(months, amounts)
 		month = month.LastOfMonth().AddDays(1)
 	}
@@ -178,6 +218,7 @@ func TestTheOddCentGoesAround(t *testing.T) {
 	if want := [3]money.Cents{400_000, 400_000, 400_012}; got != want {
 		t.Errorf("over the year the owners have %v, want %v: %v", got, want, months)
 	}
+
 	if slices.Equal(months[0], months[1]) && slices.Equal(months[1], months[2]) {
 		t.Errorf("every month divides alike: %v", months)
 	}
@@ -186,6 +227,7 @@ func TestTheOddCentGoesAround(t *testing.T) {
 // Payouts settle the oldest open balance first, whatever statement they name.
 func TestPayoutsSettleTheOldestBalance(t *testing.T) {
 	t.Parallel()
+
 	type told struct {
 		expected, received, offset, broughtForward, open money.Cents
 		status                                           statement.PaymentStatus
@@ -252,26 +294,32 @@ func TestPayoutsSettleTheOldestBalance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+
 			chain := statement.NewHistory([]int64{100_000})
 			month := day.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+
 			var balance money.Cents
 			for n, earned := range c.earned {
 				f := statement.Financials{BalanceStart: balance, NetRevenue: earned, NetIncome: earned}
 				if n < len(c.paid) && c.paid[n] != 0 {
 					f.Payouts = -c.paid[n]
 					chain.Pay(month.AddDays(9), 1, c.paid[n])
+
 					if c.lost {
 						chain.Lose()
 					}
 				}
+
 				f.BalanceEnd = balance + earned + f.Payouts
 				f.Available, balance = f.BalanceEnd, f.BalanceEnd
 				chain.Publish(month, f)
 				month = month.LastOfMonth().AddDays(1)
 			}
+
 			if c.later != 0 {
 				chain.Pay(month.AddDays(4), 0, c.later)
 			}
+
 			for n, want := range c.want {
 				p, _, _ := chain.Told(n)
 				if got := (told{p.Expected, p.Received, p.Offset, p.BroughtForward, p.Open, p.Status}); got != want {

@@ -223,6 +223,7 @@ func monthOf(statement id.ID) day.Day {
 	if !first.Valid() || first != first.FirstOfMonth() || !first.In(time.UTC).Equal(statement.Time()) {
 		return day.Day{}
 	}
+
 	return first
 }
 

@@ -61,6 +61,7 @@ func (r *row) firstMonth() day.Day {
 	case len(r.months) > 0:
 		first = r.months[0].Month
 	}
+
 	return first.FirstOfMonth()
 }
 
@@ -71,6 +72,7 @@ func (r *row) id() id.ID {
 	if r.ID.IsZero() {
 		return r.key().ID()
 	}
+
 	return r.ID
 }
 
@@ -79,6 +81,7 @@ func (r *row) shortRef() string {
 	if r.ShortRef != nil {
 		return *r.ShortRef
 	}
+
 	return r.id().ShortRef()
 }
 
@@ -113,13 +116,16 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	if len(at) == 0 {
 		return nil, nil
 	}
+
 	q := page.Query{Args: db.Args{"team": tx.Team}, Where: []string{"true"}}
 	q.Args["periods"], q.Args["currencies"], q.Args["starts"] = columns(at)
 	onlyVisible(tx, &q)
+
 	rows, err := db.Select[row](ctx, tx, "select "+rowColumns+" from "+keyTables+" where "+strings.Join(q.Where, " and ")+" order by g.place", q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read statements: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -135,6 +141,7 @@ func rowTables(k *keyFilter) string {
 	if k.saved {
 		drafts = "false and "
 	}
+
 	return `(
 	with recursive booked (ledger, currency) as (
 		select x.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = x.ledger)
@@ -215,10 +222,12 @@ func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	var k keyFilter
 	k.named(at)
 	q := queryOf(tx, &k)
+
 	rows, err := db.Select[row](ctx, tx, q.SQL("startAt"), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read statements: %w", err)
 	}
+
 	return rows, nil
 }
 
@@ -229,34 +238,44 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 		ID id.ID
 		key
 	}
+
 	saved, err := db.Select[stored](ctx, tx, `select id, ownership_period_id, currency, start_at from statement where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find statements: %w", err)
 	}
+
 	var found []key
+
 	open := map[id.ID]bool{}
 	months := []day.Day{}
+
 	for _, v := range ids {
 		if month := monthOf(v); !month.IsZero() {
 			open[v] = true
+
 			months = append(months, month)
 		}
 	}
+
 	for i := range saved {
 		found = append(found, saved[i].key)
 		delete(open, saved[i].ID)
 	}
+
 	if len(open) == 0 {
 		return found, nil
 	}
+
 	var k keyFilter
 	k.And("start_at = any(@months)", db.Args{"months": months})
 	k.within(slices.MinFunc(months, day.Day.Compare), slices.MaxFunc(months, day.Day.Compare))
 	q := queryOf(tx, &k)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at"
 	q.And("g.id is null", nil)
+
 	var drafts []key
+
 	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 		drafts, err = db.Select[key](ctx, tx, q.SQL("startAt"), q.Args)
 		return err
@@ -264,11 +283,13 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find drafts: %w", err)
 	}
+
 	for i := range drafts {
 		if open[drafts[i].ID()] {
 			found = append(found, drafts[i])
 		}
 	}
+
 	return found, nil
 }
 
@@ -289,11 +310,14 @@ func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums
 	if err != nil {
 		return nil, fmt.Errorf("add up statements: %w", err)
 	}
+
 	out := sums{}
+
 	for i := range months {
 		c := Chain{months[i].OwnershipPeriodID, months[i].Currency}
 		out[c] = append(out[c], months[i])
 	}
+
 	return out, nil
 }
 
@@ -307,10 +331,12 @@ func ownersOf(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owne
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
+
 	out := map[id.ID][]owner{}
 	for i := range members {
 		out[members[i].PeriodID] = append(out[members[i].PeriodID], members[i])
 	}
+
 	return out, nil
 }
 
@@ -344,10 +370,12 @@ func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]
 	if err != nil {
 		return nil, fmt.Errorf("read payouts: %w", err)
 	}
+
 	out := map[id.ID][]linkedPayout{}
 	for i := range payouts {
 		out[payouts[i].StatementID] = append(out[payouts[i].StatementID], payouts[i])
 	}
+
 	return out, nil
 }
 
@@ -359,6 +387,7 @@ func specialOf(ctx context.Context, tx *db.Tx) (special, error) {
 	if err != nil {
 		return special{}, fmt.Errorf("read assignments: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -370,6 +399,7 @@ func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	if err != nil {
 		return teamTerms{}, fmt.Errorf("read team: %w", err)
 	}
+
 	return t, nil
 }
 
@@ -380,25 +410,31 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 	if err != nil {
 		return nil, err
 	}
+
 	if len(at) == 0 {
 		return nil, apierr.NotFound
 	}
+
 	if toChange {
 		if _, err := lockPeriods(ctx, tx, []id.ID{at[0].OwnershipPeriodID}); err != nil {
 			return nil, err
 		}
 	}
+
 	read := rowsOf
 	if toChange {
 		read = rowsAt
 	}
+
 	rows, err := read(ctx, tx, at[:1])
 	if err != nil {
 		return nil, err
 	}
+
 	if len(rows) == 0 || rows[0].id() != statement {
 		return nil, apierr.NotFound
 	}
+
 	return &rows[0], nil
 }
 
@@ -408,6 +444,7 @@ func listingsOf(rows []row) []id.ID {
 	for i := range rows {
 		out[i] = rows[i].ListingID
 	}
+
 	return id.Distinct(out)
 }
 
@@ -417,17 +454,20 @@ func periodsOf(rows []row) []id.ID {
 	for i := range rows {
 		out[i] = rows[i].OwnershipPeriodID
 	}
+
 	return id.Distinct(out)
 }
 
 // savedOf are the ids of the saved ones among rows.
 func savedOf(rows []row) []id.ID {
 	var saved []id.ID
+
 	for i := range rows {
 		if !rows[i].isDraft() {
 			saved = append(saved, rows[i].ID)
 		}
 	}
+
 	return saved
 }
 
@@ -437,6 +477,7 @@ func keysOf(rows []row) []key {
 	for i := range rows {
 		at[i] = rows[i].key()
 	}
+
 	return at
 }
 
@@ -445,5 +486,6 @@ func idsOf(rows []row) []id.ID {
 	for i := range rows {
 		ids[i] = rows[i].id()
 	}
+
 	return ids
 }

@@ -50,19 +50,24 @@ func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Des
 		ID     id.ID
 		Layout *layout.Design
 	}
+
 	saved := savedOf(rows)
+
 	out := make(map[id.ID]*layout.Design, len(saved))
 	if len(saved) == 0 {
 		return out, nil
 	}
+
 	found, err := db.Select[frozen](ctx, tx, `select id, layout from statement where team_id = @team and id = any(@ids) and layout is not null`,
 		db.Args{"team": tx.Team, "ids": saved})
 	if err != nil {
 		return nil, fmt.Errorf("read layouts of statements: %w", err)
 	}
+
 	for i := range found {
 		out[found[i].ID] = found[i].Layout
 	}
+
 	return out, nil
 }
 
@@ -82,17 +87,21 @@ func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, erro
 	if err != nil {
 		return nil, fmt.Errorf("read how statements are told: %w", err)
 	}
+
 	out := make(map[id.ID]kept, len(found))
 	for _, k := range found {
 		out[k.ID] = k
 	}
+
 	return out, nil
 }
 
 // designsOf are the designs that statements are shown with, by their ids: their own copies, or those that their listings have now.
 func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
 	out := make(map[id.ID]*layout.Design, len(rows))
+
 	var stored []row
+
 	for i := range rows {
 		if r := &rows[i]; r.design != nil {
 			out[r.id()] = r.design
@@ -100,25 +109,32 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 			stored = append(stored, *r)
 		}
 	}
+
 	if len(stored) == 0 {
 		return out, nil
 	}
+
 	frozen, err := frozenOf(ctx, tx, stored)
 	if err != nil {
 		return nil, err
 	}
+
 	maps.Copy(out, frozen)
+
 	stored = slices.DeleteFunc(stored, func(r row) bool { return out[r.id()] != nil })
 	if len(stored) == 0 {
 		return out, nil
 	}
+
 	chosen, err := layout.Chosen(ctx, tx, listingsOf(stored))
 	if err != nil {
 		return nil, fmt.Errorf("choose layouts: %w", err)
 	}
+
 	for i := range stored {
 		out[stored[i].id()] = chosen[stored[i].ListingID]
 	}
+
 	return out, nil
 }
 
@@ -134,6 +150,7 @@ func laidOut(entries []entry) []layout.Entry {
 			CheckIn: e.CheckIn, CheckOut: e.CheckOut, Total: e.Total,
 		}
 	}
+
 	return out
 }
 
@@ -149,6 +166,7 @@ func setOf(ids []id.ID) map[id.ID]bool {
 	for _, v := range ids {
 		out[v] = true
 	}
+
 	return out
 }
 
@@ -163,15 +181,19 @@ type tabling struct {
 // tablesOf lays entries out by a design.
 func (s special) tablesOf(r *row, design *layout.Design, entries []entry, asOwner bool) []Table {
 	given := laidOut(entries)
+
 	t := tabling{row: r, special: s, asOwner: asOwner}
 	if !asOwner {
 		t.accounts = accountsOf(design, given)
 	}
+
 	rendered := design.Render(given, asOwner).Tables
+
 	out := make([]Table, len(rendered))
 	for i := range rendered {
 		out[i] = t.table(&rendered[i])
 	}
+
 	return out
 }
 
@@ -181,16 +203,21 @@ func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID
 	for i := range entries {
 		account[entries[i].ID] = entries[i].AccountID
 	}
+
 	out := map[id.ID][]id.ID{}
+
 	for _, table := range unveiled(design).Render(entries, false).Tables {
 		accounts := []id.ID{}
+
 		for i := range table.Rows {
 			for _, e := range table.Rows[i].EntryIDs {
 				accounts = append(accounts, account[e])
 			}
 		}
+
 		out[table.ID] = id.Distinct(accounts)
 	}
+
 	return out
 }
 
@@ -200,15 +227,18 @@ func unveiled(design *layout.Design) *layout.Design {
 		sections = slices.Clone(sections)
 		for i := range sections {
 			sections[i].Visible = layout.VisibleAll
+
 			sections[i].Columns = slices.Clone(sections[i].Columns)
 			for j := range sections[i].Columns {
 				sections[i].Columns[j].Visible = layout.VisibleAll
 			}
 		}
+
 		return sections
 	}
 	d := *design
 	d.NetRevenueSections, d.OtherSections = open(d.NetRevenueSections), open(d.OtherSections)
+
 	return &d
 }
 
@@ -217,8 +247,10 @@ func (t *tabling) table(r *layout.Table) Table {
 	if r.Kind != string(NetRevenue) {
 		figure = Expenses
 	}
+
 	base := t.special.of(t.row, figure)
 	whole := t.show(base.narrow(t.accounts[r.ID]))
+
 	out := Table{ID: r.ID, Name: r.Name, Kind: r.Kind, Columns: make([]TableColumn, len(r.Columns)), Rows: make([]TableRow, len(r.Rows)), Total: r.Total, Drilldown: whole}
 	for i := range r.Columns {
 		out.Columns[i] = TableColumn{Head: r.Columns[i]}
@@ -226,6 +258,7 @@ func (t *tabling) table(r *layout.Table) Table {
 			out.Columns[i].Drilldown = t.show(base.narrow(accounts))
 		}
 	}
+
 	out.Totals = t.cells(r.Totals, r.Columns, base)
 	for i := range r.Rows {
 		one := base.row(&r.Rows[i], figure)
@@ -234,6 +267,7 @@ func (t *tabling) table(r *layout.Table) Table {
 			Cells: t.cells(r.Rows[i].Cells, r.Columns, one), Drilldown: t.show(one.narrow(t.accounts[r.ID])),
 		}
 	}
+
 	return out
 }
 
@@ -242,6 +276,7 @@ func (t *tabling) cells(cells []layout.Cell, columns []layout.Head, row Drilldow
 	out := make([]TableCell, len(cells))
 	for i := range cells {
 		out[i].Cell = cells[i]
+
 		accounts := columns[i].AccountIDs
 		switch {
 		case cells[i].Amount == nil:
@@ -251,6 +286,7 @@ func (t *tabling) cells(cells []layout.Cell, columns []layout.Head, row Drilldow
 			out[i].Drilldown = t.show(row.narrow(accounts))
 		}
 	}
+
 	return out
 }
 
@@ -259,6 +295,7 @@ func (t *tabling) show(d *Drilldown) *Drilldown {
 	if t.asOwner {
 		return nil
 	}
+
 	return d
 }
 
@@ -273,5 +310,6 @@ func (d Drilldown) row(r *layout.Row, figure Section) Drilldown {
 	default:
 		d.Filter.IDs = r.EntryIDs
 	}
+
 	return d
 }

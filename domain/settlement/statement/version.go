@@ -14,11 +14,13 @@ import (
 // publishedOf are the ids of those among the rows that are published.
 func publishedOf(rows []row) []id.ID {
 	var out []id.ID
+
 	for i := range rows {
 		if rows[i].Status == Published {
 			out = append(out, rows[i].ID)
 		}
 	}
+
 	return out
 }
 
@@ -46,6 +48,7 @@ func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	if err != nil {
 		return fmt.Errorf("keep published statements: %w", err)
 	}
+
 	return nil
 }
 
@@ -55,16 +58,19 @@ func versionsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]i
 		StatementID id.ID
 		Versions    int64
 	}
+
 	found, err := db.Select[counted](ctx, tx, `
 		select statement_id, count(*) as versions from statement_version where team_id = @team and statement_id = any(@ids) group by statement_id`,
 		db.Args{"team": tx.Team, "ids": statements})
 	if err != nil {
 		return nil, fmt.Errorf("count versions of statements: %w", err)
 	}
+
 	out := make(map[id.ID]int64, len(found))
 	for _, c := range found {
 		out[c.StatementID] = c.Versions
 	}
+
 	return out, nil
 }
 
@@ -85,6 +91,7 @@ type version struct {
 func (v *version) financials() Financials {
 	f := Financials{BalanceStart: v.BalanceStart, NetRevenue: v.NetRevenue, Expenses: v.Expenses, Payouts: v.Payouts, Reserve: v.Reserve}.complete()
 	f.BalanceEnd, f.Available = v.BalanceEnd, v.BalanceEnd-v.Reserve
+
 	return f
 }
 
@@ -96,5 +103,6 @@ func lastVersion(ctx context.Context, tx *db.Tx, statement id.ID) (*version, err
 	if err != nil {
 		return nil, fmt.Errorf("read version of a statement: %w", err)
 	}
+
 	return v, nil
 }

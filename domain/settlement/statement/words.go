@@ -84,19 +84,23 @@ func wordsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, erro
 		ID    id.ID
 		Words *Words
 	}
+
 	published := publishedOf(rows)
 	if len(published) == 0 {
 		return nil, nil
 	}
+
 	found, err := db.Select[kept](ctx, tx, `select id, words from statement where team_id = @team and id = any(@ids) and words is not null`,
 		db.Args{"team": tx.Team, "ids": published})
 	if err != nil {
 		return nil, fmt.Errorf("read words of statements: %w", err)
 	}
+
 	out := make(map[id.ID]*Words, len(found))
 	for i := range found {
 		out[found[i].ID] = found[i].Words
 	}
+
 	return out, nil
 }
 
@@ -105,7 +109,9 @@ func (w *Words) describe(s *Statement) {
 	if w == nil {
 		return
 	}
+
 	s.Words = w
+
 	s.Listing.Name, s.Listing.UniqueRef = w.Listing.Name, w.Listing.UniqueRef
 	for i := range s.Shares {
 		if o, known := w.Owners[s.Shares[i].ContactID]; known {
@@ -126,14 +132,17 @@ func (w *Words) describeEntries(entries []entry) []entry {
 		if a, known := w.Accounts[e.AccountID]; known {
 			e.AccountName, e.AccountCode, e.Classification = a.Name, a.Code, a.Classification
 		}
+
 		if e.ReservationID == nil {
 			continue
 		}
+
 		if r, known := w.Stays[*e.ReservationID]; known {
 			e.GuestName, e.ConfirmationCode, e.BookingPlatform = r.GuestName, r.ConfirmationCode, r.BookingPlatform
 			e.CheckIn, e.CheckOut, e.ReservationStatus = &r.CheckIn, &r.CheckOut, &r.Status
 		}
 	}
+
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return cmp.Or(a.Date.Compare(b.Date), staysFirst(a.ReservationID, b.ReservationID),
 			cmp.Compare(w.Accounts[a.AccountID].Place, w.Accounts[b.AccountID].Place), a.ID.Compare(b.ID))

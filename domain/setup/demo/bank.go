@@ -31,6 +31,7 @@ type movement struct {
 // not depend on identifiers. Opening balances are in none: the first balance that the bank states has them.
 func loadMovements(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]movement, error) {
 	args["team"] = tx.Team
+
 	found, err := db.Select[movement](ctx, tx, `
 		select t.id as transaction_id, a.id as account_id, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents,
 			coalesce(t.description, '') as what, coalesce(c.name, '') as payee, a.banking_opening_at as first
@@ -44,6 +45,7 @@ func loadMovements(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	if err != nil {
 		return nil, fmt.Errorf("read what moved on bank accounts: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -69,23 +71,29 @@ type reportKey struct {
 // before the account's first day, is left out.
 func (d Data) report(moved []movement, given func(*movement) (at day.Day, prints string, together bool)) []report {
 	var reports []report
+
 	batches := map[reportKey]int{}
+
 	for i := range moved {
 		m := &moved[i]
+
 		at, prints, together := given(m)
 		if at.After(d.Today) || m.First != nil && at.Before(*m.First) {
 			continue
 		}
 
 		key := reportKey{m.AccountID, at, prints}
+
 		n, known := batches[key]
 		if !known || !together {
 			n = len(reports)
 			reports = append(reports, report{account: m.AccountID, at: at, description: prints})
 		}
+
 		if together {
 			batches[key] = n
 		}
+
 		reports[n].amount += m.Cents
 		reports[n].parts = append(reports[n].parts, m.TransactionID)
 	}
@@ -108,26 +116,32 @@ func saveReports(ctx context.Context, tx *db.Tx, prefix string, reports []report
 			Amount: &r.amount, Source: bank.CSV,
 		}
 	}
+
 	ids, err := bank.Add(ctx, tx, data)
 	if err != nil {
 		return nil, fmt.Errorf("add bank records: %w", err)
 	}
 
 	var matches []bank.Match
+
 	for i := range reports {
 		if len(reports[i].parts) == 0 {
 			continue
 		}
+
 		m := bank.Match{RecordID: ids[i]}
 		for _, transaction := range reports[i].parts {
 			m.Parts = append(m.Parts, bank.Portion{TransactionID: transaction})
 		}
+
 		matches = append(matches, m)
 	}
+
 	refusals, err := bank.Reconcile(ctx, tx, matches)
 	if err != nil {
 		return nil, err
 	}
+
 	if len(refusals) > 0 {
 		return nil, fmt.Errorf("reconcile bank records: %w", refusals[0].Err)
 	}
@@ -150,10 +164,12 @@ func (s *seller) bankSide(ctx context.Context, tx *db.Tx) error {
 	// card processor.
 	days := bankDice(s.Seed, s.number)
 	moved = slices.DeleteFunc(moved, s.isOutstanding)
+
 	reports := s.report(moved, func(m *movement) (day.Day, string, bool) {
 		if m.What == cardPayment {
 			return next(time.Monday, m.Date), "CARD PROCESSOR PAYOUT", true
 		}
+
 		return s.reportedAt(m, days), strings.TrimSpace(strings.ToUpper(m.Payee + " " + m.What)), false
 	})
 	if _, err := saveReports(ctx, tx, fmt.Sprintf("demo-%03d", s.number+1), reports); err != nil {
@@ -170,6 +186,7 @@ func (d Data) reportedAt(m *movement, days *rand.Rand) day.Day {
 	if m.What == officeBill && m.Date.Month() == d.Today.Month() && d.Start().Before(m.Date) {
 		return m.Date.AddDays(-1)
 	}
+
 	return at
 }
 
@@ -184,6 +201,7 @@ func next(wanted time.Weekday, d day.Day) day.Day {
 	for d = d.AddDays(1); d.In(time.UTC).Weekday() != wanted; {
 		d = d.AddDays(1)
 	}
+
 	return d
 }
 
@@ -196,6 +214,7 @@ func workday(d day.Day) day.Day {
 		return d.AddDays(1)
 	case time.Monday, time.Tuesday, time.Wednesday, time.Thursday, time.Friday:
 	}
+
 	return d
 }
 

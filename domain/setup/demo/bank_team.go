@@ -64,6 +64,7 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 	if err != nil || !last {
 		return err
 	}
+
 	codes, err := accountCodes(ctx, tx)
 	if err != nil {
 		return err
@@ -74,12 +75,15 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 	if err != nil {
 		return err
 	}
+
 	reports = append(reports, d.bankItself(codes["1010"])...)
 	reports = append(reports, d.unmatched(codes["1000"], codes["1010"])...)
+
 	ids, err := saveReports(ctx, tx, "demo-team", reports)
 	if err != nil {
 		return err
 	}
+
 	if err := rule.Apply(ctx, tx, ids); err != nil {
 		return fmt.Errorf("apply bank rules: %w", err)
 	}
@@ -103,15 +107,18 @@ func isLast(ctx context.Context, tx *db.Tx, d Data) (bool, error) {
 		db.Args{"team": tx.Team}); err != nil {
 		return false, fmt.Errorf("take turns at the bank: %w", err)
 	}
+
 	refs := make([]string, d.Listings)
 	for i := range refs {
 		refs[i] = listingRef(i)
 	}
+
 	n, err := db.Get[int64](ctx, tx, `select count(*) from listing where team_id = @team and unique_ref = any(@refs)`,
 		db.Args{"team": tx.Team, "refs": refs})
 	if err != nil {
 		return false, fmt.Errorf("count listings: %w", err)
 	}
+
 	return n == d.Listings, nil
 }
 
@@ -133,6 +140,7 @@ func (d Data) weeklyPayouts(ctx context.Context, tx *db.Tx) ([]report, error) {
 // of each quarter.
 func (d Data) bankItself(account id.ID) []report {
 	amounts := bankDice(d.Seed, theTeam)
+
 	var reports []report
 	for m := d.Start().Month(); m.Last().Before(d.Today); m = m.Next() {
 		reports = append(reports, report{account: account, at: m.Last(), amount: -cents(amounts, 1_500, 450), description: serviceCharge})
@@ -140,6 +148,7 @@ func (d Data) bankItself(account id.ID) []report {
 			reports = append(reports, report{account: account, at: m.Last(), amount: cents(amounts, 200, 600), description: interest})
 		}
 	}
+
 	return reports
 }
 
@@ -152,6 +161,7 @@ func cents(amounts *rand.Rand, least, more int) money.Cents {
 // stated.
 func (d Data) unmatched(trust, operating id.ID) []report {
 	var reports []report
+
 	for _, r := range []report{
 		{account: trust, at: d.Today.AddDays(-40), amount: 43_271, description: "WIRE IN, NO REFERENCE"},
 		{account: trust, at: d.Today.AddDays(-12), amount: -18_423, description: "CHEQUE 001187"},
@@ -163,6 +173,7 @@ func (d Data) unmatched(trust, operating id.ID) []report {
 			reports = append(reports, r)
 		}
 	}
+
 	return reports
 }
 
@@ -196,6 +207,7 @@ func loadOpenings(ctx context.Context, tx *db.Tx, accounts []id.ID) ([]opening, 
 	if err != nil {
 		return nil, fmt.Errorf("read what bank accounts open with: %w", err)
 	}
+
 	return found, nil
 }
 
@@ -209,11 +221,13 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 	}
 
 	var balances []bank.Create
+
 	for m := d.Start().Month().Prev(); m.Last().Before(d.Today); m = m.Next() {
 		held, err := bank.Balances(ctx, tx, openedBy(openings, m.Last()), m.Next().First())
 		if err != nil {
 			return err
 		}
+
 		for i := range held {
 			balances = append(balances, bank.Create{
 				AccountID: held[i].AccountID, Date: m.Last(), Description: "CLOSING BALANCE", Balance: &held[i].Cents, Source: bank.CSV,
@@ -221,6 +235,7 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 			})
 		}
 	}
+
 	if _, err := bank.Add(ctx, tx, balances); err != nil {
 		return fmt.Errorf("add stated balances: %w", err)
 	}
@@ -232,14 +247,18 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 // account are together.
 func openedBy(openings []opening, by day.Day) []bank.Since {
 	var out []bank.Since
+
 	for _, o := range openings {
 		if o.Date.After(by) {
 			continue
 		}
+
 		if n := len(out); n == 0 || out[n-1].Account != o.AccountID {
 			out = append(out, bank.Since{Account: o.AccountID, First: o.First})
 		}
+
 		out[len(out)-1].Opening += o.Cents
 	}
+
 	return out
 }

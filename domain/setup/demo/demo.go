@@ -39,6 +39,7 @@ func (d Data) Start() day.Day {
 	for range d.Months - 1 {
 		m = m.Prev()
 	}
+
 	return m.First()
 }
 
@@ -85,24 +86,31 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 	if err != nil {
 		return nil, err
 	}
+
 	if n > 0 {
 		return nil, errHasReservations
 	}
+
 	d := Data{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: day.Of(tx.Now)}
 	if in.Body.Months != nil {
 		d.Months = *in.Body.Months
 	}
+
 	if in.Body.Listings != nil {
 		d.Listings = *in.Body.Listings
 	}
+
 	if err := f.prepare(ctx, tx, d); err != nil {
 		return nil, err
 	}
+
 	tasks := make([]operation.Task, d.Listings)
 	for i := range tasks {
 		tasks[i] = operation.Task{Kind: kindListing, Args: listingTask{Data: d, Listing: i}, Priority: 5}
 	}
+
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+
 	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
 }
 
@@ -110,40 +118,51 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 // and reports the share that is done.
 func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(share float64)) error {
 	alone := scope
+
 	alone.Exclusive = true // what it installs, many journals are derived from
 	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return filler{}.prepare(ctx, tx, data) }); err != nil {
 		return err
 	}
+
 	for i := range int(data.Listings) {
 		if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return fillListing(ctx, tx, data, i) }); err != nil {
 			return err
 		}
+
 		done(float64(i+1) / float64(data.Listings))
 	}
+
 	return nil
 }
 
 // prepare installs the chart, the settings, the fees every listing is charged, bank rules, and a vendor.
 func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	grant(tx)
+
 	if err := team.Install(ctx, tx, f.journals, beginning(), &team.Init{}); err != nil {
 		return err
 	}
+
 	if err := f.settle(ctx, tx, d); err != nil {
 		return err
 	}
+
 	if err := tax.Copy(ctx, tx, []tax.Rate{{Name: demoTax, BasisPoints: 15_000}}); err != nil {
 		return err
 	}
+
 	if err := addFees(ctx, tx); err != nil {
 		return err
 	}
+
 	if err := addRules(ctx, tx); err != nil {
 		return err
 	}
+
 	_, err := contact.Add(ctx, tx, &contact.Create{Type: "vendor", Name: "Plumb & Sons", Optional: contact.Optional{
 		Email: api.Set("office@plumb.example.com"), UniqueRef: api.Set(vendorRef),
 	}})
+
 	return err
 }
 
@@ -154,29 +173,36 @@ func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 	if err != nil {
 		return err
 	}
+
 	var c team.Change
 	if t.StatementStartAt == nil || d.Start().Before(*t.StatementStartAt) {
 		c.StatementStartAt = api.Set(d.Start())
 	}
+
 	if t.LongTermStayNights == nil {
 		c.LongTermStayNights = api.Set[int64](20)
 	}
+
 	if _, err := team.Update(ctx, tx, f.journals, &c); err != nil {
 		return err
 	}
+
 	mappings, err := mapping.All(ctx, tx, tx.Team)
 	if err != nil {
 		return err
 	}
+
 	for i := range mappings {
 		m := &mappings[i]
 		if m.LineType != "cleaningFee" || m.AppID != nil || m.Channel != nil || m.RevenueRecognition != nil {
 			continue
 		}
+
 		if _, err := mapping.Change(ctx, tx, m.ID, &mapping.Update{Terms: mapping.Terms{RevenueRecognition: api.Set(fee.CheckOut)}}); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -187,10 +213,12 @@ func addFees(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	rate, err := demoTaxRate(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	included := tax.Included
 	for _, f := range []struct {
 		fee.Create
@@ -219,6 +247,7 @@ func addFees(ctx context.Context, tx *db.Tx) error {
 			return fmt.Errorf("fee: %w", err)
 		}
 	}
+
 	return nil
 }
 
@@ -229,6 +258,7 @@ func demoTaxRate(ctx context.Context, tx *db.Tx) (id.ID, error) {
 	if err != nil {
 		return id.Zero, fmt.Errorf("read the demo's tax rate: %w", err)
 	}
+
 	return rate, nil
 }
 
@@ -244,14 +274,17 @@ func accountCodes(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 		Code string
 		ID   id.ID
 	}
+
 	rows, err := db.Select[coded](ctx, tx, `select code, id from account where team_id = @team and code is not null`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
+
 	out := map[string]id.ID{}
 	for _, r := range rows {
 		out[r.Code] = r.ID
 	}
+
 	return out, nil
 }
 

@@ -17,41 +17,55 @@ import (
 func TestDemoDataBalancesAndRepeats(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
+
 	ack := x.Post("/team/generate-demo-data", map[string]any{"months": 3, "listings": 2, "seed": 3}).Want(202)
 	if ack.String("type") != "team-demo-data" {
 		t.Errorf("acknowledgement %s", ack.Body)
 	}
+
 	x.Work()
+
 	if done := x.Get("/operations/" + ack.String("operationId")).Want(200); done.String("status") != "completed" {
 		t.Fatalf("operation %s", done.Body)
 	}
+
 	x.Post("/team/generate-demo-data", nil).Want(400)
+
 	y := newTeam(t)
+
 	var today day.Day
+
 	y.Tx(func(_ context.Context, tx *db.Tx) error { today = day.Of(tx.Now); return nil })
+
 	err := demo.Fill(t.Context(), y.DB, y.Scope(), demo.Data{Months: 3, Listings: 2, Seed: 3, Today: today}, func(float64) {})
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	query := "/reports/trial-balance?startDate=2020&endDate=2035"
+
 	a, b := x.Get(query).Want(200), y.Get(query).Want(200)
 	if a.Int("totals.ending") != 0 || a.Int("totals.debit") == 0 {
 		t.Errorf("books do not balance: %s", a.Body)
 	}
+
 	for i := range a.Len("data") {
 		at := fmt.Sprintf("data.%d.", i)
 		if a.String(at+"account.code") != b.String(at+"account.code") || a.String(at+"ending") != b.String(at+"ending") {
 			t.Errorf("the same seed gave %s and %s", a.Value(at+"ending"), b.Value(at+"ending"))
 		}
 	}
+
 	if one, other := reported(x), reported(y); len(one) < 30 || !slices.Equal(one, other) {
 		t.Errorf("the same seed gave the bank records\n%s\nand\n%s", strings.Join(one, "\n"), strings.Join(other, "\n"))
 	}
+
 	template := x.Get("/transactions/recurring-templates").Want(200)
 	if template.Len("data") != 1 || template.Int("data.0.instancesCount") != 3 || template.String("data.0.lines.0.party") != "manager" ||
 		template.String("data.0.nextTransactionInstanceAt") != today.Month().Next().First().String() {
 		t.Errorf("template %s", template.Body)
 	}
+
 	for _, missing := range lacking(x) {
 		t.Errorf("the demo lacks %s", missing)
 	}
@@ -68,8 +82,10 @@ func reported(x *apitest.Team) (lines []string) {
 				from bank_reconciliation n join transaction t on t.team_id = n.team_id and t.id = n.transaction_id
 				where n.team_id = r.team_id and n.bank_record_id = r.id) p
 			where r.team_id = @team order by 1`, db.Args{"team": tx.Team})
+
 		return err
 	})
+
 	return lines
 }
 
@@ -104,7 +120,9 @@ func lacking(x *apitest.Team) (names []string) {
 				('an owner payout', exists (select from money where description = 'Owner payout')),
 				('ledgers that balance', not exists (select from entry group by ledger having sum(cent_total) <> 0))
 			) v (name, shown) where not shown`, db.Args{"team": tx.Team})
+
 		return err
 	})
+
 	return names
 }

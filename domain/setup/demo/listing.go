@@ -36,34 +36,43 @@ func (s *seller) book(ctx context.Context, tx *db.Tx, c *transaction.Create) (*t
 	if err != nil {
 		return nil, err
 	}
+
 	s.booked = append(s.booked, made.ID)
+
 	return made, nil
 }
 
 // fillListing makes a listing with its owners, stays, money in and out, owner statements, and what the bank says of them, in one transaction.
 func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	grant(tx)
+
 	s := &seller{Data: d, dice: dice(d.Seed, number), number: number}
 	if err := s.open(ctx, tx); err != nil {
 		return fmt.Errorf("demo listing: %w", err)
 	}
+
 	if err := s.stays(ctx, tx); err != nil {
 		return fmt.Errorf("demo stays: %w", err)
 	}
+
 	if err := s.expenses(ctx, tx); err != nil {
 		return fmt.Errorf("demo expenses: %w", err)
 	}
+
 	if number == 0 {
 		if err := s.office(ctx, tx); err != nil {
 			return fmt.Errorf("demo office: %w", err)
 		}
 	}
+
 	if err := s.statements(ctx, tx); err != nil {
 		return fmt.Errorf("demo statements: %w", err)
 	}
+
 	if err := s.bankSide(ctx, tx); err != nil {
 		return fmt.Errorf("demo bank: %w", err)
 	}
+
 	return nil
 }
 
@@ -78,38 +87,46 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	if s.codes, err = accountCodes(ctx, tx); err != nil {
 		return err
 	}
+
 	if s.tax, err = demoTaxRate(ctx, tx); err != nil {
 		return err
 	}
+
 	if s.vendor, err = db.Get[id.ID](ctx, tx, `select id from contact where team_id = @team and unique_ref = @ref`,
 		db.Args{"team": tx.Team, "ref": vendorRef}); err != nil {
 		return err
 	}
+
 	members, err := s.owners(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	reserve := money.Cents(s.dice.IntN(4) * 10_000)
 	terms := &listing.CreatedTerms{Members: members}
 	terms.Reserve = api.Set(reserve)
 	name := pick(s.dice, "Beach", "Harbour", "Forest", "Lake", "Vineyard", "Old Town", "Meadow", "Cliff") + " " +
 		pick(s.dice, "House", "Cottage", "Loft", "Villa", "Cabin", "Studio")
+
 	l, err := listing.Add(ctx, tx, &listing.Create{
 		Name: fmt.Sprintf("%s %d", name, s.number+1), InitialOwnership: terms, Common: listing.Common{UniqueRef: api.Set(listingRef(s.number))},
 	})
 	if err != nil {
 		return err
 	}
+
 	s.listing, s.rate = l.ID, money.Cents(9_000+s.dice.IntN(30)*500)
 	if err := fee.SubscribeToAll(ctx, tx, l.ID); err != nil {
 		return err
 	}
+
 	line := transaction.LineInput{Amount: money.Cents(20_000 + s.dice.IntN(40)*1_000)}
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(l.ID)
 	_, err = s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Deposit, Date: s.Start().AddDays(-1), IsOpeningBalance: true, Description: api.Set("Opening balance"),
 		Lines: []transaction.LineInput{line},
 	})
+
 	return err
 }
 
@@ -118,16 +135,20 @@ func (s *seller) owners(ctx context.Context, tx *db.Tx) ([]listing.Member, error
 	members := make([]listing.Member, len(splits))
 	names := []string{"Anna", "Ben", "Chiara", "Dmitri", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas"}
 	s.dice.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+
 	for i, split := range splits {
 		first := names[i]
 		last := pick(s.dice, "Albers", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "Galli", "Hansen", "Ivanova", "Jansen")
+
 		c, err := contact.Add(ctx, tx, &contact.Create{Type: "owner", Name: first + " " + last, Optional: contact.Optional{
 			Email: api.Set(fmt.Sprintf("owner-%d-%d@example.com", s.number+1, i+1)),
 		}})
 		if err != nil {
 			return nil, err
 		}
+
 		members[i] = listing.Member{ContactID: c.ID, Split: split}
 	}
+
 	return members, nil
 }

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
+
 	return apitest.New(t, apitest.Config{
 		Endpoints: slices.Concat(demo.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints, recurring.Part().Endpoints, report.Part().Endpoints,
 			account.Part(nil).Endpoints, bank.Part(rule.OfBank).Endpoints, rule.Part().Endpoints, trust.Part().Endpoints),

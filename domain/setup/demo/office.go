@@ -21,17 +21,21 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 		if s.dice.IntN(4) == 0 {
 			continue
 		}
+
 		n++
 		at := m.First().AddDays(8 + s.dice.IntN(12))
 		amount := money.Cents(2_000 + s.dice.IntN(60)*250)
 		line := transaction.LineInput{Amount: amount}
 		line.AccountID, line.ListingID, line.Party = api.Set(s.codes["5200"]), api.Set(s.listing), api.Set(ledger.Owners)
+
 		markup := transaction.MarkupInput{Amount: amount / 10}
 		if n%2 == 1 {
 			markup.TaxRateID = api.Set(s.tax)
 			line.AppliedAmount = api.Set(transaction.AppliedInput{TaxRateID: s.tax})
 		}
+
 		line.Markup = api.Set(markup)
+
 		bill := &transaction.Create{
 			Type: transaction.Expense, Date: at, ContactID: api.Set(s.vendor),
 			Description: api.Set(pick(s.dice, "Water heater", "Light bulbs", "Lock repair", "Garden work", "Linen", "Pest control")),
@@ -40,10 +44,12 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 		if n%3 == 2 {
 			bill.Payment, bill.AccountID = api.Opt[transaction.PaymentInput]{}, api.Set(s.codes["1010"])
 		}
+
 		if err := s.spend(ctx, tx, bill, n%3 == 2); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -53,12 +59,14 @@ func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create,
 	if err != nil || !reimburse {
 		return err
 	}
+
 	back := transaction.LineInput{Amount: paid.Total}
 	back.AccountID = api.Set(s.codes["1010"])
 	_, err = s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Transfer, Date: bill.Date.AddDays(5), AccountID: api.Set(s.codes["1000"]), Description: api.Set("Reimbursement"),
 		Lines: []transaction.LineInput{back},
 	})
+
 	return err
 }
 
@@ -68,6 +76,7 @@ const officeBill = "Office power and water"
 // office makes what belongs to no listing: the manager's own money and costs.
 func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	capital := transaction.LineInput{Amount: 500_000}
+
 	capital.Assignment, capital.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
 	if _, err := s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Deposit, Date: s.Start().AddDays(-1), AccountID: api.Set(s.codes["1010"]), IsOpeningBalance: true,
@@ -75,8 +84,10 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	}); err != nil {
 		return err
 	}
+
 	line := transaction.LineInput{Amount: 12_000}
 	line.AccountID, line.Party = api.Set(s.codes["5200"]), api.Set(ledger.Manager)
+
 	template, err := recurring.Add(ctx, tx, &recurring.Put{
 		Date: s.Start(), AccountID: api.Set(s.codes["1010"]), Description: api.Set(officeBill),
 		Pattern: recurring.PatternInput{Frequency: recurring.Monthly}, Lines: []transaction.LineInput{line},
@@ -84,6 +95,7 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
 		if err := s.monthly(ctx, tx, m, &transaction.Create{
 			Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set(officeBill),
@@ -92,6 +104,7 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -101,14 +114,17 @@ func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *tran
 	if _, err := s.book(ctx, tx, bill); err != nil {
 		return err
 	}
+
 	at := m.First().AddDays(9)
 	if s.Start().Month() == m || s.Today.Before(at) {
 		return nil
 	}
+
 	draw := transaction.LineInput{Amount: 15_000}
 	draw.Assignment, draw.Party = api.Set(account.PayoutDistribution), api.Set(ledger.Manager)
 	_, err := s.book(ctx, tx, &transaction.Create{
 		Type: transaction.Payout, Date: at, Description: api.Set("Manager draw"), Lines: []transaction.LineInput{draw},
 	})
+
 	return err
 }

@@ -18,10 +18,12 @@ func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+
 	first, err := db.Get[day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return err
 	}
+
 	published := statement.Published
 	// In a team whose statements begin earlier, the opening balance falls into a month of its own.
 	for m := day.Max(first, s.Start().AddDays(-1)).Month(); m.Compare(s.Today.Month().Prev()) < 0; m = m.Next() {
@@ -29,12 +31,14 @@ func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
 		if err != nil {
 			return err
 		}
+
 		for i := range saved.Data {
 			if err := s.payOwners(ctx, tx, &saved.Data[i]); err != nil {
 				return err
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -43,9 +47,11 @@ func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Stateme
 	if of.Financials.Available <= 0 || s.Today.Before(at) {
 		return nil
 	}
+
 	for _, share := range of.Shares {
 		line := transaction.LineInput{Amount: share.Amount}
 		line.ListingID, line.ContactID, line.OwnerStatementID = api.Set(s.listing), api.Set(share.ContactID), api.Set(of.ID)
+
 		_, err := s.book(ctx, tx, &transaction.Create{
 			Type: transaction.Payout, Date: at, ContactID: api.Set(share.ContactID), Description: api.Set("Owner payout"),
 			Lines: []transaction.LineInput{line},
@@ -54,5 +60,6 @@ func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Stateme
 			return err
 		}
 	}
+
 	return nil
 }

@@ -47,17 +47,22 @@ func (b *booking) canceledAt() day.Day { return day.Max(b.checkIn.AddDays(-5), b
 func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
 	end := s.Today.AddDays(30)
 	n := 0
+
 	for at := s.Start().AddDays(s.dice.IntN(5)); at.Before(end); at = at.AddDays(1 + s.dice.IntN(9)) {
 		nights := 2 + s.dice.IntN(6)
+
 		what := kind(n+s.number) % (adjusted + 1)
 		if what == longStay { // over the end of the month
 			nights = max(21, at.DaysUntil(at.Month().Last())+4)
 		}
+
 		if err := s.stay(ctx, tx, s.booking(what, at, nights)); err != nil {
 			return err
 		}
+
 		at, n = at.AddDays(nights), n+1
 	}
+
 	return nil
 }
 
@@ -75,15 +80,18 @@ func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 	case what == ownerStay:
 		b.channel, b.rent, b.cleaning = "owner", 0, 0
 	}
+
 	if b.channel != "airbnb" { // the channel remits the tax itself
 		b.tax = money.Rate(12_000).Of(b.rent + b.cleaning)
 	}
+
 	return b
 }
 
 func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 	guest := pick(s.dice, "Alex", "Bo", "Casey", "Dana", "Eli", "Frankie", "Gabi", "Hanna") + " " + pick(s.dice, "Moore", "Novak", "Olsen", "Park", "Quinn", "Rossi", "Silva", "Tran")
 	code := fmt.Sprintf("D%03d-%s", s.number+1, b.checkIn)
+
 	c := &reservation.Create{
 		ListingID: s.listing, GuestName: &guest, ConfirmationCode: &code, CheckIn: b.checkIn, CheckOut: b.checkOut, BookedAt: &b.bookedAt,
 		BookingPlatform: &b.channel,
@@ -93,6 +101,7 @@ func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 			c.Lines = append(c.Lines, l)
 		}
 	}
+
 	switch b.kind {
 	case canceled:
 		at := b.canceledAt()
@@ -101,13 +110,16 @@ func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 		c.Type = reservation.OwnerStay
 	case ordinary, withSecurityDeposit, longStay, adjusted:
 	}
+
 	r, err := reservation.Add(ctx, tx, c)
 	if err != nil {
 		return err
 	}
+
 	if err := s.settle(ctx, tx, r.ID, b); err != nil {
 		return fmt.Errorf("stay %s: %w", code, err)
 	}
+
 	return nil
 }
 
@@ -128,11 +140,13 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 		}
 	case ordinary, longStay:
 	}
+
 	if b.channel != "direct" {
 		// The channel pays out on the day after arrival and keeps 15 %.
 		total := b.total()
 		return s.deposit(ctx, tx, stay, deposit{b.checkIn.AddDays(1), "Payout of " + b.channel, total, money.Rate(15_000).Of(total), account.DepositChannelFee})
 	}
+
 	return s.paidByCard(ctx, tx, stay, b.total(), b.bookedAt)
 }
 
@@ -147,13 +161,16 @@ func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total mo
 // retain books a stay that was canceled: half was paid when it was booked, half of that goes back, the rest is kept as cancellation revenue.
 func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
 	paid := b.total() / 2
+
 	refund := paid / 2
 	if err := s.paidByCard(ctx, tx, stay, paid, b.bookedAt); err != nil {
 		return err
 	}
+
 	if err := s.deposit(ctx, tx, stay, deposit{at: b.canceledAt(), what: "Refund", total: -refund}); err != nil {
 		return err
 	}
+
 	return addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Cancellation terms", paid - refund, s.codes["4090"], nil})
 }
 
@@ -162,10 +179,12 @@ func (s *seller) secure(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	held := transaction.LineInput{Amount: 30_000}
 	held.AccountID, held.ReservationID = api.Set(s.codes["2300"]), api.Set(stay)
 	returned := held
+
 	returned.Amount = -held.Amount
 	if err := s.receive(ctx, tx, day.Max(b.checkIn.AddDays(-1), b.bookedAt), "Security deposit", held); err != nil {
 		return err
 	}
+
 	return s.receive(ctx, tx, b.checkOut.AddDays(3), "Security deposit returned", returned)
 }
 
@@ -175,6 +194,7 @@ func (s *seller) adjust(ctx context.Context, tx *db.Tx, stay id.ID) error {
 	if err := addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Late check-out", 5_000, s.codes["4020"], &owners}); err != nil {
 		return err
 	}
+
 	return addAdjustment(ctx, tx, stay, adjustment{reservation.FeeAdjustment, "Goodwill", 2_500, s.codes["4100"], &owners})
 }
 
@@ -192,10 +212,12 @@ func addAdjustment(ctx context.Context, tx *db.Tx, stay id.ID, a adjustment) err
 	if a.party != nil {
 		terms.Party = api.Set(*a.party)
 	}
+
 	_, err := reservation.Adjust(ctx, tx, stay, &reservation.CreateAdjustment{Amount: a.amount, AdjustmentTerms: terms})
 	if err != nil {
 		return fmt.Errorf("adjust a stay: %w", err)
 	}
+
 	return nil
 }
 
@@ -212,11 +234,13 @@ func (s *seller) deposit(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) 
 	paid := transaction.LineInput{Amount: d.total}
 	paid.Assignment, paid.ReservationID = api.Set(account.AccountsReceivable), api.Set(stay)
 	lines := []transaction.LineInput{paid}
+
 	if d.kept != 0 {
 		fee := transaction.LineInput{Amount: -d.kept}
 		fee.Assignment, fee.ReservationID = api.Set(d.keeper), api.Set(stay)
 		lines = append(lines, fee)
 	}
+
 	return s.receive(ctx, tx, d.at, d.what, lines...)
 }
 
@@ -225,6 +249,8 @@ func (s *seller) receive(ctx context.Context, tx *db.Tx, at day.Day, what string
 	if s.Today.Before(at) {
 		return nil
 	}
+
 	_, err := s.book(ctx, tx, &transaction.Create{Type: transaction.Deposit, Date: at, Description: api.Set(what), Lines: lines})
+
 	return err
 }

@@ -65,6 +65,7 @@ func NewGate(c Config) *Gate {
 	if c.Remember == 0 {
 		c.Remember = 3 * time.Second
 	}
+
 	return &Gate{Config: c, cache: newCache()}
 }
 
@@ -102,10 +103,13 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	if err != nil {
 		return db.Scope{}, err
 	}
+
 	if e.PartnerOnly && c.Kind == api.TeamKey {
 		return db.Scope{}, errNotPartnerKey
 	}
+
 	scope := db.Scope{Actor: db.Actor{User: c.User, Scopes: c.Scopes, Teams: c.reach}}
+
 	kind := c.Kind
 	switch kind {
 	case api.TeamKey:
@@ -115,37 +119,46 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	case api.User, api.Owner:
 		scope.Actor.Kind = db.Person
 	}
+
 	if kind != api.User {
 		if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 			return db.Scope{}, err
 		}
 	}
+
 	region, err := readRegion(r, e)
 	if err != nil {
 		return db.Scope{}, err
 	}
+
 	team, err := g.selectTeam(c, r, e, region)
 	if err != nil {
 		return db.Scope{}, err
 	}
+
 	if e.Selection == api.ManagedTeams {
 		scope.Managed, scope.Actor.Scopes = managed(c, e, region)
 	}
+
 	if team != nil {
 		scope.Team = team.ID
 		if c.Kind == api.User {
 			scope.Actor.Scopes = team.Scopes
 		}
+
 		if team.ContactID != nil {
 			kind, scope.Actor.Owner = api.Owner, team.ContactID
 		}
 	}
+
 	if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 		return db.Scope{}, err
 	}
+
 	if e.Mutates() && !e.Frozen && team != nil && team.Freeze != nil {
 		return db.Scope{}, frozen(*team.Freeze)
 	}
+
 	return scope, nil
 }
 
@@ -155,24 +168,30 @@ func Refusals(e *api.Endpoint) apierr.List {
 	if e.PartnerOnly {
 		list = append(list, errNotPartnerKey)
 	}
+
 	list = append(list, apierr.RouteClosed)
 	if len(e.Scopes) > 0 {
 		list = append(list, apierr.MissingScope)
 	}
+
 	if e.Selection == api.NoTeam {
 		return list
 	}
+
 	if e.Selection == api.ManagedTeams && !e.PartnerOnly {
 		return append(list, errMisdirected)
 	}
+
 	list = append(list, errNoTeam, apierr.NotFound, errTeamConflict, errTeamNotHeld)
 	if e.PartnerOnly {
 		list = append(list, errNotPartnerTeam)
 	}
+
 	list = append(list, errTeamDeleted, errMisdirected)
 	if e.Mutates() && !e.Frozen {
 		list = append(list, errFrozen["migration"], errFrozen["deletion"], errFrozen["unknown"])
 	}
+
 	return list
 }
 
@@ -180,12 +199,14 @@ func frozen(reason string) error {
 	if err, known := errFrozen[reason]; known {
 		return err
 	}
+
 	return errFrozen["unknown"]
 }
 
 // identify finds the credential of a request. A key and a bearer token together are refused rather than guessed at.
 func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, error) {
 	key, authorization := r.Header.Get("x-api-key"), r.Header.Get("Authorization")
+
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
 	case key != "" && authorization == "":
@@ -195,8 +216,10 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 		if strings.HasPrefix(token, "os_") {
 			look = g.sessionHolder
 		}
+
 		return g.remembered(ctx, secretKey{sum: hash(token), bearer: true}, look)
 	}
+
 	return nil, apierr.Unauthorized
 }
 
@@ -205,9 +228,11 @@ func permit(e *api.Endpoint, kind api.Credential, held []string) error {
 	if !slices.Contains(e.Credentials(), kind) {
 		return apierr.RouteClosed
 	}
+
 	if !holds(held, e.Scopes) {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": e.Scopes})
 	}
+
 	return nil
 }
 
@@ -218,6 +243,7 @@ func holds(held, required []string) bool {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -226,9 +252,11 @@ func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 	if !e.Region || region == "" {
 		return "", nil
 	}
+
 	if !slices.Contains(region.Enum(), string(region)) {
 		return "", apierr.BadRequest.At(apierr.IssueEnum.InHeader("x-data-region"))
 	}
+
 	return region, nil
 }
 
@@ -241,16 +269,20 @@ func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scop
 		if !t.works() || c.Kind == api.PartnerKey && t.ID == c.Home {
 			continue
 		}
+
 		if c.Kind == api.User {
 			if !holds(t.Scopes, e.Scopes) {
 				continue
 			}
+
 			scopes = union(scopes, t.Scopes)
 		}
+
 		if region == "" || t.Region == region {
 			teams = append(teams, t.ID)
 		}
 	}
+
 	return teams, scopes
 }
 
@@ -260,5 +292,6 @@ func hash(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)
 func newSecret(kind string, region Region) string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails
+
 	return fmt.Sprintf("%s_%s_%s", kind, region, base64.RawURLEncoding.EncodeToString(b))
 }

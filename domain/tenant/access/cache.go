@@ -39,27 +39,33 @@ func newCache() cache {
 func (c *cache) get(key secretKey, now time.Time) (found *credential, age uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+
 	if e, ok := c.entries[key]; ok && now.Before(e.until) {
 		return e.credential, c.age
 	}
+
 	return nil, c.age
 }
 
 func (c *cache) put(key secretKey, e cached, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if age != c.age {
 		return
 	}
+
 	if len(c.entries) >= cacheLimit {
 		clear(c.entries)
 	}
+
 	c.entries[key] = e
 }
 
 func (c *cache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	clear(c.entries)
 	c.age++
 }
@@ -67,11 +73,14 @@ func (c *cache) forget() {
 // remembered gives the credential of a secret, looked up at most every few seconds, or fails as look does.
 func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
 	now := g.DB.Now()
+
 	c, age := g.cache.get(key, now)
 	if c != nil {
 		return c, nil
 	}
+
 	var found *credential
+
 	err := g.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = look(ctx, tx, key.sum[:])
 		return err
@@ -79,16 +88,20 @@ func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range found.Teams {
 		if t := &found.Teams[i]; t.works() {
 			found.reach = append(found.reach, t.ID)
 		}
 	}
+
 	until := now.Add(g.Remember)
 	if found.Expires != nil && found.Expires.Before(until) {
 		until = *found.Expires
 	}
+
 	g.cache.put(key, cached{found, until}, age)
+
 	return found, nil
 }
 
@@ -100,6 +113,7 @@ func (g *Gate) Watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = g.DB.Listen(ctx, Channel, g.cache.forget) // without notifications the short memory is the bound
 		g.cache.forget()
+
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):

@@ -27,6 +27,7 @@ func TestMissingAndBadCredentialsAreRefused(t *testing.T) {
 	w.get("/team", key).want(200)
 	w.get("/team", token).want(200)
 	w.get("/team", "", "Authorization", "bearer "+token).want(200)
+
 	for name, headers := range map[string][]string{
 		"none":             {},
 		"unknown key":      {"x-api-key", "sk_us_nonsense"},
@@ -48,6 +49,7 @@ func TestMissingAndBadCredentialsAreRefused(t *testing.T) {
 		if a.status != 401 {
 			t.Fatalf("%s: %s", name, a.body)
 		}
+
 		if a.refused(apierr.CodeUnauthorized, "Credential is missing or not valid").context() != "" {
 			t.Errorf("%s: %s", name, a.body)
 		}
@@ -60,9 +62,12 @@ func TestChangedCredentialsAreRefusedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	one, other := w.team("us", id.Zero), w.team("us", id.Zero)
 	ctx, stop := context.WithCancel(context.Background())
+
 	done := make(chan struct{})
 	go func() { defer close(done); w.gate.Watch(ctx) }()
+
 	t.Cleanup(func() { stop(); <-done })
+
 	old, rotated := w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: []string{"admin"}}), w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: []string{"admin"}})
 	user, token := w.person(access.Member{Team: one, Scopes: []string{"team:read"}})
 	w.get("/team", old.Secret).want(200)
@@ -74,6 +79,7 @@ func TestChangedCredentialsAreRefusedAtOnce(t *testing.T) {
 		w.exec(`update access_member set scopes = scopes || '{reports:read}' where user_id = @user`, db.Args{"user": user})
 		w.tx(team.Announce)
 		time.Sleep(20 * time.Millisecond)
+
 		return len(w.get("/toys", token).seen().Scopes) > 1
 	})
 	w.tx(func(ctx context.Context, tx *db.Tx) error {
@@ -81,6 +87,7 @@ func TestChangedCredentialsAreRefusedAtOnce(t *testing.T) {
 		if again, _ := access.RevokeKey(ctx, tx, old.ID); !live || again {
 			t.Error("a key is revoked once")
 		}
+
 		return err
 	})
 	w.eventually(func() bool { return w.get("/team", old.Secret).status == 401 })
@@ -102,6 +109,7 @@ func TestChangedCredentialsAreRefusedAtOnce(t *testing.T) {
 
 func (w *world) eventually(ok func() bool) {
 	w.t.Helper()
+
 	for deadline := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatal("the gate goes on with what it remembers")
@@ -118,20 +126,25 @@ func TestARememberedCredentialExpiresInTime(t *testing.T) {
 	for valid := 500 * time.Millisecond; ; valid *= 4 {
 		soon := w.db.Now().Add(valid)
 		key := w.issue(access.NewKey{Teams: teams, Scopes: []string{"team:read"}, Expires: &soon}).Secret
+
 		var token string
+
 		w.tx(func(ctx context.Context, tx *db.Tx) (err error) {
 			token, err = access.IssueToken(ctx, tx, user, &soon)
 			return err
 		})
+
 		byKey, byToken := w.get("/team", key), w.get("/team", token)
 		if !w.db.Now().Before(soon) {
 			continue
 		}
+
 		byKey.want(200)
 		byToken.want(200)
 		time.Sleep(time.Until(soon) + 10*time.Millisecond) // what is waited for is the time itself: a later look sees the same
 		w.get("/team", key).want(401)
 		w.get("/team", token).want(401)
+
 		return
 	}
 }
@@ -142,11 +155,16 @@ func TestSecretsAreStoredHashedOnly(t *testing.T) {
 	one := w.team("us", id.Zero)
 	issued := w.issue(access.NewKey{Name: "Back office", Teams: []id.ID{one}, Scopes: []string{"reporting"}})
 	user, token := w.person(access.Member{Team: one, Scopes: []string{"admin"}})
+
 	if !strings.HasPrefix(issued.Secret, "sk_us_") || len(issued.Secret) != len("sk_us_")+43 {
 		t.Errorf("key %q", issued.Secret)
 	}
-	var rows []string
-	var listed []access.KeyInfo
+
+	var (
+		rows   []string
+		listed []access.KeyInfo
+	)
+
 	w.tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		if rows, err = db.Select[string](ctx, tx, `
 			select encode(convert_to(k::text, 'UTF8'), 'escape') from access_key k where user_id = any(@users::uuid[])
@@ -155,13 +173,17 @@ func TestSecretsAreStoredHashedOnly(t *testing.T) {
 			db.Args{"users": []id.ID{user, issued.UserID}, "team": one}); err != nil {
 			return err
 		}
+
 		listed, err = access.Keys(ctx, tx, one)
+
 		return err
 	})
+
 	told, err := json.Marshal(listed)
 	if err != nil || len(rows) != 6 || len(listed) != 1 || listed[0].Prefix != issued.Secret[:12] || listed[0].Name != "Back office" {
 		t.Fatalf("%d rows, keys %s, %v", len(rows), told, err)
 	}
+
 	for _, secret := range []string{issued.Secret, token} {
 		for _, part := range []string{secret, secret[13:], secret[6:], fmt.Sprintf("%x", secret)} {
 			for _, row := range append(rows, string(told)) {
@@ -178,6 +200,7 @@ func TestIssuingRefusesMisuse(t *testing.T) {
 	w := newWorld(t)
 	one, gone, partner := w.team("us", id.Zero), w.team("us", id.Zero), w.partner("us")
 	w.exec(`update team set status = 'deleted' where id = @team`, db.Args{"team": gone})
+
 	service := w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: []string{"admin"}}).UserID
 	for name, work := range map[string]db.Work{
 		"unknown scope": func(ctx context.Context, tx *db.Tx) error {
@@ -237,14 +260,17 @@ func TestAKeyActsAsItsServiceUser(t *testing.T) {
 	ack := w.call("POST", "/toys/operations", issued.Secret).want(202).tree()
 	w.call("POST", "/toys/operations", other).want(202)
 	list := w.get("/operations?initiatedBy=me", issued.Secret).want(200).tree()
+
 	items, _ := list["items"].([]any)
 	if len(items) != 1 || list["total"] != 1.0 {
 		t.Fatalf("mine: %v", list)
 	}
+
 	item, _ := items[0].(map[string]any)
 	if initiator, _ := item["initiator"].(map[string]any); item["id"] != ack["operationId"] || initiator["userId"] != issued.UserID.String() {
 		t.Errorf("mine: %v", item)
 	}
+
 	if all := w.get("/operations", issued.Secret).want(200).tree(); all["total"] != 2.0 {
 		t.Errorf("all: %v", all)
 	}

@@ -48,6 +48,7 @@ func newWorld(t *testing.T) *world {
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
 	}, append(toys(), append(append(access.Part().Endpoints, team.Part(nil).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
+
 	return w
 }
 
@@ -66,11 +67,14 @@ func see[I any](_ context.Context, tx *db.Tx, _ *I) (*seen, error) {
 	for _, t := range tx.Teams {
 		s.Teams = append(s.Teams, t.String())
 	}
+
 	for _, t := range tx.Actor.Teams {
 		s.Reach = append(s.Reach, t.String())
 	}
+
 	slices.Sort(s.Reach) // ids of one millisecond have no order
 	slices.Sort(s.Teams)
+
 	return s, nil
 }
 
@@ -80,6 +84,7 @@ type byID struct {
 
 func toys() []api.Endpoint {
 	everybody := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
+
 	out := []api.Endpoint{
 		api.Read(api.Endpoint{Method: "GET", Path: "/toys", ID: "seeToys"}, see[api.None]),
 		api.Write(api.Endpoint{Method: "POST", Path: "/toys", ID: "makeToy", Scopes: []string{"transactions:write"}}, see[api.None]),
@@ -101,11 +106,13 @@ func toys() []api.Endpoint {
 			Method: "POST", Path: "/needs/" + strings.ReplaceAll(s, ":", "/"), ID: "need" + strconv.Itoa(i), Scopes: []string{s},
 		}, func(context.Context, *db.DB, db.Scope, *api.None) (*api.None, error) { return &api.None{}, nil }))
 	}
+
 	return out
 }
 
 func (w *world) tx(work db.Work) {
 	w.t.Helper()
+
 	if err := w.db.Write(w.t.Context(), db.AcrossTeams(), work); err != nil {
 		w.t.Fatal(err)
 	}
@@ -126,6 +133,7 @@ func (w *world) team(region string, partner id.ID) (made id.ID) {
 		made, err = team.Create(ctx, tx, team.New{Name: "Team in " + region, Type: team.PropertyManager, Region: region, PartnerID: partner})
 		return err
 	})
+
 	return made
 }
 
@@ -135,18 +143,22 @@ func (w *world) partner(region string) (made id.ID) {
 		made, err = team.Create(ctx, tx, team.New{Name: "Partner in " + region, Type: team.Partner, Region: region})
 		return err
 	})
+
 	return made
 }
 
 func (w *world) issue(n access.NewKey) (k *access.Key) {
 	w.t.Helper()
+
 	if n.Name == "" {
 		n.Name = "Test key"
 	}
+
 	w.tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		k, err = access.IssueKey(ctx, tx, n)
 		return err
 	})
+
 	return k
 }
 
@@ -168,15 +180,19 @@ func (w *world) person(members ...access.Member) (user id.ID, token string) {
 		if user, err = access.AddUser(ctx, tx, "Robin", "robin-"+tx.NewID().String()+"@example.com"); err != nil {
 			return err
 		}
+
 		for _, m := range members {
 			m.User = user
 			if err := access.SetMember(ctx, tx, m); err != nil {
 				return err
 			}
 		}
+
 		token, err = access.IssueToken(ctx, tx, user, nil)
+
 		return err
 	})
+
 	return user, token
 }
 
@@ -184,17 +200,21 @@ func (w *world) person(members ...access.Member) (user id.ID, token string) {
 func (w *world) call(method, path, secret string, headers ...string) *answer {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), method, path, http.NoBody)
+
 	switch {
 	case strings.HasPrefix(secret, "ut_"):
 		r.Header.Set("Authorization", "Bearer "+secret)
 	case secret != "":
 		r.Header.Set("X-Api-Key", secret)
 	}
+
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
+
 	recorder := httptest.NewRecorder()
 	w.server.ServeHTTP(recorder, r)
+
 	return &answer{t: w.t, call: method + " " + path, status: recorder.Code, header: recorder.Header(), body: recorder.Body.String()}
 }
 
@@ -213,9 +233,11 @@ type answer struct {
 
 func (a *answer) want(status int) *answer {
 	a.t.Helper()
+
 	if a.status != status {
 		a.t.Fatalf("%s answered %d, want %d: %s", a.call, a.status, status, a.body)
 	}
+
 	return a
 }
 
@@ -223,48 +245,59 @@ func (a *answer) want(status int) *answer {
 func (a *answer) refused(code apierr.Code, message string) *answer {
 	a.t.Helper()
 	a.want(code.Status())
+
 	tree := a.tree()
 	if tree["code"] != string(code) || message != "" && tree["message"] != message || a.header.Get("X-Request-Id") == "" {
 		a.t.Fatalf("%s: want %s %q with a request id: %s %v", a.call, code, message, a.body, a.header)
 	}
+
 	if _, has := tree["reason"]; has {
 		a.t.Fatalf("%s: an access error has no reason: %s", a.call, a.body)
 	}
+
 	if _, has := tree["issues"].([]any); !has {
 		a.t.Fatalf("%s: no issues: %s", a.call, a.body)
 	}
+
 	return a
 }
 
 // context is the error's context as JSON, or the empty string.
 func (a *answer) context() string {
 	a.t.Helper()
+
 	v, has := a.tree()["context"]
 	if !has {
 		return ""
 	}
+
 	b, err := json.Marshal(v)
 	if err != nil {
 		a.t.Fatal(err)
 	}
+
 	return string(b)
 }
 
 func (a *answer) tree() map[string]any {
 	a.t.Helper()
+
 	var tree map[string]any
 	if err := json.Unmarshal([]byte(a.body), &tree); err != nil {
 		a.t.Fatalf("%s: %v: %s", a.call, err, a.body)
 	}
+
 	return tree
 }
 
 func (a *answer) seen() (s seen) {
 	a.t.Helper()
 	a.want(http.StatusOK)
+
 	if err := json.Unmarshal([]byte(a.body), &s); err != nil {
 		a.t.Fatalf("%s: %v: %s", a.call, err, a.body)
 	}
+
 	return s
 }
 
@@ -272,6 +305,7 @@ func (a *answer) seen() (s seen) {
 func (a *answer) selectionMissing() {
 	a.t.Helper()
 	a.refused(apierr.CodeBadRequest, "")
+
 	if !strings.Contains(a.body, `"path":["x-team-id"]`) || !strings.Contains(a.body, `"schema":"header"`) {
 		a.t.Fatalf("%s: %s", a.call, a.body)
 	}

@@ -57,8 +57,10 @@ func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*N
 	if err != nil {
 		return nil, fmt.Errorf("make an owner link: %w", err)
 	}
+
 	n := &NewOwnerLink{ID: tx.NewID(), Token: newSecret("ol", region), ExpiresAt: day.At(tx.Now.Add(OwnerLinkValidity))}
 	sum := hash(n.Token)
+
 	made, err := tx.Exec(ctx, `
 		with made as (
 			select @team::uuid as team_id, @id::uuid as id, @statement::uuid as statement_id, @contact::uuid as contact_id, email
@@ -77,10 +79,13 @@ func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*N
 	if err != nil {
 		return nil, fmt.Errorf("make an owner link: %w", err)
 	}
+
 	if made == 0 {
 		return nil, ErrNotOpen
 	}
+
 	noteLink(tx, audit.Created, n.ID, nil, linkView{statement, contact, &n.ExpiresAt})
+
 	return n, nil
 }
 
@@ -94,11 +99,13 @@ type linkView struct {
 // noteLink notes what became of a link, which is seen by one of two views.
 func noteLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
 	var refs []audit.Reference
+
 	for _, view := range []any{before, after} {
 		if v, seen := view.(linkView); seen {
 			refs = append(refs, audit.Ref(audit.RoleStatement, audit.Statement, v.StatementID), audit.Ref(audit.RoleOwner, audit.Contact, v.ContactID))
 		}
 	}
+
 	audit.Note(tx, what, audit.OwnerLink, link, before, after, refs...)
 }
 
@@ -130,7 +137,9 @@ func RevokeOwnerLink(ctx context.Context, tx *db.Tx, statement, link id.ID) erro
 	if err != nil {
 		return fmt.Errorf("revoke an owner link: %w", err)
 	}
+
 	noteLink(tx, audit.Deleted, link, was, nil)
+
 	return team.Announce(ctx, tx)
 }
 
@@ -161,6 +170,7 @@ func exchange(ctx context.Context, d *db.DB, _ db.Scope, in *exchangeInput) (out
 		out, err = exchangeOwnerLink(ctx, tx, in.Body.Token)
 		return err
 	})
+
 	return out, err
 }
 
@@ -168,6 +178,7 @@ func exchange(ctx context.Context, d *db.DB, _ db.Scope, in *exchangeInput) (out
 // opens nothing, without a word about the cause: whoever has a bare token learns nothing from it.
 func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSession, error) {
 	sum := hash(token)
+
 	l, err := db.One[struct {
 		TeamID      id.ID
 		ID          id.ID
@@ -188,15 +199,18 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 	case !l.Opens:
 		return nil, errLinkInvalid
 	}
+
 	expires := tx.Now.Add(ownerSessionValidity)
 	if l.ExpiresAt.Before(expires) {
 		expires = l.ExpiresAt
 	}
+
 	s := &OwnerSession{
 		AccessToken: newSecret("os", l.Region), ExpiresAt: day.At(expires), TeamID: l.TeamID, TeamName: l.TeamName, StatementID: l.StatementID,
 		ContactID: l.ContactID,
 	}
 	sum = hash(s.AccessToken)
+
 	err = tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `
@@ -217,6 +231,7 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 	if err != nil {
 		return nil, fmt.Errorf("exchange an owner link: %w", err)
 	}
+
 	return s, nil
 }
 
@@ -243,6 +258,7 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 	if err != nil {
 		return nil, err
 	}
+
 	return &credential{Kind: api.Owner, User: s.LinkID, Home: s.ID, Scopes: linkScopes(), Expires: &s.ExpiresAt, Teams: []membership{{
 		ID: s.ID, Type: s.Type, Status: s.Status, Region: s.Region, PartnerID: s.PartnerID, Freeze: s.Freeze, ContactID: s.ContactID,
 	}}}, nil

@@ -6,6 +6,7 @@ import "stayledger/platform/parts"
 func Part() parts.Part {
 	// Whoever asked for the deletion of a team can read how that went (OPEN-81).
 	const asked = `(select o.initiated_by from operation o where o.team_id = @team and o.id = @operation)`
+
 	return parts.Part{Endpoints: endpoints(), Every: every(), Tables: append(
 		parts.Owns("access_owner_session", "access_owner_link"),
 		parts.Table{Name: "access_key_team", Keep: `exists (select from access_key k where k.team_id = r.home_team_id and k.id = r.key_id and k.user_id = ` + asked + `)`},

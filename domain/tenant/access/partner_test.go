@@ -25,22 +25,28 @@ func (w *world) estate() estate {
 	e.deleted, e.foreign = w.team("us", e.partner), w.team("us", w.partner("us"))
 	w.exec(`update team set status = 'deleted' where id = @team`, db.Args{"team": e.deleted})
 	e.key = w.partnerKey(e.partner)
+
 	return e
 }
 
 // listed are the ids of GET /teams.
 func (a *answer) listed() []string {
 	a.t.Helper()
+
 	rows, ok := a.want(200).tree()["data"].([]any)
 	if !ok {
 		a.t.Fatalf("%s: %s", a.call, a.body)
 	}
+
 	out := []string{}
+
 	for _, r := range rows {
 		row, _ := r.(map[string]any)
 		out = append(out, fmt.Sprint(row["id"]))
 	}
+
 	slices.Sort(out)
+
 	return out
 }
 
@@ -49,7 +55,9 @@ func texts(ids ...id.ID) []string {
 	for _, v := range ids {
 		out = append(out, v.String())
 	}
+
 	slices.Sort(out)
+
 	return out
 }
 
@@ -57,6 +65,7 @@ func texts(ids ...id.ID) []string {
 func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	e := w.estate()
 	for region, want := range map[string][]string{
 		"": texts(e.us, e.ca, e.eu, e.sa), "us": texts(e.us), "ca": texts(e.ca),
@@ -67,30 +76,37 @@ func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 			}
 		}
 	}
+
 	if got := w.get("/teams", e.key, "x-data-region", "eu").refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":"`+elsewhere+`","dataRegion":"eu"}` {
 		t.Errorf("a region that is served elsewhere: %s", got)
 	}
+
 	for _, region := range []string{"ap", "sa"} { // known, with and without teams of the partner, and nobody serves them
 		if got := w.get("/teams", e.key, "x-data-region", region).refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":null,"dataRegion":"`+region+`"}` {
 			t.Errorf("a region that nobody serves: %s", got)
 		}
 	}
+
 	for _, region := range []string{"US", "asia", "us,eu"} {
 		if a := w.get("/teams", e.key, "x-data-region", region).refused(apierr.CodeBadRequest, ""); !strings.Contains(a.body, `"path":["x-data-region"]`) {
 			t.Errorf("%s: %s", region, a.body)
 		}
 	}
+
 	for _, v := range []id.ID{e.us, e.ca, e.partner} {
 		if got := w.get("/team", e.key, "x-team-id", v.String()).want(200).tree()["id"]; got != v.String() {
 			t.Errorf("team %v", got)
 		}
 	}
+
 	w.get("/team", e.key).selectionMissing()
 	w.get("/toys", e.key).selectionMissing()
+
 	known := w.get("/team", e.key, "x-team-id", e.foreign.String()).refused(apierr.CodeForbidden, notHeld)
 	if unknown := w.get("/team", e.key, "x-team-id", w.unreached()).refused(apierr.CodeForbidden, notHeld); known.body != unknown.body {
 		t.Errorf("ids are confirmed: %s, %s", known.body, unknown.body)
 	}
+
 	s := w.get("/toys/managed", e.key).seen()
 	if s.Team != id.Zero.String() || !slices.Equal(s.Teams, texts(e.us, e.ca, e.eu, e.sa)) {
 		t.Errorf("scope: %+v", s)
@@ -105,18 +121,22 @@ func TestTeamKeysAndPeopleListTheTeamsTheyReach(t *testing.T) {
 	contact := id.New(w.db.Now())
 	_, person := w.person(access.Member{Team: one, Scopes: []string{"team:read"}}, access.Member{Team: two, Scopes: []string{"accounts:read"}},
 		access.Member{Team: three, Contact: &contact, Scopes: []string{"team:read"}}, access.Member{Team: us, Scopes: []string{"reporting"}})
+
 	_, without := w.person(access.Member{Team: two, Scopes: []string{"accounts:read"}})
 	for secret, want := range map[string][]string{w.key(one): texts(one), w.key(one, two): texts(one, two), person: texts(one, us)} {
 		if got := w.get("/teams", secret).listed(); !slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
+
 	if got := w.get("/teams", w.key(one, two), "x-data-region", "ca").listed(); !slices.Equal(got, texts(two)) {
 		t.Errorf("ca: %v", got)
 	}
+
 	if got := w.get("/teams", person, "x-data-region", "ca").listed(); len(got) != 0 {
 		t.Errorf("ca: %v", got)
 	}
+
 	w.get("/teams", without).refused(apierr.CodeForbidden, "Credential lacks a required scope")
 }
 
@@ -124,6 +144,7 @@ func TestTeamKeysAndPeopleListTheTeamsTheyReach(t *testing.T) {
 func TestPartnerKeysNeedAnOpenRouteAndEveryScope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	e := w.estate()
 	for _, headers := range [][]string{nil, {"x-team-id", e.us.String()}} {
 		a := w.get("/toys/inner", e.key, headers...).refused(apierr.CodeForbidden, "Route is not open to this kind of credential")
@@ -131,8 +152,10 @@ func TestPartnerKeysNeedAnOpenRouteAndEveryScope(t *testing.T) {
 			t.Errorf("closed: %s", a.body)
 		}
 	}
+
 	reader := w.issue(access.NewKey{Teams: []id.ID{e.partner}, Partner: true, Scopes: []string{"operations:read"}}).Secret
 	w.get("/operations", reader).want(200)
+
 	for _, path := range []string{"/teams", "/team", "/partner/toys"} {
 		w.get(path, reader, "x-team-id", e.partner.String()).refused(apierr.CodeForbidden, "Credential lacks a required scope")
 	}
@@ -152,6 +175,7 @@ func TestPartnerRoutesNeedThePartnerTeam(t *testing.T) {
 	detail := func(selected, partner string) string {
 		return `{"partnerTeamId":` + partner + `,"requiredTeamType":"partner","selectedTeamId":"` + selected + `","selectedTeamType":"propertyManager"}`
 	}
+
 	quoted := `"` + e.partner.String() + `"`
 	for _, c := range []struct{ secret, header, want string }{
 		{token, e.us.String(), detail(e.us.String(), quoted)},
@@ -164,16 +188,19 @@ func TestPartnerRoutesNeedThePartnerTeam(t *testing.T) {
 			t.Errorf("context %s, want %s", a.context(), c.want)
 		}
 	}
+
 	for _, c := range []struct{ secret, header string }{{token, e.partner.String()}, {token, strings.ToUpper(e.partner.String())}, {staff, ""}, {e.key, ""}, {e.key, e.partner.String()}} {
 		if s := w.get("/partner/toys", c.secret, "x-team-id", c.header).seen(); s.Team != e.partner.String() {
 			t.Errorf("scope: %+v", s)
 		}
 	}
+
 	w.get("/partner/toys", token).selectionMissing()
 	w.get("/partner/toys", token, "x-team-id", "mine").selectionMissing()
 	w.get("/partner/toys", token, "x-team-id", w.unreached()).refused(apierr.CodeNotFound, "Not found")
 	w.get("/partner/toys", e.key, "x-team-id", w.unreached()).refused(apierr.CodeForbidden, notHeld)
 	w.get("/partner/toys", weak).refused(apierr.CodeForbidden, "Credential lacks a required scope")
+
 	limited := w.issue(access.NewKey{Teams: []id.ID{e.us}, Scopes: []string{"team:read"}}).Secret
 	for _, key := range []string{w.key(e.us), w.key(e.us, lonely), limited} {
 		for _, header := range []string{"", e.us.String(), e.partner.String()} {
@@ -194,33 +221,41 @@ func TestPartnersReadTheirOwnOperationsInOneRegion(t *testing.T) {
 	customers := fmt.Sprint(w.call("POST", "/toys/operations", e.key, "x-team-id", e.ca.String()).want(202).tree()["operationId"])
 	check := func(secret, visible string, total float64, headers ...string) {
 		t.Helper()
+
 		list := w.get("/operations", secret, headers...).want(200).tree()
+
 		counts, _ := list["counts"].(map[string]any)
 		if list["total"] != total || counts["total"] != total {
 			t.Errorf("%v: %v", headers, list)
 		}
+
 		for _, one := range []string{own, customers} {
 			status := 404
 			if one == visible {
 				status = 200
 			}
+
 			w.get("/operations/"+one, secret, headers...).want(status)
 		}
 	}
 	check(e.key, own, 1)
 	check(e.key, own, 1, "x-data-region", "us")
 	check(e.key, "", 0, "x-data-region", "ca")
+
 	for _, path := range []string{"/operations", "/operations/" + own} {
 		if got := w.get(path, e.key, "x-data-region", "eu").refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":"`+elsewhere+`","dataRegion":"eu"}` {
 			t.Errorf("%s: %s", path, got)
 		}
+
 		w.get(path, e.key, "x-data-region", "ap").refused(apierr.CodeMisdirectedRequest, "")
 		w.get(path, e.key, "x-data-region", "mars").refused(apierr.CodeBadRequest, "")
 	}
+
 	for _, region := range []string{"us", "ca", "eu", "ap", "sa"} {
 		check(e.key, customers, 1, "x-data-region", region, "x-team-id", e.ca.String())
 		check(e.key, own, 1, "x-data-region", region, "x-team-id", e.partner.String())
 		check(w.key(e.ca), customers, 1, "x-data-region", region)
 	}
+
 	check(w.key(e.us), "", 0)
 }

@@ -28,16 +28,20 @@ func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) 
 	if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email || len(email) > 254 {
 		return id.Zero, ErrEmail
 	}
+
 	user := tx.NewID()
+
 	n, err := tx.Exec(ctx, `
 		insert into access_user (id, kind, name, email, created_at) values (@id, 'person', @name, @email, @now)
 		on conflict (lower(email)) where kind = 'person' do nothing`, db.Args{"id": user, "name": name, "email": email, "now": tx.Now})
 	if err != nil {
 		return id.Zero, fmt.Errorf("add user: %w", err)
 	}
+
 	if n == 0 {
 		return id.Zero, ErrEmailTaken
 	}
+
 	return user, nil
 }
 
@@ -89,9 +93,11 @@ func RevokeGrant(ctx context.Context, tx *db.Tx, user, on id.ID) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("revoke grant: %w", err)
 	}
+
 	for i := range was {
 		audit.NoteIn(tx, on, audit.Deleted, audit.User, user, was[i], nil, audit.Ref(audit.RoleOwner, audit.Contact, was[i].ContactID))
 	}
+
 	return len(was) > 0, team.Announce(ctx, tx)
 }
 
@@ -133,6 +139,7 @@ func RevokeTokens(ctx context.Context, tx *db.Tx, user, token id.ID) (int64, err
 	if err != nil {
 		return 0, fmt.Errorf("revoke tokens: %w", err)
 	}
+
 	return n, team.Announce(ctx, tx)
 }
 
@@ -143,9 +150,11 @@ func RevokeKey(ctx context.Context, tx *db.Tx, key id.ID) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("revoke key: %w", err)
 	}
+
 	for _, home := range of {
 		audit.NoteIn(tx, home, audit.Updated, audit.APIKey, key, nil, map[string]any{"revokedAt": day.At(tx.Now)})
 	}
+
 	return len(of) > 0, team.Announce(ctx, tx)
 }
 

@@ -53,12 +53,15 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 	_, owner := w.person(access.Member{Team: team, Contact: &contact, Scopes: access.Scopes()})
 	open := map[string][]string{}
 	callers := map[string]string{"nobody": "", "teamKey": w.key(team), "partnerKey": w.partnerKey(partner), "user": person, "owner": owner}
+
 	for i := range routes {
 		e := &routes[i]
+
 		path := e.Path
 		if e.TeamInPath {
 			path = strings.Replace(path, "{id}", team.String(), 1)
 		}
+
 		path = pathParameter.ReplaceAllString(path, w.unreached()) + "?noRouteHasThis=1"
 		for kind, secret := range callers {
 			a := w.call(e.Method, path, secret, "x-team-id", team.String())
@@ -71,14 +74,18 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 			}
 		}
 	}
+
 	want := map[string][]string{"nobody": slices.Clone(publicRoutes), "owner": slices.Concat(ownerRoutes, publicRoutes), "user": {}, "teamKey": {}, "partnerKey": {}}
+
 	for i := range routes {
 		route := fmt.Sprint(routes[i].Method, " ", routes[i].Path)
+
 		want["user"] = append(want["user"], route)
 		if !slices.Contains(sessionRoutes, route) {
 			want["teamKey"], want["partnerKey"] = append(want["teamKey"], route), append(want["partnerKey"], route)
 		}
 	}
+
 	for kind := range callers {
 		slices.Sort(open[kind])
 		slices.Sort(want[kind])

@@ -21,12 +21,15 @@ var scopes = map[string][]string{
 // Scopes lists every scope that a credential can hold, sorted.
 func Scopes() []string {
 	var out []string
+
 	for resource, actions := range scopes {
 		for _, a := range actions {
 			out = append(out, resource+":"+a)
 		}
 	}
+
 	slices.Sort(out)
+
 	return out
 }
 
@@ -54,6 +57,7 @@ func (b Bundle) Scopes() []string {
 	writing := func(resources ...string) []string {
 		return filter(func(resource, action string) bool { return action == "write" && slices.Contains(resources, resource) })
 	}
+
 	switch b {
 	case Reporting:
 		return reporting
@@ -69,29 +73,34 @@ func (b Bundle) Scopes() []string {
 	case Admin:
 		return Scopes()
 	}
+
 	return nil
 }
 
 func filter(keep func(resource, action string) bool) []string {
 	var out []string
+
 	for _, s := range Scopes() {
 		i := strings.LastIndexByte(s, ':')
 		if keep(s[:i], s[i+1:]) {
 			out = append(out, s)
 		}
 	}
+
 	return out
 }
 
 func union(sets ...[]string) []string {
 	out := slices.Concat(sets...)
 	slices.Sort(out)
+
 	return slices.Compact(out)
 }
 
 // Expand turns a list of scopes and bundle names into scopes; unknown names are returned apart.
 func Expand(names []string) (granted, unknown []string) {
 	all := Scopes()
+
 	for _, n := range names {
 		switch {
 		case slices.Contains(all, n):
@@ -102,5 +111,6 @@ func Expand(names []string) (granted, unknown []string) {
 			unknown = append(unknown, n)
 		}
 	}
+
 	return union(granted), unknown
 }

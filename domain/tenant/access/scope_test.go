@@ -16,6 +16,7 @@ func TestScopesImplyNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one := w.team("us", id.Zero)
+
 	all := access.Scopes()
 	for _, named := range []string{
 		"operations:read", "statements:read", "webhooks:manage", "pm-statements:read", "pm-statements:export", "tax-rates:read",
@@ -26,6 +27,7 @@ func TestScopesImplyNothing(t *testing.T) {
 			t.Errorf("%s cannot be held", named)
 		}
 	}
+
 	for _, held := range all {
 		key := w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: []string{held}}).Secret
 		for _, asked := range all {
@@ -37,6 +39,7 @@ func TestScopesImplyNothing(t *testing.T) {
 			}
 		}
 	}
+
 	writer := w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: []string{"transactions:write"}}).Secret
 	w.call("POST", "/toys", writer).want(200)
 	w.call("DELETE", "/toys", writer).refused(apierr.CodeForbidden, "")
@@ -46,12 +49,14 @@ func TestScopesImplyNothing(t *testing.T) {
 func TestEveryRequiredScopeMustBeHeldAndAlternativesCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+
 	one := w.team("us", id.Zero)
 	for scopes, status := range map[string]int{
 		"contacts:read contacts:write": 200, "contacts:read contacts:vendors:write": 200, "contacts:write contacts:vendors:write": 403,
 		"contacts:read": 403, "contacts:read contacts:delete": 403,
 	} {
 		key := w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: strings.Fields(scopes)}).Secret
+
 		a := w.get("/toys/either", key).want(status)
 		if status == 403 && a.context() != `{"requiredScopes":["contacts:write|contacts:vendors:write","contacts:read"]}` {
 			t.Errorf("%s: %s", scopes, a.body)
@@ -62,6 +67,7 @@ func TestEveryRequiredScopeMustBeHeldAndAlternativesCount(t *testing.T) {
 // Proves: AUTH-15, OPEN-17.
 func TestBundles(t *testing.T) {
 	t.Parallel()
+
 	reporting := access.Reporting.Scopes()
 	for _, s := range access.Scopes() {
 		action := s[strings.LastIndexByte(s, ':')+1:]
@@ -69,6 +75,7 @@ func TestBundles(t *testing.T) {
 			t.Errorf("reporting: %s", s)
 		}
 	}
+
 	for bundle, c := range map[access.Bundle]struct{ with, without string }{
 		access.Bookkeeping: {
 			"contacts:write transactions:write bank:write reservations:write journals:post",
@@ -86,24 +93,29 @@ func TestBundles(t *testing.T) {
 		if len(unknown) > 0 || !slices.IsSorted(granted) {
 			t.Errorf("%s: %v, unknown %v", bundle, granted, unknown)
 		}
+
 		for _, s := range append(strings.Fields(c.with), reporting...) {
 			if !slices.Contains(granted, s) {
 				t.Errorf("%s lacks %s", bundle, s)
 			}
 		}
+
 		for s := range strings.FieldsSeq(c.without) {
 			if slices.Contains(granted, s) || !slices.Contains(access.Scopes(), s) {
 				t.Errorf("%s holds %s", bundle, s)
 			}
 		}
 	}
+
 	if len(access.Bundle("").Enum()) != 6 || access.Bundle("everything").Scopes() != nil {
 		t.Error("bundles")
 	}
+
 	granted, unknown := access.Expand([]string{"journals:post", "nonsense", "journals:post", "team:own"})
 	if !slices.Equal(granted, []string{"journals:post"}) || !slices.Equal(unknown, []string{"nonsense", "team:own"}) {
 		t.Errorf("expanded to %v, unknown %v", granted, unknown)
 	}
+
 	w := newWorld(t)
 	key := w.issue(access.NewKey{Teams: []id.ID{w.partner("us")}, Partner: true, Scopes: []string{"reporting"}}).Secret
 	w.call("POST", "/toys/operations", key).want(202)

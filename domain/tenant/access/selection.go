@@ -13,9 +13,11 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	if e.Selection == api.NoTeam {
 		return nil, nil
 	}
+
 	if e.Selection == api.ManagedTeams && !e.PartnerOnly {
 		return nil, g.slice(region)
 	}
+
 	wanted, err := named(r, e)
 	switch {
 	case err != nil:
@@ -25,9 +27,11 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	case wanted == nil:
 		return g.onlyTeam(c, e, region)
 	}
+
 	if t := c.team(*wanted); t != nil {
 		return g.served(t, true)
 	}
+
 	switch {
 	case c.Kind == api.User:
 		return nil, apierr.NotFound // (ERR-93)
@@ -44,10 +48,12 @@ func named(r *http.Request, e *api.Endpoint) (*id.ID, error) {
 	if err != nil || !e.TeamInPath {
 		return header, err
 	}
+
 	path, err := parseTeam(r.PathValue("id"), "id", "path")
 	if err == nil && header != nil && path != nil && *header != *path {
 		return nil, errTeamConflict
 	}
+
 	return path, err
 }
 
@@ -55,10 +61,12 @@ func parseTeam(text, name, schema string) (*id.ID, error) {
 	if text == "" {
 		return nil, nil
 	}
+
 	v, err := id.Parse(text)
 	if err != nil {
 		return nil, apierr.BadRequest.At(apierr.IssueUUID.In(schema, name))
 	}
+
 	return &v, nil
 }
 
@@ -68,6 +76,7 @@ func (c *credential) team(wanted id.ID) *membership {
 			return &c.Teams[i]
 		}
 	}
+
 	return nil
 }
 
@@ -82,17 +91,22 @@ func (g *Gate) onlyTeam(c *credential, e *api.Endpoint, region Region) (*members
 		if e.Selection != api.OneTeamOrPartner || home == nil {
 			return nil, missingSelection()
 		}
+
 		if err := g.slice(region); err != nil {
 			return nil, err
 		}
+
 		if region != "" && region != home.Region {
 			return nil, nil // the slice holds nothing of the partner, and without a team nothing is seen (OPEN-35)
 		}
+
 		return g.served(home, false)
 	}
+
 	if len(c.Teams) == 1 {
 		return g.served(&c.Teams[0], false)
 	}
+
 	return nil, missingSelection()
 }
 
@@ -101,6 +115,7 @@ func (g *Gate) slice(region Region) error {
 	if region == "" {
 		return nil
 	}
+
 	return g.here(region, nil)
 }
 
@@ -109,13 +124,16 @@ func (g *Gate) here(region Region, team *id.ID) error {
 	if _, here := g.Regions[region]; here {
 		return nil
 	}
+
 	detail := map[string]any{"dataRegion": region, "apiBaseUrl": nil}
 	if base, known := g.Elsewhere[region]; known {
 		detail["apiBaseUrl"] = base
 	}
+
 	if team != nil {
 		detail["teamId"] = *team
 	}
+
 	return errMisdirected.With(detail)
 }
 
@@ -124,19 +142,23 @@ func (g *Gate) served(t *membership, selected bool) (*membership, error) {
 	if t.Status == "deleted" {
 		return nil, errTeamDeleted
 	}
+
 	var named *id.ID
 	if selected {
 		named = &t.ID
 	}
+
 	if err := g.here(t.Region, named); err != nil {
 		return nil, err
 	}
+
 	return t, nil
 }
 
 // selectPartner holds routes of the partner to the partner's own team. (AUTH-34 … AUTH-38, OPEN-64).
 func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) {
 	var selected *membership
+
 	switch {
 	case wanted != nil:
 		selected = c.team(*wanted)
@@ -145,6 +167,7 @@ func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) 
 	case len(c.Teams) == 1:
 		selected = &c.Teams[0]
 	}
+
 	switch {
 	case selected == nil && wanted == nil:
 		return nil, missingSelection()
@@ -159,7 +182,9 @@ func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) 
 		if !selected.PartnerID.IsZero() {
 			detail["partnerTeamId"] = selected.PartnerID
 		}
+
 		return nil, errNotPartnerTeam.With(detail)
 	}
+
 	return g.served(selected, wanted != nil)
 }

@@ -33,15 +33,19 @@ func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credenti
 	if err != nil {
 		return nil, err
 	}
+
 	c := &credential{Kind: api.TeamKey, User: k.UserID, Home: k.TeamID, Scopes: k.Scopes, Expires: k.ExpiresAt}
 	condition := "id in (select team_id from access_key_team where home_team_id = @home and key_id = @key)"
+
 	args := db.Args{"home": k.TeamID, "key": k.ID}
 	if k.Kind == "partner" {
 		c.Kind, condition, args = api.PartnerKey, "(id = @home or partner_id = @home)", db.Args{"home": k.TeamID}
 	}
+
 	c.Teams, err = db.Select[membership](ctx, tx, `
 		select id, type, status, region, partner_id, freeze_reason as freeze, '{}'::text[] as scopes, null::uuid as contact_id
 		from team where `+condition+` order by id`, args)
+
 	return c, err
 }
 
@@ -56,10 +60,12 @@ func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 	if err != nil {
 		return nil, err
 	}
+
 	c := &credential{Kind: api.User, User: t.UserID, Expires: t.ExpiresAt}
 	c.Teams, err = db.Select[membership](ctx, tx, `
 		select t.id, t.type, t.status, t.region, t.partner_id, t.freeze_reason as freeze, m.scopes, m.contact_id
 		from access_member m join team t on t.id = m.team_id where m.user_id = @user order by t.id`, db.Args{"user": t.UserID})
+
 	return c, err
 }
 
@@ -90,9 +96,11 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	if len(unknown) > 0 {
 		return nil, fmt.Errorf("unknown scopes %q", unknown)
 	}
+
 	if len(n.Teams) == 0 {
 		return nil, errors.New("a key needs a team")
 	}
+
 	home, err := db.One[struct {
 		Region Region
 		Type   string
@@ -100,15 +108,19 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if n.Partner != (home.Type == "partner") {
 		return nil, errors.New("a partner key belongs to a partner team, and a partner team has no other keys")
 	}
+
 	kind := "team"
 	if n.Partner {
 		kind = "partner"
 	}
+
 	k := &Key{ID: tx.NewID(), UserID: tx.NewID(), Secret: newSecret("sk", home.Region)}
 	sum := hash(k.Secret)
+
 	stmts := []db.Stmt{
 		{
 			SQL:  `insert into access_user (id, kind, name, created_at) values (@id, 'service', @name, @now)`,
@@ -129,15 +141,19 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 			Args: db.Args{"teams": n.Teams, "home": n.Teams[0], "key": k.ID},
 		})
 	}
+
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		if db.SQLState(err) == "23503" {
 			return nil, errUnknownTeam
 		}
+
 		return nil, fmt.Errorf("issue key: %w", err)
 	}
+
 	audit.NoteIn(tx, n.Teams[0], audit.Created, audit.APIKey, k.ID, nil, map[string]any{
 		"name": n.Name, "kind": kind, "prefix": k.Secret[:12], "scopes": granted, "expiresAt": n.Expires, "teamIds": n.Teams,
 	}, audit.Ref(audit.RoleParent, audit.User, k.UserID))
+
 	return k, team.Announce(ctx, tx)
 }
 
@@ -164,6 +180,7 @@ func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	if len(unknown) > 0 {
 		return fmt.Errorf("unknown scopes %q", unknown)
 	}
+
 	was, err := db.Select[grantView](ctx, tx, `
 		with was as (select contact_id, scopes from access_member where team_id = @team and user_id = @user), made as (
 			insert into access_member (team_id, user_id, contact_id, scopes, created_at) values (@team, @user, @contact, @scopes, @now)
@@ -173,15 +190,18 @@ func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	if db.SQLState(err) == "23503" {
 		return errors.New("no such team or user")
 	}
+
 	if err != nil {
 		return fmt.Errorf("set member: %w", err)
 	}
+
 	granting := grantView{m.Contact, granted}
 	if len(was) == 0 {
 		audit.NoteIn(tx, m.Team, audit.Created, audit.User, m.User, nil, granting, audit.Ref(audit.RoleOwner, audit.Contact, m.Contact))
 	} else {
 		audit.NoteIn(tx, m.Team, audit.Updated, audit.User, m.User, was[0], granting, audit.Ref(audit.RoleOwner, audit.Contact, m.Contact))
 	}
+
 	return team.Announce(ctx, tx)
 }
 
@@ -189,6 +209,7 @@ func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 func IssueToken(ctx context.Context, tx *db.Tx, user id.ID, expires *time.Time) (string, error) {
 	secret := newSecret("ut", "dev")
 	sum := hash(secret)
+
 	n, err := tx.Exec(ctx, `
 		insert into access_token (id, user_id, hash, expires_at, created_at)
 		select @id, id, @hash, @expires, @now from access_user where id = @user and kind = 'person'`,
@@ -196,9 +217,11 @@ func IssueToken(ctx context.Context, tx *db.Tx, user id.ID, expires *time.Time) 
 	if err != nil {
 		return "", fmt.Errorf("issue token: %w", err)
 	}
+
 	if n == 0 {
 		return "", errors.New("no such person")
 	}
+
 	return secret, nil
 }
 
@@ -230,12 +253,14 @@ func me(ctx context.Context, tx *db.Tx, user id.ID) (*Me, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	teams, err := db.Select[MyTeam](ctx, tx, `
 		select t.id, t.name, t.type, t.region, m.contact_id, m.scopes
 		from access_member m join team t on t.id = m.team_id where m.user_id = @user and t.status <> 'deleted' order by t.id`, db.Args{"user": user})
 	if err != nil {
 		return nil, err
 	}
+
 	return &Me{ID: m.ID, Name: m.Name, Email: m.Email, Teams: teams}, nil
 }
 
@@ -250,6 +275,7 @@ func endpoints() []api.Endpoint {
 				out, err = me(ctx, tx, scope.Actor.User)
 				return err
 			})
+
 			return out, err
 		}),
 		api.External(api.Endpoint{

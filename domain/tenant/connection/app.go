@@ -16,6 +16,7 @@ func (App) Enum() []string {
 	for i := range known {
 		out[i] = string(known[i].id)
 	}
+
 	return out
 }
 
@@ -87,11 +88,13 @@ func (a App) Fault(p *pay.Payment) string {
 // able are the apps with which something can be done.
 func able(c Capability) []App {
 	var out []App
+
 	for i := range known {
 		if known[i].id.Can(c) {
 			out = append(out, known[i].id)
 		}
 	}
+
 	return out
 }
 

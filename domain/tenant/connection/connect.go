@@ -45,15 +45,19 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
+
 		to := Disabled
 		if errors.Is(cause, pay.ErrCredentials) {
 			to = ReconnectRequired
 		}
+
 		if _, err := move(ctx, tx, args.ConnectionID, to, Connecting); err != nil {
 			return err
 		}
+
 		return fail(ctx, tx, j, cause)
 	}
+
 	return map[job.Kind]job.Handler{
 		connectKind: connect,
 		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
@@ -66,6 +70,7 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 // ready are final; an app that is out of reach is tried again.
 func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
 	var c *Connection
+
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		c, err = Get(ctx, tx, connection)
 		return err
@@ -73,26 +78,32 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 	if err != nil {
 		return nil, err
 	}
+
 	if c.Status != Connecting {
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
+
 	provider, err := open(c)
 	if err != nil {
 		return nil, operation.FailAs(operation.OperationFailed, err)
 	}
+
 	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
 	defer cancel()
+
 	switch err := provider.Check(asking); {
 	case errors.Is(err, pay.ErrCredentials), errors.Is(err, pay.ErrNotReady), errors.Is(err, pay.ErrRefused):
 		return nil, operation.FailAs(operation.OperationFailed, err)
 	case err != nil:
 		return nil, fmt.Errorf("connect: %w", err)
 	}
+
 	return func(ctx context.Context, tx *db.Tx) error {
 		moved, err := move(ctx, tx, connection, Active, Connecting)
 		if err == nil && !moved {
 			err = operation.FailAs(operation.OperationFailed, errNotConnecting)
 		}
+
 		return err
 	}, nil
 }
@@ -104,6 +115,7 @@ func start(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowl
 
 func work(typ operation.Type, kind job.Kind, connection id.ID) operation.New {
 	r := operation.Resource{Type: operation.Connection, ID: connection, Role: operation.Target}
+
 	return operation.New{
 		Type: typ, Primary: &r, Resources: []operation.Resource{r},
 		Tasks: []operation.Task{{Kind: kind, Args: jobArgs{ConnectionID: connection}}},

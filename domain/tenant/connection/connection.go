@@ -57,8 +57,10 @@ func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find a verifying connection: %w", err)
 	}
+
 	if c != nil {
 		c.App = appOf(c.AppID).info()
 	}
+
 	return c, nil
 }

@@ -15,6 +15,7 @@ import (
 
 func form(expression string) func(string, rules) apierr.IssueCode {
 	compiled := regexp.MustCompile(expression)
+
 	return func(text string, _ rules) apierr.IssueCode {
 		return wrongUnless(compiled.MatchString(text), apierr.IssueMalformed)
 	}
@@ -31,6 +32,7 @@ func wrongUnless(right bool, code apierr.IssueCode) apierr.IssueCode {
 	if right {
 		return ""
 	}
+
 	return code
 }
 
@@ -54,6 +56,7 @@ func odfi(text string, r rules) apierr.IssueCode {
 	if eightDigits.MatchString(text) {
 		return ""
 	}
+
 	return routing(text, r)
 }
 
@@ -65,8 +68,10 @@ func address(text string, r rules) apierr.IssueCode {
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return apierr.IssueURL
 	}
+
 	machine, near := nearness(u.Hostname())
 	allowed := u.Scheme == "https" && (!near || r.private) || u.Scheme == "http" && machine && r.private
+
 	return wrongUnless(allowed, apierr.IssueAddressNotAllowed)
 }
 
@@ -76,7 +81,9 @@ func nearness(host string) (machine, near bool) {
 	if err != nil {
 		name := strings.ToLower(strings.TrimSuffix(host, "."))
 		machine = name == "localhost" || strings.HasSuffix(name, ".localhost")
+
 		return machine, machine
 	}
+
 	return ip.Unmap().IsLoopback(), !outbound.Public(ip)
 }

@@ -30,6 +30,7 @@ type Config struct {
 // endpoints are the routes of connections.
 func endpoints(c Config) []api.Endpoint {
 	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}}
+
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag, Summary: "List connections to apps",
@@ -98,16 +99,20 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection]
 	q.Narrow("c.status = ?", in.Status)
 	q.Search(in.Search, "c.name")
 	q.Narrow("c.unique_ref = any(?)", in.UniqueRefs)
+
 	found, err := page.List[Connection](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range found.Data {
 		found.Data[i].App = appOf(found.Data[i].AppID).info()
 	}
+
 	if !in.Operations() {
 		return found, nil
 	}
+
 	return found, operation.Embed(ctx, tx, operation.Connection, found.Data, func(c *Connection) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
 }
 
@@ -126,20 +131,26 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name}
 	c.connect()
 	c.ShortRef = c.ID.ShortRef()
+
 	_, refused := w.setSettings(c, b.Settings)
 	if err := both(refused, w.setCredentials(c, b.Credentials)); err != nil {
 		return nil, err
 	}
+
 	if err := w.checkOpens(c); err != nil {
 		return nil, err
 	}
+
 	if err := checkFunding(ctx, tx, c.FundingAccount()); err != nil {
 		return nil, err
 	}
+
 	if err := insert(ctx, tx, c); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, viewOf(c))
+
 	return start(ctx, tx, c.ID)
 }
 
@@ -153,28 +164,35 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 	if err != nil {
 		return nil, err
 	}
+
 	if err := c.workable(); err != nil {
 		return nil, err
 	}
+
 	before := audit.See(viewOf(c))
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
 	}
+
 	c.UniqueRef = in.Body.UniqueRef.Or(c.UniqueRef)
 	if in.Body.Settings != nil {
 		if err := w.changeSettings(ctx, tx, c, in.Body.Settings); err != nil {
 			return nil, err
 		}
 	}
+
 	if in.Body.Status != nil {
 		if err := c.setStatus(Status(*in.Body.Status)); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
+
 	return Get(ctx, tx, c.ID)
 }
 
@@ -183,20 +201,25 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 	if err != nil {
 		return err
 	}
+
 	if moved {
 		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
 		used, err := usageOf(ctx, tx, c.ID)
 		if err != nil {
 			return err
 		}
+
 		if err := used.idle(); err != nil {
 			return err
 		}
+
 		c.forget()
 	}
+
 	if err := w.checkOpens(c); err != nil {
 		return err
 	}
+
 	return checkFunding(ctx, tx, c.FundingAccount())
 }
 
@@ -210,24 +233,32 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 	if err != nil {
 		return nil, err
 	}
+
 	if err := c.workable(); err != nil {
 		return nil, err
 	}
+
 	before := audit.See(viewOf(c))
 	if in.Body.Credentials != nil || c.Credentials == nil { // what is missing is then named
 		if err := w.setCredentials(c, in.Body.Credentials); err != nil {
 			return nil, err
 		}
+
 		c.ConnectedAt = nil
 	}
+
 	if err := w.checkOpens(c); err != nil {
 		return nil, err
 	}
+
 	c.connect()
+
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
+
 	return start(ctx, tx, c.ID)
 }
 
@@ -241,24 +272,32 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if c.Status == Connecting {
 		return nil, nil, errBusy
 	}
+
 	used, err := usageOf(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if in.Outcome == "archive" || in.Outcome == "" && used.deletion() != nil {
 		if err := used.idle(); err != nil {
 			return nil, nil, err
 		}
+
 		n := work(operation.ConnectionArchive, archiveKind, in.ID)
+
 		return nil, &n, nil
 	}
+
 	if held := used.deletion(); held != nil {
 		return nil, nil, errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
 	}
+
 	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, viewOf(c), nil)
+
 	return &api.None{}, nil, remove(ctx, tx, in.ID)
 }
 
@@ -270,5 +309,6 @@ func both(first, second error) error {
 	case second == nil:
 		return first
 	}
+
 	return apierr.From(first).At(apierr.From(second).Issues()...)
 }

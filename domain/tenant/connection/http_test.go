@@ -17,6 +17,7 @@ func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 	x := newWorld(t)
 	ledger, bank := x.account("ledger"), x.account("bank")
 	setting := func(name string, v any) object { return nacha(object{name: v}) }
+
 	address := func(url string) object { return x.remote(object{"settings": object{"baseUrl": url}}) }
 	for _, test := range []struct {
 		body       object
@@ -59,26 +60,33 @@ func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 	} {
 		x.Post("/connections", test.body).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, test.path)
 	}
+
 	x.Post("/connections", setting("fundingAccountId", ledger)).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount).
 		WantIssue("notBankAccount", "settings.fundingAccountId")
 	r := x.Post("/connections", x.remote(object{"settings": object{}, "credentials": object{"apiKey": "a"}})).WantError(apierr.CodeBadRequest, "")
 	r.WantIssue("required", "settings.baseUrl").WantIssue("required", "credentials.callbackSecret")
+
 	withCredentials := nacha(nil)
 	withCredentials["credentials"] = object{"apiKey": "x"}
 	x.Post("/connections", withCredentials).WantError(apierr.CodeBadRequest, "").WantIssue("unknownField", "credentials.apiKey")
 	x.Post("/connections", setting("balancedFile", "nope")).WantError(apierr.CodeBadRequest, "").WantIssue("enum", "settings.balancedFile")
+
 	balanced := nacha(object{"balancedFile": "true", "offsetRouting": "091000019"})
 	x.Post("/connections", balanced).WantError(apierr.CodeBadRequest, "").WantIssue("malformed", "credentials.offsetAccountNumber")
+
 	if n := x.Get("/connections").Int("pagination.total"); n != 0 {
 		t.Errorf("%d connections were kept", n)
 	}
+
 	balanced["credentials"] = object{"offsetAccountNumber": "4242424242"}
 	if r := x.get(x.connect(balanced)); r.String("settings.balancedFile") != "true" || strings.Contains(string(r.Body), "4242424242") {
 		t.Errorf("the connection is %s", r.Body)
 	}
+
 	if got := x.get(x.connect(setting("fundingAccountId", bank))).ID("settings.fundingAccountId"); got != bank {
 		t.Errorf("pays from %v", got)
 	}
+
 	x.Post("/connections?dryRun=true", nacha(nil)).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "dryRun")
 }
 
@@ -86,6 +94,7 @@ func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)
+
 	strict := apitest.New(t, apitest.Config{Endpoints: connection.Part(connection.Config{Box: x.box}).Endpoints})
 	for _, url := range []string{
 		"http://127.0.0.1:1", "https://127.0.0.1", "https://localhost", "https://LOCALHOST.", "https://api.localhost", "https://[::1]", "https://10.1.2.3",
@@ -95,6 +104,7 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 		strict.Post("/connections", x.remote(object{"settings": object{"baseUrl": url}})).WantError(apierr.CodeBadRequest, "").
 			WantIssue("addressNotAllowed", "settings.baseUrl")
 	}
+
 	strict.Post("/connections", x.remote(object{"settings": object{"baseUrl": "https://pay.example.com/v2"}})).Want(202)
 }
 
@@ -105,20 +115,24 @@ func TestListOfConnections(t *testing.T) {
 	file["uniqueRef"] = "file"
 	a, b := x.connect(file), x.connect(x.remote(object{"name": "100% bank"}))
 	x.Put("/connections/"+b.String(), object{"status": "disabled"}).Want(200)
+
 	for query, want := range map[string][]id.ID{
 		"": {a, b}, "sort=-createdAt": {b, a}, "sort=name": {b, a}, "status=active": {a}, "status=disabled": {b}, "status=archived": {},
 		"appId=nacha": {a}, "appId=payProvider": {b}, "search=0%25": {b}, "search=%25": {b}, "search=ACH": {a}, "search=zzz": {},
 		"ids=" + a.String(): {a}, "uniqueRefs=file,none": {a}, "limit=1&page=2": {b},
 	} {
 		r := x.Get("/connections?" + query).Want(200)
+
 		got := make([]id.ID, r.Len("data"))
 		for i := range got {
 			got[i] = r.ID(fmt.Sprintf("data.%d.id", i))
 		}
+
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %v, want %v", query, got, want)
 		}
 	}
+
 	for query, name := range map[string]string{"appId=x": "appId", "status=x": "status", "sort=status": "sort", "foo=1": "foo", "ids=x": "ids"} {
 		if r := x.Get("/connections?"+query).WantError(apierr.CodeBadRequest, ""); r.String("issues.0.path.0") != name {
 			t.Errorf("%s: %s", query, r.Body)
@@ -131,10 +145,12 @@ func TestConnectionsShowTheirOperations(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)
 	one := x.connect(nacha(nil))
+
 	r := x.Get("/connections?include=operations").Want(200)
 	if r.Int("data.0.operations.counts.completed") != 1 || r.ID("data.0.operations.latest.resource.id") != one || r.String("data.0.app.id") != "nacha" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	if x.Get("/connections").Has("data.0.operations") {
 		t.Error("operations are shown unasked")
 	}
@@ -147,19 +163,25 @@ func TestChangesOfAConnection(t *testing.T) {
 	other := x.remote(object{"uniqueRef": "taken"})
 	x.connect(other)
 	x.Post("/connections", other).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
+
 	path := "/connections/" + one.String()
+
 	r := x.Put(path, object{"name": "File", "uniqueRef": "r", "status": "disabled"}).Want(200)
 	if r.String("name") != "File" || r.String("uniqueRef") != "r" || r.String("status") != "disabled" || r.String("settings.odfiRouting") != "02100002" {
 		t.Errorf("changed %s", r.Body)
 	}
+
 	if r := x.Put(path, object{"uniqueRef": nil, "status": "active"}).Want(200); r.String("uniqueRef") != "null" || r.String("status") != "active" {
 		t.Errorf("changed %s", r.Body)
 	}
+
 	settings := nacha(object{"entryDescription": "Rent"})["settings"]
 	if r := x.Put(path, object{"settings": settings}).Want(200); r.String("settings.entryDescription") != "RENT" || r.String("status") != "active" {
 		t.Errorf("changed %s", r.Body)
 	}
+
 	x.Put(path, object{"uniqueRef": "taken"}).WantError(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef)
+
 	for _, test := range []struct {
 		body       object
 		code, path string
@@ -184,33 +206,43 @@ func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 		values (@team, gen_random_uuid(), @connection, 'account-1', 'Checking', 'usd', 'detached', now(), now())`, db.Args{"connection": read})
 	x.pay(used, "paid")
 	x.pay(busy, "submitted")
+
 	before := operations()
+
 	x.Delete(path(unused)).Want(204)
 	x.Get(path(unused)).WantError(apierr.CodeNotFound, "")
+
 	if operations() != before {
 		t.Error("a deletion left an operation")
 	}
+
 	if r := x.Delete(path(used)+"?outcome=delete").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons.0") != "payments" ||
 		r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("refused with %s", r.Body)
 	}
+
 	if r := x.Delete(path(read)+"?outcome=delete").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["accountConnections"]` ||
 		r.String("context.suggestedOnLocked") != "archive" {
 		t.Errorf("refused with %s", r.Body)
 	}
+
 	if r := x.Delete(path(read)).Want(202); r.String("type") != "connection-archive" {
 		t.Errorf("the outcome by default is %s", r.Body)
 	}
+
 	for _, query := range []string{"", "?outcome=archive"} {
 		if r := x.Delete(path(busy)+query).WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons.0") != "paymentsUnderWay" {
 			t.Errorf("refused with %s", r.Body)
 		}
 	}
+
 	x.Delete(path(busy)+"?outcome=forget").WantError(apierr.CodeBadRequest, "").WantIssue("enum", "outcome")
+
 	ack := x.Delete(path(used)).Want(202)
 	if ack.String("type") != "connection-archive" || ack.ID("resource.id") != used {
 		t.Errorf("acknowledgement: %s", ack.Body)
 	}
+
 	x.Work()
 	x.wantStatus(used, "archived")
 	x.Put(path(used), object{"name": "N"}).WantError(apierr.CodeBadRequest, "")
@@ -220,6 +252,7 @@ func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 	x.pay(another, "requested") // in between
 	x.Work()
 	x.wantStatus(another, "active")
+
 	if x.settled() != "failed" {
 		t.Errorf("operation %s", x.settled())
 	}

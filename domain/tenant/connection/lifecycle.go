@@ -37,6 +37,7 @@ func (c *Connection) workable() error {
 		return errArchived
 	case Active, ReconnectRequired, Disabled:
 	}
+
 	return nil
 }
 
@@ -51,7 +52,9 @@ func (c *Connection) setStatus(to Status) error {
 	if to == Active && c.ConnectedAt == nil {
 		return errReconnect
 	}
+
 	c.Status = to
+
 	return nil
 }
 
@@ -61,6 +64,7 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	type view struct {
 		Status Status `json:"status"`
 	}
+
 	was, err := db.Select[Status](ctx, tx, `
 		update connection c set status = @to::text, updated_at = @now,
 			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else c.connected_at end
@@ -70,13 +74,16 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	if err != nil {
 		return false, fmt.Errorf("make a connection %s: %w", to, err)
 	}
+
 	for _, status := range was {
 		what := audit.Updated
 		if to == Active {
 			what = audit.Connected
 		}
+
 		audit.Note(tx, what, audit.Connection, connection, view{status}, view{to})
 	}
+
 	return len(was) > 0, nil
 }
 
@@ -93,17 +100,22 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	if err != nil || c.Status == Archived {
 		return err
 	}
+
 	if c.Status == Connecting {
 		return errBusy
 	}
+
 	used, err := usageOf(ctx, tx, connection)
 	if err != nil {
 		return err
 	}
+
 	if err := used.idle(); err != nil {
 		return err
 	}
+
 	_, err = move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled)
+
 	return err
 }
 

@@ -49,23 +49,28 @@ type provider struct {
 func (p *provider) script(answer func(w http.ResponseWriter, r *http.Request)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	p.answer = answer
 }
 
 func (p *provider) questions() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+
 	return p.asked
 }
 
 // ready takes the good key and is ready.
 func ready(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+
 	if r.Header.Get("Authorization") != "Bearer "+goodKey {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = w.Write([]byte(`{"error":{"code":"unauthorized"}}`))
+
 		return
 	}
+
 	_, _ = w.Write([]byte(`{"status":"ready"}`))
 }
 
@@ -77,6 +82,7 @@ func down(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSer
 
 func newProvider(t *testing.T) *provider {
 	t.Helper()
+
 	p := &provider{answer: ready}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
@@ -86,18 +92,22 @@ func newProvider(t *testing.T) *provider {
 		answer(w, r)
 	}))
 	t.Cleanup(p.Close)
+
 	return p
 }
 
 // newWorld is a team whose connections are opened by the service's own opener, or by another.
 func newWorld(t *testing.T, open ...connection.Opener) *world {
 	t.Helper()
+
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
 	own := connection.Part(connection.Config{Box: box, Private: true, Open: open[0]})
+
 	return &world{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
 		Endpoints: slices.Concat(own.Endpoints, operation.Part(time.Hour).Endpoints),
 		Handlers:  own.Handlers,
@@ -110,6 +120,7 @@ func (x *world) credentials() object { return object{"apiKey": goodKey, "callbac
 func (x *world) remote(changes object) object {
 	b := object{"appId": "payProvider", "name": "Bank of Tests", "settings": object{"baseUrl": x.provider.URL}, "credentials": x.credentials()}
 	maps.Copy(b, changes)
+
 	return b
 }
 
@@ -119,11 +130,13 @@ func nacha(changes object) object {
 		"immediateOriginName": "Seaside Rentals", "companyName": "Seaside Rentals", "companyIdentification": "1234567890", "odfiRouting": "02100002",
 	}
 	maps.Copy(s, changes)
+
 	for name, v := range s {
 		if v == nil {
 			delete(s, name)
 		}
 	}
+
 	return object{"appId": "nacha", "name": "ACH file", "settings": s}
 }
 
@@ -132,6 +145,7 @@ func (x *world) connect(b object) id.ID {
 	x.t.Helper()
 	made := x.Post("/connections", b).Want(202).ID("resource.id")
 	x.Outlast(nil)
+
 	return made
 }
 
@@ -142,10 +156,12 @@ func (x *world) get(connection id.ID) *apitest.Response {
 
 func (x *world) wantStatus(connection id.ID, status string) *apitest.Response {
 	x.t.Helper()
+
 	r := x.get(connection)
 	if r.String("status") != status {
 		x.t.Errorf("the connection is %s, want %s", r.Body, status)
 	}
+
 	return r
 }
 
@@ -163,6 +179,7 @@ func (x *world) account(kind string) id.ID {
 	x.Exec(`insert into account (team_id, id, name, type, category_id, banking_category, created_at, updated_at)
 		values (@team, @id, @name, @type::text, @category, case when @type = 'bank' then 'trust' end, now(), now())`,
 		db.Args{"id": account, "name": account.String(), "type": kind, "category": category})
+
 	return account
 }
 
@@ -190,15 +207,19 @@ func (x *world) pay(connection id.ID, status string) {
 // stored reads something of the team's rows.
 func stored[T any](x *world, sql string, args db.Args) T {
 	x.t.Helper()
+
 	var out T
+
 	args = maps.Clone(args)
 	if args == nil {
 		args = db.Args{}
 	}
+
 	args["team"] = x.ID
 	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = db.Get[T](ctx, tx, sql, args)
 		return err
 	})
+
 	return out
 }

@@ -42,21 +42,26 @@ const fundingAccount = "fundingAccountId"
 // check holds values against fields and gives them with what stands for the absent ones. Issues are at the given part of the body.
 func check(part string, fields []field, given map[string]string, r rules) (map[string]string, []apierr.Issue) {
 	var issues []apierr.Issue
+
 	out := map[string]string{}
 	left := maps.Clone(given)
+
 	for i := range fields {
 		f := &fields[i]
 		text, present := given[f.name]
 		delete(left, f.name)
+
 		switch {
 		case present:
 			if wrong := f.wrong(text, r); wrong != "" {
 				issues = append(issues, wrong.InBody(part, f.name))
 				continue
 			}
+
 			if f.capitals {
 				text = strings.ToUpper(text)
 			}
+
 			out[f.name] = text
 		case f.required:
 			issues = append(issues, apierr.IssueRequired.InBody(part, f.name))
@@ -64,9 +69,11 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 			out[f.name] = f.fallback
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		issues = append(issues, apierr.IssueUnknownField.InBody(part, name))
 	}
+
 	return out, issues
 }
 
@@ -74,9 +81,11 @@ func (f *field) wrong(text string, r rules) apierr.IssueCode {
 	if n := utf8.RuneCountInString(text); n < f.min || n > f.max {
 		return apierr.IssueLength
 	}
+
 	if f.check == nil {
 		return ""
 	}
+
 	return f.check(text, r)
 }
 
@@ -90,22 +99,27 @@ type writer struct {
 // setSettings checks settings and puts them in place. It reports whether credentials would go to another address than before.
 func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
 	a := appOf(c.AppID)
+
 	values, issues := check("settings", a.settings, given, w.rules)
 	if issues != nil {
 		return false, apierr.BadRequest.At(issues...)
 	}
+
 	old := map[string]string{}
 	if c.Settings != nil {
 		if err := json.Unmarshal(c.Settings, &old); err != nil {
 			return false, fmt.Errorf("settings of connection %v: %w", c.ID, err)
 		}
 	}
+
 	for i := range a.settings {
 		if f := &a.settings[i]; f.address && old[f.name] != values[f.name] {
 			moved = true
 		}
 	}
+
 	c.Settings, err = encode(values)
+
 	return moved, err
 }
 
@@ -115,15 +129,19 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	if len(values) == 0 {
 		c.Credentials = nil
 		return nil
 	}
+
 	plain, err := encode(values)
 	if err != nil {
 		return err
 	}
+
 	c.Credentials = w.box.Seal(plain, label(c.ID))
+
 	return nil
 }
 
@@ -133,17 +151,22 @@ func (w writer) checkOpens(c *Connection) error {
 	if slices.ContainsFunc(a.credentials, func(f field) bool { return f.required }) && c.Credentials == nil {
 		return nil // to be given when it is connected
 	}
+
 	_, err := w.open(c)
+
 	wrong, ok := errors.AsType[*pay.SettingsError](err)
 	if !ok {
 		return err
 	}
+
 	part := "settings"
+
 	for i := range a.credentials {
 		if a.credentials[i].name == wrong.Field {
 			part = "credentials"
 		}
 	}
+
 	return apierr.BadRequest.At(apierr.IssueMalformed.InBody(part, wrong.Field))
 }
 
@@ -152,6 +175,7 @@ func encode(values map[string]string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode settings: %w", err)
 	}
+
 	return out, nil
 }
 
@@ -166,10 +190,12 @@ func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 	if c.Credentials == nil {
 		return nil, nil
 	}
+
 	plain, err := box.Open(c.Credentials, label(c.ID))
 	if err != nil {
 		return nil, fmt.Errorf("credentials of connection %v: %w", c.ID, err)
 	}
+
 	return plain, nil
 }
 
@@ -178,14 +204,17 @@ func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
 	if !c.AppID.Can(TellsOutcomes) || c.Credentials == nil {
 		return "", nil
 	}
+
 	plain, err := c.OpenCredentials(box)
 	if err != nil {
 		return "", err
 	}
+
 	var secrets pay.HTTPCredentials
 	if err := json.Unmarshal(plain, &secrets); err != nil {
 		return "", fmt.Errorf("credentials of connection %v are malformed", c.ID)
 	}
+
 	return secrets.CallbackSecret, nil
 }
 
@@ -197,6 +226,7 @@ func (c *Connection) FundingAccount() id.ID {
 	if err := json.Unmarshal(c.Settings, &s); err != nil {
 		return id.Zero // they were checked when they were written
 	}
+
 	return s.FundingAccountID
 }
 
@@ -210,15 +240,19 @@ func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
 		if err != nil {
 			return nil, err
 		}
+
 		settings := map[string]json.RawMessage{}
 		if err := json.Unmarshal(c.Settings, &settings); err != nil {
 			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
 		}
+
 		delete(settings, fundingAccount) // it is ours
+
 		raw, err := json.Marshal(settings)
 		if err != nil {
 			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
 		}
+
 		return appOf(c.AppID).open(raw, credentials, options)
 	}
 }

@@ -28,7 +28,9 @@ func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 	if err != nil {
 		return nil, fmt.Errorf("read connection: %w", err)
 	}
+
 	c.App = appOf(c.AppID).info()
+
 	return &c, nil
 }
 
@@ -50,6 +52,7 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name, "status": c.Status,
 			"settings": c.Settings, "credentials": c.Credentials, "now": tx.Now,
 		})
+
 	return conflict(err)
 }
 
@@ -62,6 +65,7 @@ func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
 			"credentials": c.Credentials, "connected": c.ConnectedAt, "now": tx.Now,
 		})
+
 	return conflict(err)
 }
 
@@ -69,9 +73,11 @@ func conflict(err error) error {
 	if err == nil {
 		return nil
 	}
+
 	if db.Constraint(err) == "connection_unique_ref" {
 		return errDuplicateUniqueRef.Because(err)
 	}
+
 	return fmt.Errorf("write connection: %w", err)
 }
 
@@ -80,6 +86,7 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	if err != nil {
 		return fmt.Errorf("delete connection: %w", err)
 	}
+
 	return nil
 }
 
@@ -96,6 +103,7 @@ func (u usage) idle() error {
 	if u.PaymentsUnderWay {
 		return errInUse.With(apierr.InUse{LockReasons: []string{"paymentsUnderWay"}})
 	}
+
 	return nil
 }
 
@@ -108,6 +116,7 @@ func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
 	if err != nil {
 		return u, fmt.Errorf("read what uses the connection: %w", err)
 	}
+
 	return u, nil
 }
 
@@ -116,6 +125,7 @@ func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
 	if account.IsZero() {
 		return nil
 	}
+
 	typ, err := db.One[string](ctx, tx, apierr.BadRequest.At(apierr.IssueNotFound.InBody("settings", fundingAccount)), `select type from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
 	switch {
 	case err != nil:
@@ -123,5 +133,6 @@ func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
 	case typ != "bank":
 		return errNotBank.At(apierr.IssueNotBankAccount.InBody("settings", fundingAccount))
 	}
+
 	return nil
 }

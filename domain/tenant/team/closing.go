@@ -110,37 +110,45 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	from, err := db.Get[Books](ctx, tx, `select books_closed_at, soft_closed_at, soft_close_posters from team where team_id = @team`,
 		db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read how far the books are closed: %w", err)
 	}
+
 	to, err := in.Body.apply(from, day.Of(tx.Now).AddDays(1))
 	if err != nil {
 		return nil, err
 	}
+
 	if in.Body.SoftClosePosters != nil {
 		if err := checkPosters(ctx, tx, from, *in.Body.SoftClosePosters); err != nil {
 			return nil, err
 		}
 	}
+
 	if later(to.BooksClosedAt, from.BooksClosedAt) {
 		if err := checkDerived(ctx, tx, *to.BooksClosedAt); err != nil {
 			return nil, err
 		}
 	}
+
 	closing := Closing{ID: tx.NewID(), From: from, To: to, Reason: in.Body.Reason}
 	if err := closing.keep(ctx, tx); err != nil {
 		return nil, err
 	}
+
 	if to.opens(from) {
 		if err := ledger.RetryReopened(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
+
 	q := closings(tx)
 	q.And("c.id = @id", db.Args{"id": closing.ID})
 	made, err := db.Get[Closing](ctx, tx, q.SQL(""), q.Args)
+
 	return &made, err
 }
 
@@ -151,7 +159,9 @@ func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 		to.SoftClosePosters = slices.Clone(*in.SoftClosePosters)
 		to.SoftClosePosters = id.Distinct(to.SoftClosePosters)
 	}
+
 	var issues []apierr.Issue
+
 	refuse := func(wrong bool, code apierr.IssueCode, field string) {
 		if wrong {
 			issues = append(issues, code.InBody(field))
@@ -160,13 +170,16 @@ func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 	refuse(!in.BooksClosedAt.Present && !in.SoftClosedAt.Present && in.SoftClosePosters == nil, apierr.IssueRequired, "booksClosedAt")
 	refuse(in.BooksClosedAt.Value != nil && later(in.BooksClosedAt.Value, &last), apierr.IssueDateInFuture, "booksClosedAt")
 	refuse(in.SoftClosedAt.Value != nil && later(in.SoftClosedAt.Value, &last), apierr.IssueDateInFuture, "softClosedAt")
+
 	if to.SoftClosedAt != nil && later(to.BooksClosedAt, to.SoftClosedAt) {
 		refuse(in.SoftClosedAt.Present, apierr.IssueBeforeBooksClosed, "softClosedAt")
 		to.SoftClosedAt = nil
 	}
+
 	if issues != nil {
 		return to, apierr.BadRequest.At(issues...)
 	}
+
 	return to, nil
 }
 
@@ -182,6 +195,7 @@ func (b Books) opens(before Books) bool {
 			return true
 		}
 	}
+
 	return later(before.BooksClosedAt, b.BooksClosedAt) || later(before.openToAll(), b.openToAll())
 }
 
@@ -190,11 +204,13 @@ func (b Books) openToAll() *day.Day {
 	if later(b.SoftClosedAt, b.BooksClosedAt) {
 		return b.SoftClosedAt
 	}
+
 	return b.BooksClosedAt
 }
 
 func (c *Closing) keep(ctx context.Context, tx *db.Tx) error {
 	from, to := &c.From, &c.To
+
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `update team set books_closed_at = @closed, soft_closed_at = @soft, soft_close_posters = @posters, updated_at = @now where team_id = @team`,
@@ -215,10 +231,12 @@ func (c *Closing) keep(ctx context.Context, tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("close the books: %w", err)
 	}
+
 	type view struct {
 		Books
 		Reason *string `json:"reason,omitempty"`
 	}
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, view{*from, nil}, view{*to, &c.Reason})
+
 	return nil
 }

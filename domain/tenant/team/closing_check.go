@@ -20,36 +20,45 @@ const usersSQL = `
 // has, and whoever was named before may stay.
 func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) error {
 	known := append([]id.ID{tx.Actor.User}, from.SoftClosePosters...)
+
 	find := func(ctx context.Context, tx *db.Tx, team id.ID) error {
 		users, err := db.Select[id.ID](ctx, tx, usersSQL, db.Args{"team": team})
 		if err != nil {
 			return fmt.Errorf("read the users of a team: %w", err)
 		}
+
 		known = append(known, users...)
+
 		return nil
 	}
 	if err := find(ctx, tx, tx.Team); err != nil {
 		return err
 	}
+
 	partner, err := db.Get[*id.ID](ctx, tx, `select partner_id from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("read team: %w", err)
 	}
+
 	if partner != nil {
 		err := tx.Visit(ctx, *partner, func(ctx context.Context, tx *db.Tx) error { return find(ctx, tx, *partner) })
 		if err != nil {
 			return err
 		}
 	}
+
 	var issues []apierr.Issue
+
 	for i, poster := range posters {
 		if !slices.Contains(known, poster) {
 			issues = append(issues, apierr.IssueNotFound.InBody("softClosePosters", i))
 		}
 	}
+
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
+
 	return nil
 }
 
@@ -82,13 +91,16 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 		Reason                                          *string
 		Operations                                      []id.ID
 	}
+
 	r, err := db.Get[row](ctx, tx, underivedSQL(), db.Args{"team": tx.Team, "closed": closed})
 	if err != nil {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}
+
 	if r.Outstanding == 0 {
 		return nil
 	}
+
 	c := PendingContext{
 		JournalStatus: "stale", JournalReason: r.Reason, JournalAction: "refresh", OperationIDs: r.Operations,
 		Reservations: r.Reservations, Transactions: r.Transactions,
@@ -99,5 +111,6 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 	case r.Failed > 0:
 		c.JournalStatus = "failed"
 	}
+
 	return ErrNotDerived.With(c)
 }

@@ -24,13 +24,16 @@ type follower struct {
 
 func followed(t *testing.T) (*apitest.Team, *follower) {
 	t.Helper()
+
 	f := &follower{}
 	journals := ledger.Sources{{Noun: ledger.Reservations, Touched: func(_ context.Context, _ *db.Tx, b ledger.Basis) ([]id.ID, error) {
 		if b.Settings {
 			f.settings++
 		}
+
 		return nil, f.fails
 	}}}
+
 	return apitest.New(t, apitest.Config{Endpoints: team.Part(journals).Endpoints}), f
 }
 
@@ -40,6 +43,7 @@ func retried(x *apitest.Team) (n int64) {
 		n, err = db.Get[int64](ctx, tx, `select count(*) from operation where team_id = @team and type = 'reservation-journal-refresh'`, db.Args{"team": tx.Team})
 		return err
 	})
+
 	return n
 }
 
@@ -50,6 +54,7 @@ func TestTheBooksAreClosedMovedAndReopened(t *testing.T) {
 	today := x.DB.Now().Format("2006-01-02")
 	x.Exec(`insert into ledger_stale (team_id, source_id, source, reason, status, held_at, since)
 		values (@team, @source, 'reservation', 'feeChanged', 'locked', '2026-02-15', now())`, db.Args{"source": id.New(x.DB.Now())})
+
 	steps := []struct {
 		body               object
 		closed, soft       string
@@ -68,27 +73,33 @@ func TestTheBooksAreClosedMovedAndReopened(t *testing.T) {
 	for i, step := range steps {
 		before := retried(x)
 		r := x.Post("/team/books-closing", step.body).Want(201)
+
 		seen := x.Get("/team").Want(200)
 		for field, want := range map[string]string{"booksClosedAt": step.closed, "softClosedAt": step.soft, "softClosePosters": step.posters} {
 			if r.String("to."+field) != want || seen.String(field) != want {
 				t.Errorf("step %d: %s is %s and %s, want %s", i, field, r.String("to."+field), seen.String(field), want)
 			}
 		}
+
 		if r.String("from.booksClosedAt") != step.wasClosed || r.ID("actor.userId") != x.User || r.String("reason") != step.body["reason"] {
 			t.Errorf("step %d: %s", i, r.Body)
 		}
+
 		if n := retried(x) - before; (n == 1) != step.reopens || n > 1 {
 			t.Errorf("step %d: journals were tried again %d times", i, n)
 		}
+
 		if action := r.Header.Get("X-Service-Audit-Action-Id"); action == "" || r.ID("actionId").Typed("act") != action {
 			t.Errorf("step %d: action %s, header %s", i, r.String("actionId"), action)
 		}
 	}
+
 	list := x.Get("/team/books-closings?limit=3").Want(200)
 	if list.Int("pagination.total") != int64(len(steps)) || list.String("data.0.reason") != "Start again" || list.String("data.2.reason") != "One more" ||
 		list.String("data.2.from.softClosePosters") != "[]" {
 		t.Errorf("closings %s", list.Body)
 	}
+
 	x.Post("/team/books-closing?dryRun=true", object{"booksClosedAt": "2026-02-01", "reason": "r"}).WantError(apierr.CodeBadRequest, "")
 }
 
@@ -97,7 +108,9 @@ func TestBadClosingsAreRefused(t *testing.T) {
 	x, _ := followed(t)
 	now := x.DB.Now()
 	day := func(n int) string { return now.AddDate(0, 0, n).Format("2006-01-02") }
+
 	x.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "r"}).Want(201)
+
 	stranger := id.New(now)
 	for _, test := range []struct {
 		body       object
@@ -118,13 +131,17 @@ func TestBadClosingsAreRefused(t *testing.T) {
 		if test.code == "length" || test.code == "malformed" {
 			continue // the edge's own words
 		}
+
 		r.WantIssue(test.code, test.path)
 	}
+
 	x.Post("/team/books-closing", object{"booksClosedAt": day(1), "reason": "Today is done"}).Want(201)
 	x.As([]string{"team:write", "team:read"}, nil).Post("/team/books-closing", object{"booksClosedAt": nil, "reason": "r"}).WantError(apierr.CodeForbidden, "")
+
 	if got := x.Get("/team/books-closings").Int("pagination.total"); got != 2 {
 		t.Errorf("%d closings", got)
 	}
+
 	if got := newTeam(t).Get("/team/books-closings").Int("pagination.total"); got != 0 {
 		t.Errorf("another team sees %d closings", got)
 	}
@@ -136,19 +153,23 @@ func TestSoftClosePostersHaveAccess(t *testing.T) {
 	x := newTeam(t)
 	now := x.DB.Now()
 	users := make([]id.ID, 5)
+
 	x.System(func(ctx context.Context, tx *db.Tx) error {
 		partner, err := team.Create(ctx, tx, team.New{Name: "Partner", Type: team.Partner, Region: "us"})
 		if err != nil {
 			return err
 		}
+
 		for i := range users {
 			users[i] = id.New(now)
 			if _, err := tx.Exec(ctx, `insert into access_user (id, kind, name, created_at) values (@id, 'person', 'P', @now)`, db.Args{"id": users[i], "now": tx.Now}); err != nil {
 				return err
 			}
 		}
+
 		const key = `insert into access_key (team_id, id, user_id, name, kind, prefix, hash, scopes, revoked_at, created_at)
 			values (@team, gen_random_uuid(), @user, 'K', 'team', 'sk', @user::uuid::text::bytea, '{}', @revoked, now())`
+
 		return tx.Pipeline(ctx,
 			db.Stmt{SQL: `update team set partner_id = @partner where id = @team`, Args: db.Args{"partner": partner, "team": x.ID}},
 			db.Stmt{
@@ -159,6 +180,7 @@ func TestSoftClosePostersHaveAccess(t *testing.T) {
 			db.Stmt{SQL: key, Args: db.Args{"team": partner, "user": users[2], "revoked": nil}},
 			db.Stmt{SQL: key, Args: db.Args{"team": x.ID, "user": users[3], "revoked": tx.Now}})
 	})
+
 	soft := func(posters ...id.ID) *apitest.Response {
 		return x.Post("/team/books-closing", object{"softClosedAt": "2026-02-01", "softClosePosters": append([]id.ID{}, posters...), "reason": "r"})
 	}
@@ -177,12 +199,15 @@ func TestDaysAreNotClosedOverJournalsThatAreNotDerived(t *testing.T) {
 	x, _ := followed(t)
 	stay := fixture.Stay(x, fixture.Listing(x, "Villa"), "booked", "2026-03-10", "2026-03-13")
 	x.Exec(`insert into ledger_stale (team_id, source_id, source, reason, since) values (@team, @stay, 'reservation', 'feeChanged', now())`, db.Args{"stay": stay})
+
 	closing := func(day any) *apitest.Response {
 		return x.Post("/team/books-closing", object{"booksClosedAt": day, "reason": "r"})
 	}
 	closing("2026-03-10").Want(201)
+
 	status := func(want, reason, action string) {
 		t.Helper()
+
 		r := closing("2026-04-01").WantError(apierr.CodeJournalRecalculationPending, "")
 		if r.String("context.journalStatus") != want || r.String("context.journalReason") != reason || r.String("context.journalAction") != action ||
 			r.Has("retryable") {
@@ -216,15 +241,22 @@ func TestAChangeIsUndoneWhenWhatFollowsFails(t *testing.T) {
 	t.Parallel()
 	x, f := followed(t)
 	x.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "r"}).Want(201)
+
 	f.fails = errors.New("no")
+
 	x.Put("/team", object{"longTermStayNights": 30}).Want(500)
+
 	f.fails = nil
+
 	if r := x.Get("/team").Want(200); r.String("booksClosedAt") != "2026-02-01" || r.String("longTermStayNights") != "null" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	f.settings = 0
+
 	x.Put("/team", object{"longTermStayNights": 30, "defaultRevenueRecognition": "proRata"}).Want(200)
 	x.Put("/team", object{"longTermStayNights": 30, "name": "Same"}).Want(200)
+
 	if f.settings != 1 {
 		t.Errorf("journals were marked %d times", f.settings)
 	}

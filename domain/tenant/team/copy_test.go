@@ -14,22 +14,28 @@ func TestSettingsAreCopiedFromATeamWithinReach(t *testing.T) {
 	settle(from)
 	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID}).Want(400).WantIssue("notFound", "copyFromTeamId")
 	to.Reach(from.ID)
+
 	for range 2 {
 		to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID}).Want(200)
 	}
+
 	for _, path := range []string{"/accounts?limit=1", "/tax-rates", "/recurring-fees", "/reservations/line-mappings"} {
 		if got, want := to.Get(path).Want(200).Int("pagination.total"), from.Get(path).Want(200).Int("pagination.total"); got != want {
 			t.Errorf("%s: %d rows, want %d", path, got, want)
 		}
 	}
+
 	codes := fixture.Accounts(to)
+
 	m := to.Get("/reservations/line-mappings?lineType=cleaningFee&channel=airbnb").Want(200)
 	if m.String("data.0.revenueRecognition") != "checkOut" || m.ID("data.0.accountId") != codes["4110"] || m.String("data.0.party") != "manager" {
 		t.Errorf("mapping %s", m.Body)
 	}
+
 	if m := to.Get("/reservations/line-mappings?lineType=resort").Want(200); m.String("data.0.status") != "excluded" {
 		t.Errorf("mapping %s", m.Body)
 	}
+
 	fees := to.Get("/recurring-fees?sort=name").Want(200)
 	for path, want := range map[string]string{
 		"data.0.name": "Bonus", "data.0.formula": `fee("Commission") + account("4000")`, "data.0.chargeBasis": "perReservation",
@@ -54,6 +60,7 @@ func settle(x *apitest.Team) {
 		"lineType": "cleaningFee", "channel": "airbnb", "accountId": codes["4110"], "party": "manager", "revenueRecognition": "checkOut",
 	}).Want(201)
 	x.Post("/reservations/line-mappings", object{"lineType": "resort", "status": "excluded"}).Want(201)
+
 	parties := object{"debitParty": "owners", "creditParty": "manager", "debitAccountId": codes["5100"], "creditAccountId": codes["4100"]}
 	fee := func(terms object) {
 		maps.Copy(terms, parties)
@@ -84,7 +91,9 @@ func TestCopyingBringsWhatItCan(t *testing.T) {
 	if fees.Len("data") != 1 || fees.String("data.0.name") != "Linen" || fees.ID("data.0.creditAccountId") != own {
 		t.Errorf("fees %s", fees.Body)
 	}
+
 	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID}).Want(200)
+
 	if got := to.Get("/recurring-fees").Want(200).Len("data"); got != 3 {
 		t.Errorf("%d fees", got)
 	}
@@ -101,17 +110,22 @@ func TestStatementLayoutsAreCopied(t *testing.T) {
 		{"name": "Part", "type": "formula.percentage", "value": object{"formula": `account("4010") / Rent`}},
 	}}}}).Want(201)
 	to.Reach(from.ID)
+
 	init := func(include ...string) {
 		t.Helper()
 		to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID, "include": include}).Want(200)
 	}
 	init("accounts", "lineMappings")
+
 	if got := to.Get("/statement-layouts").Want(200).Int("pagination.total"); got != 0 {
 		t.Errorf("%d layouts were copied without being asked for", got)
 	}
+
 	init("statementLayouts")
 	init("statementLayouts")
+
 	here := fixture.Accounts(to)
+
 	r := to.Get("/statement-layouts?sort=name").Want(200)
 	for path, want := range map[string]string{
 		"pagination.total": "2", "data.0.name": "Ours", "data.0.isDefault": "true", "data.1.name": "Standard", "data.1.isDefault": "false",
@@ -124,5 +138,6 @@ func TestStatementLayoutsAreCopied(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
+
 	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID, "include": []string{"layouts"}}).Want(400).WantIssue("enum", "include.0")
 }

@@ -34,6 +34,7 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
+
 	all := parts.Join(opening.Part(rule.OfBank), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources(), nouns...),
 		listing.Part(journal.Sources()), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
@@ -53,6 +54,7 @@ func newBooks(t *testing.T) *books {
 		"type": "expense", "date": "2026-04-05",
 		"lines": []object{{"amount": 1000, "accountId": b.codes["5200"], "listingId": house, "party": "owners", "markup": object{"amount": 100}}},
 	}).Want(201).String("id")
+
 	return b
 }
 
@@ -62,8 +64,10 @@ func (b *books) on(source, code string) (sum int64) {
 		sum, err = db.Get[int64](ctx, tx, `select coalesce(sum(cent_total), 0)::bigint from ledger_entry
 			where team_id = @team and source_id = @source::text::uuid and account_id = @account`,
 			db.Args{"team": tx.Team, "source": source, "account": b.codes[code]})
+
 		return err
 	})
+
 	return sum
 }
 
@@ -74,8 +78,10 @@ func (b *books) drawnFrom(draw string) (found string) {
 			select string_agg(concat_ws(' ', e.ledger, a.code, e.cent_total), ', ' order by e.ledger) from ledger_entry e
 			join account a on a.team_id = e.team_id and a.id = e.account_id
 			where e.team_id = @team and e.source_id = @source::text::uuid and e.party = 'manager'`, db.Args{"team": tx.Team, "source": draw})
+
 		return err
 	})
+
 	return found
 }
 
@@ -91,29 +97,39 @@ func (b *books) assign(code string, parts ...string) {
 
 func TestJournalsFollowAChangedAssignment(t *testing.T) {
 	t.Parallel()
+
 	b := newBooks(t)
 	if b.on(b.stay, "2000") != 20000 || b.on(b.bill, "2200") != -1000 {
 		t.Fatalf("booked %d and %d", b.on(b.stay, "2000"), b.on(b.bill, "2200"))
 	}
+
 	b.assign("2300", "accountsReceivable")
+
 	if got := b.status("/reservations/" + b.stay); got != "recalculating" || b.on(b.stay, "2000") != 20000 {
 		t.Errorf("before the work the stay is %s, with %d", got, b.on(b.stay, "2000"))
 	}
+
 	b.Work()
+
 	if got := b.status("/reservations/" + b.stay); got != "current" || b.on(b.stay, "2000") != 0 || b.on(b.stay, "2300") != 20000 {
 		t.Errorf("after the work the stay is %s, with %d and %d", got, b.on(b.stay, "2000"), b.on(b.stay, "2300"))
 	}
 	// The bill names the account that it is owed on, which stays; its markup goes where markups go now.
 	b.assign("4120", "expense_markup")
+
 	if got := b.status("/transactions/" + b.bill); got != "recalculating" {
 		t.Errorf("before the work the bill is %s", got)
 	}
+
 	b.Work()
+
 	if b.on(b.bill, "4120") != -100 || b.on(b.bill, "2200") != -1000 || b.on(b.bill, "4190") != 0 || b.status("/transactions/"+b.bill) != "current" {
 		t.Errorf("the bill is on %d, %d and %d", b.on(b.bill, "4120"), b.on(b.bill, "2200"), b.on(b.bill, "4190"))
 	}
+
 	b.assign("2110", "accountsPayable", "expense_salesTax")
 	b.Work()
+
 	if b.on(b.bill, "2200") != -1000 || b.status("/transactions/"+b.bill) != "current" {
 		t.Errorf("the bill is on %d", b.on(b.bill, "2200"))
 	}
@@ -121,6 +137,7 @@ func TestJournalsFollowAChangedAssignment(t *testing.T) {
 	before := b.Get("/operations").Int("total")
 	b.assign("1010", "payout_bankAccount")
 	b.assign("2300", "accountsReceivable")
+
 	if got := b.Get("/operations").Int("total"); got != before {
 		t.Errorf("%d operations were started", got-before)
 	}
@@ -129,6 +146,7 @@ func TestJournalsFollowAChangedAssignment(t *testing.T) {
 	b.Work()
 	b.assign("2000", "accountsReceivable")
 	b.Work()
+
 	if got := b.status("/reservations/" + b.stay); got != "current" || b.on(b.stay, "2000") != 20000 {
 		t.Errorf("the stay is %s, with %d", got, b.on(b.stay, "2000"))
 	}
@@ -142,16 +160,21 @@ func TestReopeningLetsLockedJournalsFollow(t *testing.T) {
 	b.assign("2300", "accountsReceivable")
 	b.Post("/team/books-closing", object{"booksClosedAt": "2026-05-01", "reason": "April"}).WantError(apierr.CodeJournalRecalculationPending, "")
 	b.Work()
+
 	r := b.Get("/reservations/" + b.stay).Want(200)
 	if r.String("journalStatus.reason") != "journalLocked" || r.String("journalStatus.action") != "unlock" || b.on(b.stay, "2000") != 20000 {
 		t.Errorf("under the lock: %s", r.String("journalStatus"))
 	}
+
 	b.Post("/team/books-closing", object{"booksClosedAt": "2026-05-01", "reason": "A locked journal is final"}).Want(201)
 	b.Post("/team/books-closing", object{"booksClosedAt": "2026-03-01", "reason": "Mend March"}).Want(201)
+
 	if got := b.status("/reservations/" + b.stay); got != "recalculating" {
 		t.Errorf("reopened, the stay is %s", got)
 	}
+
 	b.Work()
+
 	if got := b.status("/reservations/" + b.stay); got != "current" || b.on(b.stay, "2300") != 20000 {
 		t.Errorf("reopened, the stay is %s, with %d", got, b.on(b.stay, "2300"))
 	}
@@ -166,10 +189,13 @@ func TestOnlyPostersPostInSoftlyClosedDays(t *testing.T) {
 			"type": "expense", "date": "2026-04-10", "lines": []object{{"amount": 100, "accountId": b.codes["5200"], "party": "manager"}},
 		})
 	}
+
 	b.Post("/team/books-closing", object{"softClosedAt": "2026-05-01", "reason": "April is under review"}).Want(201)
+
 	if r := post().WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed); r.String("context.softClosedAt") != "2026-05-01" {
 		t.Errorf("got %s", r.Body)
 	}
+
 	b.Post("/team/books-closing", object{"softClosePosters": []id.ID{b.User}, "reason": "But for me"}).Want(201)
 	post().Want(201)
 	b.Post("/team/books-closing", object{"booksClosedAt": "2026-05-01", "reason": "April is done"}).Want(201)
@@ -180,10 +206,13 @@ func TestSettingsMarkTheStaysThatFollowThem(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	b.Put("/team", object{"defaultRevenueRecognition": "checkOut"}).Want(200)
+
 	if r := b.Get("/reservations/" + b.stay).Want(200); r.String("journalStatus.status") != "recalculating" || r.String("journalStatus.reason") != "mappingChanged" {
 		t.Errorf("status %s", r.String("journalStatus"))
 	}
+
 	b.Work()
+
 	if got := b.status("/reservations/" + b.stay); got != "current" {
 		t.Errorf("after the work the stay is %s", got)
 	}
@@ -197,11 +226,14 @@ func TestAnInstalledAssignmentReachesTheJournals(t *testing.T) {
 	b.Work()
 	b.Patch("/teams/"+b.ID.String()+"/init", nil).Want(200)
 	b.Work()
+
 	if got := b.status("/reservations/" + b.stay); got != "current" {
 		t.Errorf("the stay is %s", got)
 	}
+
 	before := b.Get("/operations").Int("total")
 	b.Patch("/teams/"+b.ID.String()+"/init", nil).Want(200)
+
 	if got := b.Get("/operations").Int("total"); got != before {
 		t.Errorf("installing again started %d operations", got-before)
 	}
@@ -217,17 +249,21 @@ func TestDrawsAndTheOpeningFollow(t *testing.T) {
 	}).Want(201).String("id")
 	b.Put("/teams/opening-trial-balance/manual", object{"rows": []object{{"accountId": b.codes["1010"], "combinedCentTotal": 800}}}).Want(200)
 	b.assign("2300", "payout_distribution", "openingBalance")
+
 	if got := b.Get("/teams/opening-trial-balance").Want(200); got.String("trustReversal.status") != "created" || b.on(b.ID.String(), "2300") != -800 ||
 		b.on(b.ID.String(), "2900") != 0 {
 		t.Errorf("opened with %d and %d: %s", b.on(b.ID.String(), "2300"), b.on(b.ID.String(), "2900"), got.Body)
 	}
+
 	b.Work()
+
 	if got := b.drawnFrom(draw); got != "operating 2300 -500, trust 2300 500" || b.status("/transactions/"+draw) != "current" {
 		t.Errorf("drawn from %s", got)
 	}
 	// Under closed books it stays, and says so.
 	b.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "January"}).Want(201)
 	b.assign("2900", "openingBalance")
+
 	if got := b.Get("/teams/opening-trial-balance").Want(200).String("trustReversal.status"); got != "outdated" || b.on(b.ID.String(), "2300") != -800 {
 		t.Errorf("under the lock it is %s with %d", got, b.on(b.ID.String(), "2300"))
 	}

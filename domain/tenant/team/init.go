@@ -62,6 +62,7 @@ type beginning struct {
 // endpoints fill a new team.
 func (b beginning) endpoints() []api.Endpoint {
 	const tag = "Teams"
+
 	return []api.Endpoint{
 		operation.Queue(api.Endpoint{
 			Method: "POST", Path: "/team/init", ID: "initializeTeam", Tag: tag, Summary: "Install a team's chart and settings",
@@ -71,11 +72,14 @@ func (b beginning) endpoints() []api.Endpoint {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return operation.New{}, err
 			}
+
 			self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+
 			resources := []operation.Resource{self}
 			if from := in.Body.CopyFromTeamID; from != nil {
 				resources = append(resources, operation.Resource{Type: operation.Team, ID: *from, Role: operation.Source})
 			}
+
 			return operation.New{
 				Type: operation.TeamInitialize, Primary: &self, Resources: resources, Tasks: []operation.Task{{Kind: kindInit, Args: in.Body}},
 			}, nil
@@ -90,9 +94,11 @@ func (b beginning) endpoints() []api.Endpoint {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return nil, err
 			}
+
 			if err := Install(ctx, tx, b.journals, b.nouns, &in.Body); err != nil {
 				return nil, err
 			}
+
 			return Read(ctx, tx)
 		}),
 	}
@@ -111,6 +117,7 @@ func checkInit(tx *db.Tx, in *Init) error {
 	if in.CopyFromTeamID != nil && (!tx.Actor.Reaches(*in.CopyFromTeamID) || *in.CopyFromTeamID == tx.Team) {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("copyFromTeamId"))
 	}
+
 	return nil
 }
 
@@ -120,25 +127,31 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 	if err := tx.Exclusively(); err != nil {
 		return err
 	}
+
 	before, err := account.Assigned(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	if in.CopyFromTeamID != nil {
 		err = copyNouns(ctx, tx, nouns, *in.CopyFromTeamID, in.Include)
 	} else {
 		err = installStandard(ctx, tx, nouns)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	after, err := account.Assigned(ctx, tx)
 	if err != nil {
 		return err
 	}
+
 	if err := account.OutdateJournals(ctx, tx, journals, account.Reassignments(before, after)); err != nil {
 		return err
 	}
+
 	return markInitialized(ctx, tx)
 }
 
@@ -147,10 +160,12 @@ func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 		if nouns[i].Standard == nil {
 			continue
 		}
+
 		if err := nouns[i].Standard(ctx, tx); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -158,23 +173,28 @@ func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 // again by name, code or reference, so a part whose accounts the team lacks brings what it can.
 func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, include []Copied) error {
 	pastes := make([]parts.Paste, len(nouns))
+
 	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
 		for i := range nouns {
 			if pastes[i], err = nouns[i].Read(ctx, tx, from); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("read the team to copy: %w", err)
 	}
+
 	here := parts.Counterparts{}
+
 	for i := range nouns {
 		asked := include == nil || slices.Contains(include, Copied(nouns[i].Name))
 		if err := pastes[i](ctx, tx, asked, here); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -84,6 +84,7 @@ func (in *logoInput) Resolve() []apierr.Issue {
 	case int64(config.Width)*int64(config.Height) > maxLogoPixels:
 		return []apierr.Issue{apierr.IssueImageTooLarge.InBody()}
 	}
+
 	return nil
 }
 
@@ -97,19 +98,25 @@ func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInp
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+
 	decoding, cancel := context.WithTimeout(ctx, drawTime)
 	defer cancel()
+
 	source, format, err := image.Decode(untilDone{decoding, bytes.NewReader(in.Raw)})
+
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+
 	if err != nil {
 		return nil, apierr.BadRequest.At(errNoImage)
 	}
+
 	turn := asItIs
 	if format == "jpeg" {
 		turn = orientation(in.Raw)
 	}
+
 	return draws(source, format, turn)
 }
 
@@ -124,36 +131,44 @@ func (u untilDone) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
+
 	return u.r.Read(p[:min(len(p), 1<<10)])
 }
 
 // draws makes the kept logo of a sent one, upright. A PNG stays one, for its transparency.
 func draws(source image.Image, format string, turn int) (out *drawn, err error) {
 	size := source.Bounds().Size()
+
 	boxWidth, boxHeight := float64(logoWidth), float64(logoHeight)
 	if turn >= turned {
 		boxWidth, boxHeight = boxHeight, boxWidth
 	}
+
 	scale := min(1, boxWidth/float64(size.X), boxHeight/float64(size.Y))
 	target := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*scale+0.5)), max(1, int(float64(size.Y)*scale+0.5))))
 	draw.CatmullRom.Scale(target, target.Bounds(), source, source.Bounds(), draw.Src, nil)
 	target = upright(target, turn)
 	out = &drawn{width: target.Rect.Dx(), height: target.Rect.Dy()}
+
 	var b bytes.Buffer
 	if format == "png" {
 		out.contentType, err = "image/png", png.Encode(&b, target)
 	} else {
 		out.contentType, err = "image/jpeg", jpeg.Encode(&b, target, &jpeg.Options{Quality: logoQuality})
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("encode logo: %w", err)
 	}
+
 	out.content = b.Bytes()
+
 	return out, nil
 }
 
 func keepLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, error) {
 	sum := sha256.Sum256(l.content)
+
 	was, err := db.Select[[]byte](ctx, tx, `
 		with was as (select sha256 from team_logo where team_id = @team), made as (
 		insert into team_logo (team_id, content, content_type, width, height, sha256, updated_at)
@@ -167,7 +182,9 @@ func keepLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, er
 	if err != nil {
 		return nil, fmt.Errorf("keep logo: %w", err)
 	}
+
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was...), logoView(sum[:]))
+
 	return &Logo{
 		ContentType: l.contentType, Width: int64(l.width), Height: int64(l.height), ByteSize: int64(len(l.content)), UpdatedAt: day.At(tx.Now),
 	}, nil
@@ -186,7 +203,9 @@ func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.
 		SHA256      []byte
 		UpdatedAt   day.Instant
 	}
+
 	var r row
+
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		r, err = db.One[row](ctx, tx, apierr.NotFound, `select content, content_type, sha256, updated_at from team_logo where team_id = @team`, db.Args{"team": tx.Team})
 		return err
@@ -194,10 +213,12 @@ func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.
 	if err != nil {
 		return nil, fmt.Errorf("read logo: %w", err)
 	}
+
 	name := "logo.png"
 	if r.ContentType == "image/jpeg" {
 		name = "logo.jpg"
 	}
+
 	return &api.Content{
 		Reader: logoBytes{bytes.NewReader(r.Content)}, Filename: name, ContentType: r.ContentType, ETag: hex.EncodeToString(r.SHA256),
 		Modified: r.UpdatedAt.Time, Inline: true,
@@ -209,7 +230,9 @@ func deleteLogo(ctx context.Context, tx *db.Tx, _ *api.None) (*api.None, error) 
 	if err != nil {
 		return nil, fmt.Errorf("delete logo: %w", err)
 	}
+
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was), nil)
+
 	return &api.None{}, nil
 }
 
@@ -219,5 +242,6 @@ func logoView(sums ...[]byte) any {
 	for _, sum := range sums {
 		view["logo"] = hex.EncodeToString(sum)
 	}
+
 	return view
 }

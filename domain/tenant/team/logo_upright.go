@@ -16,43 +16,54 @@ const (
 func orientation(sent []byte) int {
 	for at := 2; at+4 <= len(sent) && sent[at] == 0xff && sent[at+1] != 0xda; { // up to the picture
 		size := int(binary.BigEndian.Uint16(sent[at+2:]))
+
 		end := at + 2 + size
 		if size < 2 || end > len(sent) {
 			break
 		}
+
 		if tiff, found := bytes.CutPrefix(sent[at+4:end], []byte("Exif\x00\x00")); found && sent[at+1] == 0xe1 {
 			return tagged(tiff)
 		}
+
 		at = end
 	}
+
 	return asItIs
 }
 
 // tagged looks for the orientation in the first directory of a TIFF structure.
 func tagged(tiff []byte) int {
 	const orientationTag, short, entrySize = 0x0112, 3, 12
+
 	var order binary.ByteOrder = binary.BigEndian
 	if bytes.HasPrefix(tiff, []byte("II")) {
 		order = binary.LittleEndian
 	}
+
 	if len(tiff) < 8 {
 		return asItIs
 	}
+
 	at := int64(order.Uint32(tiff[4:]))
 	if at+2 > int64(len(tiff)) {
 		return asItIs
 	}
+
 	entries := tiff[at+2:]
 	for range order.Uint16(tiff[at:]) {
 		if len(entries) < entrySize {
 			break
 		}
+
 		value := int(order.Uint16(entries[8:]))
 		if order.Uint16(entries) == orientationTag && order.Uint16(entries[2:]) == short && value >= asItIs && value <= 8 {
 			return value
 		}
+
 		entries = entries[entrySize:]
 	}
+
 	return asItIs
 }
 
@@ -61,11 +72,14 @@ func upright(m *image.RGBA, orientation int) *image.RGBA {
 	if orientation == asItIs {
 		return m
 	}
+
 	width, height := m.Rect.Dx(), m.Rect.Dy()
+
 	out := image.NewRGBA(m.Rect)
 	if orientation >= turned {
 		out = image.NewRGBA(image.Rect(0, 0, height, width))
 	}
+
 	for y := range height {
 		for x := range width {
 			to := [...]image.Point{
@@ -81,5 +95,6 @@ func upright(m *image.RGBA, orientation int) *image.RGBA {
 			out.SetRGBA(to.X, to.Y, m.RGBAAt(x, y))
 		}
 	}
+
 	return out
 }

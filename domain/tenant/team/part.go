@@ -22,7 +22,9 @@ func Part(journals ledger.Sources, nouns ...parts.Copy) parts.Part {
 			panic("team: no caller can choose to copy " + n.Name) // a value of Copied is missing
 		}
 	}
+
 	b := beginning{journals, nouns}
+
 	return parts.Part{
 		Endpoints: append(endpoints(journals), b.endpoints()...),
 		Handlers:  b.handlers(),

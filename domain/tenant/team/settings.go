@@ -42,25 +42,31 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
+
 	t, err := Read(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	before := audit.See(t)
 	if c.Name != nil {
 		t.Name = *c.Name
 	}
+
 	recognition, nights := t.DefaultRevenueRecognition, t.LongTermStayNights
 	if c.DefaultRevenueRecognition != nil {
 		t.DefaultRevenueRecognition = *c.DefaultRevenueRecognition
 	}
+
 	t.LongTermStayNights = c.LongTermStayNights.Or(t.LongTermStayNights)
 	if c.OwnerPortalShowDraftStatements != nil {
 		t.OwnerPortalShowDraftStatements = *c.OwnerPortalShowDraftStatements
 	}
+
 	if c.PayoutBasis != nil {
 		t.PayoutBasis = *c.PayoutBasis
 	}
+
 	_, err = tx.Exec(ctx, `
 		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
 			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
@@ -76,6 +82,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	if err != nil {
 		return nil, fmt.Errorf("update team: %w", err)
 	}
+
 	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
 		err := journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
 			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
@@ -84,11 +91,14 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 			return nil, err
 		}
 	}
+
 	changed, err := Read(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
+
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, before, changed)
+
 	return changed, nil
 }
 

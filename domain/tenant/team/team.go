@@ -119,6 +119,7 @@ func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read team: %w", err)
 	}
+
 	return &t, namePartner(ctx, tx, map[id.ID]string{}, &t)
 }
 
@@ -127,6 +128,7 @@ func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team
 	if t.Partner == nil {
 		return nil
 	}
+
 	partner := t.Partner.ID
 	if _, known := names[partner]; !known {
 		err := tx.Visit(ctx, partner, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -137,7 +139,9 @@ func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team
 			return fmt.Errorf("read partner: %w", err)
 		}
 	}
+
 	t.Partner.Name = names[partner]
+
 	return nil
 }
 
@@ -166,11 +170,14 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if n.Currency == "" {
 		n.Currency = "usd"
 	}
+
 	if accepted := day.Accepted(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
 		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the earliest and before %s",
 			n.StatementStartAt, accepted.From, accepted.To)
 	}
+
 	team := tx.NewID()
+
 	_, err := tx.Exec(ctx, `
 		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, created_at, updated_at)
 		values (@id, @type, @name, @region, @partner, @currency, @start, @now, @now)`,
@@ -181,9 +188,11 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if err != nil {
 		return id.Zero, fmt.Errorf("create team: %w", err)
 	}
+
 	audit.NoteIn(tx, team, audit.Created, audit.Team, team, nil, map[string]any{
 		"type": n.Type, "name": n.Name, "region": n.Region, "partnerId": n.PartnerID, "defaultCurrency": n.Currency, "statementStartAt": n.StatementStartAt,
 	})
+
 	return team, Announce(ctx, tx)
 }
 
@@ -213,6 +222,7 @@ type handler struct {
 // endpoints of the package.
 func endpoints(journals ledger.Sources) []api.Endpoint {
 	h := handler{journals, make(chan struct{}, 1)}
+
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
@@ -239,16 +249,19 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 	q.Narrow("t.status = ?", in.Status)
 	q.Narrow("t.type = ?", in.Type)
 	q.Search(in.Search, "t.name")
+
 	out, err := page.List[Team](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
+
 	names := map[id.ID]string{}
 	for i := range out.Data {
 		if err := namePartner(ctx, tx, names, &out.Data[i]); err != nil {
 			return nil, err
 		}
 	}
+
 	return out, nil
 }
 
@@ -257,14 +270,17 @@ func markInitialized(ctx context.Context, tx *db.Tx) error {
 	type view struct {
 		InitializedAt *day.Instant `json:"initializedAt"`
 	}
+
 	was, err := db.Get[view](ctx, tx, `
 		update team t set initialized_at = coalesce(t.initialized_at, @now), updated_at = @now from team o
 		where t.team_id = @team and o.id = t.id returning o.initialized_at`, db.Args{"now": tx.Now, "team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("mark a team as initialized: %w", err)
 	}
+
 	if now := day.At(tx.Now); was.InitializedAt == nil {
 		audit.Note(tx, audit.Updated, audit.Team, tx.Team, was, view{&now})
 	}
+
 	return nil
 }

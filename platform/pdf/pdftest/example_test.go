@@ -16,7 +16,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+
 	var file bytes.Buffer
+
 	d := pdf.New(&file, pdf.Info{Title: "Greeting", Lang: "en"}, &pdf.Fonts{Regular: font, Bold: font})
 	d.Page(200, 100)
 	section := d.Open(nil, pdf.Sect)
@@ -25,21 +27,26 @@ func Example() {
 	d.End(heading)
 	d.End(section)
 	d.EndSection(func(int, int) {})
+
 	if err := d.Close(); err != nil {
 		panic(err)
 	}
+
 	read, err := pdftest.Read(file.Bytes())
 	if err != nil {
 		panic(err)
 	}
+
 	pages, err := read.Pages()
 	if err != nil {
 		panic(err)
 	}
+
 	structure, err := read.Structure()
 	if err != nil {
 		panic(err)
 	}
+
 	fmt.Println(pages[0].Texts[0].Text, len(structure.All("H1")))
 	// Output: Good morning 1
 }

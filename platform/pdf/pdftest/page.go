@@ -35,41 +35,54 @@ type font struct {
 // Pages reads the pages in their order.
 func (f *File) Pages() ([]Page, error) {
 	var out []Page
+
 	fonts := map[Ref]map[Name]*font{}
+
 	var walk func(node any) error
+
 	walk = func(node any) error {
 		d := f.Dict(node)
 		if d["Type"] == Name("Pages") {
 			before := len(out)
+
 			for _, kid := range f.List(d["Kids"]) {
 				if err := walk(kid); err != nil {
 					return err
 				}
 			}
+
 			if count, _ := d["Count"].(float64); int(count) != len(out)-before {
 				return fmt.Errorf("%w: a node counts %v pages and has %d", errSyntax, count, len(out)-before)
 			}
+
 			return nil
 		}
+
 		ref, _ := node.(Ref)
+
 		resources, _ := d["Resources"].(Ref)
 		if fonts[resources] == nil {
 			fonts[resources] = f.fonts(resources)
 		}
+
 		page, err := f.page(d, fonts[resources])
 		page.Ref = ref
 		out = append(out, page)
+
 		return err
 	}
+
 	return out, walk(f.Dict(f.Trailer["Root"])["Pages"])
 }
 
 func (f *File) fonts(resources Ref) map[Name]*font {
 	out := map[Name]*font{}
+
 	for name, v := range f.Dict(f.Dict(resources)["Font"]) {
 		d := f.Dict(v)
 		descendant := f.Dict(f.List(d["DescendantFonts"])[0])
 		one := &font{runes: map[int]string{}, widths: map[int]float64{}, bold: strings.Contains(fmt.Sprint(d["BaseFont"]), "Bold")}
+
 		list := f.List(descendant["W"])
 		for i := 0; i+1 < len(list); i += 2 {
 			first, _ := list[i].(float64)
@@ -77,17 +90,22 @@ func (f *File) fonts(resources Ref) map[Name]*font {
 				one.widths[int(first)+k], _ = w.(float64)
 			}
 		}
+
 		unicode, _ := f.Get(d["ToUnicode"]).(Stream)
 		for line := range strings.Lines(string(unicode.Data)) {
-			var glyph int
-			var text string
+			var (
+				glyph int
+				text  string
+			)
 			if n, _ := fmt.Sscanf(line, "<%04X> <%s", &glyph, &text); n == 2 && !strings.HasPrefix(line, "<0000> <FFFF>") {
 				raw, _ := (&lexer{data: []byte("<" + text)}).value()
 				one.runes[glyph] = utf16Text(fmt.Sprint(raw))
 			}
 		}
+
 		out[name] = one
 	}
+
 	return out
 }
 
@@ -96,6 +114,7 @@ func utf16Text(raw string) string {
 	for i := 0; i+1 < len(raw); i += 2 {
 		units = append(units, uint16(raw[i])<<8|uint16(raw[i+1]))
 	}
+
 	return string(utf16.Decode(units))
 }
 
@@ -105,6 +124,7 @@ func String(v any) string {
 	if rest, wide := strings.CutPrefix(s, "\xFE\xFF"); wide {
 		return utf16Text(rest)
 	}
+
 	return s
 }
 
@@ -128,11 +148,13 @@ func (f *File) page(d Dict, fonts map[Name]*font) (Page, error) {
 	page.Width, _ = box[2].(float64)
 	page.Height, _ = box[3].(float64)
 	r := &reader{Page: &page, fonts: fonts}
+
 	for _, part := range f.List(d["Contents"]) {
 		content, ok := f.Get(part).(Stream)
 		if !ok {
 			return page, fmt.Errorf("%w: a page without content", errSyntax)
 		}
+
 		l := &lexer{data: content.Data}
 		for v, more := l.value(); more; v, more = l.value() {
 			operator, is := v.(Operator)
@@ -140,15 +162,19 @@ func (f *File) page(d Dict, fonts map[Name]*font) (Page, error) {
 				r.operands = append(r.operands, v)
 				continue
 			}
+
 			if err := r.do(operator); err != nil {
 				return page, err
 			}
+
 			r.operands = r.operands[:0]
 		}
+
 		if r.mark != "" {
 			return page, fmt.Errorf("%w: marked content that does not end", errSyntax)
 		}
 	}
+
 	return page, nil
 }
 
@@ -163,11 +189,14 @@ func (r *reader) do(o Operator) error {
 		if r.operands[0] == Name("Span") && r.mark != "" && !r.spans {
 			actual, _ := r.operands[1].(Dict)
 			r.spans, r.actual = true, String(actual["ActualText"])
+
 			return nil
 		}
+
 		if r.mark != "" {
 			return fmt.Errorf("%w: %s within %s", errSyntax, r.operands[0], r.mark)
 		}
+
 		r.mark = string(r.operands[0].(Name)) //nolint:errcheck,forcetypeassert // a test may panic
 		if o == "BDC" {
 			n, _ := r.operands[1].(Dict)["MCID"].(float64)
@@ -177,8 +206,10 @@ func (r *reader) do(o Operator) error {
 		if r.spans {
 			r.spans = false
 			r.Texts[len(r.Texts)-1].Drawn, r.Texts[len(r.Texts)-1].Text = r.Texts[len(r.Texts)-1].Text, r.actual
+
 			return nil
 		}
+
 		r.mark = ""
 	case "BT":
 		r.text = &Text{Artifact: r.mark == "Artifact"}
@@ -195,17 +226,21 @@ func (r *reader) do(o Operator) error {
 	case "Do":
 		r.Images++
 	}
+
 	if r.mark != "Artifact" && o == "re" {
 		return fmt.Errorf("%w: a rectangle is no decoration but %q", errSyntax, r.mark)
 	}
+
 	if r.mark == "" && (o == "re" || o == "TJ" || o == "Do") {
 		return fmt.Errorf("%w: %s is neither tagged nor decoration", errSyntax, o)
 	}
+
 	return nil
 }
 
 func (r *reader) show(list []any) {
 	units := 0.0
+
 	for _, v := range list {
 		switch v := v.(type) {
 		case float64:
@@ -219,6 +254,7 @@ func (r *reader) show(list []any) {
 			}
 		}
 	}
+
 	r.text.Width += units * r.size / 1000
 	r.text.Size, r.text.Bold = r.size, r.font.bold
 }

@@ -49,8 +49,10 @@ func (l *lexer) skip() {
 			for l.at < len(l.data) && l.data[l.at] != '\n' {
 				l.at++
 			}
+
 			continue
 		}
+
 		l.at++
 	}
 }
@@ -60,6 +62,7 @@ func (l *lexer) word() string {
 	for l.at < len(l.data) && strings.IndexByte(delimiters, l.data[l.at]) < 0 {
 		l.at++
 	}
+
 	return string(l.data[start:l.at])
 }
 
@@ -67,7 +70,9 @@ func (l *lexer) has(prefix string) bool {
 	if !bytes.HasPrefix(l.data[l.at:], []byte(prefix)) {
 		return false
 	}
+
 	l.at += len(prefix)
+
 	return true
 }
 
@@ -76,17 +81,22 @@ var reference = regexp.MustCompile(`^\d+ 0 R\b`)
 // value reads a value; nil, false at the end.
 func (l *lexer) value() (any, bool) {
 	l.skip()
+
 	switch {
 	case l.at >= len(l.data):
 		return nil, false
 	case l.has("<<"):
 		d := Dict{}
+
 		for {
 			l.skip()
+
 			if l.has(">>") || l.at >= len(l.data) {
 				return d, true
 			}
+
 			key, _ := l.value()
+
 			v, _ := l.value()
 			if name, ok := key.(Name); ok {
 				d[name] = v
@@ -94,11 +104,14 @@ func (l *lexer) value() (any, bool) {
 		}
 	case l.has("["):
 		list := []any{}
+
 		for {
 			l.skip()
+
 			if l.has("]") || l.at >= len(l.data) {
 				return list, true
 			}
+
 			v, _ := l.value()
 			list = append(list, v)
 		}
@@ -108,38 +121,49 @@ func (l *lexer) value() (any, bool) {
 		return l.literal(), true
 	case l.has("<"):
 		end := bytes.IndexByte(l.data[l.at:], '>')
+
 		var out []byte
+
 		for i := l.at; i+1 < l.at+end; i += 2 {
 			b, _ := strconv.ParseUint(string(l.data[i:i+2]), 16, 8)
 			out = append(out, byte(b))
 		}
+
 		l.at += end + 1
+
 		return string(out), true
 	}
+
 	if match := reference.Find(l.data[l.at:min(l.at+20, len(l.data))]); match != nil {
 		l.at += len(match)
 		n, _ := strconv.Atoi(string(match[:bytes.IndexByte(match, ' ')]))
+
 		return Ref(n), true
 	}
+
 	word := l.word()
 	if word == "" {
 		l.at++
 		return Operator(l.data[l.at-1 : l.at]), true
 	}
+
 	if v, err := strconv.ParseFloat(word, 64); err == nil {
 		return v, true
 	}
+
 	switch word {
 	case "true", "false":
 		return word == "true", true
 	case "null":
 		return nil, true
 	}
+
 	return Operator(word), true
 }
 
 func (l *lexer) literal() string {
 	var out []byte
+
 	for depth := 0; l.at < len(l.data); l.at++ {
 		switch c := l.data[l.at]; c {
 		case '\\':
@@ -147,7 +171,9 @@ func (l *lexer) literal() string {
 			if c = l.data[l.at]; c == 'r' {
 				c = '\r'
 			}
+
 			out = append(out, c)
+
 			continue
 		case '(':
 			depth++
@@ -156,10 +182,13 @@ func (l *lexer) literal() string {
 				l.at++
 				return string(out)
 			}
+
 			depth--
 		}
+
 		out = append(out, l.data[l.at])
 	}
+
 	return string(out)
 }
 
@@ -181,42 +210,53 @@ type pack struct {
 // Read finds the objects of a file. Every object that is listed must be where it is said to be.
 func Read(data []byte) (*File, error) {
 	f := &File{data: data, packs: map[Ref]pack{}}
+
 	mark := bytes.LastIndex(data, []byte("startxref\n"))
 	if !bytes.HasPrefix(data, []byte("%PDF-1.7\n")) || mark < 0 {
 		return nil, fmt.Errorf("%w: %.20q", errSyntax, data)
 	}
+
 	at, err := strconv.Atoi(string(bytes.Fields(data[mark:])[1]))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errSyntax, err)
 	}
+
 	_, v, err := f.objectAt(at)
+
 	table, ok := v.(Stream)
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%w: cross references: %w", errSyntax, err)
 	}
+
 	f.Trailer = table.Dict
 	width := int(table.Dict["W"].([]any)[1].(float64)) //nolint:errcheck,forcetypeassert // a test may panic
+
 	above := make([]byte, width+2)
 	for row := table.Data; len(row) > 0; row = row[width+3:] {
 		place := 0
+
 		for i := range above {
 			above[i] += row[i+1]
 			if i > 0 && i <= width {
 				place = place<<8 | int(above[i])
 			}
 		}
+
 		f.rows = append(f.rows, [3]int{int(above[0]), place, int(above[width+1])})
 	}
+
 	for n := range f.rows {
 		if f.rows[n][0] == 0 && n > 0 {
 			return nil, fmt.Errorf("%w: object %d was never written", errSyntax, n)
 		}
+
 		if f.rows[n][0] == 1 {
 			if got, _, err := f.objectAt(f.rows[n][1]); err != nil || got != n {
 				return nil, fmt.Errorf("%w: object %d is not at %d: %w", errSyntax, n, f.rows[n][1], err)
 			}
 		}
 	}
+
 	return f, nil
 }
 
@@ -224,31 +264,40 @@ func Read(data []byte) (*File, error) {
 func (f *File) objectAt(at int) (n int, v any, err error) {
 	l := &lexer{data: f.data, at: at}
 	number, _ := l.value()
+
 	_, _ = l.value()
 	if begin, _ := l.value(); begin != Operator("obj") {
 		return 0, nil, fmt.Errorf("%w: no object at %d", errSyntax, at)
 	}
+
 	v, _ = l.value()
 	n = int(number.(float64)) //nolint:errcheck,forcetypeassert // a test may panic
 	dict, isDict := v.(Dict)
+
 	l.skip()
+
 	if !isDict || !l.has("stream\n") {
 		return n, v, nil
 	}
+
 	length, _ := dict["Length"].(float64)
+
 	data := f.data[l.at : l.at+int(length)]
 	if l.at += int(length); !l.has("\nendstream\nendobj\n") {
 		return 0, nil, fmt.Errorf("%w: length of stream %d", errSyntax, n)
 	}
+
 	if dict["Filter"] == Name("FlateDecode") {
 		r, err := zlib.NewReader(bytes.NewReader(data))
 		if err != nil {
 			return 0, nil, fmt.Errorf("stream %d: %w", n, err)
 		}
+
 		if data, err = io.ReadAll(r); err != nil {
 			return 0, nil, fmt.Errorf("stream %d: %w", n, err)
 		}
 	}
+
 	return n, Stream{dict, data}, nil
 }
 
@@ -258,14 +307,17 @@ func (f *File) Get(v any) any {
 	if !ok {
 		return v
 	}
+
 	row := f.rows[n]
 	if row[0] == 1 {
 		_, v, err := f.objectAt(row[1])
 		if err != nil {
 			return nil
 		}
+
 		return v
 	}
+
 	p, known := f.packs[Ref(row[1])]
 	if !known {
 		stream, _ := f.Get(Ref(row[1])).(Stream)
@@ -273,11 +325,14 @@ func (f *File) Get(v any) any {
 		p = pack{data: stream.Data, first: int(first), heads: strings.Fields(string(stream.Data[:int(first)]))}
 		f.packs[Ref(row[1])] = p
 	}
+
 	if p.heads[2*row[2]] != strconv.Itoa(int(n)) {
 		return nil
 	}
+
 	offset, _ := strconv.Atoi(p.heads[2*row[2]+1])
 	out, _ := (&lexer{data: p.data, at: p.first + offset}).value()
+
 	return out
 }
 
@@ -289,6 +344,7 @@ func (f *File) Dict(v any) Dict {
 	case Stream:
 		return v.Dict
 	}
+
 	return nil
 }
 

@@ -23,13 +23,17 @@ func (f *File) Structure() (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	root := f.Dict(f.Dict(f.Trailer["Root"])["StructTreeRoot"])
 	owners := map[[2]int]Ref{} // by page and number
+
 	node, err := f.node(root["K"], f.Dict(f.Trailer["Root"])["StructTreeRoot"], owners)
 	if err != nil {
 		return nil, err
 	}
+
 	parents := map[int][]any{}
+
 	for _, leaf := range f.List(f.Dict(root["ParentTree"])["Kids"]) {
 		list := f.List(f.Dict(leaf)["Nums"])
 		for i := 0; i+1 < len(list); i += 2 {
@@ -37,52 +41,66 @@ func (f *File) Structure() (*Node, error) {
 			parents[int(key)] = f.List(list[i+1])
 		}
 	}
+
 	marks := 0
+
 	for _, page := range pages {
 		key, _ := f.Dict(page.Ref)["StructParents"].(float64)
 		if len(parents[int(key)]) != len(page.Tags) {
 			return nil, fmt.Errorf("%w: page %v has %d marks, the parent tree %d", errSyntax, key, len(page.Tags), len(parents[int(key)]))
 		}
+
 		for n, tag := range page.Tags {
 			owner := owners[[2]int{int(page.Ref), n}]
 			if owner == 0 || parents[int(key)][n] != owner || f.Dict(owner)["S"] != Name(tag) {
 				return nil, fmt.Errorf("%w: mark %d of page %v is %s, element %v, parent tree %v", errSyntax, n, key, tag, owner, parents[int(key)][n])
 			}
+
 			marks++
 		}
 	}
+
 	if marks != len(owners) {
 		return nil, fmt.Errorf("%w: %d marks, %d in elements", errSyntax, marks, len(owners))
 	}
+
 	return node, nil
 }
 
 func (f *File) node(v, parent any, owners map[[2]int]Ref) (*Node, error) {
 	ref, _ := v.(Ref)
+
 	d := f.Dict(v)
 	if d == nil || d["P"] != parent {
 		return nil, fmt.Errorf("%w: element %v has the parent %v, not %v", errSyntax, ref, d["P"], parent)
 	}
+
 	n := &Node{Tag: fmt.Sprint(d["S"]), Alt: String(d["Alt"])}
 	if scope := f.Dict(d["A"])["Scope"]; scope != nil {
 		n.Scope = fmt.Sprint(scope)
 	}
+
 	for _, kid := range f.List(d["K"]) {
 		page, mark := d["Pg"], 0
+
 		switch k := kid.(type) {
 		case Ref:
 			child, err := f.node(k, v, owners)
 			if err != nil {
 				return nil, err
 			}
+
 			fits := false
 			for _, tag := range allowed[n.Tag] {
 				fits = fits || tag == child.Tag
 			}
+
 			if !fits {
 				return nil, fmt.Errorf("%w: %s within %s", errSyntax, child.Tag, n.Tag)
 			}
+
 			n.Kids = append(n.Kids, child)
+
 			continue
 		case float64:
 			mark = int(k)
@@ -91,13 +109,16 @@ func (f *File) node(v, parent any, owners map[[2]int]Ref) (*Node, error) {
 			id, _ := k["MCID"].(float64)
 			mark = int(id)
 		}
+
 		at, _ := page.(Ref)
 		if owners[[2]int{int(at), mark}] != 0 {
 			return nil, fmt.Errorf("%w: content %d of page %v is in two elements", errSyntax, mark, at)
 		}
+
 		owners[[2]int{int(at), mark}] = ref
 		n.Content++
 	}
+
 	return n, nil
 }
 
@@ -106,8 +127,10 @@ func (n *Node) All(tag string) (out []*Node) {
 	if n.Tag == tag {
 		out = append(out, n)
 	}
+
 	for _, kid := range n.Kids {
 		out = append(out, kid.All(tag)...)
 	}
+
 	return out
 }

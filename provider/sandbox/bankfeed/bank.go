@@ -49,6 +49,7 @@ func banks() []*Institution {
 	euro, yen := checking, savings
 	euro.ID, euro.Name, euro.Mask, euro.Currency = "euro", "Euro Account", "0977", "EUR"
 	yen.ID, yen.Name, yen.Mask, yen.Currency, yen.Balance = "yen", "Yen Account", "0392", "JPY", "90000"
+
 	return []*Institution{
 		{ID: "ins_109508", Name: "First Harbor Bank", Accounts: []Account{checking, savings, card}},
 		{ID: "ins_109509", Name: "Second Harbor Credit Union", Accounts: []Account{checking, savings, loan}},
@@ -60,11 +61,13 @@ func banks() []*Institution {
 func (s *Server) SetInstitution(i Institution) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	at := slices.IndexFunc(s.institutions, func(known *Institution) bool { return known.ID == i.ID })
 	if at < 0 {
 		s.institutions = append(s.institutions, &i)
 		return
 	}
+
 	s.institutions[at] = &i
 }
 
@@ -72,10 +75,12 @@ func (s *Server) SetInstitution(i Institution) {
 func (s *Server) Institutions() []Institution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	out := make([]Institution, len(s.institutions))
 	for i, known := range s.institutions {
 		out[i] = *known
 	}
+
 	return out
 }
 
@@ -145,17 +150,21 @@ func (s *Server) newItem(bank *Institution, chosen []string, webhook string, day
 	if s.settings.Begins != nil {
 		i.progress = *s.settings.Begins
 	}
+
 	if len(chosen) == 0 {
 		for _, a := range bank.Accounts {
 			chosen = append(chosen, a.ID)
 		}
 	}
+
 	for _, id := range chosen {
 		if err := s.open(i, bank, id); err != nil {
 			return nil, err
 		}
 	}
+
 	s.items = append(s.items, i)
+
 	return i, nil
 }
 
@@ -165,12 +174,15 @@ func (s *Server) open(i *item, bank *Institution, id string) error {
 	if at < 0 {
 		return fmt.Errorf("%w: account %s of %s", ErrUnknown, id, bank.ID)
 	}
+
 	a := &account{id: made("acc"), of: bank.Accounts[at]}
 	if a.of.Currency == "" && a.of.Unofficial == "" {
 		a.of.Currency = "USD"
 	}
+
 	i.accounts = append(i.accounts, a)
 	i.tell(s.history(a, i.days, s.now()), s.now())
+
 	return nil
 }
 
@@ -184,30 +196,37 @@ func (i *item) balance(a *account) json.Number {
 	if i.balances == nil || i.reckoned != len(i.log) {
 		i.balances, i.reckoned = i.reckon(), len(i.log)
 	}
+
 	sum, known := new(big.Rat).SetString(string(a.of.Balance))
 	if !known {
 		return a.of.Balance
 	}
+
 	if out := i.balances[a.id]; out != nil && (a.of.Type == "credit" || a.of.Type == "loan") {
 		sum.Add(sum, out) // The bank tells debts as positive.
 	} else if out != nil {
 		sum.Sub(sum, out)
 	}
+
 	return json.Number(sum.FloatString(a.places()))
 }
 
 // reckon adds up what went out of each account.
 func (i *item) reckon() map[string]*big.Rat {
 	out := map[string]*big.Rat{}
+
 	for _, r := range i.rows {
 		amount, ok := new(big.Rat).SetString(string(r.Amount))
 		if !ok || r.gone || r.Pending {
 			continue
 		}
+
 		if out[r.AccountID] == nil {
 			out[r.AccountID] = new(big.Rat)
 		}
+
 		out[r.AccountID].Add(out[r.AccountID], amount)
 	}
+
 	return out
 }

@@ -77,23 +77,29 @@ func New(c Config) (*Server, error) {
 	if c.ClientID == "" || c.Secret == "" {
 		return nil, errors.New("bank-feed sandbox: a client identifier and a secret are needed")
 	}
+
 	if c.History < 0 || c.History > maxHistory {
 		return nil, fmt.Errorf("bank-feed sandbox: a history has 0 to %d transactions", maxHistory)
 	}
+
 	if c.WebhookEvery <= 0 {
 		c.WebhookEvery = time.Second
 	}
+
 	s := &Server{
 		config: c, mux: http.NewServeMux(), client: &http.Client{Timeout: 10 * time.Second}, institutions: banks(), publics: map[string]*publicToken{},
 		settings: Settings{History: &c.History}, calls: map[On]int{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+
 	s.log = stage.NewLog(s.ctx, c.Seen)
 	if err := s.RotateKey(false); err != nil {
 		return nil, err
 	}
+
 	s.routes()
 	s.control()
+
 	return s, nil
 }
 
@@ -129,15 +135,19 @@ type Settings struct {
 func (s *Server) Set(c Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if c.History != nil {
 		s.settings.History = c.History
 	}
+
 	if c.Begins != nil {
 		s.settings.Begins = c.Begins
 	}
+
 	if c.ClockSeconds != nil {
 		s.settings.ClockSeconds = c.ClockSeconds
 	}
+
 	if c.Silent != nil {
 		s.settings.Silent = c.Silent
 	}
@@ -149,6 +159,7 @@ func (s *Server) now() time.Time {
 	if s.settings.ClockSeconds != nil {
 		now = now.Add(time.Duration(*s.settings.ClockSeconds) * time.Second)
 	}
+
 	return now
 }
 
@@ -168,6 +179,7 @@ type Counts struct {
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	c := Counts{Handed: s.handed, Linked: len(s.items), Calls: maps.Clone(s.calls)}
 	for _, i := range s.items {
 		if i.removed {
@@ -176,6 +188,7 @@ func (s *Server) Counts() Counts {
 			c.Live++
 		}
 	}
+
 	return c
 }
 
@@ -183,6 +196,7 @@ func (s *Server) Counts() Counts {
 func made(prefix string) string {
 	raw := make([]byte, 16)
 	_, _ = rand.Read(raw) // never fails
+
 	return prefix + hex.EncodeToString(raw)
 }
 
@@ -191,5 +205,6 @@ func find[T any](list []*T, fits func(*T) bool) *T {
 	if i := slices.IndexFunc(list, fits); i >= 0 {
 		return list[i]
 	}
+
 	return nil
 }

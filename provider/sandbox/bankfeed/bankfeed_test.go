@@ -30,53 +30,66 @@ type world struct {
 
 func newWorld(t *testing.T, c bankfeed.Config) *world {
 	t.Helper()
+
 	c.ClientID, c.Secret = clientID, secret
+
 	s, err := bankfeed.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	mux := http.NewServeMux()
 	mux.Handle(c.Path+"/", http.StripPrefix(c.Path, s))
 	server := httptest.NewServer(mux)
+
 	t.Cleanup(func() {
 		s.Close()
 		server.Close()
 	})
+
 	return &world{Server: s, t: t, url: server.URL + c.Path}
 }
 
 // call makes a request with the secret in a header; its body tells what a call needs besides.
 func (w *world) call(method, path, body string) (int, map[string]any) {
 	w.t.Helper()
+
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	req.Header.Set("Authorization", "Bearer "+secret)
+
 	answer, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, nil
 	}
 	defer answer.Body.Close()
+
 	content, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return 0, nil
 	}
+
 	var out map[string]any
 	if len(content) > 0 {
 		if err := json.Unmarshal(content, &out); err != nil {
 			w.t.Fatalf("%s %s: %s", method, path, content)
 		}
 	}
+
 	return answer.StatusCode, out
 }
 
 // ask makes a call of the protocol with the keys in its body.
 func (w *world) ask(path, fields string) (int, map[string]any) {
 	w.t.Helper()
+
 	if fields != "" {
 		fields = "," + fields
 	}
+
 	return w.call(http.MethodPost, path, `{"client_id":"`+clientID+`","secret":"`+secret+`"`+fields+`}`)
 }
 
@@ -87,36 +100,44 @@ func (w *world) item(options string) (access, id string) {
 	token, _ := public["public_token"].(string)
 	status, traded := w.ask("/item/public_token/exchange", `"public_token":"`+token+`"`)
 	access, _ = traded["access_token"].(string)
+
 	id, _ = traded["item_id"].(string)
 	if status != http.StatusOK || access == "" || id == "" {
 		w.t.Fatalf("%d %v", status, traded)
 	}
+
 	return access, id
 }
 
 func TestEverythingAsksForTheKeys(t *testing.T) {
 	t.Parallel()
+
 	w := newWorld(t, bankfeed.Config{})
 	for _, body := range []string{`{}`, `{"client_id":"a-client","secret":"another"}`, `{"client_id":"another","secret":"a-secret"}`} {
 		if status, e := w.call(http.MethodPost, "/item/get", body); status != 400 || e["error_code"] != "INVALID_API_KEYS" || e["request_id"] == "" {
 			t.Errorf("%s: %d %v", body, status, e)
 		}
 	}
+
 	for _, path := range []string{"/control/items", "/control/counts", "/control/events", "/control/webhooks", "/control/institutions"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		req.Header.Set("Authorization", "Bearer "+secret+"x")
+
 		answer, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s with another secret: %d", path, answer.StatusCode)
 		}
 	}
+
 	for _, c := range []bankfeed.Config{{}, {ClientID: "x"}, {Secret: "x"}, {ClientID: "x", Secret: "x", History: -1}} {
 		if s, err := bankfeed.New(c); err == nil {
 			s.Close()
@@ -130,16 +151,20 @@ func TestControlOverHTTP(t *testing.T) {
 	w := newWorld(t, bankfeed.Config{History: 10})
 	access, id := w.item(`{"transactions":{"days_requested":30}}`)
 	_, rows := w.call(http.MethodGet, "/control/items/"+id+"/transactions", "")
+
 	list, _ := rows["transactions"].([]any)
 	if len(list) != 30 {
 		t.Fatalf("%d transactions, want ten for each of three accounts", len(list))
 	}
+
 	row, _ := list[0].(map[string]any)
 	txn, _ := row["transaction_id"].(string)
+
 	account, _ := row["account_id"].(string)
 	if oldest := time.Now().UTC().AddDate(0, 0, -30).Format("2006-01-02"); row["date"].(string) < oldest {
 		t.Errorf("the history begins on %v, before the days that were asked for", row["date"])
 	}
+
 	items := "/control/items/" + id
 	for _, c := range []struct {
 		method, path, body string
@@ -185,26 +210,34 @@ func TestControlOverHTTP(t *testing.T) {
 			t.Errorf("%s %s %s: %d %v, want %d", c.method, c.path, c.body, status, body, c.status)
 		}
 	}
+
 	if status, _ := w.ask("/item/get", `"access_token":"`+access+`"`); status != 500 {
 		t.Errorf("a fault that was asked for: %d", status)
 	}
+
 	if status, e := w.call(http.MethodGet, "/control/events?point=answered&after=8&waitSeconds=30", ""); status != 200 || e["on"] != "/item/get" {
 		t.Errorf("event: %d %v", status, e)
 	}
+
 	_, counts := w.call(http.MethodGet, "/control/counts", "")
 	if counts["handed"] != 1.0 || counts["linked"] != 1.0 || counts["live"] != 1.0 || counts["removed"] != 0.0 {
 		t.Errorf("counts %v", counts)
 	}
+
 	_, all := w.call(http.MethodGet, "/control/items", "")
+
 	only, _ := all["items"].([]any)
 	if told, _ := only[0].(map[string]any); len(only) != 1 || told["accessToken"] != access || told["transactions"] != 30.0 {
 		t.Errorf("items %v", all)
 	}
+
 	_, later := w.ask("/link/token/create", `"client_name":"x","language":"en","country_codes":["US"],"user":{"client_user_id":"u"},"products":["transactions"],"hosted_link":{}`)
+
 	token, _ := later["link_token"].(string)
 	if err := w.Complete(token, "ins_7"); err != nil {
 		t.Error(err)
 	}
+
 	w.call(http.MethodPost, "/control/reset", "")
 }
 
@@ -212,6 +245,7 @@ func TestCallsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bankfeed.Config{})
 	access, _ := w.item(`{}`)
+
 	const link = `"client_name":"x","language":"en","country_codes":["US"],"user":{"client_user_id":"u"}`
 	for _, c := range []struct{ path, fields, code string }{
 		{"/link/token/create", link, "INVALID_FIELD"}, // no products
@@ -245,19 +279,24 @@ func TestSyncOfOneAccount(t *testing.T) {
 	access, id := w.item(`{}`)
 	account := w.Items()[0].Accounts[1].ID
 	_, all := w.ask("/transactions/sync", `"access_token":"`+access+`"`)
+
 	_, one := w.ask("/transactions/sync", `"access_token":"`+access+`","options":{"account_id":"`+account+`"}`)
 	if len(all["added"].([]any)) != 9 || len(one["added"].([]any)) != 3 {
 		t.Errorf("%d rows, %d of one account", len(all["added"].([]any)), len(one["added"].([]any)))
 	}
+
 	if _, has := one["added"].([]any)[0].(map[string]any)["original_description"].(string); has {
 		t.Error("the bank's own text came without being asked for")
 	}
+
 	if status, _ := w.ask("/transactions/refresh", `"access_token":"`+access+`"`); status != 200 {
 		t.Errorf("refresh: %d", status)
 	}
+
 	if _, err := w.Add("none"); err == nil {
 		t.Error("rows of no item were taken")
 	}
+
 	if rows, err := w.Transactions(id); err != nil || len(rows) != 9 {
 		t.Errorf("%d rows, %v", len(rows), err)
 	}
@@ -273,19 +312,25 @@ type receiver struct {
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.proofs = append(r.proofs, req.Header.Get("Plaid-Verification"))
 	if r.refuse > 0 || err != nil {
 		r.refuse--
+
 		w.WriteHeader(http.StatusServiceUnavailable)
+
 		return
 	}
+
 	r.taken <- string(body)
 }
 
 func TestWebhooksAreRepeatedUntilTheyAreTaken(t *testing.T) {
 	t.Parallel()
+
 	r := &receiver{refuse: 2, taken: make(chan string, 10)}
 	listener := httptest.NewServer(r)
 	t.Cleanup(listener.Close)
@@ -296,28 +341,37 @@ func TestWebhooksAreRepeatedUntilTheyAreTaken(t *testing.T) {
 	if _, err := w.Add(id, bankfeed.Transaction{AccountID: account, Amount: "1"}); err != nil {
 		t.Fatal(err)
 	}
+
 	w.ask("/transactions/sync", `"access_token":"`+access+`"`)
+
 	if _, err := w.Add(id, bankfeed.Transaction{AccountID: account, Amount: "1"}); err != nil {
 		t.Fatal(err)
 	}
+
 	body := <-r.taken
 	if !strings.Contains(body, `"SYNC_UPDATES_AVAILABLE"`) || !strings.Contains(body, id) {
 		t.Errorf("it says %s", body)
 	}
+
 	if _, err := w.Await(t.Context(), stage.CalledBack, 0); err != nil {
 		t.Fatal(err)
 	}
+
 	m := w.Messages()
 	if len(m) != 1 || m[0].Sent != 3 || m[0].Status != 200 || m[0].Body != body {
 		t.Errorf("messages %+v", m)
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if len(r.proofs) != 3 || r.proofs[0] == r.proofs[1] || m[0].Verification != r.proofs[2] {
 		t.Errorf("the repetitions were not signed anew: %v", r.proofs)
 	}
+
 	silent := true
 	w.Set(bankfeed.Settings{Silent: &silent})
+
 	if _, err := w.Add(id, bankfeed.Transaction{AccountID: account, Amount: "1"}); err != nil || len(w.Messages()) != 1 {
 		t.Errorf("%v, %d messages of a sandbox that is silent", err, len(w.Messages()))
 	}
@@ -328,54 +382,68 @@ func TestLinkPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, bankfeed.Config{Path: "/bank"})
 	_, l := w.ask("/link/token/create", `"client_name":"x <b>","language":"en","country_codes":["US"],"user":{"client_user_id":"u"},"products":["transactions"],"hosted_link":{}`)
+
 	address, _ := l["hosted_link_url"].(string)
 	if !strings.HasPrefix(address, w.url+"/link/link-sandbox-") {
 		t.Fatalf("the page is at %s", address)
 	}
+
 	page := func(address string) (int, string) {
 		t.Helper()
+
 		answer, err := http.Get(address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
+
 		content, err := io.ReadAll(answer.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return answer.StatusCode, string(content)
 	}
 	if status, content := page(address); status != 200 || !strings.Contains(content, "x &lt;b&gt;") || strings.Count(content, "<form") != 4 {
 		t.Errorf("%d %s", status, content)
 	}
+
 	if status, content := page(w.url + "/link/none"); status != http.StatusGone || !strings.Contains(content, "has ended") {
 		t.Errorf("%d %s", status, content)
 	}
+
 	submit := func(form url.Values) string {
 		t.Helper()
+
 		answer, err := http.PostForm(address, form)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
+
 		content, err := io.ReadAll(answer.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		return string(content)
 	}
 	if content := submit(url.Values{"institution": {"none"}}); !strings.Contains(content, "That did not work") {
 		t.Errorf("a bank that there is not: %s", content)
 	}
+
 	if content := submit(url.Values{"institution": {"ins_109508"}, "account": {"none"}}); !strings.Contains(content, "That did not work") {
 		t.Errorf("an account that there is not: %s", content)
 	}
+
 	if c := w.Counts(); c.Linked != 0 {
 		t.Errorf("%d items were linked", c.Linked)
 	}
+
 	if content := submit(url.Values{"institution": {"ins_109508"}, "account": {"savings"}}); !strings.Contains(content, "You can close this page") {
 		t.Errorf("afterwards: %s", content)
 	}
+
 	if items := w.Items(); len(items) != 1 || len(items[0].Accounts) != 1 || items[0].Accounts[0].Bank != "savings" || items[0].AccessToken != "" {
 		t.Errorf("items %+v", items)
 	}

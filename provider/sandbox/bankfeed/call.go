@@ -92,25 +92,31 @@ func (s *Server) handle(path string, effect func(*exchange) (map[string]any, *Fa
 	on := On(path)
 	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, on: on}
+
 		var err error
 		// All of the request is read first: what follows can outlast its sender.
 		if x.body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 			s.fail(x, badBody)
 			return
 		}
+
 		s.mu.Lock()
 		s.calls[on]++
 		s.mu.Unlock()
+
 		if !s.admits(x) {
 			s.fail(x, badKeys)
 			return
 		}
+
 		x.fault = s.faults.Take(on, "")
 		s.log.Reach(stage.Received, on, x.key)
+
 		if s.instead(x) {
 			s.log.Reach(stage.Answered, on, x.key)
 			return
 		}
+
 		answer, failure := effect(x)
 		s.log.Reach(stage.Recorded, on, x.key)
 		s.answer(x, answer, failure)
@@ -123,10 +129,12 @@ func (s *Server) admits(x *exchange) bool {
 		ClientID string `json:"client_id"`
 		Secret   string `json:"secret"`
 	}
+
 	_ = json.Unmarshal(x.body, &in) // A body that is none has no keys.
 	if in.Secret == "" {
 		in.ClientID, in.Secret = x.r.Header.Get("Plaid-Client-Id"), x.r.Header.Get("Plaid-Secret")
 	}
+
 	return subtle.ConstantTimeCompare([]byte(in.ClientID+"\n"+in.Secret), []byte(s.config.ClientID+"\n"+s.config.Secret)) == 1
 }
 
@@ -141,12 +149,14 @@ func (s *Server) fail(x *exchange, f *Failure) {
 	if status == 0 {
 		status = http.StatusBadRequest
 	}
+
 	stage.Write(x.w, status, f.wire(made("req")))
 }
 
 func (s *Server) answer(x *exchange, answer map[string]any, failure *Failure) {
 	s.breakAfter(x)
 	s.log.Reach(stage.Answering, x.on, x.key)
+
 	switch {
 	case failure != nil:
 		s.fail(x, failure)
@@ -154,6 +164,7 @@ func (s *Server) answer(x *exchange, answer map[string]any, failure *Failure) {
 		answer["request_id"] = made("req")
 		s.writeAnswer(x, answer)
 	}
+
 	s.log.Reach(stage.Answered, x.on, x.key)
 }
 
@@ -164,7 +175,9 @@ func (s *Server) usable(x *exchange, access string, despiteProblem bool) (*item,
 	if i == nil {
 		return nil, badAccess
 	}
+
 	x.key = i.id
+
 	bank := s.institution(i.bank)
 	switch {
 	case i.removed:
@@ -177,6 +190,7 @@ func (s *Server) usable(x *exchange, access string, despiteProblem bool) (*item,
 	case bank != nil && bank.Down:
 		return nil, bankDown
 	}
+
 	return i, nil
 }
 

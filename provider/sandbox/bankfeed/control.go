@@ -51,6 +51,7 @@ func (s *Server) on(pattern string, serve http.HandlerFunc) {
 			stage.Refuse(w, http.StatusUnauthorized, "credentials")
 			return
 		}
+
 		serve(w, r)
 	})
 }
@@ -73,6 +74,7 @@ func madeNew(w http.ResponseWriter, id string, err error) {
 		outcome(w, err)
 		return
 	}
+
 	stage.Write(w, http.StatusOK, map[string]string{"id": id})
 }
 
@@ -81,10 +83,12 @@ func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &f) {
 		return
 	}
+
 	if !slices.Contains(f.Mode.Enum(), string(f.Mode)) || (f.Mode == Fail && f.Failure.Code == "") {
 		stage.Refuse(w, http.StatusBadRequest, "unknownMode")
 		return
 	}
+
 	s.Break(f)
 	stage.Done(w)
 }
@@ -94,10 +98,12 @@ func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	if (in.Begins != nil && !slices.Contains(in.Begins.Enum(), string(*in.Begins))) || (in.History != nil && (*in.History < 0 || *in.History > maxHistory)) {
 		stage.Refuse(w, http.StatusBadRequest, "outOfRange")
 		return
 	}
+
 	s.Set(in)
 	stage.Done(w)
 }
@@ -116,10 +122,12 @@ func (s *Server) controlInstitution(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	if in.ID = r.PathValue("id"); in.Name == "" || len(in.Accounts) == 0 {
 		stage.Refuse(w, http.StatusBadRequest, "incomplete")
 		return
 	}
+
 	s.SetInstitution(in)
 	stage.Done(w)
 }
@@ -151,7 +159,9 @@ type ItemAccount struct {
 func (s *Server) Items() []Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	out := []Item{}
+
 	for _, i := range s.items {
 		told := Item{
 			ID: i.id, AccessToken: i.access, InstitutionID: i.bank, Webhook: i.webhook, Removed: i.removed, Progress: i.progress, Problem: i.problem,
@@ -162,13 +172,16 @@ func (s *Server) Items() []Item {
 				ID: a.id, Bank: a.of.ID, Name: a.of.Name, Mask: a.of.Mask, Closed: a.closed, Balance: i.balance(a),
 			})
 		}
+
 		for _, r := range i.rows {
 			if !r.gone {
 				told.Transactions++
 			}
 		}
+
 		out = append(out, told)
 	}
+
 	return out
 }
 
@@ -178,10 +191,12 @@ func (s *Server) controlProblem(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	problem := &in
 	if in.Code == "" {
 		problem = nil
 	}
+
 	outcome(w, s.SetProblem(r.PathValue("id"), problem))
 }
 
@@ -192,10 +207,12 @@ func (s *Server) controlProgress(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	if !slices.Contains(in.Progress.Enum(), string(in.Progress)) {
 		stage.Refuse(w, http.StatusBadRequest, "unknownProgress")
 		return
 	}
+
 	outcome(w, s.Advance(r.PathValue("id"), in.Progress))
 }
 
@@ -206,10 +223,12 @@ func (s *Server) controlFire(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	if !s.Fire(r.PathValue("id"), in.Code) {
 		stage.Refuse(w, http.StatusNotFound, "unknown")
 		return
 	}
+
 	stage.Done(w)
 }
 
@@ -220,6 +239,7 @@ func (s *Server) controlRekey(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	id, err := s.Rekey(r.PathValue("id"), r.PathValue("account"), in.RemoveOld)
 	madeNew(w, id, err)
 }
@@ -230,6 +250,7 @@ func (s *Server) controlTransactions(w http.ResponseWriter, r *http.Request) {
 		outcome(w, err)
 		return
 	}
+
 	stage.Write(w, http.StatusOK, map[string]any{"transactions": rows})
 }
 
@@ -240,11 +261,13 @@ func (s *Server) controlAdd(w http.ResponseWriter, r *http.Request) {
 	if !stage.Decode(w, r, &in) {
 		return
 	}
+
 	ids, err := s.Add(r.PathValue("id"), in.Transactions...)
 	if err != nil {
 		outcome(w, err)
 		return
 	}
+
 	stage.Write(w, http.StatusOK, map[string]any{"ids": ids})
 }
 
@@ -254,10 +277,12 @@ func amend(w http.ResponseWriter, r *http.Request) (func(*Transaction), bool) {
 	if !stage.Decode(w, r, &raw) {
 		return nil, false
 	}
+
 	if err := json.Unmarshal(raw, &Transaction{}); err != nil {
 		stage.Refuse(w, http.StatusBadRequest, "malformed")
 		return nil, false
 	}
+
 	return func(t *Transaction) { _ = json.Unmarshal(raw, t) }, true // It has been read before.
 }
 

@@ -107,12 +107,14 @@ func (s *Server) instead(x *exchange) bool {
 		if x.fault.RetryAfter != nil {
 			x.w.Header().Set("Retry-After", strconv.Itoa(*x.fault.RetryAfter))
 		}
+
 		s.fail(x, tooMany)
 	case Redirect:
 		http.Redirect(x.w, x.r, "http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect)
 	default:
 		return false
 	}
+
 	return true
 }
 
@@ -129,14 +131,17 @@ func (s *Server) breakAfter(x *exchange) {
 // drop resets the connection without an answer.
 func (s *Server) drop(x *exchange) {
 	s.log.Reach(stage.Dropped, x.on, x.key)
+
 	if hijacker, can := x.w.(http.Hijacker); can {
 		if connection, _, err := hijacker.Hijack(); err == nil {
 			if tcp, is := connection.(*net.TCPConn); is {
 				_ = tcp.SetLinger(0) // Close resets.
 			}
+
 			_ = connection.Close()
 		}
 	}
+
 	panic(http.ErrAbortHandler)
 }
 
@@ -149,13 +154,16 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 			}
 		}
 	}
+
 	content, err := json.Marshal(answer)
 	if err != nil {
 		s.fail(x, internal)
 		return
 	}
+
 	header := x.w.Header()
 	header.Set("Content-Type", "application/json")
+
 	switch x.fault.Mode { //nolint:exhaustive // The other modes leave the answer as it is.
 	case WrongType:
 		header.Set("Content-Type", "text/html")
@@ -165,6 +173,7 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 		content = append([]byte(`{"padding":"`+strings.Repeat("a", 20<<20)+`",`), content[1:]...)
 	case GzipBomb:
 		header.Set("Content-Encoding", "gzip")
+
 		content = bomb()
 	case Truncated:
 		header.Set("Content-Length", strconv.Itoa(len(content)))
@@ -173,6 +182,7 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 		s.drip(x, content)
 		return
 	}
+
 	_, _ = x.w.Write(content) // to a caller that may be gone
 }
 
@@ -183,7 +193,9 @@ func (s *Server) drip(x *exchange, content []byte) {
 		if _, err := x.w.Write(content[i : i+1]); err != nil {
 			return
 		}
+
 		_ = flusher.Flush() // A caller that is gone is noticed by the next byte.
+
 		if x.r.Context().Err() != nil || !s.log.Pause(100*time.Millisecond) {
 			return
 		}
@@ -193,11 +205,15 @@ func (s *Server) drip(x *exchange, content []byte) {
 // bomb is an answer of 64 KiB that unpacks to 64 MiB.
 var bomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
+
 	z := gzip.NewWriter(&packed)
+
 	blank := bytes.Repeat([]byte(" "), 1<<20)
 	for range 64 {
 		_, _ = z.Write(blank) // to memory
 	}
+
 	_ = z.Close()
+
 	return packed.Bytes()
 })

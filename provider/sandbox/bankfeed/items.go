@@ -29,8 +29,10 @@ func (s *Server) itemOf(x *exchange, despiteProblem bool) (*item, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return s.usable(x, in.AccessToken, despiteProblem)
 }
 
@@ -41,16 +43,20 @@ func (s *Server) exchangeToken(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	p := s.publics[in.PublicToken]
 	if p == nil || p.used || p.item.removed || s.now().Sub(p.at) > tokenLife {
 		return nil, badPublic
 	}
+
 	p.used = true
 	p.item.access = made("access-sandbox-")
 	s.handed++
 	x.key = p.item.id
+
 	return map[string]any{"access_token": p.item.access, "item_id": p.item.id}, nil
 }
 
@@ -60,11 +66,14 @@ func (s *Server) wire(i *item) map[string]any {
 	if i.problem != nil {
 		problem = i.problem.wire("")
 	}
+
 	name := ""
 	if bank := s.institution(i.bank); bank != nil {
 		name = bank.Name
 	}
+
 	products := []string{"transactions"}
+
 	return map[string]any{
 		"item_id": i.id, "institution_id": i.bank, "institution_name": name, "webhook": unlessEmpty(i.webhook), "error": problem,
 		"available_products": []string{}, "billed_products": products, "products": products, "consented_products": products,
@@ -77,8 +86,10 @@ func (s *Server) getItem(x *exchange) (map[string]any, *Failure) {
 	if failure != nil {
 		return nil, failure
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return map[string]any{"item": s.wire(i), "status": nil}, nil
 }
 
@@ -87,9 +98,12 @@ func (s *Server) removeItem(x *exchange) (map[string]any, *Failure) {
 	if failure != nil {
 		return nil, failure
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	i.removed = true
+
 	return map[string]any{}, nil
 }
 
@@ -97,6 +111,7 @@ func (s *Server) updateWebhook(x *exchange) (map[string]any, *Failure) {
 	var in struct {
 		Webhook *string `json:"webhook"`
 	}
+
 	i, failure := s.itemOf(x, true)
 	switch {
 	case failure != nil:
@@ -104,25 +119,32 @@ func (s *Server) updateWebhook(x *exchange) (map[string]any, *Failure) {
 	case !x.read(&in):
 		return nil, badBody
 	}
+
 	s.mu.Lock()
+
 	i.webhook = ""
 	if in.Webhook != nil {
 		i.webhook = *in.Webhook
 	}
+
 	answer := map[string]any{"item": s.wire(i)}
 	s.mu.Unlock()
 	s.tellItem(i.id, "ITEM", "WEBHOOK_UPDATE_ACKNOWLEDGED", map[string]any{"new_webhook_url": in.Webhook})
+
 	return answer, nil
 }
 
 // wireAccounts are the accounts of an item, those of a list alone unless it is empty; the caller has the lock.
 func (s *Server) wireAccounts(i *item, only ...string) []any {
 	out := []any{}
+
 	for _, a := range i.accounts {
 		if a.closed || (len(only) > 0 && !slices.Contains(only, a.id)) {
 			continue
 		}
+
 		current := i.balance(a)
+
 		balances := map[string]any{
 			"current": current, "available": nil, "limit": nil, "iso_currency_code": unlessEmpty(a.of.Currency),
 			"unofficial_currency_code": unlessEmpty(a.of.Unofficial), "last_updated_datetime": nil,
@@ -130,14 +152,17 @@ func (s *Server) wireAccounts(i *item, only ...string) []any {
 		if a.of.Type == "depository" {
 			balances["available"] = current
 		}
+
 		if a.of.Limit != "" {
 			balances["limit"] = a.of.Limit
 		}
+
 		out = append(out, map[string]any{
 			"account_id": a.id, "balances": balances, "mask": unlessEmpty(a.of.Mask), "name": a.of.Name, "official_name": unlessEmpty(a.of.OfficialName),
 			"type": a.of.Type, "subtype": unlessEmpty(a.of.Subtype), "holder_category": "business",
 		})
 	}
+
 	return out
 }
 
@@ -147,6 +172,7 @@ func (s *Server) getAccounts(x *exchange) (map[string]any, *Failure) {
 			AccountIDs []string `json:"account_ids"`
 		} `json:"options"`
 	}
+
 	i, failure := s.itemOf(x, false)
 	switch {
 	case failure != nil:
@@ -154,12 +180,15 @@ func (s *Server) getAccounts(x *exchange) (map[string]any, *Failure) {
 	case !x.read(&in):
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	accounts := s.wireAccounts(i, in.Options.AccountIDs...)
 	if len(accounts) == 0 {
 		return nil, &Failure{Type: "ITEM_ERROR", Code: "NO_ACCOUNTS", Message: "no valid accounts were found for this item"}
 	}
+
 	return map[string]any{"accounts": accounts, "item": s.wire(i)}, nil
 }
 
@@ -178,17 +207,21 @@ func readCursor(text string, i *item) (cursor, bool) {
 	if text == "" {
 		return cursor{item: i.id, upto: len(i.log)}, true
 	}
+
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return cursor{}, false
 	}
+
 	var c cursor
 	if _, err := fmt.Sscan(string(raw), &c.item, &c.from, &c.at, &c.upto); err != nil || c.item != i.id || c.from > c.at || c.at > c.upto {
 		return cursor{}, false
 	}
+
 	if c.from == c.at && c.at == c.upto { // the end of a sync
 		c.upto = len(i.log)
 	}
+
 	return c, true
 }
 
@@ -206,25 +239,31 @@ func (s *Server) syncTransactions(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	count := 100
 	if in.Count != nil {
 		count = *in.Count
 	}
+
 	if count < 1 || count > 500 || len(in.Cursor) > 256 {
 		return nil, badField
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	moves := false
 	defer func() {
 		if x.fault.Mode == Mutation && x.fault.Times > 0 && !moves {
 			s.faults.Add(x.fault.On, 1, x.fault) // It met a request after which there was nothing to move.
 		}
 	}()
+
 	i, failure := s.usable(x, in.AccessToken, false)
 	if failure != nil {
 		return nil, failure
 	}
+
 	c, ok := readCursor(in.Cursor, i)
 	switch {
 	case !ok:
@@ -232,15 +271,19 @@ func (s *Server) syncTransactions(x *exchange) (map[string]any, *Failure) {
 	case c.upto != len(i.log):
 		return nil, moved
 	}
+
 	i.synced = true
 	p := i.page(c, count, func(r *row) bool { return in.Options.AccountID == "" || r.AccountID == in.Options.AccountID }, in.Options.Original)
+
 	next := ""
 	if i.progress != NotReady {
 		next = p.next.String()
 	}
+
 	if moves = x.fault.Mode == Mutation && p.more; moves {
 		i.note(i.log[0].row)
 	}
+
 	return map[string]any{
 		"added": p.added, "modified": p.modified, "removed": p.removed, "accounts": s.wireAccounts(i), "next_cursor": next, "has_more": p.more,
 		"transactions_update_status": i.progress,
@@ -258,21 +301,27 @@ type page struct {
 func (i *item) page(c cursor, count int, wanted func(*row) bool, original bool) page {
 	p := page{added: []any{}, modified: []any{}, removed: []any{}}
 	told := 0
+
 	for ; c.at < c.upto; c.at++ {
 		r := i.log[c.at].row
+
 		isNew := r.began > c.from
 		if r.changed != c.at+1 || (isNew && r.gone) || !wanted(r) {
 			continue
 		}
+
 		if told == count {
 			p.more = true
 			break
 		}
+
 		told++
+
 		t := r.Transaction
 		if !original {
 			t.Original = nil
 		}
+
 		switch {
 		case r.gone:
 			p.removed = append(p.removed, Removed{ID: r.ID, AccountID: r.AccountID})
@@ -282,9 +331,11 @@ func (i *item) page(c cursor, count int, wanted func(*row) bool, original bool) 
 			p.modified = append(p.modified, t)
 		}
 	}
+
 	if p.next = c; !p.more {
 		p.next.from = c.at
 	}
+
 	return p
 }
 
@@ -293,7 +344,9 @@ func (s *Server) refresh(x *exchange) (map[string]any, *Failure) {
 	if failure != nil {
 		return nil, failure
 	}
+
 	s.announceSync(i.id)
+
 	return map[string]any{}, nil
 }
 
@@ -308,8 +361,10 @@ func (s *Server) getInstitution(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	bank := s.institution(in.ID)
 	switch {
 	case len(in.Countries) == 0:
@@ -317,15 +372,18 @@ func (s *Server) getInstitution(x *exchange) (map[string]any, *Failure) {
 	case bank == nil:
 		return nil, badInstitution
 	}
+
 	wire := map[string]any{"institution_id": bank.ID, "name": bank.Name, "products": []string{"transactions"}, "country_codes": []string{"US"}, "oauth": false}
 	if in.Options.Status {
 		wire["status"] = bank.wireStatus(s.now())
 	}
+
 	return map[string]any{"institution": wire}, nil
 }
 
 func (i *Institution) wireStatus(now time.Time) map[string]any {
 	out := map[string]any{"health_incidents": []any{}, "auth": nil}
+
 	for _, product := range []string{"item_logins", "transactions_updates"} {
 		status, refresh := i.Status[product], "NORMAL"
 		switch status {
@@ -336,12 +394,15 @@ func (i *Institution) wireStatus(now time.Time) map[string]any {
 		case "DOWN":
 			refresh = "STOPPED"
 		}
+
 		breakdown := map[string]any{"success": json.Number("0.9"), "error_plaid": json.Number("0.01"), "error_institution": json.Number("0.09")}
 		if product == "transactions_updates" {
 			breakdown["refresh_interval"] = refresh
 		}
+
 		out[product] = map[string]any{"status": status, "last_status_change": now.Format(time.RFC3339), "breakdown": breakdown}
 	}
+
 	return out
 }
 
@@ -359,8 +420,10 @@ func (s *Server) sandboxToken(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	bank := s.institution(in.InstitutionID)
 	switch {
 	case !hasAll(in.Products):
@@ -368,11 +431,14 @@ func (s *Server) sandboxToken(x *exchange) (map[string]any, *Failure) {
 	case bank == nil:
 		return nil, badInstitution
 	}
+
 	i, err := s.newItem(bank, nil, in.Options.Webhook, daysOr90(in.Options.Transactions.Days))
 	if err != nil {
 		return nil, internal
 	}
+
 	x.key = i.id
+
 	return map[string]any{"public_token": s.publicToken(i)}, nil
 }
 
@@ -380,6 +446,7 @@ func (s *Server) sandboxToken(x *exchange) (map[string]any, *Failure) {
 func (s *Server) publicToken(i *item) string {
 	token := made("public-sandbox-")
 	s.publics[token] = &publicToken{item: i, at: s.now()}
+
 	return token
 }
 
@@ -387,6 +454,7 @@ func daysOr90(days int) int {
 	if days <= 0 {
 		return 90
 	}
+
 	return min(days, 730)
 }
 
@@ -394,6 +462,7 @@ func (s *Server) sandboxFire(x *exchange) (map[string]any, *Failure) {
 	var in struct {
 		Code string `json:"webhook_code"`
 	}
+
 	i, failure := s.itemOf(x, true)
 	switch {
 	case failure != nil:
@@ -401,9 +470,11 @@ func (s *Server) sandboxFire(x *exchange) (map[string]any, *Failure) {
 	case !x.read(&in):
 		return nil, badBody
 	}
+
 	if !s.Fire(i.id, in.Code) {
 		return nil, &Failure{Type: "SANDBOX_ERROR", Code: "SANDBOX_WEBHOOK_INVALID", Message: "the item has no webhook, or there is none of this code"}
 	}
+
 	return map[string]any{"webhook_fired": true}, nil
 }
 
@@ -412,26 +483,31 @@ func (s *Server) sandboxReset(x *exchange) (map[string]any, *Failure) {
 	if failure != nil {
 		return nil, failure
 	}
+
 	if err := s.SetProblem(i.id, loginRequired); err != nil {
 		return nil, internal
 	}
+
 	return map[string]any{"reset_login": true}, nil
 }
 
 // SetProblem keeps an item from answering with a failure, and tells of it; nil lets it answer again.
 func (s *Server) SetProblem(itemID string, f *Failure) error {
 	s.mu.Lock()
+
 	i := s.item(itemID)
 	if i != nil {
 		i.problem = f
 	}
 	s.mu.Unlock()
+
 	switch {
 	case i == nil:
 		return fmt.Errorf("%w: item %s", ErrUnknown, itemID)
 	case f != nil:
 		s.tellItem(itemID, "ITEM", "ERROR", map[string]any{"error": f.wire("")})
 	}
+
 	return nil
 }
 
@@ -449,27 +525,33 @@ func (s *Server) sandboxTransactions(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	i, failure := s.usable(x, in.AccessToken, false)
+
 	var to *account
 	if failure == nil {
 		to = find(i.accounts, func(a *account) bool { return a.of.Type == "depository" && !a.closed })
 	}
 	s.mu.Unlock()
+
 	switch {
 	case failure != nil:
 		return nil, failure
 	case to == nil || len(in.Transactions) == 0 || len(in.Transactions) > 10:
 		return nil, badField
 	}
+
 	rows := make([]Transaction, len(in.Transactions))
 	for n, t := range in.Transactions {
 		rows[n] = Transaction{
 			AccountID: to.id, Amount: t.Amount, Date: t.Posted, Name: strings.TrimSpace(t.Description), Currency: unlessEmpty(t.Currency),
 		}
 	}
+
 	if _, err := s.Add(i.id, rows...); err != nil {
 		return nil, badField
 	}
+
 	return map[string]any{}, nil
 }

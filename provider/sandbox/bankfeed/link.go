@@ -63,37 +63,47 @@ func (s *Server) createLink(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	if in.ClientName == "" || len(in.ClientName) > 30 || in.Language == "" || len(in.Countries) == 0 || in.User.ID == "" || in.Transactions.Days > 730 {
 		return nil, badField
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	l := &link{
 		token: made("link-sandbox-"), client: in.ClientName, created: s.now(), webhook: in.Webhook, days: daysOr90(in.Transactions.Days),
 		choose: in.Update.AccountSelection,
 	}
 	life := linkLife
+
 	if in.AccessToken != "" {
 		var failure *Failure
 		if l.repairs, failure = s.usable(x, in.AccessToken, true); failure != nil {
 			return nil, failure
 		}
+
 		life = updateLife
 	}
+
 	if (l.repairs == nil) != hasAll(in.Products) {
 		return nil, badField
 	}
+
 	answer := map[string]any{"link_token": l.token}
 	if in.Hosted != nil {
 		l.returnTo = in.Hosted.ReturnTo
 		if in.Hosted.Lifetime > 0 {
 			life = time.Duration(in.Hosted.Lifetime) * time.Second
 		}
+
 		answer["hosted_link_url"] = s.url(x.r) + "/link/" + l.token
 	}
+
 	l.expires = l.created.Add(life)
 	answer["expiration"] = l.expires.Format(time.RFC3339)
 	s.links = append(s.links, l)
+
 	return answer, nil
 }
 
@@ -112,17 +122,22 @@ func (s *Server) getLink(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	l := s.link(in.LinkToken)
+
 	now := s.now()
 	if l == nil || (l.ended.IsZero() && now.After(l.expires)) || (!l.ended.IsZero() && now.Sub(l.ended) > keptFor) {
 		return nil, badLink
 	}
+
 	sessions := slices.Clone(l.sessions)
 	if sessions == nil {
 		sessions = []map[string]any{}
 	}
+
 	return map[string]any{
 		"link_token": l.token, "created_at": l.created.Format(time.RFC3339), "expiration": l.expires.Format(time.RFC3339), "link_sessions": sessions,
 	}, nil
@@ -132,35 +147,45 @@ func (s *Server) getLink(x *exchange) (map[string]any, *Failure) {
 // are named), and ends. A link that repairs an item needs no bank.
 func (s *Server) Complete(linkToken, institutionID string, accounts ...string) error {
 	s.mu.Lock()
+
 	l, err := s.openLink(linkToken)
 	if err != nil {
 		s.mu.Unlock()
 		return err
 	}
+
 	if l.repairs != nil {
 		institutionID = l.repairs.bank
 	}
+
 	bank := s.institution(institutionID)
 	if bank == nil {
 		s.mu.Unlock()
 		return fmt.Errorf("%w: bank %s", ErrUnknown, institutionID)
 	}
+
 	if bank.Down || bank.Unsupported || bank.Status["item_logins"] == "DOWN" {
 		failure := bankDown
 		if bank.Unsupported {
 			failure = bankGone
 		}
+
 		s.end(l, map[string]any{"exit": map[string]any{"error": failure.wire(""), "metadata": map[string]any{"status": "requires_credentials"}}})
 		s.mu.Unlock()
 		s.tellLink(linkToken, "EXITED", nil)
+
 		return errNoChoice
 	}
+
 	token, err := s.complete(l, bank, accounts)
 	s.mu.Unlock()
+
 	if err != nil {
 		return err
 	}
+
 	s.tellLink(linkToken, "SUCCESS", token)
+
 	return nil
 }
 
@@ -170,6 +195,7 @@ func (s *Server) openLink(token string) (*link, error) {
 	if l == nil || s.now().After(l.expires) {
 		return nil, fmt.Errorf("%w: link, or one that has expired", ErrUnknown)
 	}
+
 	return l, nil
 }
 
@@ -182,23 +208,30 @@ func (s *Server) complete(l *link, bank *Institution, accounts []string) ([]stri
 				return nil, err
 			}
 		}
+
 		s.end(l, map[string]any{"results": map[string]any{"item_add_results": []any{}}})
+
 		return nil, nil
 	}
+
 	i, err := s.newItem(bank, accounts, l.webhook, l.days)
 	if err != nil {
 		return nil, err
 	}
+
 	token := s.publicToken(i)
+
 	shown := []any{}
 	for _, a := range i.accounts {
 		shown = append(shown, map[string]any{
 			"id": a.id, "name": a.of.Name, "mask": unlessEmpty(a.of.Mask), "type": a.of.Type, "subtype": unlessEmpty(a.of.Subtype),
 		})
 	}
+
 	s.end(l, map[string]any{"results": map[string]any{"item_add_results": []any{map[string]any{
 		"public_token": token, "accounts": shown, "institution": map[string]any{"institution_id": bank.ID, "name": bank.Name},
 	}}}})
+
 	return []string{token}, nil
 }
 
@@ -212,11 +245,13 @@ func (s *Server) choose(i *item, bank *Institution, accounts []string) error {
 			}
 		}
 	}
+
 	for _, a := range i.accounts {
 		if !slices.Contains(accounts, a.of.ID) {
 			a.closed = true
 		}
 	}
+
 	return nil
 }
 
@@ -231,14 +266,17 @@ func (s *Server) end(l *link, session map[string]any) {
 // Leave does what a person does who closes the page of a link.
 func (s *Server) Leave(linkToken string) error {
 	s.mu.Lock()
+
 	l, err := s.openLink(linkToken)
 	if err == nil {
 		s.end(l, map[string]any{"exit": map[string]any{"error": nil, "metadata": map[string]any{"status": "requires_credentials"}}})
 	}
 	s.mu.Unlock()
+
 	if err == nil {
 		s.tellLink(linkToken, "EXITED", nil)
 	}
+
 	return err
 }
 
@@ -256,7 +294,9 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) {
 	s.log.Reach(stage.Received, LinkPage, "")
 	s.mu.Lock()
 	l, err := s.openLink(r.PathValue("token"))
+
 	var choices []choice
+
 	client := ""
 	if err == nil {
 		client = l.client
@@ -265,6 +305,7 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) {
 			for _, a := range bank.Accounts {
 				c.Chosen[a.ID] = l.repairs == nil || slices.ContainsFunc(l.repairs.accounts, func(own *account) bool { return own.of.ID == a.ID && !own.closed })
 			}
+
 			if l.repairs == nil || l.repairs.bank == bank.ID {
 				choices = append(choices, c)
 			}
@@ -273,9 +314,11 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
+
 	if err != nil {
 		w.WriteHeader(http.StatusGone)
 	}
+
 	_ = linkPage.Execute(w, map[string]any{"Client": client, "Choices": choices, "Gone": err != nil, "Done": r.URL.Query().Has("done")}) // to a reader that may be gone
 }
 
@@ -286,18 +329,23 @@ func (s *Server) submitLink(w http.ResponseWriter, r *http.Request) {
 		stage.Refuse(w, http.StatusBadRequest, "malformed")
 		return
 	}
+
 	token := r.PathValue("token")
+
 	s.mu.Lock()
 	l := s.link(token)
 	s.mu.Unlock()
+
 	var err error
 	if r.PostForm.Get("action") == "leave" {
 		err = s.Leave(token)
 	} else {
 		err = s.Complete(token, r.PostForm.Get("institution"), r.PostForm["account"]...)
 	}
+
 	s.log.Reach(stage.Recorded, LinkPage, "")
 	here := s.url(r) + "/link/" + token
+
 	switch {
 	case l == nil:
 		stage.Refuse(w, http.StatusNotFound, "linkUnknown")

@@ -63,6 +63,7 @@ func (i *item) tell(rows []Transaction, now time.Time) {
 // note adds the change of a row to the log.
 func (i *item) note(r *row) {
 	i.log = append(i.log, entry{r})
+
 	r.changed = len(i.log)
 	if r.began == 0 {
 		r.began = r.changed
@@ -75,21 +76,27 @@ func (t Transaction) whole(a *account, now time.Time) Transaction {
 	if t.ID == "" {
 		t.ID = made("txn")
 	}
+
 	if t.Date == "" {
 		t.Date = now.Format(dayForm)
 	}
+
 	if t.Currency == nil && t.Unofficial == nil {
 		t.Currency, t.Unofficial = unlessEmpty(a.of.Currency), unlessEmpty(a.of.Unofficial)
 	}
+
 	if t.Channel == "" {
 		t.Channel = "other"
 	}
+
 	if t.Original == nil {
 		t.Original = unlessEmpty(t.Name)
 	}
+
 	if t.Amount == "" {
 		t.Amount = "0"
 	}
+
 	return t
 }
 
@@ -97,25 +104,30 @@ func unlessEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}
+
 	return &s
 }
 
 // change runs a change of an item's rows, and tells of it afterwards.
 func (s *Server) change(itemID string, f func(*item) error) error {
 	s.mu.Lock()
+
 	i := s.item(itemID)
 	if i == nil {
 		s.mu.Unlock()
 		return fmt.Errorf("%w: item %s", ErrUnknown, itemID)
 	}
+
 	before := len(i.log)
 	err := f(i)
 	changed := err == nil && len(i.log) > before
 	silent := s.settings.Silent != nil && *s.settings.Silent
 	s.mu.Unlock()
+
 	if changed && !silent {
 		s.announceSync(itemID)
 	}
+
 	return err
 }
 
@@ -127,6 +139,7 @@ func (s *Server) item(id string) *item {
 // Add gives an item rows; their accounts are those of the item. It gives their identifiers, in their order.
 func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 	ids := make([]string, 0, len(rows))
+
 	err := s.change(itemID, func(i *item) error {
 		whole := make([]Transaction, 0, len(rows))
 		for _, t := range rows {
@@ -134,19 +147,24 @@ func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 			if a == nil {
 				return fmt.Errorf("%w: account %s", ErrUnknown, t.AccountID)
 			}
+
 			t = t.whole(a, s.now())
 			if i.rows[t.ID] != nil {
 				return fmt.Errorf("bank-feed sandbox: there is a transaction %s", t.ID)
 			}
+
 			whole = append(whole, t)
 			ids = append(ids, t.ID)
 		}
+
 		i.tell(whole, s.now())
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	return ids, nil
 }
 
@@ -175,7 +193,9 @@ func (s *Server) changeRow(itemID, id string, f func(*item, *row)) error {
 		if r == nil || r.gone {
 			return fmt.Errorf("%w: transaction %s", ErrUnknown, id)
 		}
+
 		f(i, r)
+
 		return nil
 	})
 }
@@ -188,16 +208,21 @@ func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (stri
 		if r == nil || r.gone || !r.Pending {
 			return fmt.Errorf("%w: pending transaction %s", ErrUnknown, pendingID)
 		}
+
 		t := r.Transaction
+
 		t.ID, t.Pending, t.PendingID = made("txn"), false, &pendingID
 		if change != nil {
 			change(&t)
 		}
+
 		posted = t.ID
 		i.note(&row{Transaction: t})
 		i.remove(r)
+
 		return nil
 	})
+
 	return posted, err
 }
 
@@ -208,6 +233,7 @@ func (s *Server) Advance(itemID string, to Progress) error {
 		rows := i.withheld
 		i.withheld = nil
 		i.tell(rows, s.now())
+
 		return nil
 	})
 }
@@ -221,17 +247,21 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 		if old == nil {
 			return fmt.Errorf("%w: account %s", ErrUnknown, accountID)
 		}
+
 		old.closed = true
 		fresh = made("acc")
+
 		i.accounts = append(i.accounts, &account{id: fresh, of: old.of})
 		for _, e := range slices.Clip(i.log) {
 			r := e.row
 			if r.gone || r.AccountID != accountID {
 				continue
 			}
+
 			t := r.Transaction
 			t.ID, t.AccountID = made("txn"), fresh
 			i.note(&row{Transaction: t})
+
 			if removeOld {
 				i.remove(r)
 			} else {
@@ -239,8 +269,10 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 				r.gone, r.changed = true, 0
 			}
 		}
+
 		return nil
 	})
+
 	return fresh, err
 }
 
@@ -251,7 +283,9 @@ func (s *Server) CloseAccount(itemID, accountID string) error {
 		if a == nil {
 			return fmt.Errorf("%w: account %s", ErrUnknown, accountID)
 		}
+
 		a.closed = true
+
 		return nil
 	})
 }
@@ -260,16 +294,20 @@ func (s *Server) CloseAccount(itemID, accountID string) error {
 func (s *Server) Transactions(itemID string) ([]Transaction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	i := s.item(itemID)
 	if i == nil {
 		return nil, fmt.Errorf("%w: item %s", ErrUnknown, itemID)
 	}
+
 	out := []Transaction{}
+
 	for at, e := range i.log {
 		if e.row.began == at+1 && !e.row.gone {
 			out = append(out, e.row.Transaction)
 		}
 	}
+
 	return out, nil
 }
 
@@ -282,17 +320,20 @@ var names = []string{
 // money. The caller has the lock.
 func (s *Server) history(a *account, days int, now time.Time) []Transaction {
 	count := *s.settings.History
+
 	rows := make([]Transaction, count)
 	for n := range rows {
 		cents := money.Cents(500 + (n*3571)%90000)
 		if n%4 == 2 {
 			cents *= -3
 		}
+
 		t := Transaction{
 			AccountID: a.id, Amount: json.Number(cents.AppendDecimal(nil, a.places())), Name: names[n%len(names)],
 			Date: now.AddDate(0, 0, -(days-1)+n*(days-1)/max(count-1, 1)).Format(dayForm),
 		}
 		rows[n] = t.whole(a, now)
 	}
+
 	return rows
 }

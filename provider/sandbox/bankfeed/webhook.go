@@ -39,12 +39,16 @@ func (s *Server) RotateKey(expire bool) error {
 	if err != nil {
 		return fmt.Errorf("bank-feed sandbox: %w", err)
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if expire && len(s.keys) > 0 {
 		s.keys[len(s.keys)-1].expired = s.now()
 	}
+
 	s.keys = append(s.keys, &signingKey{id: made("key"), private: private, created: s.now()})
+
 	return nil
 }
 
@@ -53,6 +57,7 @@ func (k *signingKey) coordinates() (x, y string) {
 	if err != nil || len(point) != 65 {
 		return "", ""
 	}
+
 	return base64.RawURLEncoding.EncodeToString(point[1:33]), base64.RawURLEncoding.EncodeToString(point[33:])
 }
 
@@ -63,19 +68,24 @@ func (s *Server) getKey(x *exchange) (map[string]any, *Failure) {
 	if !x.read(&in) {
 		return nil, badBody
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	k := find(s.keys, func(k *signingKey) bool { return k.id == in.KeyID })
 	if k == nil {
 		return nil, badKey
 	}
+
 	px, py := k.coordinates()
+
 	wire := map[string]any{
 		"alg": "ES256", "crv": "P-256", "kid": k.id, "kty": "EC", "use": "sig", "x": px, "y": py, "created_at": k.created.Unix(), "expired_at": nil,
 	}
 	if !k.expired.IsZero() {
 		wire["expired_at"] = k.expired.Unix()
 	}
+
 	return map[string]any{"key": wire}, nil
 }
 
@@ -96,17 +106,20 @@ type Message struct {
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	return append([]Message{}, s.messages...)
 }
 
 // announceSync tells that an item has news, once somebody has asked for its transactions.
 func (s *Server) announceSync(itemID string) {
 	s.mu.Lock()
+
 	i := s.item(itemID)
 	if i == nil || !i.synced {
 		s.mu.Unlock()
 		return
 	}
+
 	body := i.syncNews()
 	s.mu.Unlock()
 	s.tellItem(itemID, "TRANSACTIONS", "SYNC_UPDATES_AVAILABLE", body)
@@ -119,12 +132,15 @@ func (i *item) syncNews() map[string]any {
 // Fire sends a webhook of an item; false when the item has none to send it to, or when there is none of the code.
 func (s *Server) Fire(itemID, code string) bool {
 	s.mu.Lock()
+
 	i := s.item(itemID)
 	if i == nil || i.webhook == "" {
 		s.mu.Unlock()
 		return false
 	}
+
 	topic, body := "ITEM", map[string]any{}
+
 	switch code {
 	case "SYNC_UPDATES_AVAILABLE":
 		topic, body = "TRANSACTIONS", i.syncNews()
@@ -145,6 +161,7 @@ func (s *Server) Fire(itemID, code string) bool {
 	}
 	s.mu.Unlock()
 	s.tellItem(itemID, topic, code, body)
+
 	return true
 }
 
@@ -152,11 +169,13 @@ func (s *Server) Fire(itemID, code string) bool {
 func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
 	s.mu.Lock()
 	i := s.item(itemID)
+
 	to := ""
 	if i != nil && !i.removed {
 		to = i.webhook
 	}
 	s.mu.Unlock()
+
 	body["item_id"] = itemID
 	s.tell(Message{ItemID: itemID, Type: topic, Code: code, URL: to}, body)
 }
@@ -164,26 +183,32 @@ func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
 // tellLink sends the webhook of a link that a person has come to an end with.
 func (s *Server) tellLink(token, status string, publics []string) {
 	s.mu.Lock()
+
 	to := ""
 	if l := s.link(token); l != nil {
 		to = l.webhook
 	}
 	s.mu.Unlock()
+
 	body := map[string]any{"link_token": token, "link_session_id": made("session"), "status": status}
 	if publics != nil {
 		body["public_tokens"], body["public_token"] = publics, publics[0]
 	}
+
 	s.tell(Message{Type: "LINK", Code: "SESSION_FINISHED", URL: to}, body)
 }
 
 // tell sends a webhook in the background, again and again until it is taken.
 func (s *Server) tell(m Message, body map[string]any) {
 	body["webhook_type"], body["webhook_code"], body["environment"] = m.Type, m.Code, "sandbox"
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if m.URL == "" || s.ctx.Err() != nil {
 		return
 	}
+
 	s.messages = append(s.messages, m)
 	at := len(s.messages) - 1
 	fault := s.faults.Take(Webhooks)
@@ -194,9 +219,11 @@ func (s *Server) tell(m Message, body map[string]any) {
 				s.log.Reach(stage.CalledBack, Webhooks, m.ItemID)
 				return
 			}
+
 			if !s.log.Pause(wait) {
 				return
 			}
+
 			wait *= 2
 		}
 	})
@@ -207,21 +234,26 @@ func (s *Server) send(at int, fault Mode, body map[string]any) bool {
 	if fault == Foreign {
 		body["item_id"] = made("item")
 	}
+
 	content, err := json.Marshal(body)
 	if err != nil {
 		return false
 	}
+
 	proof, err := s.prove(content, fault)
 	if err != nil {
 		return false
 	}
+
 	if fault == Tampered {
 		content = append(bytes.TrimSuffix(content, []byte("}")), []byte(`,"tampered":true}`)...)
 	}
+
 	status := s.post(at, proof, content)
 	if fault == Replayed {
 		status = s.post(at, proof, content)
 	}
+
 	return status >= 200 && status < 300
 }
 
@@ -233,26 +265,33 @@ func (s *Server) post(at int, proof string, content []byte) int {
 	status := s.deliver(to, proof, content)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	m := &s.messages[at]
 	m.Verification, m.Body, m.Status = proof, string(content), status
 	m.Sent++
+
 	return status
 }
 
 func (s *Server) deliver(to, proof string, content []byte) int {
 	ctx, stop := context.WithTimeout(s.ctx, 10*time.Second)
 	defer stop()
+
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(content))
 	if err != nil {
 		return 0
 	}
+
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(verification, proof)
+
 	answer, err := s.client.Do(req)
 	if err != nil {
 		return 0
 	}
+
 	_ = answer.Body.Close()
+
 	return answer.StatusCode
 }
 
@@ -261,10 +300,13 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 	s.mu.Lock()
 	key, at := s.keys[len(s.keys)-1], s.now()
 	s.mu.Unlock()
+
 	if fault == Old {
 		at = at.Add(-10 * time.Minute)
 	}
+
 	algorithm, id, private := "ES256", key.id, key.private
+
 	switch fault { //nolint:exhaustive // The other modes are not of the signature.
 	case WrongAlgorithm:
 		algorithm = "HS256"
@@ -279,15 +321,20 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("bank-feed sandbox: %w", err)
 		}
+
 		private = other
 	}
+
 	sum := sha256.Sum256(content)
+
 	header := map[string]any{"alg": algorithm, "kid": id, "typ": "JWT"}
 	if fault == Extended {
 		header["crit"], header["b64"] = []string{"b64"}, false
 	}
+
 	signed := part(header) + "." +
 		part(map[string]any{"iat": at.Unix(), "request_body_sha256": hex.EncodeToString(sum[:])})
+
 	switch algorithm {
 	case "none":
 		return signed + ".", nil
@@ -295,20 +342,25 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 		x, y := key.coordinates()
 		mac := hmac.New(sha256.New, []byte(x+y))
 		_, _ = mac.Write([]byte(signed)) // never fails
+
 		return signed + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
 	}
+
 	return sign(private, signed)
 }
 
 func sign(private *ecdsa.PrivateKey, signed string) (string, error) {
 	hash := sha256.Sum256([]byte(signed))
+
 	r, v, err := ecdsa.Sign(rand.Reader, private, hash[:])
 	if err != nil {
 		return "", fmt.Errorf("bank-feed sandbox: %w", err)
 	}
+
 	signature := make([]byte, 64)
 	r.FillBytes(signature[:32])
 	v.FillBytes(signature[32:])
+
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 

@@ -29,16 +29,19 @@ func Done(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 func Decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxControl))
 	d.DisallowUnknownFields()
+
 	if err := d.Decode(into); err != nil {
 		Refuse(w, http.StatusBadRequest, "malformed")
 		return false
 	}
+
 	return true
 }
 
 // ServeEvents waits for an event: query after (a sequence), point, waitSeconds (10 when absent, at most 60). 204 when none came.
 func (l *Log[On]) ServeEvents(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+
 	after, seconds := 0, 10
 	for name, into := range map[string]*int{"after": &after, "waitSeconds": &seconds} {
 		if text := q.Get(name); text != "" {
@@ -47,15 +50,19 @@ func (l *Log[On]) ServeEvents(w http.ResponseWriter, r *http.Request) {
 				Refuse(w, http.StatusBadRequest, "malformed")
 				return
 			}
+
 			*into = n
 		}
 	}
+
 	ctx, stop := context.WithTimeout(r.Context(), time.Duration(min(seconds, 60))*time.Second)
 	defer stop()
+
 	e, err := l.Await(ctx, Point(q.Get("point")), after)
 	if err != nil {
 		Done(w)
 		return
 	}
+
 	Write(w, http.StatusOK, e)
 }

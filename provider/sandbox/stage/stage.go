@@ -55,6 +55,7 @@ func (l *Log[On]) Reach(p Point, on On, key string) {
 	close(l.news)
 	l.news = make(chan struct{})
 	l.mu.Unlock()
+
 	if l.seen != nil {
 		l.seen(e)
 	}
@@ -64,6 +65,7 @@ func (l *Log[On]) Reach(p Point, on On, key string) {
 func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], error) {
 	for {
 		l.mu.Lock()
+
 		news := l.news
 		for _, e := range l.events[min(max(after, 0), len(l.events)):] {
 			if p == "" || e.Point == p {
@@ -71,8 +73,10 @@ func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], err
 				return e, nil
 			}
 		}
+
 		after = len(l.events)
 		l.mu.Unlock()
+
 		select {
 		case <-news:
 		case <-ctx.Done():
@@ -87,6 +91,7 @@ func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], err
 func (l *Log[On]) Last() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	return len(l.events)
 }
 
@@ -103,6 +108,7 @@ func (l *Log[On]) Hold(d time.Duration, p Point, on On, key string) {
 func (l *Log[On]) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	close(l.release)
 	l.release = make(chan struct{})
 }
@@ -113,12 +119,14 @@ func (l *Log[On]) Pause(d time.Duration) bool { return l.pause(d, nil) }
 func (l *Log[On]) pause(d time.Duration, letGo <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+
 	select {
 	case <-timer.C:
 	case <-letGo:
 	case <-l.ctx.Done():
 		return false
 	}
+
 	return true
 }
 
@@ -127,6 +135,7 @@ func HoldTime(ms int) time.Duration {
 	if ms <= 0 {
 		return 24 * time.Hour
 	}
+
 	return time.Duration(ms) * time.Millisecond
 }
 
@@ -146,6 +155,7 @@ type queued[On ~string, F any] struct {
 func (q *Faults[On, F]) Add(on On, times int, f F) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	q.queue = append(q.queue, &queued[On, F]{on: on, left: times, fault: f})
 }
 
@@ -153,20 +163,25 @@ func (q *Faults[On, F]) Add(on On, times int, f F) {
 func (q *Faults[On, F]) Take(kinds ...On) F {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	for i, entry := range q.queue {
 		for _, on := range kinds {
 			if entry.on != on {
 				continue
 			}
+
 			if entry.left == 1 {
 				q.queue = append(q.queue[:i:i], q.queue[i+1:]...)
 			} else if entry.left > 1 {
 				entry.left--
 			}
+
 			return entry.fault
 		}
 	}
+
 	var none F
+
 	return none
 }
 
@@ -174,5 +189,6 @@ func (q *Faults[On, F]) Take(kinds ...On) F {
 func (q *Faults[On, F]) Clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	q.queue = nil
 }
