@@ -20,7 +20,8 @@ import (
 
 const module = "stayledger/"
 
-// folders are those of domain/ with their packages, in import order: each package may import those before it and none after it (ARCHITECTURE.md).
+// folders are those of domain/ with their packages, in import order: each package may import those before it and none
+// after it (ARCHITECTURE.md).
 var folders = []struct{ name, nouns string }{
 	{"record", "audit operation file"},
 	{"books", "ledger bank account tax trial"},
@@ -71,7 +72,8 @@ func (f sourceFile) imports() []string {
 	return names
 }
 
-// sources are the text files of the repository that people write. What tools write or others wrote is not ours to keep tidy.
+// sources are the text files of the repository that people write. What tools write or others wrote is not ours to keep
+// tidy.
 func sources(t *testing.T) []sourceFile {
 	t.Helper()
 
@@ -295,7 +297,8 @@ var (
 	ruleRange = regexp.MustCompile(`\b([A-Z]{2,5}-P?)(\d+)(?: to |\.\.)([A-Z]{2,5}-P?)(\d+)\b`)
 )
 
-// rulesOf are the ids of rules that a text cites, those of areas that have rules and, where the text says that it proves rules, any others that look like one.
+// rulesOf are the ids of rules that a text cites, those of areas that have rules and, where the text says that it
+// proves rules, any others that look like one.
 func rulesOf(text string, areas map[string]bool) []string {
 	var ids []string
 
@@ -482,12 +485,13 @@ func isSelected(e ast.Expr, from, name string) bool {
 	return ok && x.Name == from
 }
 
-// lockFact matches what locks are decided by: how far the books are closed, what a journal waits for, and statements that reach to a day of an entry.
+// lockFact matches what locks are decided by: how far the books are closed, what a journal waits for, and statements
+// that reach to a day of an entry.
 var lockFact = regexp.MustCompile(`\b(books_closed_at|soft_closed_at|soft_close_posters|ledger_stale|held_at|held_by)\b|\btxn_at <=? \w+\.end_at\b|` +
 	`\bledger\.Err[A-Z]`)
 
-// keepsLockFacts are the files outside of domain/books/ledger that keep such facts and decide nothing by them: the team's settings with their history,
-// and a fee that takes what waits for it along.
+// keepsLockFacts are the files outside of domain/books/ledger that keep such facts and decide nothing by them: the
+// team's settings with their history, and a fee that takes what waits for it along.
 var keepsLockFacts = []string{"domain/tenant/team/closing.go", "domain/tenant/team/team.go", "domain/activity/fee/delete.go"}
 
 func TestLocksAreDecidedInOneRoom(t *testing.T) {
@@ -626,7 +630,8 @@ var (
 	bankAnything = regexp.MustCompile(`exists \(select from bank_(record|reconciliation) where`)
 )
 
-// The list of locks reads which records lock a transaction, and decides nothing else by it; package bank comes after it.
+// The list of locks reads which records lock a transaction, and decides nothing else by it; package bank comes after
+// it.
 var locksByRecords = []string{"domain/books/ledger/lock.go", "domain/books/ledger/locks.go", "domain/books/ledger/store.go"}
 
 func TestBankSaysWhatBanksSay(t *testing.T) {

@@ -39,8 +39,8 @@ type App struct {
 	store  blob.Store
 	watch  *metrics
 	traces *traces
-	// ready is set while connections are taken, stopping from the moment the process is told to stop, prepared once the schema and the file
-	// store have been found fit: endpoints answer 503 until then.
+	// ready is set while connections are taken, stopping from the moment the process is told to stop, prepared once the
+	// schema and the file store have been found fit: endpoints answer 503 until then.
 	ready    atomic.Bool
 	stopping atomic.Bool
 	prepared atomic.Bool
@@ -139,9 +139,9 @@ func (a *App) Handler() (http.Handler, error) {
 	return compress(a.API), nil
 }
 
-// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0), then stops in order: it says that it is not
-// ready, and answers requests that only wait; after the drain time it takes no new connections; requests in hand end, jobs in hand end or go
-// back to the queue.
+// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0), then stops in order: it
+// says that it is not ready, and answers requests that only wait; after the drain time it takes no new connections;
+// requests in hand end, jobs in hand end or go back to the queue.
 func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	defer a.traces.close(ctx)
 
@@ -264,8 +264,8 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// closing asks clients to leave with each answer that is given while the service is not ready, so that none sends its next request on a
-// connection that is about to close.
+// closing asks clients to leave with each answer that is given while the service is not ready, so that none sends its
+// next request on a connection that is about to close.
 func (a *App) closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.ready.Load() {

@@ -381,8 +381,8 @@ func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 	}
 }
 
-// Codes of the contract that no condition has, since what they are about is not built. Whoever builds it takes the code from here and proves its
-// status.
+// Codes of the contract that no condition has, since what they are about is not built. Whoever builds it takes the code
+// from here and proves its status.
 func TestCodesThatNothingReturns(t *testing.T) {
 	t.Parallel()
 

@@ -10,7 +10,8 @@ import (
 
 // Build says which program this is.
 type Build struct {
-	// Version is the tag that it was built from, or a pseudo-version of the commit; Revision is the commit, with + when files had changed.
+	// Version is the tag that it was built from, or a pseudo-version of the commit; Revision is the commit, with + when
+	// files had changed.
 	Version  string
 	Revision string
 	Go       string

@@ -1,4 +1,5 @@
-// Package app assembles the service: configuration, endpoints, workers and the server. It is the only package that knows every other.
+// Package app assembles the service: configuration, endpoints, workers and the server. It is the only package that
+// knows every other.
 package app
 
 import (

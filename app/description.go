@@ -11,14 +11,14 @@ import (
 	"stayledger/platform/api"
 )
 
-// fieldWords has a line for each name of a field that means the same in every object, or Object.field for one that does not: what stands after the
-// colon is its description where the field has none of its own.
+// fieldWords has a line for each name of a field that means the same in every object, or Object.field for one that does
+// not: what stands after the colon is its description where the field has none of its own.
 //
 //go:embed fields.txt
 var fieldWords string
 
-// examplesFile has the examples of bodies by operation. They are in the description, from which the reference takes them; tests send all of them and hold
-// the answers against what is sent back.
+// examplesFile has the examples of bodies by operation. They are in the description, from which the reference takes
+// them; tests send all of them and hold the answers against what is sent back.
 //
 //go:embed examples.json
 var examplesFile []byte

@@ -22,8 +22,8 @@ type metrics struct {
 	attempts *prometheus.HistogramVec
 }
 
-// newMetrics registers what is counted in the process and what is read from the database when somebody asks: lanes gives the lane of a kind
-// of job.
+// newMetrics registers what is counted in the process and what is read from the database when somebody asks: lanes
+// gives the lane of a kind of job.
 func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -106,7 +106,8 @@ func (p pool) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, s.WaitSeconds)
 }
 
-// backlog tells what waits in the database, for all processes together. While the database is out of reach it tells that alone.
+// backlog tells what waits in the database, for all processes together. While the database is out of reach it tells
+// that alone.
 type backlog struct {
 	db    *db.DB
 	log   *slog.Logger

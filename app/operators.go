@@ -15,8 +15,8 @@ import (
 // preparePoll is how often a process that cannot work yet tries again.
 const preparePoll = time.Second
 
-// CheckSchema fails with db.ErrSchema when the database lacks migrations that this program needs. A newer schema is fine: while a deployment
-// is brought up to date, older processes go on beside the newer ones.
+// CheckSchema fails with db.ErrSchema when the database lacks migrations that this program needs. A newer schema is
+// fine: while a deployment is brought up to date, older processes go on beside the newer ones.
 func (a *App) CheckSchema(ctx context.Context) error {
 	newest, err := migrations.Newest()
 	if err != nil {
@@ -35,8 +35,9 @@ func (a *App) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// prepare waits until somebody has migrated the database and the file store was found to be the one that belongs to it. Until then the process is
-// not ready, answers no request and takes no jobs. A store that belongs to another database is the only failure that waiting does not mend.
+// prepare waits until somebody has migrated the database and the file store was found to be the one that belongs to it.
+// Until then the process is not ready, answers no request and takes no jobs. A store that belongs to another database
+// is the only failure that waiting does not mend.
 func (a *App) prepare(ctx context.Context) error {
 	for told := ""; ; {
 		err := a.CheckSchema(ctx)
@@ -61,7 +62,8 @@ func (a *App) prepare(ctx context.Context) error {
 	}
 }
 
-// serveOperators answers on the address for operators until ctx ends: metrics and probes, which a process that only works on jobs has, too.
+// serveOperators answers on the address for operators until ctx ends: metrics and probes, which a process that only
+// works on jobs has, too.
 func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.watch.handler())

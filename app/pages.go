@@ -12,8 +12,8 @@ import (
 	"stayledger/web/reference"
 )
 
-// pages adds what is not part of the contract: probes, the published description, the reference, the pages for people and the changelog. All but
-// the reference, which is made when somebody reads it, is rendered once.
+// pages adds what is not part of the contract: probes, the published description, the reference, the pages for people
+// and the changelog. All but the reference, which is made when somebody reads it, is rendered once.
 func (a *App) pages() error {
 	description, err := a.API.OpenAPI()
 	if err != nil {
@@ -53,8 +53,8 @@ func (a *App) pages() error {
 	return nil
 }
 
-// console serves the console. Its files are asked for anew each time, so that they always fit each other, and answered with 304 while they
-// are the same.
+// console serves the console. Its files are asked for anew each time, so that they always fit each other, and answered
+// with 304 while they are the same.
 func (a *App) console() error {
 	assets, err := web.Console()
 	if err != nil {
@@ -92,7 +92,8 @@ func guarded(w http.ResponseWriter, asset web.Asset) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 }
 
-// reference serves the pages at /docs. They are prepared when somebody first reads one, so that no start waits for it, and made one by one.
+// reference serves the pages at /docs. They are prepared when somebody first reads one, so that no start waits for it,
+// and made one by one.
 func (a *App) reference(description []byte) {
 	prepared := sync.OnceValues(func() (*reference.Site, error) { return reference.New(description) })
 	handle := func(w http.ResponseWriter, r *http.Request) {

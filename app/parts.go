@@ -60,7 +60,8 @@ type External struct {
 	Mail      mail.Sender
 }
 
-// Parts is the sum of what the packages contribute, in the order in which the reference shows them. A new noun is a line here.
+// Parts is the sum of what the packages contribute, in the order in which the reference shows them. A new noun is a
+// line here.
 func Parts(o External, c Config) parts.Part {
 	if o.Providers == nil {
 		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))

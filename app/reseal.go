@@ -34,9 +34,10 @@ var ErrLost = errors.New("some values cannot be opened with any of the keys; put
 // resealBatch is how many values one transaction seals anew.
 const resealBatch = 500
 
-// Reseal seals every stored secret with the first of the secret keys, after which the others can be dropped; told hears of each column. It can be
-// broken off anywhere and run again, and runs beside a working service whose processes have the same first key: one with another would go
-// on sealing with that. What cannot be opened stays as it is; it is told, and ErrLost is the end.
+// Reseal seals every stored secret with the first of the secret keys, after which the others can be dropped; told hears
+// of each column. It can be broken off anywhere and run again, and runs beside a working service whose processes have
+// the same first key: one with another would go on sealing with that. What cannot be opened stays as it is; it is told,
+// and ErrLost is the end.
 func Reseal(ctx context.Context, d *db.DB, c *Config, told func(Resealed) error) error {
 	keys, err := c.keys()
 	if err != nil {
@@ -107,7 +108,8 @@ type resealed struct {
 	end                  place
 }
 
-// resealSome seals the values of the next rows anew. The rows are locked meanwhile: whoever writes one at the same time is not overwritten.
+// resealSome seals the values of the next rows anew. The rows are locked meanwhile: whoever writes one at the same time
+// is not overwritten.
 func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Column, after place) (resealed, error) {
 	type row struct {
 		TeamID, ID id.ID

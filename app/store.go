@@ -37,8 +37,8 @@ func (c *Config) objectStore() (blob.S3Config, error) {
 	return s, err
 }
 
-// store opens where files are kept: the object store of the settings, or the data folder. An object store that cannot be used is an error here,
-// before anybody waits for an export.
+// store opens where files are kept: the object store of the settings, or the data folder. An object store that cannot
+// be used is an error here, before anybody waits for an export.
 func (c *Config) store(ctx context.Context, log *slog.Logger) (blob.Store, error) {
 	if c.StoreURL == "" {
 		folder := filepath.Join(c.DataDir, "files")

@@ -22,8 +22,9 @@ import (
 	"stayledger/platform/job"
 )
 
-// traces makes the spans of requests, jobs and statements. A span names the route, the kind of job or the statement, and never a team, a person
-// or an amount: whoever runs the collector may not read the books. A nil *traces makes none, and costs nothing.
+// traces makes the spans of requests, jobs and statements. A span names the route, the kind of job or the statement,
+// and never a team, a person or an amount: whoever runs the collector may not read the books. A nil *traces makes none,
+// and costs nothing.
 type traces struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -32,8 +33,8 @@ type traces struct {
 // joined continues the trace of whoever calls.
 var joined = propagation.TraceContext{}
 
-// newTraces sends spans to the collector of the settings, and answers nil when none is set. Sampling, headers and the name of the service follow
-// OpenTelemetry's own environment variables.
+// newTraces sends spans to the collector of the settings, and answers nil when none is set. Sampling, headers and the
+// name of the service follow OpenTelemetry's own environment variables.
 func newTraces(ctx context.Context, c *Config) (*traces, error) {
 	address := c.OTLPTraces
 	if address == "" && c.OTLPEndpoint != "" {

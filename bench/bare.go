@@ -34,8 +34,8 @@ const (
 		values ($1, $2, $3, 'startNoop', 'r', now())`
 )
 
-// openBare connects with the team's rows in sight once and for all, so that a bare statement is nothing but itself, and makes the tables
-// that bare writes go to: as those of the service, without row-level security.
+// openBare connects with the team's rows in sight once and for all, so that a bare statement is nothing but itself, and
+// makes the tables that bare writes go to: as those of the service, without row-level security.
 func (b *bed) openBare(ctx context.Context) error {
 	config, err := pgxpool.ParseConfig(b.server.URL(pgserver.Role, pgserver.Role))
 	if err != nil {

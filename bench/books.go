@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// portfolio is how many listings a bench team manages; refreshes and reports are measured on teams that differ in their bookings alone.
+// portfolio is how many listings a bench team manages; refreshes and reports are measured on teams that differ in their
+// bookings alone.
 const portfolio = 200
 
 // keptBooks makes a team with the standard chart, listings, one owner for all of them, a management and a cleaning fee.

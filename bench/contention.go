@@ -21,8 +21,8 @@ const (
 	exclusiveTurns = 3 // of each kind of change
 )
 
-// contention lets clients change stays of one listing side by side, and looks at how long a change that touches many journals has to wait
-// while as many clients as the service has connections do nothing else.
+// contention lets clients change stays of one listing side by side, and looks at how long a change that touches many
+// journals has to wait while as many clients as the service has connections do nothing else.
 func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	t, stays, err := b.contended(ctx)
 	if err != nil {

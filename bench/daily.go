@@ -28,8 +28,9 @@ const (
 // dailyClients are how many clients send the requests of a day at the same time.
 var dailyClients = []int{1, 8}
 
-// daily compares what callers do all day with bare code that reads or writes the same rows: pages and single reads of every noun, writes, statements,
-// many at once. The teams have as many rows of the noun as the command line says, beside nine other teams.
+// daily compares what callers do all day with bare code that reads or writes the same rows: pages and single reads of
+// every noun, writes, statements, many at once. The teams have as many rows of the noun as the command line says,
+// beside nine other teams.
 func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -69,8 +70,8 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	return all, ctx.Err()
 }
 
-// part measures a part of the section when it is wanted. One that fails says so, with the request and its answer, and does not keep others from being
-// measured.
+// part measures a part of the section when it is wanted. One that fails says so, with the request and its answer, and
+// does not keep others from being measured.
 func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric {
 	if !d.wanted(name) {
 		return nil
@@ -172,7 +173,8 @@ func (d *dailyBed) serveNoun(mux *http.ServeMux, size int, n *noun) {
 	}))
 }
 
-// dailyRead is a page or a single read: of each size the paths at the service and at the bare server, in the same order.
+// dailyRead is a page or a single read: of each size the paths at the service and at the bare server, in the same
+// order.
 type dailyRead struct {
 	name       string
 	teams      []tenant
@@ -259,8 +261,8 @@ func (d *dailyBed) reads(ctx context.Context) (all []Metric) {
 	return all
 }
 
-// compareReads measures a read: requests a second to the bare server's at every size and with every number of clients, how much slower it is with the
-// most rows than with the fewest, and what it sends to the database.
+// compareReads measures a read: requests a second to the bare server's at every size and with every number of clients,
+// how much slower it is with the most rows than with the fewest, and what it sends to the database.
 func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, error) {
 	get := func(paths []string) request {
 		return func(c *client, _, n int) []byte { return c.request(http.MethodGet, paths[n%len(paths)], "") }

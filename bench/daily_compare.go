@@ -74,8 +74,8 @@ type compared struct {
 	alone []float64
 }
 
-// compare measures a request at every size, with each number of clients: requests a second to the bare server's, in turns, so that a busy moment of
-// the machine meets both.
+// compare measures a request at every size, with each number of clients: requests a second to the bare server's, in
+// turns, so that a busy moment of the machine meets both.
 func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) (metrics []Metric, err error) {
 	for _, clients := range dailyClients {
 		pairs := make([]pair, len(sizes))
@@ -135,7 +135,8 @@ type pair struct {
 	failure    string
 }
 
-// warm prepares statements and fills caches. Of a request that takes long there are fewer rounds, and none of many clients when it takes very long.
+// warm prepares statements and fills caches. Of a request that takes long there are fewer rounds, and none of many
+// clients when it takes very long.
 func (p *pair) warm(ctx context.Context) error {
 	alone := load{p.ours.clients[:1], p.ours.request, p.ours.sent}
 

@@ -81,7 +81,8 @@ func (k *desk) on(one bool, client int) id.ID {
 	return k.listings[client].ListingID
 }
 
-// crowded has the service write stays and expenses for as many clients as there ever are: on one listing, and on a listing each.
+// crowded has the service write stays and expenses for as many clients as there ever are: on one listing, and on a
+// listing each.
 func (d *dailyBed) crowded(ctx context.Context, k *desk) (stays, expenses map[bool][][]id.ID, err error) {
 	c, err := dial(ctx, d.ours, k.team.secret)
 	if err != nil {
@@ -217,7 +218,8 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 	})}, nil
 }
 
-// copyTables is how long COPY takes for a team's rows of tables, from files in the form that costs the server least, into tables of the same indexes.
+// copyTables is how long COPY takes for a team's rows of tables, from files in the form that costs the server least,
+// into tables of the same indexes.
 func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (rows map[string]int64, took time.Duration, err error) {
 	conn, err := pgx.Connect(ctx, d.server.URL("postgres", pgserver.Role))
 	if err != nil {

@@ -31,7 +31,8 @@ func (m *mixedLoad) at(client, n int) (kind string, r request) {
 	return kind, m.requests[kind]
 }
 
-// mixed has clients read and write side by side at a steady rate, and looks at how long readers wait at worst and at the memory of the process.
+// mixed has clients read and write side by side at a steady rate, and looks at how long readers wait at worst and at
+// the memory of the process.
 func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	k := d.desks[len(d.desks)-1]
 
@@ -119,8 +120,8 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 	return m, writes, nil
 }
 
-// steady sends the load so often a second, whatever the answers take: a wait begins when the request was due. It gives the waits by kind, in
-// milliseconds, and the most memory that the process took in each part of the time, in MiB.
+// steady sends the load so often a second, whatever the answers take: a wait begins when the request was due. It gives
+// the waits by kind, in milliseconds, and the most memory that the process took in each part of the time, in MiB.
 func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond float64) (waits map[string][]float64, memory []float64, failed done) {
 	var (
 		mu  sync.Mutex

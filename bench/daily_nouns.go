@@ -11,17 +11,19 @@ import (
 	"stayledger/platform/id"
 )
 
-// noun is what is read: pages of it and single ones. The bare statements read what is stored of it, its own columns and its lines; whatever else the
-// service tells (names, locks, the status of journals, totals) is what it costs.
+// noun is what is read: pages of it and single ones. The bare statements read what is stored of it, its own columns and
+// its lines; whatever else the service tells (names, locks, the status of journals, totals) is what it costs.
 type noun struct {
 	name string
 	team func(*dailyTeams) tenant
 	// page and one are the paths at the service; one ends where the id goes.
 	page, one string
-	// of and nth find ids: nth is the SQL of the number of the i-th of so many $rows, of any when empty. A noun without ids has one row.
+	// of and nth find ids: nth is the SQL of the number of the i-th of so many $rows, of any when empty. A noun without
+	// ids has one row.
 	of  kind
 	nth string
-	// sql is the bare statement without its condition, lines what a single one has for $lines; first are the 50 rows of the page.
+	// sql is the bare statement without its condition, lines what a single one has for $lines; first are the 50 rows of
+	// the page.
 	sql, lines, first string
 	// read answers a bare request.
 	read func(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (any, error)

@@ -51,7 +51,8 @@ const (
 	aSupport // what the others need once in a team
 )
 
-// of is the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those of the service do with time.
+// of is the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those of the
+// service do with time.
 func (k kind) of(n string) string { return fmt.Sprintf("bench_id($1, %d, %s)", int(k), n) }
 
 // numbered is the same id.
@@ -64,8 +65,8 @@ const createIDs = `
 	create or replace function bench_id(team uuid, kind integer, n bigint) returns uuid language sql immutable parallel safe as $$
 		select (lpad(to_hex(1700000000000 + n), 12, '0') || '7' || lpad(to_hex(kind), 3, '0') || '8' || left(md5(team::text), 15))::uuid $$`
 
-// copied are the tables of which the service writes a few rows for each team, to be copied as often as needed; filled are all that are filled
-// while they have no indexes.
+// copied are the tables of which the service writes a few rows for each team, to be copied as often as needed; filled
+// are all that are filled while they have no indexes.
 var (
 	copied = []string{"reservation", "reservation_line", "transaction", "transaction_line", "journal", "journal_line", "ledger_entry"}
 	filled = append([]string{
@@ -73,14 +74,16 @@ var (
 	}, copied...)
 )
 
-// dailyTeams are the teams of one size: books has so many reservations, transactions, journals, bank records and payments, and about ten times as
-// many journal entries; directory has so many contacts, listings, ownership periods, accounts and fees; portfolio has so many statements.
+// dailyTeams are the teams of one size: books has so many reservations, transactions, journals, bank records and
+// payments, and about ten times as many journal entries; directory has so many contacts, listings, ownership periods,
+// accounts and fees; portfolio has so many statements.
 type dailyTeams struct {
 	rows                        int
 	books, directory, portfolio tenant
 }
 
-// fillDaily makes the teams of some sizes, one with statements, and nine others of unlike size, which have a bit of everything.
+// fillDaily makes the teams of some sizes, one with statements, and nine others of unlike size, which have a bit of
+// everything.
 func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, landlords tenant, err error) {
 	if err := b.asAdministrator(ctx, []string{createIDs}, tenant{}); err != nil {
 		return nil, landlords, err
@@ -245,7 +248,8 @@ func inPairs[T any](all []T, do func(T) error) error {
 	})
 }
 
-// copies is the statement that inserts copies of rows: all columns as the row t has them, save those that set gives another value.
+// copies is the statement that inserts copies of rows: all columns as the row t has them, save those that set gives
+// another value.
 func (f *filler) copies(ctx context.Context, table, from string, set map[string]string) (string, error) {
 	if f.columns[table] == nil {
 		rows, err := f.bare.Query(ctx, `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`, table)
@@ -336,8 +340,8 @@ func numbered(rows int) string {
 		from generate_series(0, %d) n) s`, rows, rows, rows-1)
 }
 
-// bookings are the statements that fill a team's books. Even transactions are deposits that pay the stay of the same number and the next one, odd
-// ones are expenses.
+// bookings are the statements that fill a team's books. Even transactions are deposits that pay the stay of the same
+// number and the next one, odd ones are expenses.
 func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (out []string, err error) {
 	w, err := f.templates(ctx, t)
 	if err != nil {
@@ -427,8 +431,8 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 // openRecords are the latest bank records of a team, which nobody has reconciled yet.
 const openRecords = 250
 
-// bankingOf are the statements that fill what banks say and what was paid through a provider. There is a bank record of each deposit and of each expense,
-// which was paid in a second attempt.
+// bankingOf are the statements that fill what banks say and what was paid through a provider. There is a bank record of
+// each deposit and of each expense, which was paid in a second attempt.
 //
 //nolint:dupword // columns of the same value
 func bankingOf(rows int) []string {
@@ -496,7 +500,8 @@ const insertListed = `
 		union all select 'bank_record', count(*) from bank_record where team_id = $1 and type = 'transaction'
 		union all select 'payment', count(*) from payment where team_id = $1) counts`
 
-// insertStatements gives every ownership period of a team the published statements of two years; those of a month ascend with the periods.
+// insertStatements gives every ownership period of a team the published statements of two years; those of a month
+// ascend with the periods.
 //
 //nolint:dupword // columns of the same value
 var insertStatements = strings.NewReplacer("$id", aStatement.of("month * 100000 + place"), "$months", strconv.Itoa(dailyMonths)).Replace(`

@@ -29,7 +29,8 @@ func (b *bed) monthAgo(n int) string {
 	return time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
 }
 
-// landlords makes a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings of three years.
+// landlords makes a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings of
+// three years.
 func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
 	if t, err = f.managing(ctx, dailyListings); err != nil {
 		return t, err
@@ -87,7 +88,8 @@ func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
 	return out, nil
 }
 
-// statements compares statements of a thousand listings over two years, half of them saved, with each other and with operations.
+// statements compares statements of a thousand listings over two years, half of them saved, with each other and with
+// operations.
 func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	c, err := dial(ctx, d.ours, d.landlords.secret)
 	if err != nil {
@@ -213,7 +215,8 @@ func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
 	return append(metrics, figure("daily_statements_summaries_year_to_operations", ms["summaries_year"]/ms["operations"], detail))
 }
 
-// flatReports compares reports on what guests and trust have, and the page of fees that charge every stay, over the most entries and over the fewest.
+// flatReports compares reports on what guests and trust have, and the page of fees that charge every stay, over the
+// most entries and over the fewest.
 func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error) {
 	few, many := d.teams[0], d.teams[len(d.teams)-1]
 

@@ -65,7 +65,8 @@ type desk struct {
 // place is a listing and its ownership period.
 type place struct{ ListingID, PeriodID id.ID }
 
-// posted is an entry as the service posts it, with $ for the id of its source. The bare server posts the same for every other.
+// posted is an entry as the service posts it, with $ for the id of its source. The bare server posts the same for every
+// other.
 type posted struct {
 	Code, Ref   string
 	AccountID   id.ID
@@ -206,7 +207,8 @@ func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 	return all
 }
 
-// openDesk finds what the writes of a team need, and has the service write the stays and the expenses that clients change.
+// openDesk finds what the writes of a team need, and has the service write the stays and the expenses that clients
+// change.
 func (d *dailyBed) openDesk(ctx context.Context, size int) (*desk, error) {
 	t := &d.teams[size]
 	k := &desk{size: size, rows: t.rows, team: t.books, directory: t.directory, serial: new(atomic.Int64)}

@@ -26,8 +26,8 @@ const (
 	zipMonth = "2026-09"
 )
 
-// documents compares how fast one core draws the statement of one page with the same texts set by a PDF library that parses the fonts for
-// each document; and looks at a ZIP of thousands of statements.
+// documents compares how fast one core draws the statement of one page with the same texts set by a PDF library that
+// parses the fonts for each document; and looks at a ZIP of thousands of statements.
 func documents(ctx context.Context, b *bed) ([]Metric, error) {
 	doc := onePage()
 

@@ -15,8 +15,8 @@ import (
 // exportRounds is how many adjacent pairs of an export and a COPY are compared.
 const exportRounds = 5
 
-// exports compares the CSV of a million journal entries, from the request to the file on disk, with a COPY of the same rows that keeps
-// nothing; and looks at the memory that the process takes for ten thousand and for ten million.
+// exports compares the CSV of a million journal entries, from the request to the file on disk, with a COPY of the same
+// rows that keeps nothing; and looks at the memory that the process takes for ten thousand and for ten million.
 func exports(ctx context.Context, b *bed) ([]Metric, error) {
 	teams, err := b.ledgers(ctx)
 	if err != nil {

@@ -17,7 +17,8 @@ const (
 	lastingTime = 100 * time.Millisecond
 )
 
-// A lastingTask takes its place for lastingTime without using the machine, as work does that waits for the world outside.
+// A lastingTask takes its place for lastingTime without using the machine, as work does that waits for the world
+// outside.
 var lastingTask = job.NewKind("bench.lasting")
 
 // exportTask renders the list of a team's chart of accounts.
@@ -38,8 +39,8 @@ func lasting() job.Handler {
 	})
 }
 
-// fairness compares, in the lane of the backlog, how long a job of one team waits for its start on an idle service and behind ten thousand of another team: of work that
-// lasts, and of exports.
+// fairness compares, in the lane of the backlog, how long a job of one team waits for its start on an idle service and
+// behind ten thousand of another team: of work that lasts, and of exports.
 func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 	var metrics []Metric
 
@@ -94,7 +95,8 @@ func (b *bed) pile(ctx context.Context, kind job.Kind) error {
 	})
 }
 
-// clear removes what still waits of a backlog, and says how much that was; it fails when nothing was left, because nothing was measured then.
+// clear removes what still waits of a backlog, and says how much that was; it fails when nothing was left, because
+// nothing was measured then.
 func (b *bed) clear(ctx context.Context, kind job.Kind) (waiting int64, err error) {
 	err = b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
 		waiting, err = tx.Exec(ctx, `delete from job where team_id = @team and kind = @kind and worker_id is null`, db.Args{"team": tx.Team, "kind": kind.String()})

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// client keeps one connection alive and sends ready-made requests over it: the less a client costs, the more of what is measured is the server.
+// client keeps one connection alive and sends ready-made requests over it: the less a client costs, the more of what is
+// measured is the server.
 type client struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -109,7 +110,8 @@ func rate(ctx context.Context, clients []*client, paths []string, length time.Du
 	return float64(total) / took.Seconds(), ctx.Err()
 }
 
-// latencies are the times, in milliseconds, that one client waits for each of n answers, or for those of a time when n is 0.
+// latencies are the times, in milliseconds, that one client waits for each of n answers, or for those of a time when n
+// is 0.
 func latencies(ctx context.Context, c *client, request []byte, n int, length time.Duration) ([]float64, error) {
 	var out []float64
 	for begin := time.Now(); (n > 0 && len(out) < n || n == 0 && time.Since(begin) < length) && ctx.Err() == nil; {

@@ -1,12 +1,14 @@
 // Command bench measures the service against the limits it promises to keep.
 //
-// Everything is measured in one run against one PostgreSQL that it starts for itself, durable and with the settings of `stayledger demo`,
-// and every limit is a ratio to bare code that does the same without the service, or a latency inside one process: figures of different
-// machines, or of different runs on a busy one, can be compared. It prints a line for each metric: name, value, goal, and ok or short.
+// Everything is measured in one run against one PostgreSQL that it starts for itself, durable and with the settings of
+// `stayledger demo`, and every limit is a ratio to bare code that does the same without the service, or a latency
+// inside one process: figures of different machines, or of different runs on a busy one, can be compared. It prints a
+// line for each metric: name, value, goal, and ok or short.
 //
-// The section daily is the longest. It holds what callers do all day (the page and the single read of every noun, the writes of three of them,
-// statements, many writers at once, batches) against bare handlers that read or write the same rows. -daily-only takes parts of the names of what it
-// measures, -daily-rows how many rows the teams have: -only daily -daily-only transactions,crowds -daily-rows 10000 takes a few minutes.
+// The section daily is the longest. It holds what callers do all day (the page and the single read of every noun, the
+// writes of three of them, statements, many writers at once, batches) against bare handlers that read or write the same
+// rows. -daily-only takes parts of the names of what it measures, -daily-rows how many rows the teams have: -only daily
+// -daily-only transactions,crowds -daily-rows 10000 takes a few minutes.
 package main
 
 import (

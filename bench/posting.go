@@ -28,8 +28,9 @@ const (
 	memoryGoal = 256 // MiB
 )
 
-// posting compares a refresh of many reservations, from the operation's start to its end and with the derivation, with a COPY of the
-// entries that it posted into a table of the same indexes; and looks at the memory that the process takes meanwhile.
+// posting compares a refresh of many reservations, from the operation's start to its end and with the derivation, with
+// a COPY of the entries that it posted into a table of the same indexes; and looks at the memory that the process takes
+// meanwhile.
 func posting(ctx context.Context, b *bed) ([]Metric, error) {
 	few, err := b.refresh(ctx, fewStays)
 	if err != nil {
@@ -208,7 +209,8 @@ func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration,
 	return took, err
 }
 
-// watchMemory samples the resident memory of the process until the returned function is called, which gives the peak in MiB.
+// watchMemory samples the resident memory of the process until the returned function is called, which gives the peak in
+// MiB.
 func watchMemory() func() float64 {
 	debug.FreeOSMemory()
 

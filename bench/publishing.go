@@ -16,13 +16,15 @@ import (
 const (
 	manyPeriods = 10_000
 	fewPeriods  = 2_500
-	// In publishedMonth lie the statements that are published; before it are others with entries that are published already.
+	// In publishedMonth lie the statements that are published; before it are others with entries that are published
+	// already.
 	publishedMonth = "2026-10"
 	earlierMonths  = 3
 )
 
-// publishing publishes one month of statements of ten thousand ownership periods as one operation, and compares it with the same rows
-// written by two statements of SQL; looks at the memory of the process, and at what others wait for meanwhile.
+// publishing publishes one month of statements of ten thousand ownership periods as one operation, and compares it with
+// the same rows written by two statements of SQL; looks at the memory of the process, and at what others wait for
+// meanwhile.
 func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 	few, err := b.publish(ctx, fewPeriods)
 	if err != nil {
@@ -160,7 +162,8 @@ func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time)
 	}
 }
 
-// entriesOfMonth is how many owners' entries a period has in a month: two stays with rent, cleaning and two fees each, and a bill.
+// entriesOfMonth is how many owners' entries a period has in a month: two stays with rent, cleaning and two fees each,
+// and a bill.
 const entriesOfMonth = 9
 
 // ownersBooks makes a team with many listings, a year of entries and the statements of all its months but the last.
@@ -201,8 +204,8 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 	return t, b.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}) // so that neither disturbs the measurement
 }
 
-// publishBare is how long the rows of a month take when SQL alone writes them: the statements from the sums of their entries, then the entries'
-// statement. It is what the operation cannot do without.
+// publishBare is how long the rows of a month take when SQL alone writes them: the statements from the sums of their
+// entries, then the entries' statement. It is what the operation cannot do without.
 func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, error) {
 	t, err := b.ownersBooks(ctx, periods)
 	if err != nil {

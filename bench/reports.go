@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// reportRounds is how often each report is asked of each team, in turns, so that a busy moment of the machine meets all of them.
+// reportRounds is how often each report is asked of each team, in turns, so that a busy moment of the machine meets all
+// of them.
 const reportRounds = 40
 
 // reportPaths are the reports that are measured, for dates at month ends and for any other day.
@@ -117,8 +118,8 @@ func alternating(ctx context.Context, clients []*client, path string) ([]float64
 	return out, nil
 }
 
-// insertEntries writes $2 entries of the team $1, in postings of two, over the three years from 2023 in the order of their dates: stays,
-// management and cleaning fees, deposits with a merchant's fee, bills.
+// insertEntries writes $2 entries of the team $1, in postings of two, over the three years from 2023 in the order of
+// their dates: stays, management and cleaning fees, deposits with a merchant's fee, bills.
 const insertEntries = `
 	insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party, listing_id,
 		ownership_period_id, trigger_type, created_at)
@@ -159,7 +160,8 @@ var insertSums = []string{
 		where e.team_id = $1) e having count(*) > 0`,
 }
 
-// seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not what is measured.
+// seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not
+// what is measured.
 func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) error {
 	indexes, err := b.indexesOf(ctx, "ledger_entry")
 	if err != nil {

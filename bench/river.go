@@ -20,9 +20,10 @@ import (
 // riverWorkers are how many jobs River works on at a time. It is measured with each number, and its best counts.
 var riverWorkers = []int{workers, 4 * workers}
 
-// queue compares our queue with River's: operations of one task that do nothing, from their start to completed, a second. Both commit an operation
-// with its job, and its completion with the job's; River's are bare rows without a trail, a policy or fairness between teams, ours have all of it.
-// ADR 2 keeps our queue only while it does at least one and a half times as many.
+// queue compares our queue with River's: operations of one task that do nothing, from their start to completed, a
+// second. Both commit an operation with its job, and its completion with the job's; River's are bare rows without a
+// trail, a policy or fairness between teams, ours have all of it. ADR 2 keeps our queue only while it does at least one
+// and a half times as many.
 func queue(ctx context.Context, b *bed) ([]Metric, error) {
 	if _, err := b.bare.Exec(ctx, "insert into bench_operation select * from operation on conflict do nothing"); err != nil {
 		return nil, fmt.Errorf("fill the bare table: %w", err)

@@ -12,8 +12,9 @@ import (
 // inFlight is how many operations of each team are not settled, and so counted live.
 const inFlight = 20
 
-// insertOperations spreads $2 operations of the team $1 over 300 days. An id is made from its instant as the service makes it: 48 bits of
-// milliseconds, the version, and digits of a hash for the random part. Every second operation has a resource.
+// insertOperations spreads $2 operations of the team $1 over 300 days. An id is made from its instant as the service
+// makes it: 48 bits of milliseconds, the version, and digits of a hash for the random part. Every second operation has
+// a resource.
 const insertOperations = `
 	insert into operation (team_id, id, type, status, initiated_by, resource_type, resource_id, resource_role, failure_code, tasks_open,
 		counted, created_at, started_at, finished_at)

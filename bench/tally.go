@@ -14,7 +14,8 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// sent is what the service sent to the database: the statements, those that begin and end transactions too, and how often it waited for answers.
+// sent is what the service sent to the database: the statements, those that begin and end transactions too, and how
+// often it waited for answers.
 type sent struct {
 	statements, roundTrips int
 }
@@ -99,7 +100,8 @@ func (c *counted) close() {
 	}
 }
 
-// count is what requests of a team send: the fewest statements of some, once statements and keys are known. The requests must be of one kind.
+// count is what requests of a team send: the fewest statements of some, once statements and keys are known. The
+// requests must be of one kind.
 func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n int) []byte) (fewest sent, spent []spent, err error) {
 	on, err := dial(ctx, c.address, t.secret)
 	if err != nil {
@@ -138,7 +140,8 @@ func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n
 	return fewest, spent, err
 }
 
-// spent is what a statement cost PostgreSQL, those it called in functions and triggers included: milliseconds to plan it and to run it.
+// spent is what a statement cost PostgreSQL, those it called in functions and triggers included: milliseconds to plan
+// it and to run it.
 type spent struct {
 	Calls     int64
 	Plan, Run float64

@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// workers is how many jobs the service works on at the same time, and how many connections the bare loop completes rows with.
+// workers is how many jobs the service works on at the same time, and how many connections the bare loop completes rows
+// with.
 const workers = 16
 
 // The kinds of jobs of the benchmark.

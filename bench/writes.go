@@ -23,7 +23,8 @@ const (
 	patience       = 2 * time.Minute
 )
 
-// lifecycle compares no-op operations, from their start to completed, with a bare loop that commits the same two states of a row.
+// lifecycle compares no-op operations, from their start to completed, with a bare loop that commits the same two states
+// of a row.
 func lifecycle(ctx context.Context, b *bed) ([]Metric, error) {
 	// Both write into tables of the same size: an index over a million rows costs more to keep than an empty one.
 	if _, err := b.bare.Exec(ctx, "insert into bench_operation select * from operation on conflict do nothing"); err != nil {

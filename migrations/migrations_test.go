@@ -8,8 +8,8 @@ import (
 	"stayledger/migrations"
 )
 
-// The role that migrates sees the rows of no team before it says that it works across teams, so a migration that fills rows without having said so
-// would leave all of them as they are.
+// The role that migrates sees the rows of no team before it says that it works across teams, so a migration that fills
+// rows without having said so would leave all of them as they are.
 func TestMigrationsThatFillRowsReachEveryTeam(t *testing.T) {
 	t.Parallel()
 

@@ -35,7 +35,8 @@ var consoleFiles embed.FS
 // Page is a page and what a browser may do with it.
 type Page struct {
 	HTML []byte
-	// Policy is the Content-Security-Policy: the page's own style and script by their hashes, and calls to this service.
+	// Policy is the Content-Security-Policy: the page's own style and script by their hashes, and calls to this
+	// service.
 	Policy string
 }
 
@@ -69,7 +70,8 @@ type Asset struct {
 	Kept bool
 }
 
-// Policy is the Content-Security-Policy of the console and the reference: their own files, calls to this service, and no text that becomes markup.
+// Policy is the Content-Security-Policy of the console and the reference: their own files, calls to this service, and
+// no text that becomes markup.
 const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -83,8 +85,8 @@ var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 }
 
-// Console is the page at /console, where people follow operations, start exports and read statements, with its styles and modules. It fails
-// when a file of it has a type that no page has.
+// Console is the page at /console, where people follow operations, start exports and read statements, with its styles
+// and modules. It fails when a file of it has a type that no page has.
 func Console() ([]Asset, error) {
 	entries, err := fs.ReadDir(consoleFiles, "console")
 	if err != nil {

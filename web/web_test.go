@@ -11,8 +11,8 @@ import (
 	"stayledger/web"
 )
 
-// The policy allows the page's own style and script and nothing else, so the page must hold no other: no attribute with code, no address
-// elsewhere.
+// The policy allows the page's own style and script and nothing else, so the page must hold no other: no attribute with
+// code, no address elsewhere.
 func TestTheOwnerPageIsWhatItsPolicyAllows(t *testing.T) {
 	t.Parallel()
 
@@ -46,7 +46,8 @@ func TestTheOwnerPageIsWhatItsPolicyAllows(t *testing.T) {
 	}
 }
 
-// No file of the console holds code or style in markup, a way to make markup of text, an address elsewhere, or a note to the log.
+// No file of the console holds code or style in markup, a way to make markup of text, an address elsewhere, or a note
+// to the log.
 func TestTheConsoleHoldsNothingThatItsPolicyRefuses(t *testing.T) {
 	t.Parallel()
 

@@ -290,7 +290,8 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 	return err
 }
 
-// person is a user with an e-mail address, who may be there already when the data folder was thrown away and the database was not.
+// person is a user with an e-mail address, who may be there already when the data folder was thrown away and the
+// database was not.
 func person(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	user, err := access.AddUser(ctx, tx, name, email)
 	if errors.Is(err, access.ErrEmailTaken) {

@@ -1,4 +1,5 @@
-// Command stayledger runs the accounting service: `demo` brings everything with it, `serve` and `work` use a database of yours.
+// Command stayledger runs the accounting service: `demo` brings everything with it, `serve` and `work` use a database
+// of yours.
 package main
 
 import (

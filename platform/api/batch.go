@@ -28,7 +28,8 @@ type Outcome struct {
 	Issues []Refused `json:"issues"`
 }
 
-// Refusal is the error of an item; the findings of a validation stand in the context, since an item has no issues of its own.
+// Refusal is the error of an item; the findings of a validation stand in the context, since an item has no issues of
+// its own.
 func Refusal(index int, ref *string, e *apierr.Error) Refused {
 	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
 	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {

@@ -141,8 +141,8 @@ func bound(f reflect.StructField, number, length string) *int64 {
 	return &n
 }
 
-// parseQuery reads a query strictly: bad escapes, semicolons, duplicates and empty values are refused rather than guessed at. Parameters that
-// take lists of free texts can be given several times; their records are joined into one.
+// parseQuery reads a query strictly: bad escapes, semicolons, duplicates and empty values are refused rather than
+// guessed at. Parameters that take lists of free texts can be given several times; their records are joined into one.
 func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.Issue) {
 	if raw == "" {
 		return nil, nil
@@ -362,7 +362,8 @@ func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
 	return nil
 }
 
-// integer accepts the canonical form only: no sign but a minus, no leading zeros, no fraction, within plus or minus 2^53-1.
+// integer accepts the canonical form only: no sign but a minus, no leading zeros, no fraction, within plus or minus
+// 2^53-1.
 func integer(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != text || n > 1<<53-1 || n < -(1<<53-1) {

@@ -35,7 +35,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return body, nil
 }
 
-// readAll reads to the end. The memory follows what has arrived, never what the sender says will come, and is at most twice that.
+// readAll reads to the end. The memory follows what has arrived, never what the sender says will come, and is at most
+// twice that.
 func readAll(r io.Reader, announced int64) ([]byte, error) {
 	body := make([]byte, 0, 4<<10)
 	for {
@@ -71,8 +72,8 @@ func isJSON(contentType string) bool {
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
-// bindBody checks a JSON body against the schema of the input's Body field and then decodes it: nothing is built of a body that is refused, and
-// what the schema lets through has bounds.
+// bindBody checks a JSON body against the schema of the input's Body field and then decodes it: nothing is built of a
+// body that is refused, and what the schema lets through has bounds.
 func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, accepted day.Range) ([]apierr.Issue, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		if p.bodyOptional {

@@ -66,7 +66,8 @@ func statusOf(e *apierr.Error) int {
 	return e.Code().Status()
 }
 
-// declares reports a failure that the endpoint does not name and the edge does not give by itself. The body is an envelope.
+// declares reports a failure that the endpoint does not name and the edge does not give by itself. The body is an
+// envelope.
 func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 	var got struct {
 		Code    apierr.Code
@@ -165,8 +166,8 @@ func nameOf(status int, conditions []*apierr.Error) string {
 	return name
 }
 
-// orderOf tells the order in which conditions of several statuses are checked. Those of one status stand in their order with its answer, so they are
-// named here only where the status comes several times.
+// orderOf tells the order in which conditions of several statuses are checked. Those of one status stand in their order
+// with its answer, so they are named here only where the status comes several times.
 func orderOf(conditions []*apierr.Error) string {
 	type run struct {
 		status int
@@ -213,7 +214,8 @@ var (
 	actionHeader    = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Identifier of the audit action. Absent from dry runs."}
 )
 
-// describeFailures adds an answer for each status that the endpoint can fail with. What the edge alone gives is the same answer everywhere.
+// describeFailures adds an answer for each status that the endpoint can fail with. What the edge alone gives is the
+// same answer everywhere.
 func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma.Schema, edgeTexts map[int]string) {
 	mine, edge := map[int][]*apierr.Error{}, map[int]bool{}
 	for _, c := range s.own(e) {

@@ -13,8 +13,8 @@ import (
 // anyDay lets an answer name days that no request could.
 var anyDay, _ = day.ParseRange("0001-01-01...9999-12-31", true)
 
-// Conforms reports how an answer departs from the published description: an unknown field, a missing one, a wrong type, a
-// status or a failure that is not declared. Test harnesses hold every answer to it.
+// Conforms reports how an answer departs from the published description: an unknown field, a missing one, a wrong type,
+// a status or a failure that is not declared. Test harnesses hold every answer to it.
 func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 	if status >= http.StatusBadRequest {
 		if err := s.declares(e, status, body); err != nil {
@@ -64,7 +64,8 @@ func (e *Endpoint) answerType(status int) reflect.Type {
 	return nil
 }
 
-// Find gives the endpoint that a request reaches: a literal segment of its path wins over a parameter. It is nil when there is none.
+// Find gives the endpoint that a request reaches: a literal segment of its path wins over a parameter. It is nil when
+// there is none.
 func (s *Server) Find(method, path string) *Endpoint {
 	path, _, _ = strings.Cut(path, "?")
 

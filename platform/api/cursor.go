@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Cursor is the declared query parameter of an opaque-cursor list. It belongs to one team, path and set of filters; with any other, or
-// tampered with, it is refused.
+// Cursor is the declared query parameter of an opaque-cursor list. It belongs to one team, path and set of filters;
+// with any other, or tampered with, it is refused.
 type Cursor struct {
 	// Position is where the page starts; empty on the first page.
 	Position string

@@ -17,10 +17,12 @@ import (
 
 const refPrefix = "#/components/schemas/"
 
-// plainArrays makes lists never null; the library has a variable for it, which servers made side by side must not race for.
+// plainArrays makes lists never null; the library has a variable for it, which servers made side by side must not race
+// for.
 var plainArrays = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
-// newRegistry makes the registry of schemas. A type is named after its package and itself: listing.Create is ListingCreate.
+// newRegistry makes the registry of schemas. A type is named after its package and itself: listing.Create is
+// ListingCreate.
 func newRegistry() huma.Registry {
 	plainArrays()
 
@@ -332,7 +334,8 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	}
 }
 
-// nullable makes every pointer field without omitempty accept null, references included, which the schema generator does not do by itself.
+// nullable makes every pointer field without omitempty accept null, references included, which the schema generator
+// does not do by itself.
 func nullable(r huma.Registry) {
 	for name, s := range r.Map() {
 		t := r.TypeFromRef(refPrefix + name)

@@ -27,8 +27,9 @@ func downgrade(asJSON []byte) ([]byte, error) {
 	return encodeTree(root)
 }
 
-// spellNull lets the types of what may be a component or null have null among them: in 3.0 null is allowed by the schema that has the type, not beside a
-// reference to it. An object gets a component of its own for that, unless the node is one.
+// spellNull lets the types of what may be a component or null have null among them: in 3.0 null is allowed by the
+// schema that has the type, not beside a reference to it. An object gets a component of its own for that, unless the
+// node is one.
 func spellNull(schemas tree, node any, component bool) {
 	list, _ := node.([]any)
 	for _, one := range list {

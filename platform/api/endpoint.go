@@ -1,6 +1,6 @@
-// Package api is the HTTP edge: endpoints are values in one list, and everything that must hold for all of them is read from that list.
-// A request goes one way: route, authenticate, refuse undeclared query parameters, bind and validate, transact, render. Endpoint functions
-// see typed input and a transaction; they never see HTTP.
+// Package api is the HTTP edge: endpoints are values in one list, and everything that must hold for all of them is read
+// from that list. A request goes one way: route, authenticate, refuse undeclared query parameters, bind and validate,
+// transact, render. Endpoint functions see typed input and a transaction; they never see HTTP.
 package api
 
 import (
@@ -52,8 +52,9 @@ type Endpoint struct {
 	Summary string
 	// Doc is the description. How the endpoint fails is added to it.
 	Doc string
-	// Errors are the conditions of the domain that the endpoint can fail with, in the order in which they are checked. What the edge refuses
-	// by itself is not among them: credentials, input that does not validate, a path that leads to nothing.
+	// Errors are the conditions of the domain that the endpoint can fail with, in the order in which they are checked.
+	// What the edge refuses by itself is not among them: credentials, input that does not validate, a path that leads
+	// to nothing.
 	Errors apierr.List
 	// Scopes must all be held; one entry may name alternatives with "|".
 	Scopes []string
@@ -86,7 +87,8 @@ type Endpoint struct {
 	OneTrip bool
 	// Form are the parts of a multipart/form-data body, which Receive endpoints take; MaxBody then bounds the file.
 	Form []Part
-	// Also are further successful answers by status, beside Status; one for Status itself replaces the answer's own type in the description.
+	// Also are further successful answers by status, beside Status; one for Status itself replaces the answer's own
+	// type in the description.
 	Also map[int]reflect.Type
 
 	kind kind
@@ -129,7 +131,8 @@ func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*
 	return e
 }
 
-// Write declares an endpoint that changes something. With DryRun set the same function runs in a transaction that is rolled back.
+// Write declares an endpoint that changes something. With DryRun set the same function runs in a transaction that is
+// rolled back.
 func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*O, error)) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
@@ -142,8 +145,8 @@ func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (
 	return e
 }
 
-// Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at once, before all of it is
-// rolled back, so it refuses what the job would; work is told what the start answered.
+// Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at once,
+// before all of it is rolled back, so it refuses what the job would; work is told what the start answered.
 func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *I) (*O, error), work func(ctx context.Context, tx *db.Tx, in *I, out *O) error) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
@@ -162,17 +165,20 @@ func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *
 	return e
 }
 
-// Receiver takes a body that is too much for a transaction in three steps, so that none waits for a sender or for work on the bytes.
+// Receiver takes a body that is too much for a transaction in three steps, so that none waits for a sender or for work
+// on the bytes.
 type Receiver[I, K, O any] struct {
 	// Receive reads the body and keeps its bytes, in short transactions of its own.
 	Receive func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (K, error)
 	// Settle does the rest in the transaction of the request.
 	Settle func(ctx context.Context, tx *db.Tx, in *I, kept K) (*O, error)
-	// Drop forgets what was received when it was not settled; nil when there is nothing to forget. The context outlives the request.
+	// Drop forgets what was received when it was not settled; nil when there is nothing to forget. The context outlives
+	// the request.
 	Drop func(ctx context.Context, d *db.DB, scope db.Scope, kept K)
 }
 
-// Receive declares an endpoint whose body is an upload, then the input has a field Upload and the endpoint a Form, or one that comes as Raw.
+// Receive declares an endpoint whose body is an upload, then the input has a field Upload and the endpoint a Form, or
+// one that comes as Raw.
 func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
@@ -206,8 +212,8 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 	return e
 }
 
-// External declares an endpoint that works outside one transaction: it waits, renders or calls a provider, and opens its own short
-// transactions in the given scope.
+// External declares an endpoint that works outside one transaction: it waits, renders or calls a provider, and opens
+// its own short transactions in the given scope.
 func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*O, error)) Endpoint {
 	e.kind, e.in, e.out = kindExternal, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Example is a body that an operation takes, one that it answers a success with, or both, as decoded JSON. It stands with the schema of the body, so
-// that operations which share a schema share its example.
+// Example is a body that an operation takes, one that it answers a success with, or both, as decoded JSON. It stands
+// with the schema of the body, so that operations which share a schema share its example.
 type Example struct{ Request, Answer any }
 
-// exemplify puts the examples into the schemas of their bodies. It fails on an operation that does not exist or has no such body, and on two
-// examples of one schema.
+// exemplify puts the examples into the schemas of their bodies. It fails on an operation that does not exist or has no
+// such body, and on two examples of one schema.
 func (p *publication) exemplify(examples map[string]Example) error {
 	bodies := map[string]Example{}
 

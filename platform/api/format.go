@@ -14,7 +14,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Formats of texts beside those of JSON Schema. Each belongs to a type that binds it, or is declared with the tag format.
+// Formats of texts beside those of JSON Schema. Each belongs to a type that binds it, or is declared with the tag
+// format.
 const (
 	monthFormat    = "month"
 	rangeFormat    = "date-range"    // YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD

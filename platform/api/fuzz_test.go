@@ -44,7 +44,8 @@ func FuzzParseQuery(f *testing.F) {
 	})
 }
 
-// A record that is accepted has the values that the standard library reads, and writing them as CSV and reading them again changes nothing.
+// A record that is accepted has the values that the standard library reads, and writing them as CSV and reading them
+// again changes nothing.
 func FuzzSplitRecord(f *testing.F) {
 	for _, seed := range []string{"a", "a,b", `"a,b"`, `"a""b",c`, `"`, `""`, ",", "a,", "\"a\nb\"", "a\nb", " a", `a"b`} {
 		f.Add(seed)

@@ -21,8 +21,9 @@ type manyInput struct {
 	}
 }
 
-// Whatever a body holds, all the memory that is asked for until it is bound or refused is at most six times its size and 32 MiB: reading it
-// takes up to three times, and one that passes is built once, at worst from as many values of free form as there may be. It is no parallel test, so that what others allocate is not counted.
+// Whatever a body holds, all the memory that is asked for until it is bound or refused is at most six times its size
+// and 32 MiB: reading it takes up to three times, and one that passes is built once, at worst from as many values of
+// free form as there may be. It is no parallel test, so that what others allocate is not counted.
 //
 //nolint:paralleltest // see above
 func TestBodiesTakeABoundedMultipleOfTheirSize(t *testing.T) {

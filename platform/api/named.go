@@ -12,10 +12,12 @@ import (
 	"stayledger/platform/page"
 )
 
-// namedBy is the mark of a part of the description that is published once, under a name, and referred to wherever it stands.
+// namedBy is the mark of a part of the description that is published once, under a name, and referred to wherever it
+// stands.
 const namedBy = "x-named"
 
-// Types whose text or number means the same in every noun are described once. Each has a type of this package that describes it.
+// Types whose text or number means the same in every noun are described once. Each has a type of this package that
+// describes it.
 type (
 	idText        string
 	dateText      string

@@ -279,7 +279,8 @@ func TestExamplesBelongToBodies(t *testing.T) {
 	}
 }
 
-// In 3.0 null is allowed where the type stands: a validator refuses it beside a reference to what has a type without it.
+// In 3.0 null is allowed where the type stands: a validator refuses it beside a reference to what has a type without
+// it.
 func TestNullIn30StandsWithItsType(t *testing.T) {
 	t.Parallel()
 
@@ -325,7 +326,8 @@ func TestNullIn30StandsWithItsType(t *testing.T) {
 	}
 }
 
-// An operation tells the order of its failures where their answers do not: those of one status stand in their order with its answer.
+// An operation tells the order of its failures where their answers do not: those of one status stand in their order
+// with its answer.
 func TestOrderOfFailures(t *testing.T) {
 	t.Parallel()
 

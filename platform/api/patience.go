@@ -11,8 +11,9 @@ const (
 	writeStretch  = 64 << 10
 )
 
-// patient writes an answer a stretch at a time and gives up a client that takes too long to read one: whoever asks and does not read would
-// keep the answer in memory and the connection open. One that reads slowly gets everything, however long that takes.
+// patient writes an answer a stretch at a time and gives up a client that takes too long to read one: whoever asks and
+// does not read would keep the answer in memory and the connection open. One that reads slowly gets everything, however
+// long that takes.
 type patient struct {
 	http.ResponseWriter
 	control *http.ResponseController

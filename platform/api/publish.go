@@ -16,7 +16,8 @@ import (
 // Description is the published description in its forms: 3.1 as JSON and YAML, and 3.0 as JSON for older tools.
 type Description struct{ JSON, YAML, JSON30 []byte }
 
-// OpenAPI renders the published description. What stands in several places of it is named once among its components and referred to.
+// OpenAPI renders the published description. What stands in several places of it is named once among its components and
+// referred to.
 func (s *Server) OpenAPI() (d Description, err error) {
 	plain, err := json.Marshal(s.published)
 	if err != nil {
@@ -65,7 +66,8 @@ func decodeTree(text []byte) (tree, error) {
 	return root, nil
 }
 
-// encodeTree writes an object with its fields in the order of their names, so that the same description is always the same text.
+// encodeTree writes an object with its fields in the order of their names, so that the same description is always the
+// same text.
 func encodeTree(root tree) ([]byte, error) {
 	var text bytes.Buffer
 
@@ -116,7 +118,8 @@ func inside(of tree, name string) tree {
 	return in
 }
 
-// put names a component by the first name that is free, or has the same content, and gives a reference to it. Without one it gives nil.
+// put names a component by the first name that is free, or has the same content, and gives a reference to it. Without
+// one it gives nil.
 func (p *publication) put(kind string, content any, names ...string) tree {
 	of := p.component(kind)
 	for _, name := range names {
@@ -142,7 +145,8 @@ func (p *publication) operations(yield func(op tree)) {
 	}
 }
 
-// where says what a schema belongs to: the name of its property or parameter, and the schema or operation that it is one of.
+// where says what a schema belongs to: the name of its property or parameter, and the schema or operation that it is
+// one of.
 type where struct{ name, owner string }
 
 // eachSchema puts in the place of every schema what f makes of it, from the inside out.
@@ -257,7 +261,8 @@ func (p *publication) noteEnum(s tree, at where) tree {
 	return s
 }
 
-// nameSchema gives a reference instead of a schema that has a name, and of an enumeration; null, which one place may allow, stands beside it.
+// nameSchema gives a reference instead of a schema that has a name, and of an enumeration; null, which one place may
+// allow, stands beside it.
 func (p *publication) nameSchema(s tree, _ where) tree {
 	core, around := parted(s)
 	null := withoutNull(core)
@@ -338,7 +343,8 @@ func (p *publication) namesOf(values string) []string {
 	return append(names, long...)
 }
 
-// describeProperties gives each property that says nothing of itself the description of its name. One that refers to what is described needs none.
+// describeProperties gives each property that says nothing of itself the description of its name. One that refers to
+// what is described needs none.
 func (p *publication) describeProperties() {
 	schemas := p.component("schemas")
 	for owner, schema := range schemas {

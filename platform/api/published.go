@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// publishedAs are the names of schemas, by the type with the path of its package, and what stands for the name of a package in them, by its path.
+// publishedAs are the names of schemas, by the type with the path of its package, and what stands for the name of a
+// package in them, by its path.
 var publishedAs, publishedUnder = map[string]string{}, map[string]string{}
 
-// PublishedAs publishes the schema of T under a name of its own, for callers who know it by the name it had first. It is said in a package
-// variable.
+// PublishedAs publishes the schema of T under a name of its own, for callers who know it by the name it had first. It
+// is said in a package variable.
 func PublishedAs[T any](name string) struct{} {
 	t := reflect.TypeFor[T]()
 	publishedAs[t.PkgPath()+"."+t.Name()] = name

@@ -14,9 +14,9 @@ func (p *param) split(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// splitRecord returns the values of a CSV record as RFC 4180 has it: a value with a comma, a quotation mark or a line break is written in
-// quotation marks, with each of its own doubled. Blanks belong to values. Returns nil for anything else. Two records joined by a comma are
-// the record of the values of both.
+// splitRecord returns the values of a CSV record as RFC 4180 has it: a value with a comma, a quotation mark or a line
+// break is written in quotation marks, with each of its own doubled. Blanks belong to values. Returns nil for anything
+// else. Two records joined by a comma are the record of the values of both.
 func splitRecord(record string) []string {
 	var values []string
 

@@ -61,7 +61,8 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 	return &rendered{status: status, body: b.Bytes()}, nil
 }
 
-// errUnsafe is an answer that holds a number which clients would read as another one. A write that would answer so changes nothing.
+// errUnsafe is an answer that holds a number which clients would read as another one. A write that would answer so
+// changes nothing.
 var errUnsafe = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
 // unsafeNumber reports whether a JSON text holds an integer beyond the safe range.
@@ -196,8 +197,8 @@ func (c *contentReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What the standard library refuses of a download keeps the status that HTTP has for it, since clients that resume downloads act upon it. The
-// contract has no code for either.
+// What the standard library refuses of a download keeps the status that HTTP has for it, since clients that resume
+// downloads act upon it. The contract has no code for either.
 var refusedStreams = map[int]*apierr.Error{
 	http.StatusPreconditionFailed: apierr.New(apierr.CodeBadRequest, "", "File is not the one that was asked for").At(
 		apierr.IssuePreconditionFailed.In("header")),
@@ -244,7 +245,8 @@ func (s *streamWriter) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
-// fail renders an error in the one envelope. What is not a condition of the contract becomes a static 500 and is logged with its cause.
+// fail renders an error in the one envelope. What is not a condition of the contract becomes a static 500 and is logged
+// with its cause.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext, err error) int {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return 499 // the client is gone

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Resolved is the description in 3.1 with its parts where they belong: what all methods of a path take is with each of them, and of all references
-// only those to objects are left, which have a name of their own and can hold themselves.
+// Resolved is the description in 3.1 with its parts where they belong: what all methods of a path take is with each of
+// them, and of all references only those to objects are left, which have a name of their own and can hold themselves.
 func (d Description) Resolved() (map[string]any, error) {
 	root, err := decodeTree(d.JSON)
 	if err != nil {

@@ -20,7 +20,8 @@ var (
 
 const maxDepth = 64
 
-// scanner reads the tokens of a JSON text where they stand. It builds nothing, so reading costs no memory whatever the text holds.
+// scanner reads the tokens of a JSON text where they stand. It builds nothing, so reading costs no memory whatever the
+// text holds.
 type scanner struct {
 	text []byte
 	at   int
@@ -50,7 +51,8 @@ func (s *scanner) take(b byte) error {
 	return nil
 }
 
-// more reports whether a list or object goes on after one of its items, and passes over the comma or the closing bracket.
+// more reports whether a list or object goes on after one of its items, and passes over the comma or the closing
+// bracket.
 func (s *scanner) more(closing byte) (bool, error) {
 	switch s.peek() {
 	case ',':
@@ -173,8 +175,8 @@ func (s *scanner) escape() (nul bool, err error) {
 // lowSurrogates is the first code of the second halves of pairs.
 const lowSurrogates = 0xDC00
 
-// lowSurrogate passes over the second half of a pair. It fails with errUTF8 when there is none: half a character is no text, and would be
-// stored as another one.
+// lowSurrogate passes over the second half of a pair. It fails with errUTF8 when there is none: half a character is no
+// text, and would be stored as another one.
 func (s *scanner) lowSurrogate() error {
 	rest := s.text[s.at+1:]
 	if len(rest) < len(`\u0000`) || rest[0] != '\\' || rest[1] != 'u' {
@@ -239,8 +241,8 @@ func (s *scanner) digits() bool {
 // maxDigits is more than any number of the safe range needs.
 const maxDigits = 1000
 
-// plain reads a number that is a safe integer or a plain decimal; whole says which. Integers are exact, so that none is rounded on the way to
-// a bound.
+// plain reads a number that is a safe integer or a plain decimal; whole says which. Integers are exact, so that none is
+// rounded on the way to a bound.
 func plain(raw []byte) (n float64, whole, ok bool) {
 	if len(raw) > maxDigits {
 		return 0, false, false

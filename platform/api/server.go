@@ -44,16 +44,19 @@ type Config struct {
 	FormerKeys [][]byte
 	// PublicURL is the service's own address without a trailing slash.
 	PublicURL string
-	// Prepared, unless nil, says whether the service may work yet: until then every endpoint answers ServiceUnavailable.
+	// Prepared, unless nil, says whether the service may work yet: until then every endpoint answers
+	// ServiceUnavailable.
 	Prepared func() bool
-	// Trace, unless nil, is told of every request to an endpoint: the request that it gives is the one that is answered, and what it gives
-	// beside it is called with the status of the answer.
+	// Trace, unless nil, is told of every request to an endpoint: the request that it gives is the one that is
+	// answered, and what it gives beside it is called with the status of the answer.
 	Trace func(r *http.Request, e *Endpoint) (*http.Request, func(status int))
 	// Observe is told about every answered request.
 	Observe func(endpoint string, status int, took time.Duration)
-	// UploadPace is how fast uploads have to come in; the zero value stands for 64 KiB in every 10 seconds and 10 minutes in all.
+	// UploadPace is how fast uploads have to come in; the zero value stands for 64 KiB in every 10 seconds and 10
+	// minutes in all.
 	UploadPace Pace
-	// WritePatience is how long a client may take to read each 64 KiB of an answer; the zero value stands for 30 seconds.
+	// WritePatience is how long a client may take to read each 64 KiB of an answer; the zero value stands for 30
+	// seconds.
 	WritePatience time.Duration
 	// Title and Description head the published description.
 	Title, Description string
@@ -61,7 +64,8 @@ type Config struct {
 	Tags []Tag
 	// Examples are bodies of the published description, by the id of the operation.
 	Examples map[string]Example
-	// Fields describe properties of the published schemas that say nothing of themselves, by their names or as schema.name.
+	// Fields describe properties of the published schemas that say nothing of themselves, by their names or as
+	// schema.name.
 	Fields map[string]string
 }
 
@@ -145,13 +149,15 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 // Handle adds a route outside the contract: a page or a probe.
 func (s *Server) Handle(method, path string, h http.HandlerFunc) { s.router.Method(method, path, h) }
 
-// Drain says that the server is about to stop: requests that only wait are answered with what there is. Others are served as before.
+// Drain says that the server is about to stop: requests that only wait are answered with what there is. Others are
+// served as before.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }
 
 // draining is the key of a context under which it has the channel of its server.
 type draining struct{}
 
-// Draining is closed when the server that the context of an External endpoint belongs to is about to stop; nil without a server.
+// Draining is closed when the server that the context of an External endpoint belongs to is about to stop; nil without
+// a server.
 func Draining(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(draining{}).(chan struct{})
 	return c
@@ -262,7 +268,8 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 	}
 }
 
-// serve goes through the request in the order in which failures are reported: version, credential, query, parameters and body, work.
+// serve goes through the request in the order in which failures are reported: version, credential, query, parameters
+// and body, work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContext) (any, error) {
 	if s.Prepared != nil && !s.Prepared() {
 		return nil, apierr.ServiceUnavailable
@@ -329,9 +336,9 @@ func (s *Server) now() time.Time {
 	return s.DB.Now()
 }
 
-// resolve asks the input, its embedded parts and its body for what no tag can say. An input that embeds a part answers with the part's
-// own method unless it has one itself, so the same issue can come twice. What a body says is about the body, whatever the same fields are about
-// in a query.
+// resolve asks the input, its embedded parts and its body for what no tag can say. An input that embeds a part answers
+// with the part's own method unless it has one itself, so the same issue can come twice. What a body says is about the
+// body, whatever the same fields are about in a query.
 func resolve(in reflect.Value) []apierr.Issue {
 	var issues []apierr.Issue
 

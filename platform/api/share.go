@@ -41,7 +41,8 @@ func (r *repeats) add(content any, place func(ref tree), names ...string) {
 	one.places = append(one.places, place)
 }
 
-// shareAll names what stands in at least so many places where that makes the description smaller; what saves most has the choice of names.
+// shareAll names what stands in at least so many places where that makes the description smaller; what saves most has
+// the choice of names.
 func (p *publication) shareAll(kind string, r *repeats, least int) {
 	reference := func(one *repeated) int { return len(`{"$ref":"#/components//"}`) + len(kind) + len(one.names[0]) }
 	saved := func(one *repeated) int {
@@ -73,7 +74,8 @@ func numbered(name string, more ...string) []string {
 	return names
 }
 
-// shareProperties names properties that are the same, description included, in several schemas. What they refer to stays as it is.
+// shareProperties names properties that are the same, description included, in several schemas. What they refer to
+// stays as it is.
 func (p *publication) shareProperties() {
 	var r repeats
 
@@ -161,8 +163,9 @@ func formNames(form tree) []string {
 	return []string{name}
 }
 
-// liftParameters says once for a path what all of its methods take in the path and in headers. Parameters of the query stay where refusals of undeclared
-// ones point to: with their operation, which has a list of them even when it takes none.
+// liftParameters says once for a path what all of its methods take in the path and in headers. Parameters of the query
+// stay where refusals of undeclared ones point to: with their operation, which has a list of them even when it takes
+// none.
 func (p *publication) liftParameters() {
 	among := func(list []any) func(any) bool {
 		return func(one any) bool {

@@ -61,8 +61,8 @@ var (
 	errHeader = errors.New("headers of a part are too long")
 )
 
-// Upload is the body of a multipart/form-data request, which is read as it arrives and kept nowhere; an input has it as its field Upload,
-// and its endpoint declares the parts in Form.
+// Upload is the body of a multipart/form-data request, which is read as it arrives and kept nowhere; an input has it as
+// its field Upload, and its endpoint declares the parts in Form.
 type Upload struct {
 	form  []Part
 	max   int64
@@ -81,7 +81,8 @@ type Incoming struct {
 	ContentType string
 }
 
-// newUpload refuses what can be refused before the first byte of the body: another content type and a length beyond the limit.
+// newUpload refuses what can be refused before the first byte of the body: another content type and a length beyond the
+// limit.
 func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestContext) (*Upload, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
@@ -104,9 +105,10 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 	return u, nil
 }
 
-// Read goes through the parts. The file is handed to take when it comes; what take leaves is passed over, and an error of take ends the
-// reading. The answer are the values of the other parts by name. A form that is malformed, too large, too slow, or not as declared fails
-// with the condition that says so: whoever keeps the file keeps it only after Read has returned without an error.
+// Read goes through the parts. The file is handed to take when it comes; what take leaves is passed over, and an error
+// of take ends the reading. The answer are the values of the other parts by name. A form that is malformed, too large,
+// too slow, or not as declared fails with the condition that says so: whoever keeps the file keeps it only after Read
+// has returned without an error.
 func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	values, seen := map[string]string{}, map[string]bool{}
 
@@ -163,7 +165,8 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	return values, nil
 }
 
-// declared finds what a part is. It refuses one that is not declared or came before, and one that is encoded: nobody would decode it.
+// declared finds what a part is. It refuses one that is not declared or came before, and one that is encoded: nobody
+// would decode it.
 func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, error) {
 	name := part.FormName()
 	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
@@ -292,8 +295,8 @@ type broken struct{}
 // Read fails.
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// line reads the body and moves the connection's deadline on while enough comes in. The sender has no part in the time between two reads, in
-// which a slow store keeps it waiting.
+// line reads the body and moves the connection's deadline on while enough comes in. The sender has no part in the time
+// between two reads, in which a slow store keeps it waiting.
 type line struct {
 	body     io.Reader
 	control  *http.ResponseController

@@ -25,11 +25,12 @@ const (
 	maxLoose = 50_000
 )
 
-// validator reads a body once and holds it to its schema, a schema of the description, while it does. It builds nothing of it and remembers the
-// names of the fields of open objects only, so that the memory it needs does not depend on the body. It is stricter than the library's own:
-// names are case-sensitive, null is refused where the schema does not allow it, also for fields that can be absent, and an issue inside a
-// nullable object has its own path. Whatever the schema says it refuses what Go's decoder lets pass: duplicate fields, NUL characters, and
-// numbers that are not safe integers or plain decimals.
+// validator reads a body once and holds it to its schema, a schema of the description, while it does. It builds nothing
+// of it and remembers the names of the fields of open objects only, so that the memory it needs does not depend on the
+// body. It is stricter than the library's own: names are case-sensitive, null is refused where the schema does not
+// allow it, also for fields that can be absent, and an issue inside a nullable object has its own path. Whatever the
+// schema says it refuses what Go's decoder lets pass: duplicate fields, NUL characters, and numbers that are not safe
+// integers or plain decimals.
 type validator struct {
 	scanner
 	registry huma.Registry
@@ -47,7 +48,8 @@ type step struct {
 	index int
 }
 
-// checkBody holds a body to a schema. It fails when the body is no JSON. The days of accepted are those that dates may have.
+// checkBody holds a body to a schema. It fails when the body is no JSON. The days of accepted are those that dates may
+// have.
 func checkBody(registry huma.Registry, schema *huma.Schema, body []byte, accepted day.Range) ([]apierr.Issue, error) {
 	if !utf8.Valid(body) {
 		return nil, errUTF8
@@ -121,7 +123,8 @@ var mismatches = map[string]apierr.IssueCode{
 	huma.TypeObject:  apierr.IssueObject,
 }
 
-// is reports whether a value of a type is what the schema asks for, and refuses it otherwise. No schema asks for nothing.
+// is reports whether a value of a type is what the schema asks for, and refuses it otherwise. No schema asks for
+// nothing.
 func (v *validator) is(s *huma.Schema, types ...string) bool {
 	if s == nil || s.Type == "" {
 		return false
@@ -138,8 +141,8 @@ func (v *validator) is(s *huma.Schema, types ...string) bool {
 	return false
 }
 
-// value reads one value. A nil schema lets everything pass, for values that were refused already; an empty one describes values that are kept
-// as they come, whose number is bounded.
+// value reads one value. A nil schema lets everything pass, for values that were refused already; an empty one
+// describes values that are kept as they come, whose number is bounded.
 func (v *validator) value(schema *huma.Schema, depth int) error {
 	var s *huma.Schema
 

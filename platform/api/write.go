@@ -18,7 +18,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// write runs a write in its one transaction. The answer is rendered inside it, so an answer that cannot be told is not kept either.
+// write runs a write in its one transaction. The answer is rendered inside it, so an answer that cannot be told is not
+// kept either.
 func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.Context, *db.Tx) (any, error)) (any, error) {
 	var out *rendered
 
@@ -86,7 +87,8 @@ var (
 	keyForm         = regexp.MustCompile(`^[\x21-\x7e]{1,255}$`)
 )
 
-// takesKey reports whether requests can name an Idempotency-Key: a POST, for a team, whose answer is kept with what it changed.
+// takesKey reports whether requests can name an Idempotency-Key: a POST, for a team, whose answer is kept with what it
+// changed.
 func (e *Endpoint) takesKey() bool {
 	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && !e.Secret && e.Selection != NoTeam
 }
@@ -129,8 +131,8 @@ func (rc *requestContext) newDigest(r *http.Request) hash.Hash {
 	return h
 }
 
-// mac is what is kept of the digest. A body can hold an account number, which the digest itself would let anyone guess who has a copy of the
-// database.
+// mac is what is kept of the digest. A body can hold an account number, which the digest itself would let anyone guess
+// who has a copy of the database.
 func (rc *requestContext) mac(secret []byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write(rc.digest[:])
@@ -144,7 +146,8 @@ func (s *Server) sent(rc *requestContext, kept []byte) bool {
 		slices.ContainsFunc(s.FormerKeys, func(former []byte) bool { return hmac.Equal(kept, rc.mac(former)) })
 }
 
-// bindUpload prepares the reading of a form. What tells it from another is known once it has been read: received notes it then.
+// bindUpload prepares the reading of a form. What tells it from another is known once it has been read: received notes
+// it then.
 func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) error {
 	if err := rc.takeKey(r); err != nil {
 		return err
@@ -169,7 +172,8 @@ func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestC
 	return nil
 }
 
-// received ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or deleted, the credential revoked.
+// received ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or deleted,
+// the credential revoked.
 func (rc *requestContext) received(ctx context.Context, in reflect.Value) error {
 	if rc.plan.uploadIndex == nil {
 		return nil
@@ -183,7 +187,8 @@ func (rc *requestContext) received(ctx context.Context, in reflect.Value) error 
 	return rc.again(ctx)
 }
 
-// claimKey takes the key for this request; a key older than a day is free again. A request with the same key that is under way is waited for.
+// claimKey takes the key for this request; a key older than a day is free again. A request with the same key that is
+// under way is waited for.
 func (s *Server) claimKey(ctx context.Context, tx *db.Tx, rc *requestContext) error {
 	n, err := tx.Exec(ctx, `
 		insert into api_idempotency as k (team_id, user_id, key, request_hash, status, headers, body, created_at)

@@ -105,8 +105,8 @@ func Codes() []Code {
 	return codes
 }
 
-// Public is the code shown for an internal alias. A public code is shown as it is, anything else as INTERNAL_SERVER_ERROR, so
-// that no internal name reaches a response. Rules ERR-20, ERR-21, ERR-22.
+// Public is the code shown for an internal alias. A public code is shown as it is, anything else as
+// INTERNAL_SERVER_ERROR, so that no internal name reaches a response. Rules ERR-20, ERR-21, ERR-22.
 func Public(internal string) Code {
 	switch internal {
 	case "USER_ERROR":

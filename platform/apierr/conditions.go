@@ -2,7 +2,8 @@ package apierr
 
 import "time"
 
-// unavailableDelay is how long a client waits for exhausted capacity: long enough for a pool to drain, short enough for a person.
+// unavailableDelay is how long a client waits for exhausted capacity: long enough for a pool to drain, short enough for
+// a person.
 const unavailableDelay = 5 * time.Second
 
 // The conditions that belong to no noun of the contract. Copies carry the issues, links and delays of a request.
@@ -11,7 +12,8 @@ var (
 	BadRequest = New(CodeBadRequest, "", "Request validation failed")
 	// MalformedJSON is a body that is no JSON; it has no issues. Rules ERR-85, ERR-86.
 	MalformedJSON = New(CodeBadRequest, "", "Malformed JSON in request body")
-	// UnknownParameter is a query parameter the endpoint does not declare; add the issue and WithLinks. Rules PAG-28, ERR-87.
+	// UnknownParameter is a query parameter the endpoint does not declare; add the issue and WithLinks. Rules PAG-28,
+	// ERR-87.
 	UnknownParameter = New(CodeBadRequest, "", "Query parameter is not supported")
 	// UnsupportedMediaType is a body of a type the endpoint does not take. The contract has no code of its own for it.
 	UnsupportedMediaType = New(CodeBadRequest, "", "Content type is not supported")

@@ -1,9 +1,9 @@
-// Package apierr is the one registry of what a request can fail with: codes, reasons, conditions and the envelope they are
-// rendered in.
+// Package apierr is the one registry of what a request can fail with: codes, reasons, conditions and the envelope they
+// are rendered in.
 //
-// A condition is a package-level value made once by New, with a text that never changes. Functions return it, or a copy that
-// carries what this request needs to know; errors.Is matches a copy with its condition. Whatever is no *Error is shown as a static
-// 500 and its text stays in the log.
+// A condition is a package-level value made once by New, with a text that never changes. Functions return it, or a copy
+// that carries what this request needs to know; errors.Is matches a copy with its condition. Whatever is no *Error is
+// shown as a static 500 and its text stays in the log.
 package apierr
 
 import (
@@ -39,11 +39,11 @@ var registry struct {
 	conditions []*Error
 }
 
-// New declares a condition; call it in a package-level var only, once per condition. Reason is empty when no business rule is
-// named. Message is shown as it is and never holds a value of the request.
+// New declares a condition; call it in a package-level var only, once per condition. Reason is empty when no business
+// rule is named. Message is shown as it is and never holds a value of the request.
 //
-// New panics, and so the program does not start, on a code or reason the contract does not have, an empty message, and a message
-// with a percent sign, which would be a format. Rules ERR-02, ERR-08.
+// New panics, and so the program does not start, on a code or reason the contract does not have, an empty message, and
+// a message with a percent sign, which would be a format. Rules ERR-02, ERR-08.
 func New(code Code, reason Reason, message string) *Error {
 	if _, known := statusOf[code]; !known {
 		panic("apierr: unknown code " + string(code))
@@ -75,7 +75,8 @@ func All() []*Error {
 	return slices.Clone(registry.conditions)
 }
 
-// From is the outermost *Error in the chain of err. Without one it is Internal, with err as its cause. From(nil) is nil.
+// From is the outermost *Error in the chain of err. Without one it is Internal, with err as its cause. From(nil) is
+// nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -113,8 +114,8 @@ func (e *Error) root() *Error {
 	return e
 }
 
-// With is a copy with typed recovery information, a struct or a map that is rendered as the object context. Nil, a nil pointer
-// and an empty map are none. Rules ERR-12, ERR-13.
+// With is a copy with typed recovery information, a struct or a map that is rendered as the object context. Nil, a nil
+// pointer and an empty map are none. Rules ERR-12, ERR-13.
 func (e *Error) With(context any) *Error {
 	copied := e.clone()
 
@@ -158,7 +159,8 @@ func (e *Error) WithLinks(links Links) *Error {
 	return copied
 }
 
-// RetryAfter is a copy that says the same idempotent operation can safely be sent again after the delay. Rules ERR-14, ERR-15.
+// RetryAfter is a copy that says the same idempotent operation can safely be sent again after the delay. Rules ERR-14,
+// ERR-15.
 func (e *Error) RetryAfter(delay time.Duration) *Error {
 	copied := e.clone()
 	copied.retryable, copied.delay = true, delay

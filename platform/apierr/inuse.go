@@ -1,6 +1,7 @@
 package apierr
 
-// InUse is the context of a refusal because others still refer to a record. A noun with more to tell embeds it. Rules ERR-72, ERR-73.
+// InUse is the context of a refusal because others still refer to a record. A noun with more to tell embeds it. Rules
+// ERR-72, ERR-73.
 type InUse struct {
 	// LockReasons name what refers to it.
 	LockReasons []string `json:"lockReasons"`

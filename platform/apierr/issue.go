@@ -17,8 +17,8 @@ type Issue struct {
 // IssueCode is a fault that a field can have. The codes are a closed set, see IssueCodes. Rule ERR-11.
 type IssueCode string
 
-// InBody is the fault at a place of the body. The parts of the path are names and indexes; one that is itself a path stands for its parts.
-// Without any the issue is about the body as a whole.
+// InBody is the fault at a place of the body. The parts of the path are names and indexes; one that is itself a path
+// stands for its parts. Without any the issue is about the body as a whole.
 func (c IssueCode) InBody(path ...any) Issue { return c.In("body", path...) }
 
 // InQuery is the fault of a query parameter.
@@ -72,7 +72,8 @@ var nativeIssueCodes = []string{
 	"balanceMismatch_start", "balanceMismatch_end", "line_unassignedAccount", "transactions_updates", "item_logins",
 }
 
-// ValidIssueCode reports whether a code has the form that all have: lower camel case, or one of the five exceptions. Rule ERR-11.
+// ValidIssueCode reports whether a code has the form that all have: lower camel case, or one of the five exceptions.
+// Rule ERR-11.
 func ValidIssueCode(code string) bool {
 	if slices.Contains(nativeIssueCodes, code) {
 		return true

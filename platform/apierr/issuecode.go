@@ -10,7 +10,8 @@ var (
 	issueCodes    []IssueCode
 )
 
-// issue adds a code to the closed set, with the one sentence that is shown with it. A sentence holds no value of a request.
+// issue adds a code to the closed set, with the one sentence that is shown with it. A sentence holds no value of a
+// request.
 func issue(code IssueCode, message string) IssueCode {
 	if !ValidIssueCode(string(code)) || issueMessages[code] != "" || message == "" || strings.Contains(message, "%") {
 		panic("apierr: the issue code " + string(code) + " is malformed, there twice, or without a static sentence")

@@ -2,8 +2,8 @@ package apierr
 
 import "slices"
 
-// Reason names the business rule that refused a request. It is independent of the code and absent, the empty Reason, for access,
-// authentication and integration errors. Rules ERR-03 to ERR-07.
+// Reason names the business rule that refused a request. It is independent of the code and absent, the empty Reason,
+// for access, authentication and integration errors. Rules ERR-03 to ERR-07.
 type Reason string
 
 // The reasons of the contract, in its order.
@@ -80,7 +80,8 @@ const (
 	ReasonOpeningTrialBalanceLocked Reason = "openingTrialBalanceLocked"
 	// ReasonOperationsAccountingDisabled: operations Accounting not enabled.
 	ReasonOperationsAccountingDisabled Reason = "operationsAccountingDisabled"
-	// ReasonPaymentAccountRequiresMarkPaid: credential can record a payment only without a funding account or bank records.
+	// ReasonPaymentAccountRequiresMarkPaid: credential can record a payment only without a funding account or bank
+	// records.
 	ReasonPaymentAccountRequiresMarkPaid Reason = "paymentAccountRequiresMarkPaid"
 	// ReasonPaymentAttempted: an ACH payment was already attempted.
 	ReasonPaymentAttempted Reason = "paymentAttempted"

@@ -1,5 +1,6 @@
-// Package apitest runs endpoints through the real edge on a real Postgres. Every test gets a fresh team, so tests run in parallel in one
-// database. A mutation that declares dryRun is sent dry first: no row of the team may change and the status must be the real call's.
+// Package apitest runs endpoints through the real edge on a real Postgres. Every test gets a fresh team, so tests run
+// in parallel in one database. A mutation that declares dryRun is sent dry first: no row of the team may change and the
+// status must be the real call's.
 package apitest
 
 import (
@@ -318,7 +319,8 @@ func (x *Team) Delete(path string, headers ...string) *Response {
 	return x.Call(http.MethodDelete, path, nil, headers...)
 }
 
-// Call sends a request; headers are name, value pairs. A mutation that declares dryRun, and is not one already, is sent dry first.
+// Call sends a request; headers are name, value pairs. A mutation that declares dryRun, and is not one already, is sent
+// dry first.
 func (x *Team) Call(method, path string, body any, headers ...string) *Response {
 	x.t.Helper()
 
@@ -364,8 +366,8 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 	return dry
 }
 
-// holdToSuggestion demands of a refused deletion that the outcome which context.suggestedOnLocked names works as it is told, and that no
-// outcome works where none is named. Rules ERR-74, ERR-79.
+// holdToSuggestion demands of a refused deletion that the outcome which context.suggestedOnLocked names works as it is
+// told, and that no outcome works where none is named. Rules ERR-74, ERR-79.
 func (x *Team) holdToSuggestion(path string, refused *Response, headers []string) {
 	x.t.Helper()
 

@@ -15,11 +15,13 @@ import (
 	"stayledger/platform/id"
 )
 
-// record says of which entity a row is, and what in it is not told: columns that only the service reads, and those that it computes.
+// record says of which entity a row is, and what in it is not told: columns that only the service reads, and those that
+// it computes.
 type record struct{ entity, id, untold string }
 
-// records are the tables whose rows callers see, alone or as part of another record. A transaction that changes one in a column that is told has
-// to keep an audit event of that record. The list states the contract's choice; it does not read what the code tells.
+// records are the tables whose rows callers see, alone or as part of another record. A transaction that changes one in
+// a column that is told has to keep an audit event of that record. The list states the contract's choice; it does not
+// read what the code tells.
 var records = map[string]record{
 	"access_key":                {entity: "api-key", id: "id"},
 	"access_key_team":           {entity: "api-key", id: "key_id"},
@@ -112,8 +114,9 @@ var derived = map[string]string{
 	"team_books_closing":    "the history of how far the books were closed, which the team's event tells too",
 }
 
-// The triggers keep, for each transaction, what it did to each record: a sum over the texts of rows that were added less those that were taken
-// away, so that a row which was written as it was, or lines that were made anew, come to nothing.
+// The triggers keep, for each transaction, what it did to each record: a sum over the texts of rows that were added
+// less those that were taken away, so that a row which was written as it was, or lines that were made anew, come to
+// nothing.
 const watch = `
 create schema apitest;
 create table apitest.change (xact xid8 not null, team_id uuid, entity text not null, id uuid, source text not null, delta numeric not null);
@@ -174,7 +177,8 @@ func watchHash() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// watchChanges installs the triggers. A table of teams that is in neither list is refused: whether it holds records has to be decided.
+// watchChanges installs the triggers. A table of teams that is in neither list is refused: whether it holds records has
+// to be decided.
 func watchChanges(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -218,7 +222,8 @@ func SetUp(work db.Work) db.Work {
 	}
 }
 
-// Untold are the changes of the team that no audit event of their transaction names, each with the tables and the endpoint or kind of job.
+// Untold are the changes of the team that no audit event of their transaction names, each with the tables and the
+// endpoint or kind of job.
 func (x *Team) Untold() []string {
 	x.t.Helper()
 

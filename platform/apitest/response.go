@@ -75,8 +75,8 @@ func (r *Response) WantIssue(code, path string) *Response {
 	return r
 }
 
-// WantFields compares fields of the object at a path, the whole body for "", with what they should be; others are not looked at.
-// A wanted value is compared as text, so that numbers, ids and enumerations are written as in Go.
+// WantFields compares fields of the object at a path, the whole body for "", with what they should be; others are not
+// looked at. A wanted value is compared as text, so that numbers, ids and enumerations are written as in Go.
 func (r *Response) WantFields(at string, want map[string]any) *Response {
 	r.t.Helper()
 
@@ -90,8 +90,8 @@ func (r *Response) WantFields(at string, want map[string]any) *Response {
 	return r
 }
 
-// Refuses gives what posts a body to a path and wants it refused with 400, without a reason, for an issue with the code and path of WantIssue.
-// What is wrong with the body is shown with a failure.
+// Refuses gives what posts a body to a path and wants it refused with 400, without a reason, for an issue with the code
+// and path of WantIssue. What is wrong with the body is shown with a failure.
 func (x *Team) Refuses(path string) func(what string, body any, code, issue string) {
 	return func(what string, body any, code, issue string) {
 		x.t.Helper()

@@ -20,7 +20,8 @@ type Sent struct {
 	Statements []string
 	// RoundTrips is how often the request waited for the database.
 	RoundTrips int
-	// Twice are statements that a transaction sent again, with the same arguments, though it had written to none of their tables meanwhile.
+	// Twice are statements that a transaction sent again, with the same arguments, though it had written to none of
+	// their tables meanwhile.
 	Twice []string
 
 	// since are the statements of the transaction that would come to the same again, by text and arguments.
@@ -56,7 +57,8 @@ func (recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryD
 func (recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 var (
-	// Statements that match anew begin a transaction or take back a part of what it did: whatever was read may be read again.
+	// Statements that match anew begin a transaction or take back a part of what it did: whatever was read may be read
+	// again.
 	anew = regexp.MustCompile(`^(begin|rollback)\b`)
 	// Statements that match settings say something about the transaction itself, as often as they need to.
 	settings = regexp.MustCompile(`^(savepoint|release|select set_config)\b`)

@@ -14,12 +14,12 @@ import (
 // patience is how long transactions of the tests wait for a row: nearly as long as a statement may take.
 const patience = 25 * time.Second
 
-// stalled is how long no job of a test is run before that is taken for a failure. A job that is being run takes as long as it takes, on whatever
-// machine; only the time limit of the whole run of tests ends one that never does.
+// stalled is how long no job of a test is run before that is taken for a failure. A job that is being run takes as long
+// as it takes, on whatever machine; only the time limit of the whole run of tests ends one that never does.
 const stalled = time.Minute
 
-// UntilWaiting returns when so many transactions wait for tx, directly or one behind the other, and fails when that takes longer than they can wait.
-// No other test of the package may wait for tx then.
+// UntilWaiting returns when so many transactions wait for tx, directly or one behind the other, and fails when that
+// takes longer than they can wait. No other test of the package may wait for tx then.
 func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		waiting, err := db.Get[int64](ctx, tx, `
@@ -51,8 +51,9 @@ func Receive[T any](t testing.TB, c <-chan T) T {
 	}
 }
 
-// Outlast is Work that lets the pauses between attempts pass at once: the jobs that wait are moved towards now whenever no other work is left.
-// Tell, unless it is nil, hears after each pause how long all of them have come to; Outlast returns that when no job is left.
+// Outlast is Work that lets the pauses between attempts pass at once: the jobs that wait are moved towards now whenever
+// no other work is left. Tell, unless it is nil, hears after each pause how long all of them have come to; Outlast
+// returns that when no job is left.
 func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	x.t.Helper()
 

@@ -22,9 +22,9 @@ const (
 	parting = 30 * time.Second
 )
 
-// S3Store is a Store in one bucket of an S3-compatible object store, or below a prefix of it. Objects have the names that LocalStore
-// gives its files, so that a folder can be moved into a bucket. What is written streams in parts, so a writer holds two parts in memory
-// whatever the size of its object, and at most 78 GiB fit into one.
+// S3Store is a Store in one bucket of an S3-compatible object store, or below a prefix of it. Objects have the names
+// that LocalStore gives its files, so that a folder can be moved into a bucket. What is written streams in parts, so a
+// writer holds two parts in memory whatever the size of its object, and at most 78 GiB fit into one.
 type S3Store struct {
 	core   *minio.Core
 	bucket string
@@ -33,8 +33,8 @@ type S3Store struct {
 
 var _ Store = (*S3Store)(nil)
 
-// S3 opens the store and asks the server for what Sweep needs, so that a wrong address, bucket or key is an error here and not at the first
-// object. The error says which of them it is.
+// S3 opens the store and asks the server for what Sweep needs, so that a wrong address, bucket or key is an error here
+// and not at the first object. The error says which of them it is.
 func S3(ctx context.Context, c S3Config) (*S3Store, error) {
 	core, err := minio.NewCore(c.Endpoint, &minio.Options{
 		Creds: credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""), Secure: !c.Plaintext, Region: c.Region,
@@ -66,8 +66,8 @@ func (s *S3Store) Create(ctx context.Context, key string) (Writer, error) {
 	return newS3Writer(ctx, s, name), nil
 }
 
-// Open implements Store. The context covers the object until its Close. A reader never mixes two objects: when its object is replaced, it
-// ends with what it had begun to fetch, or fails.
+// Open implements Store. The context covers the object until its Close. A reader never mixes two objects: when its
+// object is replaced, it ends with what it had begun to fetch, or fails.
 func (s *S3Store) Open(ctx context.Context, key string) (Object, error) {
 	name, err := s.name(ctx, key)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *S3Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Sweep ends the uploads that writers left behind that neither committed nor aborted and that began before olderThan. It returns how many it
-// ended. It looks only at names that this store can have given.
+// Sweep ends the uploads that writers left behind that neither committed nor aborted and that began before olderThan.
+// It returns how many it ended. It looks only at names that this store can have given.
 func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 	removed, keyMarker, idMarker := 0, "", ""
 	for {
@@ -132,8 +132,8 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 	}
 }
 
-// name maps a key to the name of its object: the prefix, and the key with its slashes as dots. A gateway in front of a file system could not
-// keep both `a` and `a/b` otherwise.
+// name maps a key to the name of its object: the prefix, and the key with its slashes as dots. A gateway in front of a
+// file system could not keep both `a` and `a/b` otherwise.
 func (s *S3Store) name(ctx context.Context, key string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", fmt.Errorf("blob: %w", err)

@@ -36,13 +36,15 @@ type S3Config struct {
 	Prefix    string
 	AccessKey string
 	SecretKey string
-	// Patience is how long the server may neither take nor give a byte before a request is tried again; zero means 30 seconds.
+	// Patience is how long the server may neither take nor give a byte before a request is tried again; zero means 30
+	// seconds.
 	Patience time.Duration
 }
 
-// ParseS3 reads an address such as `s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1`. The region is optional where the
-// endpoint names it or the store has none. An http endpoint is refused unless it is on this machine or the address says `insecure=true`: the
-// content of the objects would be readable on the way. Errors never repeat the address, which may hold a secret by mistake.
+// ParseS3 reads an address such as `s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1`. The region
+// is optional where the endpoint names it or the store has none. An http endpoint is refused unless it is on this
+// machine or the address says `insecure=true`: the content of the objects would be readable on the way. Errors never
+// repeat the address, which may hold a secret by mistake.
 func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 	c := S3Config{AccessKey: accessKey, SecretKey: secretKey}
 
@@ -137,7 +139,8 @@ func (c *S3Config) explain(err error) error {
 	return fmt.Errorf("blob: the object store at %s does not serve bucket %s (%s): %w", c.Endpoint, c.Bucket, answer.Code, err)
 }
 
-// transport ends connections on which nothing moves. Whole requests have no deadline: a part may take long on a slow line.
+// transport ends connections on which nothing moves. Whole requests have no deadline: a part may take long on a slow
+// line.
 func (c *S3Config) transport() *http.Transport {
 	patience := cmp.Or(c.Patience, defaultPatience)
 	dialer := &net.Dialer{Timeout: min(patience, 10*time.Second)}
@@ -160,8 +163,8 @@ func (c *S3Config) transport() *http.Transport {
 	}
 }
 
-// watchedConn fails once nothing has moved for its patience. Its reader waits from the end of one answer on, so writing moves the deadline of
-// both.
+// watchedConn fails once nothing has moved for its patience. Its reader waits from the end of one answer on, so writing
+// moves the deadline of both.
 type watchedConn struct {
 	net.Conn
 

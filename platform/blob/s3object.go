@@ -11,8 +11,9 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// The first request of a reader asks for the smallest window; who reads on gets the double with each request, up to the largest. So the part of
-// an object that somebody wants does not bring the whole of it along, and reading it all takes few requests.
+// The first request of a reader asks for the smallest window; who reads on gets the double with each request, up to the
+// largest. So the part of an object that somebody wants does not bring the whole of it along, and reading it all takes
+// few requests.
 const (
 	smallestWindow = 256 << 10
 	largestWindow  = 16 << 20

@@ -15,18 +15,20 @@ import (
 )
 
 const (
-	// PartSize is how much of an object is sent at a time. Servers take no parts under 5 MiB but the last, and no more than maxParts.
+	// PartSize is how much of an object is sent at a time. Servers take no parts under 5 MiB but the last, and no more
+	// than maxParts.
 	partSize = 8 << 20
 	maxParts = 10_000
-	// LastPart is how long an aborted writer lets its last part arrive; lookAgain is the pause before an upload that came back is ended again.
+	// LastPart is how long an aborted writer lets its last part arrive; lookAgain is the pause before an upload that
+	// came back is ended again.
 	lastPart  = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
 	// WriterMark is the metadata that tells whose object it is that has a name.
 	writerMark = "Stayledger-Writer"
 )
 
-// s3Writer fills one part while the one before it is under way. What fits into one part is sent at the commit, in one request; anything larger
-// is a multipart upload, which the server shows to nobody before it is completed.
+// s3Writer fills one part while the one before it is under way. What fits into one part is sent at the commit, in one
+// request; anything larger is a multipart upload, which the server shows to nobody before it is completed.
 type s3Writer struct {
 	store  *S3Store
 	ctx    context.Context //nolint:containedctx // a writer is called without one
@@ -84,7 +86,8 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 	return taken, nil
 }
 
-// room is the part being filled with space for n more bytes. It doubles up to the size of a part, since most objects are much smaller.
+// room is the part being filled with space for n more bytes. It doubles up to the size of a part, since most objects
+// are much smaller.
 func (w *s3Writer) room(n int) []byte {
 	need := len(w.part) + n
 	if need <= cap(w.part) {
@@ -122,8 +125,8 @@ func (w *s3Writer) Commit() (Info, error) {
 	return Info{Size: w.size, SHA256: [32]byte(w.sum.Sum(nil))}, nil
 }
 
-// Abort implements Writer. It goes on when the caller's context has ended. A part that arrived after the end of its upload would bring that back,
-// so the one under way is let arrive.
+// Abort implements Writer. It goes on when the caller's context has ended. A part that arrived after the end of its
+// upload would bring that back, so the one under way is let arrive.
 func (w *s3Writer) Abort() error {
 	if w.closed {
 		return nil
@@ -148,7 +151,8 @@ func (w *s3Writer) Abort() error {
 	return nil
 }
 
-// drop ends the upload. The server may not have noticed yet that a part was cut off, and is asked whether the upload has stayed away.
+// drop ends the upload. The server may not have noticed yet that a part was cut off, and is asked whether the upload
+// has stayed away.
 func (w *s3Writer) drop(cutOff bool) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), parting)
 	defer cancel()
@@ -171,8 +175,8 @@ func (w *s3Writer) drop(cutOff bool) error {
 	}
 }
 
-// finish makes the object visible. When the answer is lost, the next attempt at a completion is told that there is no such upload, so the object
-// itself is asked whether it has arrived.
+// finish makes the object visible. When the answer is lost, the next attempt at a completion is told that there is no
+// such upload, so the object itself is asked whether it has arrived.
 func (w *s3Writer) finish() error {
 	put := w.complete
 	if w.upload == "" {

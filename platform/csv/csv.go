@@ -1,5 +1,5 @@
-// Package csv writes typed cells as CSV that spreadsheets read as they are meant: amounts, dates and identifiers in one form, texts that no spreadsheet
-// takes for a formula.
+// Package csv writes typed cells as CSV that spreadsheets read as they are meant: amounts, dates and identifiers in one
+// form, texts that no spreadsheet takes for a formula.
 //
 // Equal input gives equal bytes. Nothing here reads a clock.
 package csv

@@ -32,9 +32,9 @@ var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 // rawCell appends a value that is not null; it reports whether the value fits the column.
 type rawCell func(line, value []byte) ([]byte, bool)
 
-// Raw writes one row of values in PostgreSQL's binary format with the object ids of their types, nil for an empty cell. It writes what Row
-// does for the same values: Amount and Integer take integers, Date dates, Instant timestamps with time zone, Bool booleans, Currency text,
-// Text and ID text, uuids and integers. All rows of a CSV have the same types.
+// Raw writes one row of values in PostgreSQL's binary format with the object ids of their types, nil for an empty cell.
+// It writes what Row does for the same values: Amount and Integer take integers, Date dates, Instant timestamps with
+// time zone, Bool booleans, Currency text, Text and ID text, uuids and integers. All rows of a CSV have the same types.
 func (c *Writer) Raw(types []uint32, values [][]byte) error {
 	if c.err != nil {
 		return c.err

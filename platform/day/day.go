@@ -1,8 +1,8 @@
 // Package day holds civil dates: days, months and ranges of days without a time zone.
 //
-// A day here is what is printed on a statement, never an instant. The calendar runs from 0001-01-01 to 9999-12-31; the day after
-// its last exists only as the exclusive end of a Range. The zero value of each type is not a date: it says so through IsZero and
-// is refused by text, JSON and the database. A date that can be missing is a *Day.
+// A day here is what is printed on a statement, never an instant. The calendar runs from 0001-01-01 to 9999-12-31; the
+// day after its last exists only as the exclusive end of a Range. The zero value of each type is not a date: it says so
+// through IsZero and is refused by text, JSON and the database. A date that can be missing is a *Day.
 package day
 
 import (
@@ -30,8 +30,8 @@ var (
 	ErrOutside = errors.New("day: not a day of the calendar")
 )
 
-// Parse reads YYYY-MM-DD, strictly: four, two and two digits, nothing around them, a day that exists in the years 0001 to 9999.
-// Anything else is ErrFormat.
+// Parse reads YYYY-MM-DD, strictly: four, two and two digits, nothing around them, a day that exists in the years 0001
+// to 9999. Anything else is ErrFormat.
 func Parse(s string) (Day, error) {
 	if len(s) != len("YYYY-MM-DD") || s[7] != '-' {
 		return Day{}, ErrFormat
@@ -94,8 +94,8 @@ func (d Day) String() string { return d.date.String() }
 // In is midnight of the day in a location, for the few places that need an instant.
 func (d Day) In(location *time.Location) time.Time { return d.date.In(location) }
 
-// AddDays is n days later, or earlier when n is negative. It is the zero Day when d is, or when the result leaves the calendar by
-// more than the one day that ends a range.
+// AddDays is n days later, or earlier when n is negative. It is the zero Day when d is, or when the result leaves the
+// calendar by more than the one day that ends a range.
 func (d Day) AddDays(n int) Day {
 	// More days than the calendar has, and few enough for the arithmetic of package time.
 	const calendar = 366 * (lastYear + 1)
@@ -188,8 +188,8 @@ func (d *Day) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a string of the form Parse reads. Null is refused, where encoding/json alone would leave the old value: a
-// *Day takes it.
+// UnmarshalJSON reads a string of the form Parse reads. Null is refused, where encoding/json alone would leave the old
+// value: a *Day takes it.
 func (d *Day) UnmarshalJSON(data []byte) error {
 	return unmarshalString(data, d.UnmarshalText)
 }
@@ -223,8 +223,8 @@ func (d *Day) ScanDate(v pgtype.Date) error {
 	return nil
 }
 
-// DateValue writes a date column. The zero Day is ErrOutside and not NULL, so that a forgotten date cannot pass for a missing one.
-// The exclusive end of the calendar can be stored.
+// DateValue writes a date column. The zero Day is ErrOutside and not NULL, so that a forgotten date cannot pass for a
+// missing one. The exclusive end of the calendar can be stored.
 func (d Day) DateValue() (pgtype.Date, error) {
 	if d.withinReach().IsZero() {
 		return pgtype.Date{}, ErrOutside

@@ -19,7 +19,8 @@ func At(t time.Time) Instant { return Instant{t.UTC().Truncate(time.Millisecond)
 // String is the form of the contract.
 func (i Instant) String() string { return string(i.Append(nil)) }
 
-// Append adds the form of the contract to b. Lists hold hundreds of instants, so the digits are written without reading a layout.
+// Append adds the form of the contract to b. Lists hold hundreds of instants, so the digits are written without reading
+// a layout.
 func (i Instant) Append(b []byte) []byte {
 	t := i.UTC()
 

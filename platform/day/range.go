@@ -14,7 +14,8 @@ type Range struct {
 	To Day
 }
 
-// ParseRange gives the days of a span: those of ParseSpan, whose last day counts when endInclusive says so. It fails as ParseSpan does.
+// ParseRange gives the days of a span: those of ParseSpan, whose last day counts when endInclusive says so. It fails as
+// ParseSpan does.
 func ParseRange(s string, endInclusive bool) (Range, error) {
 	span, err := ParseSpan(s)
 	if err != nil {
@@ -41,8 +42,9 @@ func parseEnds(s string) (first, last Day, err error) {
 	return first, last, nil
 }
 
-// ParseBoundary reads the query parameters startDate and endDate: YYYY, YYYY-MM or YYYY-MM-DD. It gives the first and the last day
-// of the period; a start takes the first, an end the last, which is inclusive. Another form is ErrFormat. Rule PAG-36.
+// ParseBoundary reads the query parameters startDate and endDate: YYYY, YYYY-MM or YYYY-MM-DD. It gives the first and
+// the last day of the period; a start takes the first, an end the last, which is inclusive. Another form is ErrFormat.
+// Rule PAG-36.
 func ParseBoundary(s string) (first, last Day, err error) {
 	switch len(s) {
 	case len("YYYY"):
@@ -103,12 +105,12 @@ func (r Range) Months() []Month {
 	return months
 }
 
-// Earliest is the first day that requests may name: earlier than anything that a manager of rentals still books, and later than the dates
-// that programs write for "none".
+// Earliest is the first day that requests may name: earlier than anything that a manager of rentals still books, and
+// later than the dates that programs write for "none".
 var Earliest = Day{civil.Date{Year: 1990, Month: time.January, Day: 1}}
 
-// Accepted are the days that requests may name: from 1990-01-01 to ten years from today. Everything that runs from one date to another, such
-// as the months of a team's statements or the instances of a template, is bounded by it.
+// Accepted are the days that requests may name: from 1990-01-01 to ten years from today. Everything that runs from one
+// date to another, such as the months of a team's statements or the instances of a template, is bounded by it.
 func Accepted(today Day) Range {
 	return Range{Earliest, today.AddYears(10).AddDays(1)}
 }

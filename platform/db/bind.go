@@ -14,8 +14,8 @@ type positional struct {
 	names []string
 }
 
-// positionals remembers the statements by their text: reading a text anew for every request costs more than sending it. The code writes
-// its statements in a bounded number of ways; the limit is for a caller that puts values into the text.
+// positionals remembers the statements by their text: reading a text anew for every request costs more than sending it.
+// The code writes its statements in a bounded number of ways; the limit is for a caller that puts values into the text.
 var (
 	positionals     sync.Map
 	positionalCount atomic.Int64
@@ -23,7 +23,8 @@ var (
 
 const positionalLimit = 10_000
 
-// queue adds a statement to a batch. A statement whose arguments do not fit it is left to the driver, which says what is wrong.
+// queue adds a statement to a batch. A statement whose arguments do not fit it is left to the driver, which says what
+// is wrong.
 func queue(ctx context.Context, b *pgx.Batch, s Stmt) {
 	if s.Args == nil {
 		b.Queue(s.SQL)
@@ -45,7 +46,8 @@ func queue(ctx context.Context, b *pgx.Batch, s Stmt) {
 	b.Queue(s.SQL, s.Args)
 }
 
-// remember rewrites a statement, with each argument's name in place of its value to learn their order; it gives nil when that fails.
+// remember rewrites a statement, with each argument's name in place of its value to learn their order; it gives nil
+// when that fails.
 func remember(ctx context.Context, s Stmt) any {
 	names := make(Args, len(s.Args))
 	for name := range s.Args {

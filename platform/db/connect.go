@@ -18,8 +18,8 @@ import (
 const (
 	// At most patience transactions of one team wait for a connection; a further one is refused at once.
 	patience = 1000
-	// Teams share at least fewPlaces transactions: a team alone gets four of them, since one transaction can need another
-	// to end. A pool that is smaller makes them wait.
+	// Teams share at least fewPlaces transactions: a team alone gets four of them, since one transaction can need
+	// another to end. A pool that is smaller makes them wait.
 	fewPlaces = 5
 	// The SQLSTATE tooMany is of a server that takes no further connection, from the role, for the database or at all.
 	tooMany = "53300"
@@ -31,8 +31,9 @@ func newPlaces(connections int32) *fair.Places {
 	return fair.New(max(int(connections), fewPlaces), patience)
 }
 
-// newWritePlaces are fewer than the places of all transactions, and for one team fewer than the connections: a write can stand at the gate for long
-// and keeps its connection, and reads, which pass no gate, go on beside all the writes of their team.
+// newWritePlaces are fewer than the places of all transactions, and for one team fewer than the connections: a write
+// can stand at the gate for long and keeps its connection, and reads, which pass no gate, go on beside all the writes
+// of their team.
 func newWritePlaces(connections int32) *fair.Places {
 	return fair.New(max(int(connections)*3/4, 1), patience)
 }
@@ -40,7 +41,8 @@ func newWritePlaces(connections int32) *fair.Places {
 // inPlace marks the context of a transaction that has a place: what it begins itself must not wait for another.
 type inPlace struct{}
 
-// acquire waits for the team's turns and then for a connection; the turns have to be given back. The service's own work needs none.
+// acquire waits for the team's turns and then for a connection; the turns have to be given back. The service's own work
+// needs none.
 func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, turns []*fair.Places, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.acquireTimeout)
 	defer cancel()
@@ -77,8 +79,8 @@ func give(turns []*fair.Places, team id.ID) {
 	}
 }
 
-// connection takes a connection from the pool, which asks the server for one more when none is idle. When the server takes no more, those of
-// the pool are waited for.
+// connection takes a connection from the pool, which asks the server for one more when none is idle. When the server
+// takes no more, those of the pool are waited for.
 func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 	var refusal error
 
@@ -127,8 +129,8 @@ func (d *DB) idle(ctx context.Context) *pgxpool.Conn {
 	return all[0]
 }
 
-// refusals remembers that the server took no further connection, so that not every waiting transaction asks it again and again. It is the
-// instant in nanoseconds from which one caller may ask, or zero.
+// refusals remembers that the server took no further connection, so that not every waiting transaction asks it again
+// and again. It is the instant in nanoseconds from which one caller may ask, or zero.
 type refusals struct{ until atomic.Int64 }
 
 func (r *refusals) note()  { r.until.Store(time.Now().Add(refusedFor).UnixNano()) }

@@ -18,7 +18,8 @@ import (
 
 const patience = 20 * time.Second
 
-// hold opens transactions of a team (of the service itself for the zero id) that stay open until the returned function ends them.
+// hold opens transactions of a team (of the service itself for the zero id) that stay open until the returned function
+// ends them.
 func hold(t *testing.T, d *db.DB, team id.ID, n int) (end func()) {
 	t.Helper()
 
@@ -57,8 +58,8 @@ func hold(t *testing.T, d *db.DB, team id.ID, n int) (end func()) {
 	return end
 }
 
-// The work of one team stands before a locked table, more of it than there are connections; another team is served meanwhile, and the service
-// is ready. The work reads: writes leave a connection anyway.
+// The work of one team stands before a locked table, more of it than there are connections; another team is served
+// meanwhile, and the service is ready. The work reads: writes leave a connection anyway.
 func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
 	t.Parallel()
 	d := open(t, db.Config{URL: apitest.Database(t), MaxConnections: 6, AcquireTimeout: time.Minute})
@@ -191,7 +192,8 @@ func waiting(t *testing.T, d *db.DB) (n int64) {
 	return n
 }
 
-// All connections are in use; whether the database answers is told all the same, also after the connection that tells was lost.
+// All connections are in use; whether the database answers is told all the same, also after the connection that tells
+// was lost.
 func TestReadinessDoesNotWaitForAConnection(t *testing.T) {
 	t.Parallel()
 	line := apitest.NewLine(t)
@@ -300,7 +302,8 @@ func TestAServerThatTakesNoMoreConnectionsIsUnavailable(t *testing.T) {
 	}
 }
 
-// A transaction that another one of its team is needed for does not wait for a place of its own, however many there are.
+// A transaction that another one of its team is needed for does not wait for a place of its own, however many there
+// are.
 func TestATransactionInsideAnotherNeedsNoTurn(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

@@ -1,9 +1,9 @@
-// Package db begins and ends every transaction. Domain code gets a Tx and nothing else: no commit, no rollback, no pool, no driver, so
-// a dry run is the same code with another ending and has no door to leak through.
+// Package db begins and ends every transaction. Domain code gets a Tx and nothing else: no commit, no rollback, no
+// pool, no driver, so a dry run is the same code with another ending and has no door to leak through.
 //
-// A Tx sends nothing of its own accord: BEGIN and the tenant settings travel with the first statement, the deferred checks and COMMIT
-// with the last ones, so a write of one statement costs two round trips. A read whose statements are sent together costs one, and no request that only
-// reads waits for its transaction to end.
+// A Tx sends nothing of its own accord: BEGIN and the tenant settings travel with the first statement, the deferred
+// checks and COMMIT with the last ones, so a write of one statement costs two round trips. A read whose statements are
+// sent together costs one, and no request that only reads waits for its transaction to end.
 package db
 
 import (
@@ -29,9 +29,11 @@ import (
 type Config struct {
 	URL            string
 	MaxConnections int32
-	// AcquireTimeout bounds the wait for a connection; beyond it the caller gets ErrUnavailable. Teams take turns at them: see package fair.
+	// AcquireTimeout bounds the wait for a connection; beyond it the caller gets ErrUnavailable. Teams take turns at
+	// them: see package fair.
 	AcquireTimeout time.Duration
-	// GateWait bounds the wait of exclusive transactions at the gate of their team; others wait up to twice as long. Zero means 10 seconds.
+	// GateWait bounds the wait of exclusive transactions at the gate of their team; others wait up to twice as long.
+	// Zero means 10 seconds.
 	GateWait time.Duration
 	// RowWait bounds the wait of a statement for a row that another transaction holds. Zero means 5 seconds.
 	RowWait time.Duration
@@ -67,9 +69,11 @@ var (
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrPrivileged refuses a role that row-level security does not hold.
 	ErrPrivileged = errors.New("the database role is a superuser or bypasses row-level security; use a plain role that owns its database")
-	// ErrNoAddress refuses an empty address: the driver would go on to look for a server by itself and could find another one.
+	// ErrNoAddress refuses an empty address: the driver would go on to look for a server by itself and could find
+	// another one.
 	ErrNoAddress = errors.New("DATABASE_URL is empty; name the database, such as postgres://user:password@host:5432/name")
-	// ErrPooler refuses a pooler that lends connections by the transaction: time limits of statements and notifications belong to a session.
+	// ErrPooler refuses a pooler that lends connections by the transaction: time limits of statements and notifications
+	// belong to a session.
 	ErrPooler = errors.New("DATABASE_URL leads to a connection pooler such as pgbouncer, which does not keep a session's settings; " +
 		"connect to PostgreSQL itself (the service has a pool of its own: --max-connections)")
 )
@@ -137,10 +141,10 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// plans are the settings with which PostgreSQL plans statements. It plans one once for whatever its parameters are, and keeps the plan: left alone it
-// plans nearly every statement each time, which takes several times as long as running it. The plan must therefore be good for the empty team and the
-// large one, so it walks indexes even where a table is so small that reading all of it looks cheaper, and never asks parallel workers to help with what
-// takes a millisecond.
+// plans are the settings with which PostgreSQL plans statements. It plans one once for whatever its parameters are, and
+// keeps the plan: left alone it plans nearly every statement each time, which takes several times as long as running
+// it. The plan must therefore be good for the empty team and the large one, so it walks indexes even where a table is
+// so small that reading all of it looks cheaper, and never asks parallel workers to help with what takes a millisecond.
 var plans = map[string]string{"plan_cache_mode": keptPlans, "enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
 
 // keptPlans has PostgreSQL keep one plan for a statement.
@@ -149,8 +153,9 @@ const keptPlans = "force_generic_plan"
 // statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
 const statementTimeout = "30s"
 
-// checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin: it either says so itself, or
-// was told to swallow them. The statement has no name, since a pooler lends connections on which somebody else has prepared the same.
+// checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin: it either
+// says so itself, or was told to swallow them. The statement has no name, since a pooler lends connections on which
+// somebody else has prepared the same.
 func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 	var (
 		exempt  bool
@@ -189,7 +194,8 @@ func (d *DB) Now() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 // SetOnQueued installs the wake-up that follows the commit of queued work. It may come while transactions run.
 func (d *DB) SetOnQueued(f func()) { d.onQueued.Store(&f) }
 
-// SetOnSettled installs what follows the commit of a transaction that settled work somebody may wait for. It may come while transactions run.
+// SetOnSettled installs what follows the commit of a transaction that settled work somebody may wait for. It may come
+// while transactions run.
 func (d *DB) SetOnSettled(f func()) { d.onSettled.Store(&f) }
 
 // Work is what a transaction does.
@@ -205,13 +211,14 @@ func (d *DB) ReadAnswer(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadAnswer, work)
 }
 
-// ReadOne is Read for work that sends all its statements in one round trip: one, or several Together. What it sends after that fails.
+// ReadOne is Read for work that sends all its statements in one round trip: one, or several Together. What it sends
+// after that fails.
 func (d *DB) ReadOne(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadOne, work)
 }
 
-// Write runs work and commits it. Work is run again, from the start, after a serialization failure or a deadlock and after nothing else:
-// a connection lost at COMMIT may have committed.
+// Write runs work and commits it. Work is run again, from the start, after a serialization failure or a deadlock and
+// after nothing else: a connection lost at COMMIT may have committed.
 func (d *DB) Write(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeWrite, work)
 }
@@ -221,8 +228,9 @@ func (d *DB) WriteLazily(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeWriteLazily, work)
 }
 
-// Repeat runs a statement of the service's own maintenance, which tells how many rows it touched, each time in a transaction of its own, until
-// they are fewer than enough: what has piled up is worked off without holding anything up.
+// Repeat runs a statement of the service's own maintenance, which tells how many rows it touched, each time in a
+// transaction of its own, until they are fewer than enough: what has piled up is worked off without holding anything
+// up.
 func (d *DB) Repeat(ctx context.Context, enough int64, s Stmt) error {
 	for {
 		var n int64
@@ -327,8 +335,9 @@ func retryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// classify marks the errors that mean "no database" so that the edge can answer 503. A connection that closed while nobody had given up
-// was lost, whatever form the error has: work can fail with a network error of its own on a sound connection.
+// classify marks the errors that mean "no database" so that the edge can answer 503. A connection that closed while
+// nobody had given up was lost, whatever form the error has: work can fail with a network error of its own on a sound
+// connection.
 func (tx *Tx) classify(err error) error {
 	var pg *pgconn.PgError
 	switch {
@@ -343,7 +352,8 @@ func (tx *Tx) classify(err error) error {
 	return err
 }
 
-// outage lists the classes of SQLSTATE with which the server says that it cannot serve: connection, resources, shutdown.
+// outage lists the classes of SQLSTATE with which the server says that it cannot serve: connection, resources,
+// shutdown.
 var outage = []string{"08", "53", "57P"}
 
 func unavailable(err error) error {

@@ -84,8 +84,8 @@ func steps(ctx context.Context, tx *db.Tx, name, position, broken string) error 
 	return nil
 }
 
-// TestAFaultAtEveryStatement breaks a transaction at each position, in each way and each mode: all of it is kept or nothing, the caller is told
-// which, it runs again only when that is safe, and the connections are sound afterwards.
+// TestAFaultAtEveryStatement breaks a transaction at each position, in each way and each mode: all of it is kept or
+// nothing, the caller is told which, it runs again only when that is safe, and the connections are sound afterwards.
 //
 // Proves: ERR-96, DRY-01.
 func TestAFaultAtEveryStatement(t *testing.T) {

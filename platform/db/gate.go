@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// Every transaction that writes for a team passes the team's gate with its very first statement, in the round trip of BEGIN: ordinary writes
-// side by side, a change that many journals are derived from alone. Whoever passed the gate can therefore rely on the team's settings, fees,
-// mappings, assignments, owners and books until the transaction ends, without a lock on any of their rows. PostgreSQL lets the waiting in by the
-// order in which they came, so neither writers nor changes starve. Nothing is locked before the gate and nobody passes it twice, so that waiting
-// for it is never part of a deadlock. Reads and the work across teams
-// pass no gate, and neither does work that takes minutes in one transaction and relies on nothing that the gate keeps.
+// Every transaction that writes for a team passes the team's gate with its very first statement, in the round trip of
+// BEGIN: ordinary writes side by side, a change that many journals are derived from alone. Whoever passed the gate can
+// therefore rely on the team's settings, fees, mappings, assignments, owners and books until the transaction ends,
+// without a lock on any of their rows. PostgreSQL lets the waiting in by the order in which they came, so neither
+// writers nor changes starve. Nothing is locked before the gate and nobody passes it twice, so that waiting for it is
+// never part of a deadlock. Reads and the work across teams pass no gate, and neither does work that takes minutes in
+// one transaction and relies on nothing that the gate keeps.
 //
-// The gate is an advisory lock of the transaction, whose key is a hash of the team: two teams that share a key wait for each other at times,
-// and nothing else comes of it.
+// The gate is an advisory lock of the transaction, whose key is a hash of the team: two teams that share a key wait for
+// each other at times, and nothing else comes of it.
 type gate struct {
 	team      string
 	exclusive bool
@@ -22,12 +23,13 @@ type gate struct {
 	rowWait   time.Duration // after it
 }
 
-// gateWait is how long an exclusive transaction stands at the gate: longer than at a row, since it waits for all who came before it. Others stand
-// twice as long, so that none is refused because a change ahead of it waits in vain for work that takes long; and still not as long as a
-// statement may take, so that the error says what was waited for.
+// gateWait is how long an exclusive transaction stands at the gate: longer than at a row, since it waits for all who
+// came before it. Others stand twice as long, so that none is refused because a change ahead of it waits in vain for
+// work that takes long; and still not as long as a statement may take, so that the error says what was waited for.
 const gateWait = 10 * time.Second
 
-// ErrNotExclusive says that work changes what many journals are derived from in a transaction that others of the team run beside.
+// ErrNotExclusive says that work changes what many journals are derived from in a transaction that others of the team
+// run beside.
 var ErrNotExclusive = errors.New("the transaction does not hold its team alone")
 
 func (s Scope) gate(wait, rowWait time.Duration) gate {
@@ -55,9 +57,9 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 	return sql, append(args, "stayledger team "+g.team)
 }
 
-// Exclusively makes sure that no other write of the team runs beside the transaction; it sends nothing. Work that changes what many journals are
-// derived from begins with it. The endpoint or the handler of the job says so beforehand, since a lock that is held with others cannot become
-// one that is held alone without deadlocks.
+// Exclusively makes sure that no other write of the team runs beside the transaction; it sends nothing. Work that
+// changes what many journals are derived from begins with it. The endpoint or the handler of the job says so
+// beforehand, since a lock that is held with others cannot become one that is held alone without deadlocks.
 func (tx *Tx) Exclusively() error {
 	if !tx.settings.gate.exclusive {
 		return ErrNotExclusive

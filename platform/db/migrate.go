@@ -15,8 +15,8 @@ import (
 // ErrSchema is a schema that lacks migrations of this program.
 var ErrSchema = errors.New("the schema is missing or older than this program; run `stayledger migrate`")
 
-// Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start together take turns, which a lock
-// of the session keeps.
+// Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start together
+// take turns, which a lock of the session keeps.
 //
 // Errors: those of Open. Tables that a superuser owns would be closed to the service's own role.
 func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Notify tells other processes on a channel. It is sent outside any transaction, since a notification inside one makes commits queue up, and
-// without waiting for the disk.
+// Notify tells other processes on a channel. It is sent outside any transaction, since a notification inside one makes
+// commits queue up, and without waiting for the disk.
 func (d *DB) Notify(ctx context.Context, channel string) error {
 	conn, err := d.connection(ctx)
 	if err != nil {
@@ -22,7 +22,8 @@ func (d *DB) Notify(ctx context.Context, channel string) error {
 	return err
 }
 
-// Listen calls heard for every notification on a channel until the context or the DB ends; it returns when the connection is lost.
+// Listen calls heard for every notification on a channel until the context or the DB ends; it returns when the
+// connection is lost.
 func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 	if !d.listening.enter() {
 		return unavailable(context.Canceled)
@@ -58,7 +59,8 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 	}
 }
 
-// Waker tells all processes on a channel that something is new. Wake never blocks, and many calls become one notification.
+// Waker tells all processes on a channel that something is new. Wake never blocks, and many calls become one
+// notification.
 type Waker struct {
 	db      *DB
 	channel string
@@ -67,7 +69,8 @@ type Waker struct {
 	wake    chan struct{}
 }
 
-// NewWaker makes a waker that leaves pause between two notifications; local, which may be nil, is told directly in this process.
+// NewWaker makes a waker that leaves pause between two notifications; local, which may be nil, is told directly in this
+// process.
 func NewWaker(d *DB, channel string, pause time.Duration, local func()) *Waker {
 	return &Waker{db: d, channel: channel, pause: pause, local: local, wake: make(chan struct{}, 1)}
 }

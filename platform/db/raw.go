@@ -10,7 +10,8 @@ import (
 // RawText is the type of text among the types of raw rows.
 const RawText = pgtype.TextOID
 
-// RawRows is what a query sends, undecoded: values in PostgreSQL's binary format, save those of types that only have a text form here.
+// RawRows is what a query sends, undecoded: values in PostgreSQL's binary format, save those of types that only have a
+// text form here.
 type RawRows struct {
 	// Types are the object ids of the columns' types.
 	Types []uint32
@@ -18,8 +19,8 @@ type RawRows struct {
 	Values [][]byte
 }
 
-// EachRaw hands rows over as they arrive and as they came, for what only passes them on: decoding every value costs more than all else
-// an export does. Memory does not grow with their number.
+// EachRaw hands rows over as they arrive and as they came, for what only passes them on: decoding every value costs
+// more than all else an export does. Memory does not grow with their number.
 func EachRaw(ctx context.Context, tx *Tx, s Stmt, f func(*RawRows) error) error {
 	_, err := tx.send(ctx, []Stmt{s}, func(rows pgx.Rows) error {
 		columns := rows.FieldDescriptions()

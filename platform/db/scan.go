@@ -11,15 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// structScan reads rows into structs by column name. Fields are found once per result, not once per row as the library's own does it:
-// on a page of fifty rows that was a third of the time spent outside the database.
+// structScan reads rows into structs by column name. Fields are found once per result, not once per row as the
+// library's own does it: on a page of fifty rows that was a third of the time spent outside the database.
 type structScan[T any] struct {
 	fields  [][]int
 	targets []any
 }
 
-// newStructScan matches columns to fields, underscores and case aside. Every column needs a field and every field a column, but for
-// fields marked `db:"-"`.
+// newStructScan matches columns to fields, underscores and case aside. Every column needs a field and every field a
+// column, but for fields marked `db:"-"`.
 func newStructScan[T any](columns []pgconn.FieldDescription) (*structScan[T], error) {
 	known := fieldsOf(reflect.TypeFor[T]())
 

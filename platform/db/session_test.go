@@ -52,7 +52,8 @@ func TestASuperuserIsRefused(t *testing.T) {
 	}
 }
 
-// shortDir is a folder whose name is short enough for a socket, and open to the account that PostgreSQL runs as for root.
+// shortDir is a folder whose name is short enough for a socket, and open to the account that PostgreSQL runs as for
+// root.
 func shortDir(t *testing.T) string {
 	t.Helper()
 

@@ -17,7 +17,8 @@ type request struct {
 	// affected tells how many rows each of the statements touched, save one whose rows were read.
 	affected []int64
 	err      error
-	// lost says that the database refused a statement of this request or of one before it: nothing of the transaction can go on.
+	// lost says that the database refused a statement of this request or of one before it: nothing of the transaction
+	// can go on.
 	lost bool
 }
 
@@ -29,11 +30,13 @@ var errTogether = errors.New("work that runs together with other work began a sa
 
 var errStopped = errors.New("work that ran together with this one has failed")
 
-// Together runs works that do not wait for each other's results. They take turns: each runs until it sends statements, and what all have sent
-// travels in one round trip, in the order of the works. No two run at the same moment. A work therefore finds what those before it wrote or
-// locked with their first statements, and it is as fast to give ten works to Together as to write their statements into one Pipeline.
+// Together runs works that do not wait for each other's results. They take turns: each runs until it sends statements,
+// and what all have sent travels in one round trip, in the order of the works. No two run at the same moment. A work
+// therefore finds what those before it wrote or locked with their first statements, and it is as fast to give ten works
+// to Together as to write their statements into one Pipeline.
 //
-// Works cannot use Try or Visit. The error is that of the first work, in their order, that failed; the others are given up.
+// Works cannot use Try or Visit. The error is that of the first work, in their order, that failed; the others are given
+// up.
 func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	if len(works) == 0 {
 		return nil
@@ -72,8 +75,9 @@ func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	}
 }
 
-// takeTurns lets each of the works go on until it sends something or ends. When one fails, those behind it are given up; those before it go on, since
-// one of them may fail as well and is to be told of. The error is that of the last that is left, once all are done.
+// takeTurns lets each of the works go on until it sends something or ends. When one fails, those behind it are given
+// up; those before it go on, since one of them may fail as well and is to be told of. The error is that of the last
+// that is left, once all are done.
 func takeTurns(tx *Tx, all *[]*turn) (sent []*request, err error) {
 	for i, t := range *all {
 		sent = append(sent, t.run(tx)...)
@@ -90,8 +94,8 @@ func takeTurns(tx *Tx, all *[]*turn) (sent []*request, err error) {
 	return nil, (*all)[len(*all)-1].err
 }
 
-// afterLoss gives the error of the first work that fails when the database has refused a statement. What the works before it would send is not sent:
-// it could only be refused as well, and would hide why.
+// afterLoss gives the error of the first work that fails when the database has refused a statement. What the works
+// before it would send is not sent: it could only be refused as well, and would hide why.
 func afterLoss(tx *Tx, all []*turn, refusal error) error {
 	for _, t := range all {
 		if t.run(tx); t.err != nil {
@@ -167,8 +171,9 @@ func Send(stmts ...Stmt) Work {
 	return func(ctx context.Context, tx *Tx) error { return tx.Pipeline(ctx, stmts...) }
 }
 
-// Afresh is work whose statements, all sent at once, PostgreSQL plans for what their parameters are, in place of the plan that it keeps for all values
-// (ADR 12): for one that must see how much of much it is asked for, and takes far longer than its plan.
+// Afresh is work whose statements, all sent at once, PostgreSQL plans for what their parameters are, in place of the
+// plan that it keeps for all values (ADR 12): for one that must see how much of much it is asked for, and takes far
+// longer than its plan.
 func Afresh(work Work) Work {
 	plans := func(mode string) Work {
 		return Send(Stmt{SQL: `select set_config('plan_cache_mode', '` + mode + `', true)`})

@@ -41,7 +41,8 @@ type Tx struct {
 	// Action is the audit action that the transaction belongs to; the zero id in reads and in the service's own work.
 	Action    id.ID
 	RequestID string
-	// Work is the kind of the job that the transaction does and Operation what the job is a task of; both are empty in requests.
+	// Work is the kind of the job that the transaction does and Operation what the job is a task of; both are empty in
+	// requests.
 	Work      string
 	Operation id.ID
 
@@ -57,7 +58,8 @@ type Tx struct {
 	gathered []gathered
 	// sight is what row-level security shows at the moment; Visit changes it.
 	sight sight
-	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the transaction.
+	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the
+	// transaction.
 	answered string
 	// exchange takes what work sends while it runs together with other work; nil sends it at once.
 	exchange exchange
@@ -77,7 +79,8 @@ type Stmt struct {
 	Args Args
 }
 
-// errAborted keeps work that went on after a failed statement from being told that it was kept: COMMIT itself does not complain.
+// errAborted keeps work that went on after a failed statement from being told that it was kept: COMMIT itself does not
+// complain.
 var errAborted = errors.New("a failed statement has aborted the transaction")
 
 var errSecondTrip = errors.New("a read of one round trip sent more after it")
@@ -97,7 +100,8 @@ func (tx *Tx) MarkSettled() { tx.settled = true }
 // AtEnd adds a statement that is sent with the commit, in the same round trip.
 func (tx *Tx) AtEnd(s Stmt) { tx.last = append(tx.last, s) }
 
-// Gathering makes, at the end of a transaction, the statements for all that was gathered for it, in the order in which it came.
+// Gathering makes, at the end of a transaction, the statements for all that was gathered for it, in the order in which
+// it came.
 type Gathering struct {
 	End func(tx *Tx, items []any) ([]Stmt, error)
 }
@@ -107,7 +111,8 @@ type gathered struct {
 	item any
 }
 
-// Gather keeps an item until the transaction ends, when what all items of the gathering come to is sent with the commit, in the same round trip.
+// Gather keeps an item until the transaction ends, when what all items of the gathering come to is sent with the
+// commit, in the same round trip.
 func (tx *Tx) Gather(to *Gathering, item any) { tx.gathered = append(tx.gathered, gathered{to, item}) }
 
 // finish leaves for the end what was gathered.
@@ -185,7 +190,8 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 	return b, n, nil
 }
 
-// send runs the statements in one round trip, which other work may share (Together), and hands the rows of the last one to read.
+// send runs the statements in one round trip, which other work may share (Together), and hands the rows of the last one
+// to read.
 func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error) (affected []int64, err error) {
 	if len(stmts) == 0 {
 		return nil, nil
@@ -240,7 +246,8 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		if closeErr := results.Close(); err == nil && closeErr != nil {
 			done, err = 0, closeErr
 		}
-		// A statement that cannot be prepared keeps the BEGIN before it from being sent: what followed would run, and commit, on its own.
+		// A statement that cannot be prepared keeps the BEGIN before it from being sent: what followed would run, and
+		// commit, on its own.
 		if err != nil && skip > 0 && tx.conn.Conn().PgConn().TxStatus() == 'I' {
 			tx.broken = err
 		}
@@ -314,7 +321,8 @@ func (tx *Tx) Pipeline(ctx context.Context, stmts ...Stmt) error {
 	return err
 }
 
-// Select returns all rows of a query, each in a struct whose fields are found by column name (underscores and case aside).
+// Select returns all rows of a query, each in a struct whose fields are found by column name (underscores and case
+// aside).
 func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, error) {
 	var out []T
 
@@ -329,7 +337,8 @@ func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, err
 	return out, nil
 }
 
-// One returns the one row of a query, or the error none when there is no row: what says so to the caller, such as a 404.
+// One returns the one row of a query, or the error none when there is no row: what says so to the caller, such as a
+// 404.
 func One[T any](ctx context.Context, tx *Tx, none error, sql string, args Args) (T, error) {
 	row, err := Get[T](ctx, tx, sql, args)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -352,7 +361,8 @@ func Maybe[T any](ctx context.Context, tx *Tx, sql string, args Args) (*T, error
 	return &row, nil
 }
 
-// Get returns the one row of a query that always has one; where it may be missing ask One or Maybe, whose callers are told so.
+// Get returns the one row of a query that always has one; where it may be missing ask One or Maybe, whose callers are
+// told so.
 func Get[T any](ctx context.Context, tx *Tx, sql string, args Args) (T, error) {
 	var out T
 
@@ -419,8 +429,8 @@ func into[T any]() pgx.RowToFunc[T] {
 	}
 }
 
-// Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end, what it gathered and its
-// mark of queued work, and the transaction goes on.
+// Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end, what
+// it gathered and its mark of queued work, and the transaction goes on.
 func (tx *Tx) Try(ctx context.Context, work Work) error {
 	if tx.exchange != nil {
 		return errTogether
@@ -445,8 +455,8 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 	if _, undo := tx.Exec(ctx, "rollback to savepoint "+name, nil); undo != nil {
 		return errors.Join(err, undo)
 	}
-	// The release keeps a batch of many failures from nesting ever deeper. It has a round trip of its own, since an aborted transaction
-	// cannot prepare it.
+	// The release keeps a batch of many failures from nesting ever deeper. It has a round trip of its own, since an
+	// aborted transaction cannot prepare it.
 	if _, undo := tx.Exec(ctx, "release savepoint "+name, nil); undo != nil {
 		return errors.Join(err, undo)
 	}
@@ -454,7 +464,8 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 	return err
 }
 
-// Visit runs work with another team's rows in sight, and none but that team's. The caller has checked that the actor may see them.
+// Visit runs work with another team's rows in sight, and none but that team's. The caller has checked that the actor
+// may see them.
 func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
 	if tx.exchange != nil {
 		return errTogether
@@ -483,7 +494,8 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	return err
 }
 
-// end commits, or checks what COMMIT would check and rolls back. An answered read ends when its connection is given back.
+// end commits, or checks what COMMIT would check and rolls back. An answered read ends when its connection is given
+// back.
 func (tx *Tx) end(ctx context.Context) error {
 	if err := tx.finish(); err != nil {
 		return err
@@ -526,8 +538,8 @@ func (tx *Tx) end(ctx context.Context) error {
 	return err
 }
 
-// leave gives the connection back, rolling back whatever was not ended. An answered read has nothing to undo, and monitors take
-// transactions that are rolled back for failures.
+// leave gives the connection back, rolling back whatever was not ended. An answered read has nothing to undo, and
+// monitors take transactions that are rolled back for failures.
 func (tx *Tx) leave(ctx context.Context) {
 	tx.ended = true
 	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {

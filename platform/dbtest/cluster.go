@@ -19,14 +19,15 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// idleMinutes without a test process is when the cluster stops itself; heartbeat is how often a process says that it is one.
+// idleMinutes without a test process is when the cluster stops itself; heartbeat is how often a process says that it is
+// one.
 const (
 	idleMinutes = 30
 	heartbeat   = 5 * time.Minute
 )
 
-// memoryNeeded is the free space, in bytes, that makes memory the better place: some container runtimes give /dev/shm 64 MB, which one
-// cluster fills.
+// memoryNeeded is the free space, in bytes, that makes memory the better place: some container runtimes give /dev/shm
+// 64 MB, which one cluster fills.
 const memoryNeeded = 2 << 30
 
 // sharedCluster returns the URL of the service's role on the user's cluster, which it starts when nobody has.
@@ -40,7 +41,8 @@ func sharedCluster(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open lock of the test cluster: %w", err)
 	}
-	// The kernel queues the processes of a run here; the first starts the server, the others take it over and let go of it again.
+	// The kernel queues the processes of a run here; the first starts the server, the others take it over and let go of
+	// it again.
 	defer func() { _ = lock.Close() }()
 
 	if err := flock(int(lock.Fd())); err != nil {
@@ -130,7 +132,8 @@ func touch(name string) error {
 	return nil
 }
 
-// watchScript ends the server $1 when the file $2 was not touched for $3 minutes, and only while $4 still names that server.
+// watchScript ends the server $1 when the file $2 was not touched for $3 minutes, and only while $4 still names that
+// server.
 const watchScript = `while sleep 60; do
 	[ "$(head -n 1 "$4" 2>/dev/null)" = "$1" ] || exit 0
 	[ -n "$(find "$2" -mmin "-$3" 2>/dev/null)" ] || { kill -INT "$1"; exit 0; }

@@ -2,13 +2,14 @@
 
 // Package dbtest gives tests their own databases on a real PostgreSQL.
 //
-// All test processes of a machine's user share one private cluster, in memory where the system has /dev/shm, without fsync. The first
-// process starts it, the others find it, and it runs on after them so that the next run pays nothing; it stops by itself when no test has
-// used it for half an hour. DATABASE_URL_TEST names another server instead: a role that may create databases and, like the service's own,
-// is neither superuser nor exempt from row-level security.
+// All test processes of a machine's user share one private cluster, in memory where the system has /dev/shm, without
+// fsync. The first process starts it, the others find it, and it runs on after them so that the next run pays nothing;
+// it stops by itself when no test has used it for half an hour. DATABASE_URL_TEST names another server instead: a role
+// that may create databases and, like the service's own, is neither superuser nor exempt from row-level security.
 //
-// A schema is migrated once, into a template database named by the migrations' hash; a test's database is a copy of it, which takes tens
-// of milliseconds. Databases left behind by killed tests are dropped after an hour, unused templates after twelve.
+// A schema is migrated once, into a template database named by the migrations' hash; a test's database is a copy of it,
+// which takes tens of milliseconds. Databases left behind by killed tests are dropped after an hour, unused templates
+// after twelve.
 package dbtest
 
 import (
@@ -29,14 +30,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Migrate brings the empty database at a postgres:// URL to the current schema, and has closed its connections when it returns.
+// Migrate brings the empty database at a postgres:// URL to the current schema, and has closed its connections when it
+// returns.
 type Migrate = func(ctx context.Context, url string) error
 
 // limit bounds the making of one database, the first of which waits for the cluster and the migrations.
 const limit = 3 * time.Minute
 
-// URL makes a database for the test tb and returns its URL, for a role that owns it and that row-level security holds for. It is dropped,
-// with whatever is still connected to it, when tb ends. The hash names the schema: equal hashes promise equal migrations.
+// URL makes a database for the test tb and returns its URL, for a role that owns it and that row-level security holds
+// for. It is dropped, with whatever is still connected to it, when tb ends. The hash names the schema: equal hashes
+// promise equal migrations.
 func URL(tb testing.TB, migrate Migrate, hash string) string {
 	tb.Helper()
 
@@ -54,8 +57,8 @@ func URL(tb testing.TB, migrate Migrate, hash string) string {
 	return at
 }
 
-// ForPackage makes a database that the tests of one package share. It is for TestMain, which has no test to fail: it panics with the
-// cause when there can be no database.
+// ForPackage makes a database that the tests of one package share. It is for TestMain, which has no test to fail: it
+// panics with the cause when there can be no database.
 func ForPackage(migrate Migrate, hash string) (at string, drop func()) {
 	at, remove, err := create(migrate, hash)
 	if err != nil {
@@ -216,7 +219,8 @@ func removeStale(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// overtaken tells that somebody connected to a stale database since it was found (55006), or dropped it at the same time.
+// overtaken tells that somebody connected to a stale database since it was found (55006), or dropped it at the same
+// time.
 func overtaken(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && slices.Contains([]string{"55006", "40P01", "3D000", "XX000"}, refused.Code)

@@ -20,8 +20,8 @@ import (
 	"stayledger/platform/dbtest"
 )
 
-// helperHash makes this test binary another test process, which asks for a database of the schema with that hash and prints "migrated"
-// when the template was its to make.
+// helperHash makes this test binary another test process, which asks for a database of the schema with that hash and
+// prints "migrated" when the template was its to make.
 const helperHash = "DBTEST_TEST_HELPER_HASH"
 
 func TestMain(m *testing.M) {

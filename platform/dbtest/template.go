@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// template is a migrated database that is only ever copied. It is ready when it is marked as a template; one without the mark was left
-// unfinished by a process that ended.
+// template is a migrated database that is only ever copied. It is ready when it is marked as a template; one without
+// the mark was left unfinished by a process that ended.
 //
 // An advisory lock guards it across processes: shared while it is copied, exclusive while it is made or removed.
 type template struct {
@@ -113,7 +113,8 @@ func removeTemplate(ctx context.Context, conn *pgx.Conn, name string) error {
 	})
 }
 
-// exclusively runs f with the template's lock. It does not queue behind the work of one test for ever: ctx ends the waiting.
+// exclusively runs f with the template's lock. It does not queue behind the work of one test for ever: ctx ends the
+// waiting.
 func exclusively(ctx context.Context, conn *pgx.Conn, name string, f func() error) error {
 	if _, err := conn.Exec(ctx, "select pg_advisory_lock(hashtextextended($1, 0))", name); err != nil {
 		return fmt.Errorf("lock the template: %w", err)

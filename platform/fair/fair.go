@@ -1,9 +1,9 @@
-// Package fair shares places (slots of a worker, connections, exports that are waited for) between teams, so that the work of one team never
-// takes the last place from another's.
+// Package fair shares places (slots of a worker, connections, exports that are waited for) between teams, so that the
+// work of one team never takes the last place from another's.
 //
-// A team may hold at most four places for each one that is left free: a team alone gets four fifths, two teams get four ninths each, and the
-// last free place goes only to a team that holds none. A place cannot be taken back while its work goes on, which is why some stay free for
-// whoever comes next.
+// A team may hold at most four places for each one that is left free: a team alone gets four fifths, two teams get four
+// ninths each, and the last free place goes only to a team that holds none. A place cannot be taken back while its work
+// goes on, which is why some stay free for whoever comes next.
 package fair
 
 import (
@@ -15,7 +15,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// factor is how many places a team may hold for each one that is left free. The function job_claim of the database has the same.
+// factor is how many places a team may hold for each one that is left free. The function job_claim of the database has
+// the same.
 const factor = 4
 
 // More is how many further places a team may take that holds some, when so many are free.
@@ -44,7 +45,8 @@ type Places struct {
 	free    int
 	patient int // how many of one team may wait
 	held    map[id.ID]int
-	// turns are the teams with somebody waiting, in the order in which they are asked; a team that was given a place goes to the end.
+	// turns are the teams with somebody waiting, in the order in which they are asked; a team that was given a place
+	// goes to the end.
 	turns   []id.ID
 	waiting map[id.ID][]chan struct{}
 }

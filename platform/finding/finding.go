@@ -13,7 +13,8 @@ const (
 // Enum lists the severities, the graver first.
 func (Severity) Enum() []string { return []string{string(Error), string(Warning)} }
 
-// Finding is something that somebody should look at. Unlike an apierr.Issue, which is a fault of a request, it stays until it is mended.
+// Finding is something that somebody should look at. Unlike an apierr.Issue, which is a fault of a request, it stays
+// until it is mended.
 type Finding struct {
 	Code     string         `json:"code" doc:"Stable name of the finding."`
 	Severity Severity       `json:"severity"`

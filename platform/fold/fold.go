@@ -1,6 +1,6 @@
-// Package fold moves what writers noted into sums that are kept, so that no writer waits for another at a row that many add to. Triggers note in one
-// table what a statement added and removed, by rows of its own; a periodic task takes the notes of a team, a batch at a time, and adds them to the
-// sums. Readers add up both and see the same at any moment.
+// Package fold moves what writers noted into sums that are kept, so that no writer waits for another at a row that many
+// add to. Triggers note in one table what a statement added and removed, by rows of its own; a periodic task takes the
+// notes of a team, a batch at a time, and adds them to the sums. Readers add up both and see the same at any moment.
 package fold
 
 import (
@@ -21,7 +21,8 @@ const batch = 20_000
 type Sums struct {
 	// Notes is the table of the notes; its primary key begins with team_id.
 	Notes string
-	// Function is the database's function that folds up to so many notes of a team and says how many it folded: (team uuid, most integer) bigint.
+	// Function is the database's function that folds up to so many notes of a team and says how many it folded: (team
+	// uuid, most integer) bigint.
 	Function string
 }
 
@@ -30,7 +31,8 @@ func (s Sums) Every() job.Every {
 	return job.Every{Name: s.Function, Interval: time.Second, Do: s.Fold}
 }
 
-// Fold moves what was noted into the sums, exactly once each, team by team. A team whose notes cannot be folded does not keep the others waiting.
+// Fold moves what was noted into the sums, exactly once each, team by team. A team whose notes cannot be folded does
+// not keep the others waiting.
 func (s Sums) Fold(ctx context.Context, d *db.DB) error {
 	var teams []id.ID
 

@@ -1,5 +1,5 @@
-// Package golden compares what a test got with what is kept: a file that is rewritten by UPDATE_GOLDEN=1, or a list of names. A failure shows the
-// difference and says what to do about it.
+// Package golden compares what a test got with what is kept: a file that is rewritten by UPDATE_GOLDEN=1, or a list of
+// names. A failure shows the difference and says what to do about it.
 package golden
 
 import (
@@ -16,8 +16,8 @@ import (
 // shown are the lines of a difference that a failure shows. More do not help anybody to see what happened.
 const shown = 80
 
-// File fails the test unless the file at path, from the folder of the test, holds what the test got. With UPDATE_GOLDEN=1 in the environment the
-// file is written instead.
+// File fails the test unless the file at path, from the folder of the test, holds what the test got. With
+// UPDATE_GOLDEN=1 in the environment the file is written instead.
 func File(t testing.TB, path string, got []byte) {
 	t.Helper()
 
@@ -85,8 +85,8 @@ func difference(t testing.TB, path string, got []byte) string {
 	return strings.Join(lines, "")
 }
 
-// List fails the test unless it got the wanted names in the wanted order. It names what is missing, what was not expected, and the first that
-// stands elsewhere. What says of what the names are.
+// List fails the test unless it got the wanted names in the wanted order. It names what is missing, what was not
+// expected, and the first that stands elsewhere. What says of what the names are.
 func List[Name ~string](t testing.TB, what string, got, want []Name) {
 	t.Helper()
 

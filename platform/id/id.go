@@ -1,6 +1,8 @@
-// Package id makes and reads identifiers: version 7 uuids in lower case, and typed identifiers (TypeIDs) of the same uuid.
+// Package id makes and reads identifiers: version 7 uuids in lower case, and typed identifiers (TypeIDs) of the same
+// uuid.
 //
-// An id made at an instant sorts after every id made at an earlier millisecond, so ordering by id is ordering by creation.
+// An id made at an instant sorts after every id made at an earlier millisecond, so ordering by id is ordering by
+// creation.
 package id
 
 import (
@@ -101,7 +103,8 @@ func (v ID) put(b []byte) {
 	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
 }
 
-// Parse reads the canonical form of any uuid version; upper case is accepted, other forms (urn:, braces, no dashes) are not.
+// Parse reads the canonical form of any uuid version; upper case is accepted, other forms (urn:, braces, no dashes) are
+// not.
 func Parse(s string) (ID, error) {
 	var v ID
 

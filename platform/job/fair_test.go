@@ -122,8 +122,8 @@ func TestTeamsTakeTurns(t *testing.T) {
 	}
 }
 
-// The places of a worker are full of work that does not end; another team's starts all the same, and the first place that gets free goes to a
-// third team, not to the first one again.
+// The places of a worker are full of work that does not end; another team's starts all the same, and the first place
+// that gets free goes to a third team, not to the first one again.
 func TestWorkThatLastsLeavesAPlaceToOthers(t *testing.T) {
 	t.Parallel()
 
@@ -197,7 +197,8 @@ func TestABacklogIsWorkedOffWithoutPolls(t *testing.T) {
 	eventually(t, "the end of all jobs", func() bool { return done.Load() == 100 })
 }
 
-// A claim reads what it takes, not what waits: ten thousand jobs of one team cost another's claim nothing, in either lane.
+// A claim reads what it takes, not what waits: ten thousand jobs of one team cost another's claim nothing, in either
+// lane.
 func TestAClaimDoesNotReadWhatWaits(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, 2)

@@ -1,8 +1,10 @@
-// Package job is the queue: a job is a row inserted by the transaction that asks for it, so a rollback takes it back and a commit cannot
-// lose it. Workers claim due rows with a lease; work runs at least once and must end with Done in the transaction that keeps its outcome,
-// which makes that outcome happen exactly once: a worker that lost its lease cannot commit.
+// Package job is the queue: a job is a row inserted by the transaction that asks for it, so a rollback takes it back
+// and a commit cannot lose it. Workers claim due rows with a lease; work runs at least once and must end with Done in
+// the transaction that keeps its outcome, which makes that outcome happen exactly once: a worker that lost its lease
+// cannot commit.
 //
-// Claims are committed without waiting for the disk. Losing one in a crash leaves the job waiting, which is what a crash means anyway.
+// Claims are committed without waiting for the disk. Losing one in a crash leaves the job waiting, which is what a
+// crash means anyway.
 package job
 
 import (
@@ -24,7 +26,8 @@ const Lease = 15 * time.Second
 // DefaultMaxAttempts is how often a job is tried before it counts as failed.
 const DefaultMaxAttempts = 5
 
-// OutsideTime is how long work on the outside is tried before it is given up: providers, mail servers and disks are away for hours.
+// OutsideTime is how long work on the outside is tried before it is given up: providers, mail servers and disks are
+// away for hours.
 const OutsideTime = 24 * time.Hour
 
 // ErrWorkerDied is the cause of a job that is given up because nobody lived to say what was wrong with it.
@@ -90,8 +93,8 @@ const insertJobs = `
 	from unnest(@job_ids::uuid[], @job_kinds::text[], @job_args::text[], @job_operations::uuid[], @job_priorities::smallint[],
 		@job_attempts::smallint[], @job_due::timestamptz[]) as j (id, kind, args, operation_id, priority, max_attempts, due_at)`
 
-// Statement is the insert of jobs, for use in a pipeline with the rows they belong to, or after a WITH that inserts those: its arguments are
-// named job_… The transaction counts as having left work behind.
+// Statement is the insert of jobs, for use in a pipeline with the rows they belong to, or after a WITH that inserts
+// those: its arguments are named job_… The transaction counts as having left work behind.
 func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 	n := len(jobs)
 	ids, kinds, args, operations := make([]id.ID, n), make([]string, n), make([]string, n), make([]id.ID, n)
@@ -146,8 +149,8 @@ func Done(ctx context.Context, tx *db.Tx, j Job) error {
 	return err
 }
 
-// DoneAtEnd is Done in the round trip of the commit, followed by a call of a function in the database. A lost lease then shows
-// as the error of the transaction: see LeaseLost.
+// DoneAtEnd is Done in the round trip of the commit, followed by a call of a function in the database. A lost lease
+// then shows as the error of the transaction: see LeaseLost.
 func DoneAtEnd(tx *db.Tx, j Job, call db.Stmt) {
 	s := done(j)
 	s.SQL += ", " + call.SQL

@@ -324,7 +324,8 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 // lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
 const lag = 10 * time.Minute
 
-// Work on the outside is tried for a day, not for a number of attempts, unless the failure is final or the worker dies of it.
+// Work on the outside is tried for a day, not for a number of attempts, unless the failure is final or the worker dies
+// of it.
 func TestWorkOnTheOutsideIsTriedForADay(t *testing.T) {
 	t.Parallel()
 

@@ -15,8 +15,8 @@ var made = struct {
 	kinds map[Kind]bool
 }{kinds: map[Kind]bool{}}
 
-// NewKind makes a kind of work, for a package variable. Its name is kept with the jobs that wait, so it stays what it is. It panics for a name
-// that is taken, which is as the process starts.
+// NewKind makes a kind of work, for a package variable. Its name is kept with the jobs that wait, so it stays what it
+// is. It panics for a name that is taken, which is as the process starts.
 func NewKind(name string) Kind {
 	made.Lock()
 	defer made.Unlock()

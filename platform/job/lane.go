@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// lane is a part of the work that has its own places, which teams share: jobs of some kinds. One goroutine claims for it.
+// lane is a part of the work that has its own places, which teams share: jobs of some kinds. One goroutine claims for
+// it.
 type lane struct {
 	kinds []string
 	wake  chan struct{}

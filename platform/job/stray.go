@@ -11,8 +11,8 @@ import (
 // ErrNoHandler is the cause of a job that is given up because nobody handles its kind.
 var ErrNoHandler = errors.New("nobody handles jobs of this kind")
 
-// A job of a kind that this process does not know can be for a newer version of the service, which runs beside it while one takes the other's
-// place. So it is left alone for a while, in which the log already tells of it.
+// A job of a kind that this process does not know can be for a newer version of the service, which runs beside it while
+// one takes the other's place. So it is left alone for a while, in which the log already tells of it.
 const (
 	strayPatience = 15 * time.Minute
 	strayInterval = time.Minute
@@ -40,7 +40,8 @@ func (w *Worker) watchStrays(ctx context.Context) {
 	}
 }
 
-// strays logs the kinds that wait for somebody to handle them, and gives up some of the jobs that have waited too long; there can be more.
+// strays logs the kinds that wait for somebody to handle them, and gives up some of the jobs that have waited too long;
+// there can be more.
 func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 	known := make([]string, 0, len(w.handlers))
 	for kind := range w.handlers {

@@ -21,24 +21,27 @@ type Handler struct {
 	Timeout time.Duration
 	// Lane is where the jobs find a place; the zero value is Quick.
 	Lane Lane
-	// TryFor is how long failed attempts are followed by others, counted from the first failure, however many they are; then it takes the place of the
-	// job's MaxAttempts, which only bound how often the worker may die in a row.
+	// TryFor is how long failed attempts are followed by others, counted from the first failure, however many they are;
+	// then it takes the place of the job's MaxAttempts, which only bound how often the worker may die in a row.
 	TryFor time.Duration
-	// Exclusive marks work that changes what many journals are derived from: no other write of the team runs beside its transactions.
+	// Exclusive marks work that changes what many journals are derived from: no other write of the team runs beside its
+	// transactions.
 	Exclusive bool
-	// Ungated marks work that takes minutes in one transaction and relies on nothing that exclusive work changes: neither waits for the other.
+	// Ungated marks work that takes minutes in one transaction and relies on nothing that exclusive work changes:
+	// neither waits for the other.
 	Ungated bool
 	// Do does the work and must call Done in the transaction that keeps the outcome. It runs at least once.
 	Do func(ctx context.Context, d *db.DB, j Job) error
-	// Exhausted runs in the transaction that gives the job up, after its last attempt or a permanent failure. It may be nil.
+	// Exhausted runs in the transaction that gives the job up, after its last attempt or a permanent failure. It may be
+	// nil.
 	Exhausted func(ctx context.Context, tx *db.Tx, j Job, cause error) error
 }
 
 // Lane is a part of the work that has its own places, so that the other parts never wait for it.
 type Lane string
 
-// The lanes. Jobs of Bulk and Rendering fill the machine by themselves, so a few of them run at a time: a refresh of journals does not wait
-// for exports, nor they for it.
+// The lanes. Jobs of Bulk and Rendering fill the machine by themselves, so a few of them run at a time: a refresh of
+// journals does not wait for exports, nor they for it.
 const (
 	Quick     Lane = "quick"
 	Bulk      Lane = "bulk"
@@ -92,22 +95,25 @@ type Every struct {
 type Config struct {
 	DB  *db.DB
 	Log *slog.Logger
-	// Workers is how many jobs of one team run at a time in the lane of quick work; BulkWorkers is how many do in each of the others, zero means
-	// one for each processor. A quarter more, rounded up, is kept for other teams: see package fair.
+	// Workers is how many jobs of one team run at a time in the lane of quick work; BulkWorkers is how many do in each
+	// of the others, zero means one for each processor. A quarter more, rounded up, is kept for other teams: see
+	// package fair.
 	Workers     int
 	BulkWorkers int
 	Handlers    map[Kind]Handler
 	Every       []Every
-	// GiveUp, unless nil, runs in the transaction that gives up a job of a kind that has no handler, after a quarter of an hour.
+	// GiveUp, unless nil, runs in the transaction that gives up a job of a kind that has no handler, after a quarter of
+	// an hour.
 	GiveUp func(ctx context.Context, tx *db.Tx, j Job, cause error) error
 	// Poll is how long work can stay unseen when a wake-up is lost; zero means half a second.
 	Poll time.Duration
-	// Only, unless zero, is the one team whose jobs are taken: for a worker dedicated to it, and for tests that share a database.
+	// Only, unless zero, is the one team whose jobs are taken: for a worker dedicated to it, and for tests that share a
+	// database.
 	Only id.ID
 	// Started is told, a moment after the claim, which jobs are still being worked on.
 	Started func(ctx context.Context, jobs []Job, at time.Time) error
-	// Attempt, unless nil, is told of every attempt: the context that it gives is the attempt's, and what it gives beside it is called with
-	// how the attempt ended, nil when the work is done.
+	// Attempt, unless nil, is told of every attempt: the context that it gives is the attempt's, and what it gives
+	// beside it is called with how the attempt ended, nil when the work is done.
 	Attempt func(ctx context.Context, j Job) (context.Context, func(error))
 }
 
@@ -124,7 +130,8 @@ type Worker struct {
 
 const channel = "stayledger_job"
 
-// startedDelay is how long work must last to be marked as begun: a mark on work that ends at once would cost as much as its end.
+// startedDelay is how long work must last to be marked as begun: a mark on work that ends at once would cost as much as
+// its end.
 const startedDelay = 50 * time.Millisecond
 
 // stopDelay is how long jobs that were told to stop may take to let go of their rows.
@@ -168,8 +175,9 @@ func (w *Worker) Wake() {
 	}
 }
 
-// NewWaker tells the workers of all processes about new work; local, which may be nil, wakes this process's own worker directly. A process
-// whose own worker hears of new work leaves others to it for a moment, so that a busy process does not notify for every request.
+// NewWaker tells the workers of all processes about new work; local, which may be nil, wakes this process's own worker
+// directly. A process whose own worker hears of new work leaves others to it for a moment, so that a busy process does
+// not notify for every request.
 func NewWaker(d *db.DB, local func()) *db.Waker {
 	pause := time.Millisecond
 	if local != nil {
@@ -422,8 +430,8 @@ func pause(attempt int) time.Duration {
 	return wait - rand.N(wait/4) //nolint:gosec // nobody gains from guessing it
 }
 
-// mine selects the jobs that a worker holds, save those whose row is locked: they are about to end, nobody can claim them meanwhile, and
-// waiting for one would let the leases of all the others run out.
+// mine selects the jobs that a worker holds, save those whose row is locked: they are about to end, nobody can claim
+// them meanwhile, and waiting for one would let the leases of all the others run out.
 const mine = `select id from job where id = any(@ids) and worker_id = @worker for update skip locked`
 
 func (w *Worker) heartbeat(ctx context.Context) {
@@ -466,7 +474,8 @@ func (w *Worker) inHand() []id.ID {
 	return ids
 }
 
-// giveBack returns unfinished jobs to the queue without counting the attempt, so that another worker takes them at once.
+// giveBack returns unfinished jobs to the queue without counting the attempt, so that another worker takes them at
+// once.
 func (w *Worker) giveBack(ids []id.ID) {
 	if len(ids) == 0 {
 		return

@@ -1,13 +1,13 @@
 // Package money holds amounts as integers: cents, the splitting of cents, and rates in parts per 100000.
 //
-// Nothing here is a float, and nothing here wraps: products are taken in 128 bits. What an amount is divided into always adds
-// up to the amount again, because a cent lost in a split is a trust account that does not reconcile.
+// Nothing here is a float, and nothing here wraps: products are taken in 128 bits. What an amount is divided into
+// always adds up to the amount again, because a cent lost in a split is a trust account that does not reconcile.
 package money
 
 import "strconv"
 
-// Cents is an amount in the smallest unit of its currency; a JSON integer. For a currency with two minor digits that is the
-// cent, for the yen it is the yen. The currency itself is kept beside the amount.
+// Cents is an amount in the smallest unit of its currency; a JSON integer. For a currency with two minor digits that is
+// the cent, for the yen it is the yen. The currency itself is kept beside the amount.
 type Cents int64
 
 // MaxCents is the largest magnitude a request may carry: a JSON number stays exact up to it in every client.

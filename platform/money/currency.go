@@ -36,8 +36,8 @@ func loadCurrencies() map[Currency]int {
 	return places
 }
 
-// ParseCurrency lower-cases a code and checks that it is active. Codes of metals, funds and units of account, and of currencies
-// that were withdrawn, are refused with ErrCurrency: no bank account can hold them.
+// ParseCurrency lower-cases a code and checks that it is active. Codes of metals, funds and units of account, and of
+// currencies that were withdrawn, are refused with ErrCurrency: no bank account can hold them.
 func ParseCurrency(s string) (Currency, error) {
 	if len(s) != 3 {
 		return "", ErrCurrency
@@ -59,8 +59,8 @@ func (c Currency) Code() string {
 	return strings.ToUpper(string(c))
 }
 
-// MinorDigits is how many decimal digits the smallest unit has: 2 for most, 0 for the yen, 3 for the Kuwaiti dinar. An unknown
-// currency counts as having 2.
+// MinorDigits is how many decimal digits the smallest unit has: 2 for most, 0 for the yen, 3 for the Kuwaiti dinar. An
+// unknown currency counts as having 2.
 func (c Currency) MinorDigits() int {
 	if digits, known := currencies[c]; known {
 		return digits

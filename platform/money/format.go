@@ -14,8 +14,8 @@ import (
 // en, -1.234,50 € in de, CHF-1'234.50 in de-CH, ₹12,34,567.00 in en-IN.
 //
 // Locale is a language tag such as en, de-AT or fr_CA. An unknown region counts as the language alone, an unknown
-// language as en. So does a locale that has digits of its own: the dates and numbers around an amount have Latin digits, and of
-// such a locale only the patterns for its own digits are known.
+// language as en. So does a locale that has digits of its own: the dates and numbers around an amount have Latin
+// digits, and of such a locale only the patterns for its own digits are known.
 //
 // Currency is a code in any case. An unknown one has 2 decimals and is shown as its code; an empty one leaves the
 // number alone.
@@ -54,8 +54,8 @@ func (c Cents) formatIn(code Currency, tag language.Tag) string {
 }
 
 // isShownAsCode reports whether CLDR has the code itself as the sign of a currency in the locale. The library leaves
-// such signs out and takes the English one, so that a dollar in Mexico would be shown as $, which is the peso there. The
-// currency of the region has its own sign in any case.
+// such signs out and takes the English one, so that a dollar in Mexico would be shown as $, which is the peso there.
+// The currency of the region has its own sign in any case.
 func isShownAsCode(code string, tag language.Tag) bool {
 	region, _ := tag.Region()
 	if own, _ := currency.ForCountryCode(region.String()); own == code {

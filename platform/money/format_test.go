@@ -124,7 +124,8 @@ func TestParseCurrency(t *testing.T) {
 	if currency, err := money.ParseCurrency("USD"); err != nil || currency != "usd" || currency.Code() != "USD" {
 		t.Errorf("got %q, %v", currency, err)
 	}
-	// Unknown, withdrawn, metal, test code, no currency, and texts that only look alike; the Kelvin sign lower-cases to k.
+	// Unknown, withdrawn, metal, test code, no currency, and texts that only look alike; the Kelvin sign lower-cases to
+	// k.
 	for _, text := range []string{
 		"", "us", "usdd", " usd", "us ", "zzz", "dem", "hrk", "xau", "clf", "usn", "che", "bgn", "xts", "xxx", "€",
 		"\u212aes", "\u212a",

@@ -18,8 +18,8 @@ const RangePattern = `^-?[0-9]{1,16}(\.\.\.-?[0-9]{1,16})?$`
 
 var rangeForm = regexp.MustCompile(RangePattern)
 
-// ParseRange reads cents: 100 is from 100 to 100, 100...200 has both ends. Any other form, an end below its start and an amount beyond
-// plus or minus 2^53-1 are ErrRange.
+// ParseRange reads cents: 100 is from 100 to 100, 100...200 has both ends. Any other form, an end below its start and
+// an amount beyond plus or minus 2^53-1 are ErrRange.
 func ParseRange(text string) (Range, error) {
 	if !rangeForm.MatchString(text) {
 		return Range{}, ErrRange

@@ -12,9 +12,9 @@ func (r Rate) Of(c Cents) Cents {
 	return signed(mulDiv(c.magnitude(), Cents(r).magnitude(), uint64(WholeRate)), (r < 0) != (c < 0))
 }
 
-// Included is the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from zero. Subtract it
-// from the gross amount for the net one; Of the net amount can be a cent off. Included panics at −100 % and below, where no gross
-// amount contains a net one.
+// Included is the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from zero.
+// Subtract it from the gross amount for the net one; Of the net amount can be a cent off. Included panics at −100 % and
+// below, where no gross amount contains a net one.
 func (r Rate) Included(gross Cents) Cents {
 	if r <= -WholeRate {
 		panic("money: no amount includes a tax of minus the whole")

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Split divides total in proportion to weights: every share is floored, then the remaining cents go one each to the largest
-// remainders, the earlier share first among equals. The shares add up to total, and a share of weight 0 is 0. A negative total
-// gives the mirror image of the positive one, so that a reversal cancels its original share by share.
+// Split divides total in proportion to weights: every share is floored, then the remaining cents go one each to the
+// largest remainders, the earlier share first among equals. The shares add up to total, and a share of weight 0 is 0. A
+// negative total gives the mirror image of the positive one, so that a reversal cancels its original share by share.
 //
-// Split panics when there are no weights, when one is negative, and when their sum is 0 or beyond 64 bits: check what a request
-// sent before. Rule: rounding in the decisions.
+// Split panics when there are no weights, when one is negative, and when their sum is 0 or beyond 64 bits: check what a
+// request sent before. Rule: rounding in the decisions.
 func Split(total Cents, weights []int64) []Cents {
 	sum := sumWeights(weights)
 	amount := total.magnitude()
@@ -72,9 +72,10 @@ func sumWeights(weights []int64) uint64 {
 	return sum
 }
 
-// Nightly spreads total over nights by cumulative rounding: night k gets round(total·k/nights) − round(total·(k−1)/nights), half
-// away from zero. The nights add up to total, none is more than a cent off the even share, and any run of nights from the first
-// is the rounded share of that run, which is what a statement that cuts a stay in two needs.
+// Nightly spreads total over nights by cumulative rounding: night k gets round(total·k/nights) −
+// round(total·(k−1)/nights), half away from zero. The nights add up to total, none is more than a cent off the even
+// share, and any run of nights from the first is the rounded share of that run, which is what a statement that cuts a
+// stay in two needs.
 //
 // Nightly panics when nights is below 1. Rule: rounding in the decisions.
 func Nightly(total Cents, nights int) []Cents {

@@ -1,8 +1,9 @@
 // Package outbound is how this service calls addresses that its users choose: payment providers, feeds, webhooks.
 //
-// Whoever chooses an address must not reach the machines beside ours with it. The filter looks at the number that is about to be dialed, after
-// names were resolved, so a name cannot change what it stands for between a check and a call. Redirects are not followed and the proxies of the
-// environment are ignored: both would call something that was not checked.
+// Whoever chooses an address must not reach the machines beside ours with it. The filter looks at the number that is
+// about to be dialed, after names were resolved, so a name cannot change what it stands for between a check and a call.
+// Redirects are not followed and the proxies of the environment are ignored: both would call something that was not
+// checked.
 package outbound
 
 import (
@@ -17,7 +18,8 @@ import (
 	"time"
 )
 
-// ErrNotPublic is the refusal of an address that only machines near us can reach. Its text names no address and can be shown.
+// ErrNotPublic is the refusal of an address that only machines near us can reach. Its text names no address and can be
+// shown.
 var ErrNotPublic = errors.New("address is not public")
 
 // perHost is how many idle connections are kept to one host; batches send that many requests at a time.
@@ -29,8 +31,8 @@ var (
 	privateNetwork = sync.OnceValue(func() *http.Transport { return transport(nil) })
 )
 
-// Client calls public addresses only; a call of another one fails with ErrNotPublic. With allowPrivate, which is the operator's choice and
-// never a team's, it calls every address. Timeouts are the business of each call's context.
+// Client calls public addresses only; a call of another one fails with ErrNotPublic. With allowPrivate, which is the
+// operator's choice and never a team's, it calls every address. Timeouts are the business of each call's context.
 func Client(allowPrivate bool) *http.Client {
 	network := publicNetwork
 	if allowPrivate {
@@ -61,9 +63,10 @@ func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) erro
 	return nil
 }
 
-// Public reports whether an address is one of the public Internet. An IPv6 address that stands for an IPv4 address of this machine's own
-// network stack (::ffff:a.b.c.d) is judged by the latter; every other form that carries one (6to4, NAT64, Teredo, translated and compatible
-// addresses) is refused whatever it carries, since a gateway decides where it leads.
+// Public reports whether an address is one of the public Internet. An IPv6 address that stands for an IPv4 address of
+// this machine's own network stack (::ffff:a.b.c.d) is judged by the latter; every other form that carries one (6to4,
+// NAT64, Teredo, translated and compatible addresses) is refused whatever it carries, since a gateway decides where it
+// leads.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.IsValid() || a.Is6() && !allocated.Contains(a) {
@@ -79,12 +82,13 @@ func Public(a netip.Addr) bool {
 	return true
 }
 
-// allocated is what IANA gives out as global unicast. Everything else of IPv6 is local, multicast, translated or reserved, such as ::/96,
-// ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 100::/64, 5f00::/16, fc00::/7, fe80::/10, fec0::/10 and ff00::/8.
+// allocated is what IANA gives out as global unicast. Everything else of IPv6 is local, multicast, translated or
+// reserved, such as ::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 100::/64, 5f00::/16, fc00::/7, fe80::/10,
+// fec0::/10 and ff00::/8.
 var allocated = netip.MustParsePrefix("2000::/3")
 
-// special are the blocks of the IANA registries of special-purpose addresses (RFC 6890), for IPv6 those within the allocated block, and the
-// few others that lead to a machine near the caller.
+// special are the blocks of the IANA registries of special-purpose addresses (RFC 6890), for IPv6 those within the
+// allocated block, and the few others that lead to a machine near the caller.
 var special = prefixes(
 	"0.0.0.0/8",       // this network
 	"10.0.0.0/8",      // private use

@@ -44,7 +44,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// FuzzPublic holds the filter to what net/netip knows, and an address that carries an IPv4 address to the one it carries.
+// FuzzPublic holds the filter to what net/netip knows, and an address that carries an IPv4 address to the one it
+// carries.
 func FuzzPublic(f *testing.F) {
 	for _, text := range []string{"10.0.0.1", "8.8.8.8", "::1", "fec0::1", "::ffff:0:10.0.0.1", "2001:4860::1", "64:ff9b::1"} {
 		f.Add(netip.MustParseAddr(text).AsSlice())

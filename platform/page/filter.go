@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Dates are the parameters of a list that is narrowed by a date of its rows; embed them in a filter. Rules PAG-33 to PAG-35.
+// Dates are the parameters of a list that is narrowed by a date of its rows; embed them in a filter. Rules PAG-33 to
+// PAG-35.
 type Dates struct {
 	DateRange               day.Span `query:"dateRange" json:"dateRange,omitzero" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	IsDateRangeEndInclusive *bool    `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true" doc:"Whether the last day of the range counts."`
@@ -25,20 +26,20 @@ type Pick struct {
 	Out bool
 }
 
-// IDs are a filter by ids that rows cannot be without. Rows are in it that have one of the ids, any when none is named, and none of those that
-// are left out.
+// IDs are a filter by ids that rows cannot be without. Rows are in it that have one of the ids, any when none is named,
+// and none of those that are left out.
 type IDs []Pick
 
-// Ref is an item of a filter by references: an id, or null for rows that have none; with a leading "!" such rows are left out. The text
-// unmapped says the same as null.
+// Ref is an item of a filter by references: an id, or null for rows that have none; with a leading "!" such rows are
+// left out. The text unmapped says the same as null.
 type Ref struct {
 	id.ID
 
 	Out bool
 }
 
-// Refs are a filter by references that rows can be without. Rows are in it that have one of the references, any when none is named, and none
-// of those that are left out.
+// Refs are a filter by references that rows can be without. Rows are in it that have one of the references, any when
+// none is named, and none of those that are left out.
 type Refs []Ref
 
 // RefsTo are references to the ids; the zero id is none.
@@ -180,8 +181,8 @@ func (q *Query) Arg(value any) string {
 	return "@" + name
 }
 
-// Narrow adds a condition that has the value of a filter for its question marks, as in "r.status = ?". A filter that was not given, which is
-// the zero value of its type, narrows nothing.
+// Narrow adds a condition that has the value of a filter for its question marks, as in "r.status = ?". A filter that
+// was not given, which is the zero value of its type, narrows nothing.
 func (q *Query) Narrow(condition string, value any) {
 	if !reflect.ValueOf(value).IsZero() {
 		q.Where = append(q.Where, strings.ReplaceAll(condition, "?", q.Arg(value)))
@@ -276,8 +277,9 @@ func (q *Query) Search(text string, columns ...string) {
 	}
 }
 
-// ContainsSQL is the condition that one of the columns contains a text, which is an argument such as @search. Both are compared as
-// stayledger_fold brings them (migration 0055): case, width and accents make no difference. The empty text is part of all.
+// ContainsSQL is the condition that one of the columns contains a text, which is an argument such as @search. Both are
+// compared as stayledger_fold brings them (migration 0055): case, width and accents make no difference. The empty text
+// is part of all.
 func ContainsSQL(text string, columns ...string) string {
 	conditions := make([]string, len(columns))
 	for i, column := range columns {

@@ -14,7 +14,8 @@ var Counts = fold.Sums{Notes: "list_delta", Function: "list_fold"}
 // Tables are those that Counts are kept in.
 func Tables() []string { return []string{Counts.Notes, "list_count_kept"} }
 
-// keptCount is how many rows of the team are counted under a name: at any moment as many as there are, in the transaction that writes them too.
+// keptCount is how many rows of the team are counted under a name: at any moment as many as there are, in the
+// transaction that writes them too.
 func keptCount(ctx context.Context, tx *db.Tx, name string) (int64, error) {
 	n, err := db.Get[int64](ctx, tx, `select coalesce(sum(rows), 0)::bigint from list_count where team_id = @team and list = @list`, db.Args{"team": tx.Team, "list": name})
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package page reads collections a page at a time: page/limit lists with a total, and the positions that opaque cursors carry. Sort columns
-// come from a declared table and filters are written by the caller, so no text of a request ever becomes SQL.
+// Package page reads collections a page at a time: page/limit lists with a total, and the positions that opaque cursors
+// carry. Sort columns come from a declared table and filters are written by the caller, so no text of a request ever
+// becomes SQL.
 package page
 
 import (
@@ -16,7 +17,8 @@ import (
 
 const maxSafe = 1<<53 - 1
 
-// Params are the query parameters of a page/limit collection; embed them in an input. (PAG-08 … PAG-18, LIM-04 … LIM-06).
+// Params are the query parameters of a page/limit collection; embed them in an input. (PAG-08 … PAG-18, LIM-04 …
+// LIM-06).
 type Params struct {
 	Limit  int64  `query:"limit" minimum:"1" maximum:"250" default:"100" doc:"Rows per page."`
 	Page   *int64 `query:"page" minimum:"1" doc:"Page number from 1."`
@@ -51,9 +53,10 @@ func (p Params) Rows() int64 {
 	}
 }
 
-// Cut is the page of the rows that the SQL gives in their order; it puts its arguments among the statement's. PostgreSQL plans a statement for all of
-// its parameters at once (package db) and takes a limit that is one for a tenth of all rows, so it is told of the longest page there is first, and stops
-// at the end of this one. Pages behind the first are told of apart: how far behind they are is a parameter, too.
+// Cut is the page of the rows that the SQL gives in their order; it puts its arguments among the statement's.
+// PostgreSQL plans a statement for all of its parameters at once (package db) and takes a limit that is one for a tenth
+// of all rows, so it is told of the longest page there is first, and stops at the end of this one. Pages behind the
+// first are told of apart: how far behind they are is a parameter, too.
 func (p Params) Cut(sql string, args db.Args) string {
 	args["page_limit"] = p.Limit
 	sql += " limit " + longest
@@ -118,8 +121,9 @@ type Sort struct {
 	Nullable bool
 }
 
-// TextSQL orders by an expression that is a text, in lists, reports and exports alike: by the root collation of ICU, whatever the locale of the
-// cluster, case aside (migration 0001). Texts that differ in case alone are equal in it, so another order has to follow.
+// TextSQL orders by an expression that is a text, in lists, reports and exports alike: by the root collation of ICU,
+// whatever the locale of the cluster, case aside (migration 0001). Texts that differ in case alone are equal in it, so
+// another order has to follow.
 func TextSQL(expr string) string { return expr + ` collate "case_insensitive"` }
 
 // Sorts are what a list can be sorted by, in the order in which the description lists them.
@@ -162,12 +166,13 @@ type Query struct {
 	ID string
 	// Then orders the rows that share an ID, always ascending, where a query joins the parts of what it lists.
 	Then string
-	// Rows is the table, with its alias, that has a row for each of the list: List finds a page by ids in it alone, and joins and computes columns for
-	// the rows of that page. Empty where From makes the rows. Joined are the aliases of what From joins to it, separated by spaces: a condition or an
-	// order that names one of them has the page found in From. The conditions name the team by @team.
+	// Rows is the table, with its alias, that has a row for each of the list: List finds a page by ids in it alone, and
+	// joins and computes columns for the rows of that page. Empty where From makes the rows. Joined are the aliases of
+	// what From joins to it, separated by spaces: a condition or an order that names one of them has the page found in
+	// From. The conditions name the team by @team.
 	Rows, Joined string
-	// Lines is the expression that counts the lines of a row, for lists that tell them and have Rows; empty for others. List refuses a page of more
-	// than MaxLines.
+	// Lines is the expression that counts the lines of a row, for lists that tell them and have Rows; empty for others.
+	// List refuses a page of more than MaxLines.
 	Lines string
 
 	// kept is the name under which the rows are counted that the first unnarrowed conditions let through.
@@ -175,12 +180,12 @@ type Query struct {
 	unnarrowed int
 }
 
-// Kept says that the rows which the conditions so far let through are counted under a name in list_count (migration 0041), so that the total of a list
-// that is not narrowed further is read there.
+// Kept says that the rows which the conditions so far let through are counted under a name in list_count (migration
+// 0041), so that the total of a list that is not narrowed further is read there.
 func (q *Query) Kept(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 
-// Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to the default: the
-// edge has refused it already.
+// Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to
+// the default: the edge has refused it already.
 func (q *Query) Order(sort string) string {
 	by, descending, known := q.Sorts.of(sort)
 	if !known {
@@ -260,8 +265,8 @@ func names(text, alias string) bool {
 // mostLines is how many lines one row can have.
 const mostLines = 1000
 
-// bound refuses a page whose rows have more lines together than an answer can hold. The refusal suggests the highest limit with which the page that
-// starts at the same row can be told.
+// bound refuses a page whose rows have more lines together than an answer can hold. The refusal suggests the highest
+// limit with which the page that starts at the same row can be told.
 func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
 	sql := q.part(q.Lines+" as lines", p, sort)
 

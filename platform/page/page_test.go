@@ -268,7 +268,8 @@ func TestSearchFoldsTexts(t *testing.T) {
 	}
 }
 
-// Go and the database order texts alike, so that reports that sort in Go have the order of lists. Decided on 2026-11-25.
+// Go and the database order texts alike, so that reports that sort in Go have the order of lists. Decided on
+// 2026-11-25.
 func TestGoOrdersTextsAsTheDatabaseDoes(t *testing.T) {
 	t.Parallel()
 

@@ -17,11 +17,12 @@ type Copy struct {
 	Read func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error)
 }
 
-// Counterparts are the team's own records by those of the team that is copied, for the nouns that come later and name them.
+// Counterparts are the team's own records by those of the team that is copied, for the nouns that come later and name
+// them.
 type Counterparts map[id.ID]id.ID
 
-// Paste adds a part that was read, when it is asked for, and leaves out what the team has already. Whether or not it is asked for, it tells which
-// records stand for those that were read.
+// Paste adds a part that was read, when it is asked for, and leaves out what the team has already. Whether or not it is
+// asked for, it tells which records stand for those that were read.
 type Paste func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error
 
 // Copying makes a Read of what reads a part and what adds it, for parts whose records no other noun names.

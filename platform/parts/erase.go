@@ -14,7 +14,8 @@ import (
 // Table is a table whose rows are teams'; each has one noun, which writes it.
 type Table struct {
 	Name string
-	// Keep is a condition in SQL on the rows r that outlive their team, empty for none. @operation is the operation that erases the team.
+	// Keep is a condition in SQL on the rows r that outlive their team, empty for none. @operation is the operation
+	// that erases the team.
 	Keep string
 }
 
@@ -28,7 +29,8 @@ func Owns(names ...string) []Table {
 	return out
 }
 
-// eraseBatch is how many rows one transaction of an erasure deletes: a team can have millions, and what one transaction holds and undoes is bounded.
+// eraseBatch is how many rows one transaction of an erasure deletes: a team can have millions, and what one transaction
+// holds and undoes is bounded.
 const eraseBatch = 5000
 
 // erasePasses is how often an erasure comes back for rows that work left behind which was still under way.
@@ -39,9 +41,10 @@ var (
 	errNotErased  = errors.New("rows of the team keep coming, or hold each other")
 )
 
-// Erase removes all that the nouns have of a team: what they keep outside of the database, then the rows of their tables, children first, in
-// transactions of bounded size. What Table.Keep names stays. It can be broken off anywhere and called again. The team must be frozen for its
-// deletion, which the database asks as well before it lets go of books and of the trail of changes. The operation is the one that deletes it.
+// Erase removes all that the nouns have of a team: what they keep outside of the database, then the rows of their
+// tables, children first, in transactions of bounded size. What Table.Keep names stays. It can be broken off anywhere
+// and called again. The team must be frozen for its deletion, which the database asks as well before it lets go of
+// books and of the trail of changes. The operation is the one that deletes it.
 func (p Part) Erase(ctx context.Context, d *db.DB, team, operation id.ID) error {
 	scope := db.Scope{Team: team, Operation: operation}
 
@@ -97,7 +100,8 @@ type erasable struct {
 	parents []string // columns that name another row of the table
 }
 
-// erase deletes the team's rows, batch by batch, and gives their number. Rows that others of the table name wait for a later batch.
+// erase deletes the team's rows, batch by batch, and gives their number. Rows that others of the table name wait for a
+// later batch.
 func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, error) {
 	conditions := []string{"r.team_id = @team"}
 	if e.Keep != "" {

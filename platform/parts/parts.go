@@ -1,4 +1,5 @@
-// Package parts is what the packages of the domain give to the service: each noun has one Part, and the service is their sum.
+// Package parts is what the packages of the domain give to the service: each noun has one Part, and the service is
+// their sum.
 package parts
 
 import (
@@ -22,14 +23,15 @@ type Part struct {
 	Every []job.Every
 	// Tables are those of teams that the noun writes. They go with a team that is erased.
 	Tables []Table
-	// Outside removes what the noun keeps of a team outside of the database; nil when that is nothing. It can be called again.
+	// Outside removes what the noun keeps of a team outside of the database; nil when that is nothing. It can be called
+	// again.
 	Outside func(ctx context.Context, d *db.DB, team id.ID) error
 	// Copy is the noun's part of what a team begins with; nil when it has none.
 	Copy *Copy
 }
 
-// Join is the sum of parts, in their order. It panics when two of them, or one twice, handle a kind of work, serve a route, give an endpoint or
-// periodic work the same name, or own a table: one of the two would never be heard of.
+// Join is the sum of parts, in their order. It panics when two of them, or one twice, handle a kind of work, serve a
+// route, give an endpoint or periodic work the same name, or own a table: one of the two would never be heard of.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
 	seen := map[string]bool{}

@@ -1,8 +1,9 @@
-// Package pdf writes PDF files that can be read by eye, by ear and by machine: tagged, with embedded fonts, small, and the same bytes for
-// the same input.
+// Package pdf writes PDF files that can be read by eye, by ear and by machine: tagged, with embedded fonts, small, and
+// the same bytes for the same input.
 //
-// A file is written while it is drawn. What is kept of a finished page is where its objects stand, so that a file of thousands of pages
-// takes no more memory than one of a few. Footers that tell the number of pages are written when that is known.
+// A file is written while it is drawn. What is kept of a finished page is where its objects stand, so that a file of
+// thousands of pages takes no more memory than one of a few. Footers that tell the number of pages are written when
+// that is known.
 //
 // Lengths are in points from the upper left corner of the page.
 package pdf
@@ -77,7 +78,8 @@ func (d *Doc) Page(width, height float64) {
 	d.begun++
 }
 
-// EndSection ends the pages that count together and draws the footer of each: number n of pages in all. It must be called before Close.
+// EndSection ends the pages that count together and draws the footer of each: number n of pages in all. It must be
+// called before Close.
 func (d *Doc) EndSection(footer func(n, pages int)) {
 	if d.page == 0 {
 		return

@@ -368,7 +368,8 @@ func TestPackedImages(t *testing.T) {
 	}
 }
 
-// TestSubsetsHaveThePartsOfTheirLetters reads the embedded font: letters with accents are made of glyphs that no text asks for.
+// TestSubsetsHaveThePartsOfTheirLetters reads the embedded font: letters with accents are made of glyphs that no text
+// asks for.
 func TestSubsetsHaveThePartsOfTheirLetters(t *testing.T) {
 	t.Parallel()
 

@@ -52,8 +52,8 @@ func (d *Doc) Rect(x, y, width, height float64, c Colour) {
 	d.content = append(d.content, "re f\n"...)
 }
 
-// Text draws one line with its baseline at y. It belongs to e; without one it is decoration, such as a footer. Characters that no font has
-// are left out. A line whose glyphs do not tell its text says how it is read.
+// Text draws one line with its baseline at y. It belongs to e; without one it is decoration, such as a footer.
+// Characters that no font has are left out. A line whose glyphs do not tell its text says how it is read.
 func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	if s == "" {
 		return

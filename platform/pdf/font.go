@@ -21,7 +21,8 @@ type Font struct {
 	perEm    int
 	glyphs   int
 	longLoca bool
-	// advances are in thousandths of the font size, by glyph, rounded as documents state them: what is measured is what is drawn.
+	// advances are in thousandths of the font size, by glyph, rounded as documents state them: what is measured is what
+	// is drawn.
 	advances []uint16
 	// pages find the glyph of a character by its upper and lower bits.
 	pages  map[rune]*[256]uint16
@@ -62,7 +63,8 @@ func (t table) from(at int) table {
 	return t[at:]
 }
 
-// ParseFont reads a TrueType font. Name is the PostScript name that documents give it; ttf is kept and must not be changed.
+// ParseFont reads a TrueType font. Name is the PostScript name that documents give it; ttf is kept and must not be
+// changed.
 func ParseFont(name string, ttf []byte) (*Font, error) {
 	f := &Font{name: name, tables: map[string]table{}, pages: map[rune]*[256]uint16{}, runes: map[uint16]rune{}, cache: map[string]*subset{}}
 
@@ -244,8 +246,8 @@ func (f *Font) glyph(r rune) uint16 {
 // Has tells whether the font can draw a character.
 func (f *Font) Has(r rune) bool { return f.glyph(r) != 0 }
 
-// readKerns reads the pairs of the old kerning table. Pairs with a digit or a space are left out: figures stand below each other, and
-// words are measured one by one.
+// readKerns reads the pairs of the old kerning table. Pairs with a digit or a space are left out: figures stand below
+// each other, and words are measured one by one.
 func (f *Font) readKerns() {
 	t := f.tables["kern"]
 	if t.u16(0) != 0 || t.u16(2) == 0 || t.u16(8)>>8 != 0 {
@@ -274,8 +276,8 @@ func (f *Font) kern(left, right uint16) int {
 	return int(f.kerns[uint32(left)<<16|uint32(right)])
 }
 
-// Fonts are what a document is set in. The fallbacks, of which there may be none, have the characters that the others lack; they have one
-// weight.
+// Fonts are what a document is set in. The fallbacks, of which there may be none, have the characters that the others
+// lack; they have one weight.
 type Fonts struct {
 	Regular, Bold *Font
 	Fallbacks     []*Font

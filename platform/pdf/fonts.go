@@ -25,8 +25,8 @@ var EmbeddedFonts = sync.OnceValues(func() (*Fonts, error) {
 	return &Fonts{Regular: regular, Bold: bold}, nil
 })
 
-// usualFallbacks are where systems keep fonts for what the embedded ones lack: Chinese and Japanese, Korean, and smaller scripts and signs. Of
-// each line the first that is there is used.
+// usualFallbacks are where systems keep fonts for what the embedded ones lack: Chinese and Japanese, Korean, and
+// smaller scripts and signs. Of each line the first that is there is used.
 var usualFallbacks = [][]string{
 	{
 		"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "/usr/share/fonts/droid/DroidSansFallbackFull.ttf",
@@ -46,9 +46,10 @@ var fallback struct {
 	fonts []*Font
 }
 
-// UseFallbackFont names the font file for characters that the embedded fonts lack, such as those of Chinese, Japanese and Korean; several are
-// separated as in PATH. They must have TrueType outlines. They are read when they are first needed. With an empty path fonts are looked for
-// where systems usually have them. It fails when a file is not there. To be called before anything is rendered.
+// UseFallbackFont names the font file for characters that the embedded fonts lack, such as those of Chinese, Japanese
+// and Korean; several are separated as in PATH. They must have TrueType outlines. They are read when they are first
+// needed. With an empty path fonts are looked for where systems usually have them. It fails when a file is not there.
+// To be called before anything is rendered.
 func UseFallbackFont(path string) error {
 	for _, one := range filepath.SplitList(path) {
 		if _, err := os.Stat(one); err != nil {

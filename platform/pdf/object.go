@@ -20,8 +20,8 @@ type place struct {
 	index int16 // -1 for an object by itself
 }
 
-// objects writes the objects of a file one after the other. Streams stand by themselves, everything else is packed into object streams, so
-// that it costs next to nothing. Only places are kept.
+// objects writes the objects of a file one after the other. Streams stand by themselves, everything else is packed into
+// object streams, so that it costs next to nothing. Only places are kept.
 type objects struct {
 	w      *bufio.Writer
 	at     int64
@@ -52,7 +52,8 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// compression is the level at which the content of pages is compressed: the highest that takes less time than drawing them.
+// compression is the level at which the content of pages is compressed: the highest that takes less time than drawing
+// them.
 const compression = 6
 
 func newObjects(w io.Writer) *objects {

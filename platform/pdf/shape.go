@@ -17,8 +17,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// shapedScripts are the characters whose letters join, stack or change places, or are written from right to left: those of Hebrew, Arabic,
-// Syriac, Thaana, N'Ko, the scripts of India and South-East Asia, Tibetan and Mongolian, and combining marks.
+// shapedScripts are the characters whose letters join, stack or change places, or are written from right to left: those
+// of Hebrew, Arabic, Syriac, Thaana, N'Ko, the scripts of India and South-East Asia, Tibetan and Mongolian, and
+// combining marks.
 var shapedScripts = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x0300, Hi: 0x036F, Stride: 1}, // combining marks
@@ -40,7 +41,8 @@ var shapedScripts = &unicode.RangeTable{
 // IsShaped reports whether the look or the place of a character depends on its neighbours.
 func IsShaped(r rune) bool { return unicode.Is(shapedScripts, r) }
 
-// needsShaping reports whether a line has a character that is shaped. Most lines have none, and are told by their bytes.
+// needsShaping reports whether a line has a character that is shaped. Most lines have none, and are told by their
+// bytes.
 func needsShaping(line string) bool {
 	for i := range len(line) {
 		if line[i] < 0xCC { // the first byte of the first shaped character
@@ -88,8 +90,9 @@ func parseShapes(ttf []byte) (parsed *font.Font, err error) {
 	return parsed, nil
 }
 
-// shapedLine is a line of glyphs from left to right. It is exact when who copies the text of its glyphs gets the line: readers turn
-// letters from right to left round by themselves, but do not know of vowel signs that stand before their consonants.
+// shapedLine is a line of glyphs from left to right. It is exact when who copies the text of its glyphs gets the line:
+// readers turn letters from right to left round by themselves, but do not know of vowel signs that stand before their
+// consonants.
 type shapedLine struct {
 	glyphs  []placedGlyph
 	isExact bool
@@ -112,8 +115,8 @@ var shapers = sync.Pool{New: func() any { return &shaper{faces: map[*Font]*font.
 
 // shape returns the glyphs of a line, without those that no font has.
 //
-// Text is ordered by the Unicode bidirectional algorithm. A line with a letter that is written from left to right goes that way, as documents
-// do, another one from right to left.
+// Text is ordered by the Unicode bidirectional algorithm. A line with a letter that is written from left to right goes
+// that way, as documents do, another one from right to left.
 func (f *Fonts) shape(line string, bold bool) shapedLine {
 	s, _ := shapers.Get().(*shaper)
 	defer shapers.Put(s)
@@ -195,8 +198,9 @@ func (s *shaper) visualRuns(text []rune) []bidi.Run {
 	return runs
 }
 
-// appendNumbers appends a run from left to right of a line that goes that way, divided into text of level 0 and numbers of level 2, which
-// the library gives as one. A number in Arabic digits, or after a letter from right to left, is of level 2: it stands among such letters.
+// appendNumbers appends a run from left to right of a line that goes that way, divided into text of level 0 and numbers
+// of level 2, which the library gives as one. A number in Arabic digits, or after a letter from right to left, is of
+// level 2: it stands among such letters.
 func appendNumbers(runs []bidi.Run, run bidi.Run, text []rune) []bidi.Run {
 	at := run.Start
 	for _, number := range numbers(text, run.Start, run.End) {
@@ -220,7 +224,8 @@ func appendNumbers(runs []bidi.Run, run bidi.Run, text []rune) []bidi.Run {
 	return runs
 }
 
-// numbers returns where the numbers of text[start:end] begin and end, with the signs of currencies and percentages beside them.
+// numbers returns where the numbers of text[start:end] begin and end, with the signs of currencies and percentages
+// beside them.
 func numbers(text []rune, start, end int) [][2]int {
 	var found [][2]int
 

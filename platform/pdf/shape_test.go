@@ -76,7 +76,8 @@ func drawnLines(t *testing.T, fonts *pdf.Fonts, lines []string) []pdftest.Text {
 	return pages[0].Texts
 }
 
-// shapedLines are lines and the order in which their letters stand from left to right, as the Unicode bidirectional algorithm gives it.
+// shapedLines are lines and the order in which their letters stand from left to right, as the Unicode bidirectional
+// algorithm gives it.
 var shapedLines = []struct{ read, drawn string }{
 	// A line of Hebrew or Arabic only goes from right to left, its numbers from left to right.
 	{"שלום", "םולש"},
@@ -117,7 +118,8 @@ func TestLinesFromRightToLeft(t *testing.T) {
 	}
 }
 
-// Letters of Arabic have up to four forms: the same letter is drawn by another glyph at the begin, in the middle, at the end and alone.
+// Letters of Arabic have up to four forms: the same letter is drawn by another glyph at the begin, in the middle, at
+// the end and alone.
 func TestArabicLettersJoin(t *testing.T) {
 	t.Parallel()
 

@@ -181,8 +181,8 @@ func (f *Font) widths(glyphs []int) string {
 	return string(append(out, ']'))
 }
 
-// text is what a glyph stands for; empty when the font does not say. A form of a joined letter stands for the letter; a ligature stands for
-// itself, since readers that turn a passage round would turn its letters round as well.
+// text is what a glyph stands for; empty when the font does not say. A form of a joined letter stands for the letter; a
+// ligature stands for itself, since readers that turn a passage round would turn its letters round as well.
 func (f *Font) text(glyph uint16) string {
 	r, has := f.runes[glyph]
 	if !has {
@@ -270,8 +270,8 @@ func parts(outline table, found func(at int)) int {
 	return min(at, len(outline))
 }
 
-// cutFile writes a font file with the wanted glyphs and those that they are made of. Glyphs keep their numbers. Instructions for coarse
-// screens are left out: they are half of the size.
+// cutFile writes a font file with the wanted glyphs and those that they are made of. Glyphs keep their numbers.
+// Instructions for coarse screens are left out: they are half of the size.
 func (f *Font) cutFile(wanted glyphSet) []byte {
 	kept := slices.Clone(wanted)
 	kept.add(0)

@@ -97,7 +97,8 @@ func lookupAccount(names ...string) (*account, error) {
 		strings.Join(names, " or "))
 }
 
-// checkAccount lets a child of the account go where the server will: reading permission bits would miss access lists and user namespaces.
+// checkAccount lets a child of the account go where the server will: reading permission bits would miss access lists
+// and user namespaces.
 func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 	enters := func(folder string) error {
 		cmd := c.command(ctx, filepath.Join(bin, "postgres"), "--version")
@@ -131,8 +132,8 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 	return nil
 }
 
-// command prepares a PostgreSQL program: own session, the account's rights, and none of the caller's PG* and locale variables, which would
-// change what the programs do.
+// command prepares a PostgreSQL program: own session, the account's rights, and none of the caller's PG* and locale
+// variables, which would change what the programs do.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
 	cmd.Dir = c.dir

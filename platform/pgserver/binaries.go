@@ -48,8 +48,9 @@ func (e *MissingError) version() string {
 	return fmt.Sprintf("PostgreSQL %d or newer", oldest)
 }
 
-// FindBinaries finds the folder of initdb and postgres and their major version. PG_BIN decides when it is set; else the newest is taken
-// from PATH, pg_config, and the folders that distributions and Homebrew use. The error is a *MissingError.
+// FindBinaries finds the folder of initdb and postgres and their major version. PG_BIN decides when it is set; else the
+// newest is taken from PATH, pg_config, and the folders that distributions and Homebrew use. The error is a
+// *MissingError.
 func FindBinaries(ctx context.Context) (dir string, version int, err error) {
 	found, err := findAll(ctx)
 	if err != nil {

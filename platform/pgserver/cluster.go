@@ -82,7 +82,8 @@ func (c *cluster) exists() bool {
 	return err == nil
 }
 
-// binaries finds the programs: the newest for a new cluster, those of its own version for an existing one, which no other can read.
+// binaries finds the programs: the newest for a new cluster, those of its own version for an existing one, which no
+// other can read.
 func (c *cluster) binaries(ctx context.Context) (string, error) {
 	content, err := os.ReadFile(c.path("data", "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +127,8 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 	if err := c.give(password); err != nil {
 		return err
 	}
-	// Locale C sorts and compares fastest; texts that people read are sorted with ICU collations, which do not depend on it.
+	// Locale C sorts and compares fastest; texts that people read are sorted with ICU collations, which do not depend
+	// on it.
 	args := []string{
 		"-D", next, "--username=" + superuser, "--pwfile=" + password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--locale=C", "--locale-provider=libc",
@@ -222,7 +224,8 @@ func (c *cluster) ask(ctx context.Context) error {
 	return nil
 }
 
-// prepare creates the service's role and database when they are missing, and brings the password in line with cluster.json.
+// prepare creates the service's role and database when they are missing, and brings the password in line with
+// cluster.json.
 func (c *cluster) prepare(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, c.url(superuser, "postgres"))
 	if err != nil {

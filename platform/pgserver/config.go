@@ -21,8 +21,8 @@ const socketPathLimit = 103
 // logLimit is the size in bytes at which server.log is set aside at a start.
 const logLimit = 16 << 20
 
-// configure writes the settings and reports whether they differ from those of the last start. They are files in the data folder, not
-// arguments, so that any PostgreSQL tool can start the cluster the same way.
+// configure writes the settings and reports whether they differ from those of the last start. They are files in the
+// data folder, not arguments, so that any PostgreSQL tool can start the cluster the same way.
 func (c *cluster) configure(o Options) (changed bool, err error) {
 	settings := map[string]string{ //nolint:gosec // The password_encryption is no password.
 		"listen_addresses":        "127.0.0.1",

@@ -27,7 +27,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s already uses the database folder %s: stop it, or choose another folder", who, e.Dir)
 }
 
-// DefaultDir is where a cluster of this user that must last belongs: root's home cannot be entered by the account PostgreSQL runs as.
+// DefaultDir is where a cluster of this user that must last belongs: root's home cannot be entered by the account
+// PostgreSQL runs as.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/stayledger/postgres", nil
@@ -45,8 +46,8 @@ func DefaultDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "stayledger", "postgres"), nil
 }
 
-// claimFolder creates the folder, or refuses one that is not ours: initdb's files among somebody's documents help nobody, and in a folder
-// that another user owns he could read the passwords.
+// claimFolder creates the folder, or refuses one that is not ours: initdb's files among somebody's documents help
+// nobody, and in a folder that another user owns he could read the passwords.
 func claimFolder(dir string) error {
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {

@@ -1,12 +1,14 @@
 //go:build unix
 
-// Package pgserver runs a private PostgreSQL for development and tests, so that the binary needs no server set up by hand.
+// Package pgserver runs a private PostgreSQL for development and tests, so that the binary needs no server set up by
+// hand.
 //
-// It owns one folder: the cluster in data/, the server's output in server.log, ports and passwords in cluster.json (mode 0600), and lock,
-// which one process at a time holds. The server listens on 127.0.0.1 only and asks for a password on every connection.
+// It owns one folder: the cluster in data/, the server's output in server.log, ports and passwords in cluster.json
+// (mode 0600), and lock, which one process at a time holds. The server listens on 127.0.0.1 only and asks for a
+// password on every connection.
 //
-// The server belongs to the process that started it: Stop ends it in order, a crash of the server is repaired on the same port, and when
-// our own process is killed the next Start finds the server that was left behind and takes it over.
+// The server belongs to the process that started it: Stop ends it in order, a crash of the server is repaired on the
+// same port, and when our own process is killed the next Start finds the server that was left behind and takes it over.
 package pgserver
 
 import (
@@ -23,7 +25,8 @@ import (
 	"time"
 )
 
-// Role and its database of the same name are what the service uses: it owns its tables but row-level security holds for it.
+// Role and its database of the same name are what the service uses: it owns its tables but row-level security holds for
+// it.
 const Role = "stayledger"
 
 // superuser is the cluster's administrator.
@@ -34,9 +37,11 @@ const startLimit = 5 * time.Minute
 
 // Options say where the cluster lives and how careful it is.
 type Options struct {
-	// Dir is the folder of the cluster. It is created when it does not exist; a folder that holds other things is refused.
+	// Dir is the folder of the cluster. It is created when it does not exist; a folder that holds other things is
+	// refused.
 	Dir string
-	// Durable turns fsync, synchronous commit and full page writes on. Without it a crash of the machine may destroy the data.
+	// Durable turns fsync, synchronous commit and full page writes on. Without it a crash of the machine may destroy
+	// the data.
 	Durable bool
 	// Settings are added to the server's configuration, over the defaults of this package.
 	Settings map[string]string
@@ -61,9 +66,9 @@ type Server struct {
 
 // Start makes the cluster when the folder is new and returns when the server answers.
 //
-// The context limits the start only: the server goes on after it ends, so that a service can still write while it shuts down; call Stop. Errors:
-// *MissingError without binaries, *LockedError when another process holds the folder, *AccountError when root's folder cannot be entered
-// by the account PostgreSQL must run as.
+// The context limits the start only: the server goes on after it ends, so that a service can still write while it shuts
+// down; call Stop. Errors: *MissingError without binaries, *LockedError when another process holds the folder,
+// *AccountError when root's folder cannot be entered by the account PostgreSQL must run as.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -146,7 +151,8 @@ func (s *Server) start(ctx context.Context, dir string, o Options) error {
 	return nil
 }
 
-// launch takes over the server that still runs in the folder, or starts one. One with an older configuration is restarted.
+// launch takes over the server that still runs in the folder, or starts one. One with an older configuration is
+// restarted.
 func (s *Server) launch(ctx context.Context, changed bool) error {
 	c := s.cluster
 	if left := c.running(); left != nil {
@@ -187,14 +193,15 @@ func (s *Server) Port() int { return s.cluster.state.Port }
 // Pid is the process id of the server; it changes when a crash was repaired.
 func (s *Server) Pid() int { return s.current().pid }
 
-// URL is a postgres:// URL for a role and a database. The password is known for Role and for the superuser, and left out for others.
+// URL is a postgres:// URL for a role and a database. The password is known for Role and for the superuser, and left
+// out for others.
 func (s *Server) URL(user, database string) string { return s.cluster.url(user, database) }
 
 // AdminURL is the superuser's URL, for row-level security does not hold for it: never the service's.
 func (s *Server) AdminURL() string { return s.URL(superuser, "postgres") }
 
-// Stop ends the server, open transactions are rolled back, and frees the folder. When ctx ends first the server is stopped at once, which
-// is safe but costs a recovery at the next start. A second call does nothing.
+// Stop ends the server, open transactions are rolled back, and frees the folder. When ctx ends first the server is
+// stopped at once, which is safe but costs a recovery at the next start. A second call does nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	var err error
 
@@ -207,7 +214,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// Detach frees the folder and leaves the server running without supervision: the next Start, of any process of this user, takes it over.
+// Detach frees the folder and leaves the server running without supervision: the next Start, of any process of this
+// user, takes it over.
 func (s *Server) Detach() error {
 	var err error
 
@@ -235,7 +243,8 @@ func (s *Server) replace(p *process) {
 	s.process = p
 }
 
-// unlock frees the folder. Closing alone would not do: a program that this process is just starting has the file open until it runs.
+// unlock frees the folder. Closing alone would not do: a program that this process is just starting has the file open
+// until it runs.
 func (s *Server) unlock() error {
 	if err := errors.Join(unlockFile(s.lock), s.lock.Close()); err != nil {
 		return fmt.Errorf("free the database folder: %w", err)

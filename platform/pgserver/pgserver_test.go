@@ -344,7 +344,8 @@ func TestServerOfAKilledProcessIsTakenOver(t *testing.T) {
 	}
 }
 
-// A process id that was noted before a reboot belongs to a stranger afterwards: he must neither stop the start nor be signalled.
+// A process id that was noted before a reboot belongs to a stranger afterwards: he must neither stop the start nor be
+// signalled.
 func TestStaleProcessIDOfAStranger(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)

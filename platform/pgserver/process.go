@@ -85,7 +85,8 @@ func (c *cluster) running() *process {
 	return p
 }
 
-// stop asks for a fast shutdown: sessions are ended, a checkpoint is written. When ctx ends first the server is stopped without one.
+// stop asks for a fast shutdown: sessions are ended, a checkpoint is written. When ctx ends first the server is stopped
+// without one.
 func (p *process) stop(ctx context.Context) error {
 	ended, err := p.signal(ctx, syscall.SIGINT)
 	if ended || err != nil {
@@ -140,8 +141,9 @@ func (c *cluster) pidFile() int {
 	return pid
 }
 
-// isPostmaster tells the server of this folder from a stranger: after a reboot, and always in containers, the noted process id belongs
-// to somebody else, and signalling him would be a disaster. A postmaster works in its data folder; a zombie works nowhere.
+// isPostmaster tells the server of this folder from a stranger: after a reboot, and always in containers, the noted
+// process id belongs to somebody else, and signalling him would be a disaster. A postmaster works in its data folder; a
+// zombie works nowhere.
 func (c *cluster) isPostmaster(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
 		return false
@@ -167,9 +169,9 @@ func (c *cluster) isPostmaster(pid int) bool {
 // noProcess is above every system's largest process id.
 const noProcess = 99999999
 
-// disownPidFile makes a noted process id that a stranger has now harmless. Postgres would refuse to start because of him. The socket's
-// lock notes the same process and goes; the rest of postmaster.pid must stay: by it postgres notices sessions of the dead server that are
-// still at work on the data.
+// disownPidFile makes a noted process id that a stranger has now harmless. Postgres would refuse to start because of
+// him. The socket's lock notes the same process and goes; the rest of postmaster.pid must stay: by it postgres notices
+// sessions of the dead server that are still at work on the data.
 func (c *cluster) disownPidFile() error {
 	pid := c.pidFile()
 	if pid == 0 || c.isPostmaster(pid) {

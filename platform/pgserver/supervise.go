@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A server that dies again soon is started again after growing pauses, but never given up: what made it die, a full disk or memory that another
-// program holds, ends without our doing.
+// A server that dies again soon is started again after growing pauses, but never given up: what made it die, a full
+// disk or memory that another program holds, ends without our doing.
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 15 * time.Second

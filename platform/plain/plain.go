@@ -1,5 +1,5 @@
-// Package plain brings texts that people and machines wrote into a form in which they can be compared: capitals, widths, ligatures and white space make
-// no difference.
+// Package plain brings texts that people and machines wrote into a form in which they can be compared: capitals,
+// widths, ligatures and white space make no difference.
 package plain
 
 import (
@@ -14,8 +14,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Text is s in compatibility form, without the difference of cases, without white space around it and with a single space for each stretch of it
-// inside. Bytes that are no UTF-8 become the replacement character. Folding what is folded changes nothing.
+// Text is s in compatibility form, without the difference of cases, without white space around it and with a single
+// space for each stretch of it inside. Bytes that are no UTF-8 become the replacement character. Folding what is folded
+// changes nothing.
 func Text(s string) string {
 	if ascii(s) {
 		return asciiText(s)
@@ -67,11 +68,12 @@ func ascii(s string) bool {
 	return true
 }
 
-// collators order texts as the collation "case_insensitive" of the database does. One serves a single comparison at a time.
+// collators order texts as the collation "case_insensitive" of the database does. One serves a single comparison at a
+// time.
 var collators = sync.Pool{New: func() any { return collate.New(language.Und, collate.IgnoreCase) }}
 
-// Compare orders texts by the root collation of ICU, case aside, as lists do in SQL (page.TextSQL): Ozan before Özil before Zebra. Texts that
-// differ in case alone are equal, so another order has to follow.
+// Compare orders texts by the root collation of ICU, case aside, as lists do in SQL (page.TextSQL): Ozan before Özil
+// before Zebra. Texts that differ in case alone are equal, so another order has to follow.
 func Compare(a, b string) int {
 	c := collators.Get().(*collate.Collator) //nolint:errcheck,forcetypeassert // The pool has nothing else.
 	defer collators.Put(c)

@@ -1,4 +1,5 @@
-// Package s3test gives tests a real S3 server: a process over a folder, on this machine alone. It is what scripts/ensure versitygw installs.
+// Package s3test gives tests a real S3 server: a process over a folder, on this machine alone. It is what
+// scripts/ensure versitygw installs.
 package s3test
 
 import (
@@ -47,8 +48,8 @@ var shared struct {
 	err    error
 }
 
-// Start gives the server that all tests of a package share; it starts with the first. Where none is installed the test is skipped, except on an
-// integration server. End it with Stop, from TestMain.
+// Start gives the server that all tests of a package share; it starts with the first. Where none is installed the test
+// is skipped, except on an integration server. End it with Stop, from TestMain.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared.Do(func() { shared.err = shared.server.start() })
@@ -74,7 +75,8 @@ func Stop() {
 	_ = os.RemoveAll(shared.server.folder)
 }
 
-// program is where scripts/ensure puts the server: in the folder .bin of the repository, which is above that of every test.
+// program is where scripts/ensure puts the server: in the folder .bin of the repository, which is above that of every
+// test.
 func program() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package seal encrypts what the service must be able to read again: account numbers, tax identifiers, credentials. A sealed value can be
-// opened only under the label it was sealed with, so a value copied into another row or column is refused.
+// Package seal encrypts what the service must be able to read again: account numbers, tax identifiers, credentials. A
+// sealed value can be opened only under the label it was sealed with, so a value copied into another row or column is
+// refused.
 package seal
 
 import (
@@ -19,7 +20,8 @@ var ErrSealed = errors.New("sealed value cannot be opened")
 // Box seals with its first key and opens with all of them, so that keys can be rotated.
 type Box struct{ ciphers []cipher.AEAD }
 
-// New makes a box of secret keys of at least 32 bytes. What it seals under one of them has nothing to do with other uses of the same key.
+// New makes a box of secret keys of at least 32 bytes. What it seals under one of them has nothing to do with other
+// uses of the same key.
 func New(keys ...[]byte) (*Box, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("seal: no key")
@@ -69,8 +71,8 @@ func (b *Box) Open(sealed []byte, label string) ([]byte, error) {
 	return nil, ErrSealed
 }
 
-// Reseal gives a value as the first key seals it: a new one, or the value itself when the first key has sealed it. It tells whether it is new,
-// and fails with ErrSealed.
+// Reseal gives a value as the first key seals it: a new one, or the value itself when the first key has sealed it. It
+// tells whether it is new, and fails with ErrSealed.
 func (b *Box) Reseal(sealed []byte, label string) (fresh []byte, isNew bool, err error) {
 	if _, err := b.ciphers[0].Open(nil, nil, sealed, []byte(label)); err == nil {
 		return sealed, false, nil

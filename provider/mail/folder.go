@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Folder keeps messages as files instead of sending them, for development: one .eml per key, which any mail program opens. Names sort by
-// date and then key.
+// Folder keeps messages as files instead of sending them, for development: one .eml per key, which any mail program
+// opens. Names sort by date and then key.
 type Folder struct {
 	dir  string
 	from string

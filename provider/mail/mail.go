@@ -1,7 +1,7 @@
 // Package mail sends messages: through an SMTP server, or into a folder for development.
 //
-// What a message says comes from people: names, subjects, addresses. None of it can add a header or a recipient: control characters are
-// taken out of display text, and an address that is more than one address is refused.
+// What a message says comes from people: names, subjects, addresses. None of it can add a header or a recipient:
+// control characters are taken out of display text, and an address that is more than one address is refused.
 package mail
 
 import (
@@ -19,7 +19,8 @@ import (
 
 // Message is a mail to one person.
 type Message struct {
-	// Key makes the Message-Id: the same key is the same message to every mail server on its way. Letters, digits, dots and dashes.
+	// Key makes the Message-Id: the same key is the same message to every mail server on its way. Letters, digits, dots
+	// and dashes.
 	Key string
 	// Date is when the message was written, the same at every attempt to send it.
 	Date    time.Time
@@ -32,13 +33,14 @@ type Message struct {
 	HTML    string // empty for none
 }
 
-// Sender delivers messages. An error that is ErrRefused is final; any other may pass, and the same message can be sent again. Sending may
-// have succeeded all the same when the error is not ErrRefused.
+// Sender delivers messages. An error that is ErrRefused is final; any other may pass, and the same message can be sent
+// again. Sending may have succeeded all the same when the error is not ErrRefused.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// ErrRefused means that this message will never be taken: it is malformed, or the server refuses its recipient or its content for good.
+// ErrRefused means that this message will never be taken: it is malformed, or the server refuses its recipient or its
+// content for good.
 var ErrRefused = errors.New("mail: the message is refused")
 
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?$`)

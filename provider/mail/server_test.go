@@ -16,13 +16,15 @@ import (
 	"time"
 )
 
-// server is a mail server on the loopback that a test can script: answers by command, and what to do instead of answering.
+// server is a mail server on the loopback that a test can script: answers by command, and what to do instead of
+// answering.
 type server struct {
 	t        testing.TB
 	listener net.Listener
 	// Answers replaces the answer to a command, by its first word ("RCPT", "DATA", "." for the end of the content).
 	answers map[string]string
-	// Hang and drop name the command at which the server falls silent, or cuts the connection; "greeting" is the first line.
+	// Hang and drop name the command at which the server falls silent, or cuts the connection; "greeting" is the first
+	// line.
 	hang, drop string
 	implicit   bool
 	noTLS      bool

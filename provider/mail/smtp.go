@@ -14,7 +14,8 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Timeout is how long one message may take from the first packet to the last; a client of ours waits no longer for anybody.
+// Timeout is how long one message may take from the first packet to the last; a client of ours waits no longer for
+// anybody.
 const Timeout = 25 * time.Second
 
 // SMTPConfig names a mail server. The connection is encrypted and the server's certificate is checked, unless Plain.
@@ -37,8 +38,9 @@ type SMTPConfig struct {
 
 var errAddress = errors.New("not an address such as smtp://user:password@mail.example.com:587 or smtps://…:465; tls=none is for a server on the same machine")
 
-// ParseSMTP reads the address of a mail server: smtp:// asks for TLS with STARTTLS (port 587 when none is named), smtps:// starts with it
-// (port 465), smtp://…?tls=none does without and is refused for any host but this one. No error quotes the address: it holds a password.
+// ParseSMTP reads the address of a mail server: smtp:// asks for TLS with STARTTLS (port 587 when none is named),
+// smtps:// starts with it (port 465), smtp://…?tls=none does without and is refused for any host but this one. No error
+// quotes the address: it holds a password.
 func ParseSMTP(server, from string) (SMTPConfig, error) {
 	c := SMTPConfig{From: from}
 
@@ -111,7 +113,8 @@ func NewSMTP(c SMTPConfig) (*SMTP, error) {
 	return &SMTP{c}, nil
 }
 
-// Send delivers a message to the server. A message that the server took counts as sent, whatever became of the connection after.
+// Send delivers a message to the server. A message that the server took counts as sent, whatever became of the
+// connection after.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
 	msg, err := m.compose(s.config.From)
 	if err != nil {
@@ -182,8 +185,8 @@ func (s *SMTP) dial(ctx context.Context, network, target string) (net.Conn, erro
 	return new(net.Dialer).DialContext(ctx, network, target)
 }
 
-// final reports that the server refused this very message with a 5xx. What it refuses before it knows the recipient (our address, our
-// credentials) is a matter of settings that can be mended.
+// final reports that the server refused this very message with a 5xx. What it refuses before it knows the recipient
+// (our address, our credentials) is a matter of settings that can be mended.
 func final(err error) bool {
 	sent, ok := errors.AsType[*gomail.SendError](err)
 	if !ok || sent.ErrorCode() < 500 {

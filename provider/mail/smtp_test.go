@@ -119,7 +119,8 @@ func parts(t *testing.T, m *netmail.Message) map[string]string {
 	}
 }
 
-// What people wrote into names and subjects stays in its header; what is not one address is refused before anybody is told of it.
+// What people wrote into names and subjects stays in its header; what is not one address is refused before anybody is
+// told of it.
 func TestNothingCanBeSmuggledIntoAHeader(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

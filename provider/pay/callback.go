@@ -20,7 +20,8 @@ const CallbackTolerance = 5 * time.Minute
 // ErrCallback means that a callback is not to be believed: its signature, its time or its form is wrong.
 var ErrCallback = errors.New("callback of the payment provider is not to be believed")
 
-// Signature is what the headers webhook-id, webhook-timestamp and webhook-signature of a callback hold (Standard Webhooks).
+// Signature is what the headers webhook-id, webhook-timestamp and webhook-signature of a callback hold (Standard
+// Webhooks).
 type Signature struct {
 	ID        string
 	Timestamp string // seconds since 1970
@@ -66,8 +67,8 @@ func SignCallback(secret string, c Callback, at time.Time) (Signature, []byte, e
 	return s, body, nil
 }
 
-// VerifyCallback reads a callback that was signed with the secret, or fails with ErrCallback. It says nothing of who else has the secret: one
-// connection, one secret.
+// VerifyCallback reads a callback that was signed with the secret, or fails with ErrCallback. It says nothing of who
+// else has the secret: one connection, one secret.
 func VerifyCallback(secret string, s Signature, body []byte, now time.Time) (Callback, error) {
 	key, err := callbackKey(secret)
 	if err != nil {

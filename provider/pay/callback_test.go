@@ -49,7 +49,8 @@ func TestSignedCallbacksAreBelieved(t *testing.T) {
 	}
 }
 
-// The signature is that of the Standard Webhooks specification, computed here from its text: base64 of HMAC-SHA256 over "id.timestamp.body".
+// The signature is that of the Standard Webhooks specification, computed here from its text: base64 of HMAC-SHA256 over
+// "id.timestamp.body".
 func TestSignatureIsThatOfStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	_, s, body := callback(t)

@@ -33,8 +33,8 @@ type HTTPCredentials struct {
 // HTTPOption changes what an HTTP provider may do.
 type HTTPOption func(*httpProvider)
 
-// AllowPrivate lets an HTTP provider be called at private addresses and without TLS, such as the sandbox on the same machine. It is the
-// operator's choice and never a team's.
+// AllowPrivate lets an HTTP provider be called at private addresses and without TLS, such as the sandbox on the same
+// machine. It is the operator's choice and never a team's.
 func AllowPrivate(allow bool) HTTPOption {
 	return func(p *httpProvider) { p.private = allow }
 }
@@ -61,8 +61,8 @@ type httpProvider struct {
 	client  *http.Client
 }
 
-// NewHTTP speaks to a provider over the network as docs/guides/payment-provider.md says. It fails with a SettingsError. Every call takes at most
-// Timeout, follows no redirect and tells nothing of what was sent or answered in its errors.
+// NewHTTP speaks to a provider over the network as docs/guides/payment-provider.md says. It fails with a SettingsError.
+// Every call takes at most Timeout, follows no redirect and tells nothing of what was sent or answered in its errors.
 func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Provider, error) {
 	var s HTTPSettings
 	if err := decodeSettings(settings, &s, "settings"); err != nil {
@@ -176,7 +176,8 @@ func (p *httpProvider) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	return s.receipt()
 }
 
-// submission is a batch on its way. After the first failure no more payments are sent; those on their way are waited for.
+// submission is a batch on its way. After the first failure no more payments are sent; those on their way are waited
+// for.
 type submission struct {
 	payments []Payment
 
@@ -396,8 +397,8 @@ func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, e
 	return req, nil
 }
 
-// failure is what an answer that is no success means. Only a refusal that is worded as the protocol has it is one: a proxy's 404 must not
-// pass for "nothing was moved".
+// failure is what an answer that is no success means. Only a refusal that is worded as the protocol has it is one: a
+// proxy's 404 must not pass for "nothing was moved".
 func failure(status int, content []byte) error {
 	var e wireError
 	if err := json.Unmarshal(content, &e); err != nil {
@@ -418,7 +419,8 @@ func failure(status int, content []byte) error {
 	}
 }
 
-// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names addresses; it is not kept.
+// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names
+// addresses; it is not kept.
 func cut(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -185,7 +185,8 @@ func TestFaultsOfSubmissions(t *testing.T) {
 
 				return
 			}
-			// Whatever happened, asking again for the same key ends with one payment, also when the first request arrives late.
+			// Whatever happened, asking again for the same key ends with one payment, also when the first request
+			// arrives late.
 			r, err = w.Submit(t.Context(), many(1))
 			if err != nil || r.Outcomes[0].State != pay.Submitted {
 				t.Errorf("again: %+v, %v", r, err)

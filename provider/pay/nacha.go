@@ -22,7 +22,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// NACHASettings say who sends the file to which bank, as the bank's onboarding papers have it. There are no credentials: a person delivers the file.
+// NACHASettings say who sends the file to which bank, as the bank's onboarding papers have it. There are no
+// credentials: a person delivers the file.
 type NACHASettings struct {
 	ImmediateDestination     string `json:"immediateDestination"` // routing number, 9 digits
 	ImmediateDestinationName string `json:"immediateDestinationName"`
@@ -32,7 +33,8 @@ type NACHASettings struct {
 	CompanyIdentification    string `json:"companyIdentification"`
 	ODFIRouting              string `json:"odfiRouting"` // of the bank that originates, 8 or 9 digits
 	EntryDescription         string `json:"entryDescription"`
-	// BalancedFile is "true" for a bank that wants each batch to sum to zero: a debit of the sender's own account stands against its credits.
+	// BalancedFile is "true" for a bank that wants each batch to sum to zero: a debit of the sender's own account
+	// stands against its credits.
 	BalancedFile      string `json:"balancedFile"`
 	OffsetRouting     string `json:"offsetRouting"`     // of the account that is debited; empty: odfiRouting, when it has nine digits
 	OffsetAccountType string `json:"offsetAccountType"` // checking or savings; empty: checking
@@ -64,11 +66,12 @@ type nacha struct {
 	offset *Account
 }
 
-// NewNACHA makes files of credits for a bank: PPD to individuals, CCD to companies. It fails with a SettingsError. The credentials are empty but
-// for balanced files.
+// NewNACHA makes files of credits for a bank: PPD to individuals, CCD to companies. It fails with a SettingsError. The
+// credentials are empty but for balanced files.
 //
-// The same batch gives the same bytes. A payment is submitted once it is in the file; the file says no more, and a file that has gone
-// cannot be asked for or called back: Find gives ErrUnknown and Cancel ErrRefused. What comes back is read with ParseReturns.
+// The same batch gives the same bytes. A payment is submitted once it is in the file; the file says no more, and a file
+// that has gone cannot be asked for or called back: Find gives ErrUnknown and Cancel ErrRefused. What comes back is
+// read with ParseReturns.
 func NewNACHA(settings, credentials json.RawMessage) (Provider, error) {
 	n := nacha{}
 	if err := decodeSettings(settings, &n.s, "settings"); err != nil {
@@ -170,8 +173,8 @@ func digits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// KeyRef is the name of a payment in a file: 15 characters, made of its key by a hash (base32 of SHA-256), so that payments with like keys have
-// unlike names. Banks give it back in the individual identification number of a return.
+// KeyRef is the name of a payment in a file: 15 characters, made of its key by a hash (base32 of SHA-256), so that
+// payments with like keys have unlike names. Banks give it back in the individual identification number of a return.
 func KeyRef(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return base32.StdEncoding.EncodeToString(sum[:])[:15]
@@ -199,8 +202,9 @@ func (n *nacha) Cancel(context.Context, string) (Outcome, error) {
 	return Outcome{}, fmt.Errorf("cancel payment in a file: %w", &RefusedError{Code: "fileSent"})
 }
 
-// Submit makes one file of the payments that fit into it; there is none when no payment does. The reference of a payment is the day of the file
-// and its trace number. A day has 36 files, and a file has 99999 entries: beyond them it fails with ErrNotReady and ErrRefused.
+// Submit makes one file of the payments that fit into it; there is none when no payment does. The reference of a
+// payment is the day of the file and its trace number. A day has 36 files, and a file has 99999 entries: beyond them it
+// fails with ErrNotReady and ErrRefused.
 func (n *nacha) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return Receipt{}, fmt.Errorf("make payment file: %w", cut(err)) // says nothing of the payments: the attempt is made again
@@ -379,7 +383,8 @@ func (f *fileMaker) credits(g group, number int) (ach.Batcher, error) {
 	return ach.NewBatch(h) //nolint:wrapcheck // replaced by the caller
 }
 
-// entry makes the entry of a payment, which is the file's n-th, and notes its outcome. Trace numbers count on through the files of a day.
+// entry makes the entry of a payment, which is the file's n-th, and notes its outcome. Trace numbers count on through
+// the files of a day.
 func (f *fileMaker) entry(at, n int) *ach.EntryDetail {
 	p := &f.batch.Payments[at]
 	e := ach.NewEntryDetail()
@@ -437,8 +442,8 @@ func paymentFault(p *Payment) string {
 	return accountFault(p.Recipient)
 }
 
-// FileFault returns the code of why a payment can never be in a file, whoever sends it and when, or "". It does not look at the numbers of the
-// recipient's account, so that it can be asked without them.
+// FileFault returns the code of why a payment can never be in a file, whoever sends it and when, or "". It does not
+// look at the numbers of the recipient's account, so that it can be asked without them.
 func FileFault(p *Payment) string {
 	switch {
 	case p.Amount <= 0 || p.Amount > ach.NachaEntryAmountLimit:
@@ -475,7 +480,8 @@ func accountFault(a Account) string {
 // spelled are the letters that do not come apart into a plain one and an accent.
 var spelled = strings.NewReplacer("ß", "SS", "æ", "AE", "Æ", "AE", "œ", "OE", "Œ", "OE", "ø", "O", "Ø", "O", "ł", "L", "Ł", "L", "đ", "D", "Đ", "D", "’", "'")
 
-// bankText is a text as files can hold it: capital letters, digits and signs of ASCII, cut to a length. Letters of other scripts are left out.
+// bankText is a text as files can hold it: capital letters, digits and signs of ASCII, cut to a length. Letters of
+// other scripts are left out.
 func bankText(s string, most int) string {
 	var out strings.Builder
 

@@ -72,7 +72,8 @@ func TestCompaniesArePaidByCCD(t *testing.T) {
 	}
 }
 
-// Each batch of a balanced file sums to zero: what goes out is debited from the sender's own account, in several entries when it does not fit one.
+// Each batch of a balanced file sums to zero: what goes out is debited from the sender's own account, in several
+// entries when it does not fit one.
 func TestBalancedFilesSumToZero(t *testing.T) {
 	t.Parallel()
 

@@ -1,5 +1,6 @@
-// Package pay moves money through payment providers. One interface, two providers: NACHA makes the file that a bank takes, HTTP speaks to a
-// provider over the network. A payment has a key that never changes; asking twice for the same key moves the money once.
+// Package pay moves money through payment providers. One interface, two providers: NACHA makes the file that a bank
+// takes, HTTP speaks to a provider over the network. A payment has a key that never changes; asking twice for the same
+// key moves the money once.
 package pay
 
 import (
@@ -78,14 +79,16 @@ type File struct {
 // Batch are payments that go out together.
 type Batch struct {
 	Payments []Payment
-	// Sequence counts the batches of a connection on a day, from 0; At is when the batch was made. The same batch gives the same file.
+	// Sequence counts the batches of a connection on a day, from 0; At is when the batch was made. The same batch gives
+	// the same file.
 	Sequence int
 	At       time.Time
 }
 
-// Receipt is what a provider made of a batch: an outcome per payment, in their order, and the file when it works by files. A payment that the
-// provider refuses has the outcome failed with its code; the others of the batch go out. Beside an error the outcomes may be fewer: those that
-// are known, each under its key. What became of the others is not known.
+// Receipt is what a provider made of a batch: an outcome per payment, in their order, and the file when it works by
+// files. A payment that the provider refuses has the outcome failed with its code; the others of the batch go out.
+// Beside an error the outcomes may be fewer: those that are known, each under its key. What became of the others is not
+// known.
 type Receipt struct {
 	Outcomes []Outcome
 	File     *File
@@ -100,17 +103,20 @@ const (
 	Rejected Verification = "rejected"
 )
 
-// Provider moves money. Its errors wrap the sentinels below; after any other error than ErrRefused and ErrNotReady the outcome of a
-// submission is not known (but for the outcomes in the receipt), and Find must be asked before the same batch is submitted again.
+// Provider moves money. Its errors wrap the sentinels below; after any other error than ErrRefused and ErrNotReady the
+// outcome of a submission is not known (but for the outcomes in the receipt), and Find must be asked before the same
+// batch is submitted again.
 type Provider interface {
 	// Check reports whether the provider would take payments now.
 	Check(ctx context.Context) error
 	// VerifyAccount asks whether money can reach an account; key names the question.
 	VerifyAccount(ctx context.Context, key string, a Account) (Verification, error)
-	// Submit sends a batch. It stops at the first payment whose outcome it cannot learn; what it knows until then is in the receipt.
+	// Submit sends a batch. It stops at the first payment whose outcome it cannot learn; what it knows until then is in
+	// the receipt.
 	Submit(ctx context.Context, b Batch) (Receipt, error)
-	// Find gives the state of a payment by its key; ErrUnknown when the provider has never seen it. A request that is still on its way can
-	// arrive after that answer, so an unknown payment may be submitted again under its key but not given up.
+	// Find gives the state of a payment by its key; ErrUnknown when the provider has never seen it. A request that is
+	// still on its way can arrive after that answer, so an unknown payment may be submitted again under its key but not
+	// given up.
 	Find(ctx context.Context, key string) (Outcome, error)
 	// Cancel takes back a payment that has not left yet; the outcome says whether it was in time.
 	Cancel(ctx context.Context, key string) (Outcome, error)

@@ -15,11 +15,13 @@ var ErrReturns = errors.New("file of returns cannot be read")
 // maxReturns is the largest file of returns that is read, in bytes: some 100000 returns.
 const maxReturns = 20 << 20
 
-// ParseReturns reads what a bank sends back for files of NewNACHA: one outcome, returned, for each entry that came back. The key is the KeyRef
-// of the payment's key; the reference is the trace number, with which the reference of the payment ends; the code is the bank's, such as R03.
+// ParseReturns reads what a bank sends back for files of NewNACHA: one outcome, returned, for each entry that came
+// back. The key is the KeyRef of the payment's key; the reference is the trace number, with which the reference of the
+// payment ends; the code is the bank's, such as R03.
 //
-// Notifications of change move no money and are left out, and so are the later letters between banks (dishonored and contested returns). A
-// file whose totals do not fit its entries is refused as a whole with ErrReturns: something of it is missing.
+// Notifications of change move no money and are left out, and so are the later letters between banks (dishonored and
+// contested returns). A file whose totals do not fit its entries is refused as a whole with ErrReturns: something of it
+// is missing.
 func ParseReturns(file []byte) (outcomes []Outcome, err error) {
 	if len(file) > maxReturns {
 		return nil, fmt.Errorf("%w: it is too large", ErrReturns)

@@ -68,7 +68,8 @@ func (w wirePayment) outcome() (Outcome, error) {
 	return Outcome{Key: w.Key, Ref: w.ID, State: w.State, Code: tidyCode(w.Code)}, nil
 }
 
-// outcomes gives the state of a key that the provider holds payments under: that of a payment that lives, when one does.
+// outcomes gives the state of a key that the provider holds payments under: that of a payment that lives, when one
+// does.
 func (w wirePayments) outcome(key string) (Outcome, error) {
 	if len(w.Payments) == 0 {
 		return Outcome{}, ErrUnavailable // a payment that is unknown is said to be, and never left out
@@ -111,7 +112,8 @@ func tidyCode(code string) string {
 	return code
 }
 
-// decodeSettings reads settings or credentials. Fields of others are left alone: a connection can hold more than a provider reads.
+// decodeSettings reads settings or credentials. Fields of others are left alone: a connection can hold more than a
+// provider reads.
 func decodeSettings(raw json.RawMessage, into any, what string) error {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")

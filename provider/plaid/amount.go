@@ -14,9 +14,9 @@ var errAmount = errors.New("not an amount")
 // maxExponent bounds the digits that an amount can have to be spelled out: no bank says 1e400.
 const maxExponent = 40
 
-// amount reads the text of a JSON number as an integer of a currency's smallest unit, without a float in between. What lies beyond that unit
-// is rounded half away from zero, and rounded tells that something was there: 12.340 is exact, 12.345 dollars are not. It fails for everything
-// that is no number and for amounts beyond money.MaxCents.
+// amount reads the text of a JSON number as an integer of a currency's smallest unit, without a float in between. What
+// lies beyond that unit is rounded half away from zero, and rounded tells that something was there: 12.340 is exact,
+// 12.345 dollars are not. It fails for everything that is no number and for amounts beyond money.MaxCents.
 func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, rounded bool, err error) {
 	whole, fraction, negative, err := spell(string(raw))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"stayledger/provider/sandbox/bankfeed"
 )
 
-// Amounts are exact in their currency; what has more digits is rounded half away from zero and says so. The sign is the other way around.
+// Amounts are exact in their currency; what has more digits is rounded half away from zero and says so. The sign is the
+// other way around.
 func TestAmounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxAnswer is how many bytes are read of an answer, after it was unpacked. A page of 500 transactions with all their details is some 2 MB.
+// maxAnswer is how many bytes are read of an answer, after it was unpacked. A page of 500 transactions with all their
+// details is some 2 MB.
 const maxAnswer = 16 << 20
 
 // call sends a request and reads its answer into a value. It fails with an Error.

@@ -160,7 +160,8 @@ func (w *world) wantFailure(what string, err, kind error, says string) {
 	}
 }
 
-// afterwards checks what the sandbox holds after a fault: what took effect has done so once, and what did not can be done.
+// afterwards checks what the sandbox holds after a fault: what took effect has done so once, and what did not can be
+// done.
 func (w *world) afterwards(on bankfeed.On, mode bankfeed.Mode, l linked, before bankfeed.Counts) {
 	w.t.Helper()
 	now := w.Counts()
@@ -348,7 +349,8 @@ func TestKeysOfOursThatAreRefused(t *testing.T) {
 	}
 }
 
-// The whole way of a link: a person opens the page, leaves, comes back, chooses; the outcome, the exchange, the accounts.
+// The whole way of a link: a person opens the page, leaves, comes back, chooses; the outcome, the exchange, the
+// accounts.
 func TestLink(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

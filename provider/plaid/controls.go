@@ -14,8 +14,8 @@ type SandboxItem struct {
 	Days          int // of history
 }
 
-// SandboxPublicToken links an item at a bank that is none, and gives its public token. This and what follows work at sandboxes only, the
-// vendor's and ours; everywhere else it is an Error.
+// SandboxPublicToken links an item at a bank that is none, and gives its public token. This and what follows work at
+// sandboxes only, the vendor's and ours; everywhere else it is an Error.
 func (c *Client) SandboxPublicToken(ctx context.Context, r SandboxItem) (string, error) {
 	var w struct {
 		PublicToken string `json:"public_token"`
@@ -52,7 +52,8 @@ func (c *Client) SandboxResetLogin(ctx context.Context, accessToken string) erro
 	return c.sandbox(ctx, "/sandbox/item/reset_login", wireAccess{accessToken})
 }
 
-// SandboxTransaction is a row to make up. Amount has the vendor's sign and form: "12.34" is money that leaves the account.
+// SandboxTransaction is a row to make up. Amount has the vendor's sign and form: "12.34" is money that leaves the
+// account.
 type SandboxTransaction struct {
 	Date        day.Day
 	Amount      string

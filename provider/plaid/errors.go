@@ -40,14 +40,15 @@ var (
 	ErrTimeout = errors.New("bank feed did not answer in time")
 )
 
-// Error is a failure as the vendor words it, or as the network does; then only Kind is set. Its own text tells neither what was sent nor what
-// was answered, but for the code and the request's id, so it can be logged.
+// Error is a failure as the vendor words it, or as the network does; then only Kind is set. Its own text tells neither
+// what was sent nor what was answered, but for the code and the request's id, so it can be logged.
 type Error struct {
 	Kind error // one of the sentinels
 	// Type and Code are the vendor's, such as ITEM_ERROR and ITEM_LOGIN_REQUIRED: letters, digits and underscores.
 	Type string
 	Code string
-	// Message is for developers and can name things; Display is meant for people and often empty. At most 500 characters each.
+	// Message is for developers and can name things; Display is meant for people and often empty. At most 500
+	// characters each.
 	Message string
 	Display string
 	// RequestID is what the vendor's support asks for.
@@ -80,7 +81,8 @@ type wireError struct {
 	RequestID string `json:"request_id"`
 }
 
-// limitPause is how long calls rest after the vendor refused one as too many and did not say for how long: its limits are per minute.
+// limitPause is how long calls rest after the vendor refused one as too many and did not say for how long: its limits
+// are per minute.
 const limitPause = time.Minute
 
 // failure is what an answer that is no success means.
@@ -154,7 +156,8 @@ func kindByCode(code string) error {
 // refusals are the types of errors that say that the request itself is at fault.
 var refusals = []string{"INVALID_REQUEST", "INVALID_INPUT", "INVALID_RESULT", "ITEM_ERROR", "TRANSACTIONS_ERROR"}
 
-// kindOf decides what a worded failure means. What is not known is unavailable: it will be tried again, and nothing is given up for it.
+// kindOf decides what a worded failure means. What is not known is unavailable: it will be tried again, and nothing is
+// given up for it.
 func kindOf(errorType, code string) error {
 	switch kind := kindByCode(code); {
 	case kind != nil:
@@ -170,7 +173,8 @@ func kindOf(errorType, code string) error {
 	}
 }
 
-// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names addresses; it is not kept.
+// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names
+// addresses; it is not kept.
 func cut(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -107,8 +107,8 @@ func (c *Client) item(ctx context.Context, path string, body any) (Item, error) 
 	return item, nil
 }
 
-// RemoveItem gives the access back: the token ends, and so do the vendor's charges for it. An item that the vendor does not have any more is
-// removed, so it can be asked again until it succeeds.
+// RemoveItem gives the access back: the token ends, and so do the vendor's charges for it. An item that the vendor does
+// not have any more is removed, so it can be asked again until it succeeds.
 func (c *Client) RemoveItem(ctx context.Context, accessToken string) error {
 	var w struct{}
 
@@ -136,7 +136,8 @@ const (
 	Other      AccountType = "other"
 )
 
-// Account is an account of an item. A bank can give it another ID, such as after a merger: then it disappears under the old one.
+// Account is an account of an item. A bank can give it another ID, such as after a merger: then it disappears under the
+// old one.
 type Account struct {
 	ID           string
 	PersistentID string // the same over all items; a few banks have it
@@ -150,12 +151,14 @@ type Account struct {
 
 // Balance is what an account holds, in the smallest unit of its currency. What the bank does not tell is nil.
 type Balance struct {
-	// Current is what the holder has: negative when money is owed, for accounts of every type. The vendor tells debts as positive.
+	// Current is what the holder has: negative when money is owed, for accounts of every type. The vendor tells debts
+	// as positive.
 	Current *money.Cents
 	// Available is what can be taken out now, and Limit the credit, both as the vendor tells them.
 	Available *money.Cents
 	Limit     *money.Cents
-	// Currency is empty for money that is none of ISO 4217; Unofficial names it then, and its unit counts as a hundred smaller ones.
+	// Currency is empty for money that is none of ISO 4217; Unofficial names it then, and its unit counts as a hundred
+	// smaller ones.
 	Currency   money.Currency
 	Unofficial string
 	// Rounded says that an amount had more digits than the currency.
@@ -224,7 +227,8 @@ func (w *wireAccount) account() (Account, error) {
 
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// currencyOf tells which currency two codes mean, of which at most one is set. A code that ISO 4217 does not have counts as unofficial.
+// currencyOf tells which currency two codes mean, of which at most one is set. A code that ISO 4217 does not have
+// counts as unofficial.
 func currencyOf(iso, unofficial string) (money.Currency, string) {
 	if iso == "" {
 		return "", text(unofficial, maxCode)
@@ -255,7 +259,8 @@ func accountsOf(list []wireAccount) ([]Account, error) {
 	return out, nil
 }
 
-// Accounts are the accounts of an item with the balances that the vendor holds, and the item. A closed account is not among them.
+// Accounts are the accounts of an item with the balances that the vendor holds, and the item. A closed account is not
+// among them.
 func (c *Client) Accounts(ctx context.Context, accessToken string) ([]Account, Item, error) {
 	var w struct {
 		wireItemAnswer
@@ -309,7 +314,8 @@ func (p ProductHealth) Impaired() bool {
 	return p.Health != Healthy || p.Refresh == "DELAYED" || p.Refresh == "STOPPED"
 }
 
-// Institution is a bank with how well its products work, by key. Products of which the vendor knows too little are left out.
+// Institution is a bank with how well its products work, by key. Products of which the vendor knows too little are left
+// out.
 type Institution struct {
 	ID        string
 	Name      string

@@ -34,7 +34,8 @@ type webhookKey struct {
 
 func (k webhookKey) fresh(now time.Time) bool { return now.Sub(k.asked).Abs() < keyLife }
 
-// key gives the key of an identifier, from the ring or from the vendor. ErrWebhook when there is none, or when it has expired.
+// key gives the key of an identifier, from the ring or from the vendor. ErrWebhook when there is none, or when it has
+// expired.
 func (c *Client) key(ctx context.Context, id string, now time.Time) (*ecdsa.PublicKey, error) {
 	k, has := c.keys.get(id)
 	if !has || !k.fresh(now) {
@@ -123,7 +124,8 @@ func (k *keyring) get(id string) (webhookKey, bool) {
 	return key, has
 }
 
-// put keeps a key. A new one means that the vendor changes its keys, so the others are asked for again before they are believed.
+// put keeps a key. A new one means that the vendor changes its keys, so the others are asked for again before they are
+// believed.
 func (k *keyring) put(id string, key webhookKey, isNew bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -25,10 +25,11 @@ type LinkRequest struct {
 	// Language is a code such as en, which an empty one means; Countries are codes such as US, which none mean.
 	Language  string
 	Countries []string
-	// Days is how far back the transactions of a new item reach, at most MaxDays, which 0 means. It cannot be changed later.
+	// Days is how far back the transactions of a new item reach, at most MaxDays, which 0 means. It cannot be changed
+	// later.
 	Days int
-	// AccessToken is that of an item to repair: the page asks for its bank again, and token, item and accounts stay. With ChooseAccounts
-	// the person can change which accounts it has.
+	// AccessToken is that of an item to repair: the page asks for its bank again, and token, item and accounts stay.
+	// With ChooseAccounts the person can change which accounts it has.
 	AccessToken    string
 	ChooseAccounts bool
 }
@@ -108,7 +109,8 @@ func countries(codes []string) []string {
 	return codes
 }
 
-// CreateLink makes a page on which a person links an item or repairs the one of the access token; ErrItemGone when that one cannot be repaired.
+// CreateLink makes a page on which a person links an item or repairs the one of the access token; ErrItemGone when that
+// one cannot be repaired.
 func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 	var w struct {
 		LinkToken string `json:"link_token"`
@@ -209,7 +211,8 @@ func (w wireAdded) item() (AddedItem, error) {
 	return item, nil
 }
 
-// LinkOutcome asks what a link came to; ErrLinkSpent when the vendor does not know it or has forgotten it, six hours after it ended.
+// LinkOutcome asks what a link came to; ErrLinkSpent when the vendor does not know it or has forgotten it, six hours
+// after it ended.
 func (c *Client) LinkOutcome(ctx context.Context, linkToken string) (LinkOutcome, error) {
 	var w struct {
 		Sessions  []wireSession `json:"link_sessions"`
@@ -264,8 +267,8 @@ type Access struct {
 	RequestID string
 }
 
-// Exchange trades a public token for access. A public token is taken once: after ErrTimeout or ErrUnavailable the access may have been handed
-// out and lost, and a second exchange is ErrLinkSpent; then only a new link helps.
+// Exchange trades a public token for access. A public token is taken once: after ErrTimeout or ErrUnavailable the
+// access may have been handed out and lost, and a second exchange is ErrLinkSpent; then only a new link helps.
 func (c *Client) Exchange(ctx context.Context, publicToken string) (Access, error) {
 	var w struct {
 		AccessToken string `json:"access_token"`

@@ -1,8 +1,9 @@
-// Package plaid reads bank accounts through Plaid: a client of its published protocol (version 2020-09-14), built from the description and tried
-// against our sandbox (provider/sandbox/bankfeed).
+// Package plaid reads bank accounts through Plaid: a client of its published protocol (version 2020-09-14), built from
+// the description and tried against our sandbox (provider/sandbox/bankfeed).
 //
-// A person links an item, which is a login at one bank with some of its accounts, on a page of Plaid's. An access token stands for the item;
-// whoever has it reads the accounts. Nothing here is stored: tokens and cursors are the caller's to keep.
+// A person links an item, which is a login at one bank with some of its accounts, on a page of Plaid's. An access token
+// stands for the item; whoever has it reads the accounts. Nothing here is stored: tokens and cursors are the caller's
+// to keep.
 package plaid
 
 import (
@@ -41,8 +42,8 @@ type Config struct {
 	CallsPerMinute int
 }
 
-// Client speaks to the vendor. It is safe for use by many goroutines, and one serves a whole process: it keeps to the limit of calls and knows
-// the keys that webhooks are signed with.
+// Client speaks to the vendor. It is safe for use by many goroutines, and one serves a whole process: it keeps to the
+// limit of calls and knows the keys that webhooks are signed with.
 //
 // A call takes at most Timeout, follows no redirect, reads a bounded answer, and fails with an Error.
 type Client struct {

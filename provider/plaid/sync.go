@@ -39,10 +39,11 @@ type SyncRequest struct {
 
 // Page is a part of what has changed. A row is in one place of it: what came last holds, and a removal over all.
 type Page struct {
-	// First says that a sync begins here: everything that earlier pages of the same call said is void. That happens once, and again whenever
-	// rows moved while they were being paged through.
+	// First says that a sync begins here: everything that earlier pages of the same call said is void. That happens
+	// once, and again whenever rows moved while they were being paged through.
 	First bool
-	// Added rows are new since the cursor; Modified ones have the ID of one that was there. Either can be a row that the caller has.
+	// Added rows are new since the cursor; Modified ones have the ID of one that was there. Either can be a row that
+	// the caller has.
 	Added    []Transaction
 	Modified []Transaction
 	// Removed rows are not there any more. They can be rows of which the caller never heard, such as pending ones.
@@ -66,9 +67,10 @@ type Synced struct {
 	Restarts int
 }
 
-// SyncTransactions reads all that has changed since a cursor, a page at a time, and gives each page to a function. Only when it returns without
-// an error do the pages since the last First belong together. When rows move while they are read it begins again, at most five times; then it is
-// ErrMoved. Where calls are limited it waits and goes on as long as ctx lasts. It fails with what the function fails with, or with an Error.
+// SyncTransactions reads all that has changed since a cursor, a page at a time, and gives each page to a function. Only
+// when it returns without an error do the pages since the last First belong together. When rows move while they are
+// read it begins again, at most five times; then it is ErrMoved. Where calls are limited it waits and goes on as long
+// as ctx lasts. It fails with what the function fails with, or with an Error.
 func (c *Client) SyncTransactions(ctx context.Context, r SyncRequest, each func(Page) error) (Synced, error) {
 	out := Synced{Cursor: r.Cursor}
 	for ; ; out.Restarts++ {
@@ -150,8 +152,8 @@ type wireRemoved struct {
 	AccountID string `json:"account_id"`
 }
 
-// TransactionsPage reads one page behind a cursor, of at most so many rows. ErrMoved when the cursor is in the middle of a sync whose rows have
-// changed since it began.
+// TransactionsPage reads one page behind a cursor, of at most so many rows. ErrMoved when the cursor is in the middle
+// of a sync whose rows have changed since it began.
 func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
 	if count <= 0 || count > maxCount {
 		count = maxCount
@@ -176,7 +178,8 @@ func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor strin
 	return page, nil
 }
 
-// readPage reads a page at once, or row by row when one of its rows is not of the protocol: then that row alone is lost.
+// readPage reads a page at once, or row by row when one of its rows is not of the protocol: then that row alone is
+// lost.
 func readPage(content []byte) (Page, error) {
 	var whole wirePage[wireTransaction]
 	if err := json.Unmarshal(content, &whole); err == nil {
@@ -240,7 +243,8 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 	return page, nil
 }
 
-// newest reads the rows of which nothing was told yet, and keeps them in their order. A row without an identifier is left out.
+// newest reads the rows of which nothing was told yet, and keeps them in their order. A row without an identifier is
+// left out.
 func newest[Wire, Row any](list []Wire, told map[string]bool, read func(*Wire) (Row, string)) []Row {
 	out := make([]Row, len(list))
 

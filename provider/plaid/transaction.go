@@ -11,9 +11,11 @@ import (
 type Transaction struct {
 	ID        string
 	AccountID string
-	// Amount is in the smallest unit of the currency; positive is money that came into the account. The vendor's sign is the other way around.
+	// Amount is in the smallest unit of the currency; positive is money that came into the account. The vendor's sign
+	// is the other way around.
 	Amount money.Cents
-	// Currency is empty for money that is none of ISO 4217; Unofficial names it then, and its unit counts as a hundred smaller ones.
+	// Currency is empty for money that is none of ISO 4217; Unofficial names it then, and its unit counts as a hundred
+	// smaller ones.
 	Currency   money.Currency
 	Unofficial string
 	// Rounded says that the amount had more digits than the currency: it is rounded half away from zero.
@@ -41,8 +43,8 @@ type Removed struct {
 	AccountID string // empty when that is not told
 }
 
-// Unreadable is a row that cannot be taken over, with the field that says nothing usable: id, account_id, amount, currency, date or, for a
-// row that is no such object at all, row. ID and AccountID are empty when they are at fault.
+// Unreadable is a row that cannot be taken over, with the field that says nothing usable: id, account_id, amount,
+// currency, date or, for a row that is no such object at all, row. ID and AccountID are empty when they are at fault.
 type Unreadable struct {
 	ID        string
 	AccountID string

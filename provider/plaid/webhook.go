@@ -45,8 +45,8 @@ const (
 	WebhookAcknowledge WebhookTopic = "ITEM/WEBHOOK_UPDATE_ACKNOWLEDGED"
 )
 
-// Webhook is a hint to ask again. The same can come several times, late and in any order, and carries nothing that tells a repetition, so
-// nothing may be done that asking does not confirm.
+// Webhook is a hint to ask again. The same can come several times, late and in any order, and carries nothing that
+// tells a repetition, so nothing may be done that asking does not confirm.
 type Webhook struct {
 	Topic  WebhookTopic
 	ItemID string // empty for LinkFinished
@@ -80,8 +80,9 @@ type jwsClaims struct {
 	BodyHash string `json:"request_body_sha256"`
 }
 
-// Webhook reads a webhook from the value of its VerificationHeader and its body as it came. It fails with ErrWebhook when the message is not to
-// be believed and with an Error when the key to check it with cannot be had now: then it should be refused so that it comes again.
+// Webhook reads a webhook from the value of its VerificationHeader and its body as it came. It fails with ErrWebhook
+// when the message is not to be believed and with an Error when the key to check it with cannot be had now: then it
+// should be refused so that it comes again.
 func (c *Client) Webhook(ctx context.Context, verification string, body []byte, now time.Time) (Webhook, error) {
 	if len(body) > MaxWebhook || !utf8.Valid(body) {
 		return Webhook{}, ErrWebhook
@@ -125,7 +126,8 @@ type jws struct {
 	signature []byte
 }
 
-// readJWS takes a statement apart. The algorithm is looked at before anything else of it: a statement that chooses another proves nothing.
+// readJWS takes a statement apart. The algorithm is looked at before anything else of it: a statement that chooses
+// another proves nothing.
 func readJWS(s string) (jws, error) {
 	parts := strings.Split(s, ".")
 	if len(s) > 4000 || len(parts) != 3 {

@@ -243,7 +243,8 @@ func TestKeysThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// A clock that is ten minutes off, theirs or ours: webhooks are not believed, everything else goes on, and links end by our clock.
+// A clock that is ten minutes off, theirs or ours: webhooks are not believed, everything else goes on, and links end by
+// our clock.
 func TestClocksThatDisagree(t *testing.T) {
 	t.Parallel()
 

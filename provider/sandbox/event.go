@@ -24,7 +24,8 @@ const (
 // Event says that a request, or a callback, has reached a point.
 type Event = stage.Event[On]
 
-// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx lasts.
+// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx
+// lasts.
 func (s *Server) Await(ctx context.Context, p Point, after int) (Event, error) {
 	return s.log.Await(ctx, p, after) //nolint:wrapcheck // The reason to stop waiting is the caller's own.
 }

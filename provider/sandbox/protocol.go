@@ -46,7 +46,8 @@ type reply struct {
 	code   string
 }
 
-// handle runs a request past its points: everything that can go wrong before it takes effect, the effect, everything after it.
+// handle runs a request past its points: everything that can go wrong before it takes effect, the effect, everything
+// after it.
 func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, fault: s.faults.Take(on), key: r.Header.Get("Idempotency-Key")}

@@ -1,6 +1,7 @@
-// Package sandbox is a payment provider that moves no money: a real HTTP server of the protocol in docs/guides/payment-provider.md which can be
-// told to be slow, to fail, to hang up, to pay twice and to return payments. What it holds lives in memory and lasts while the Server does, so
-// the listener in front of it can be closed and opened again, as when a provider restarts.
+// Package sandbox is a payment provider that moves no money: a real HTTP server of the protocol in
+// docs/guides/payment-provider.md which can be told to be slow, to fail, to hang up, to pay twice and to return
+// payments. What it holds lives in memory and lasts while the Server does, so the listener in front of it can be closed
+// and opened again, as when a provider restarts.
 package sandbox
 
 import (
@@ -25,7 +26,8 @@ type Config struct {
 	// CallbackURL is told of every change of a payment, unless it is empty; CallbackSecret signs.
 	CallbackURL    string
 	CallbackSecret string
-	// CallbackEvery is the time before the first repetition of a callback that was not taken, doubled each time; a second when 0.
+	// CallbackEvery is the time before the first repetition of a callback that was not taken, doubled each time; a
+	// second when 0.
 	CallbackEvery time.Duration
 	// Seen is called with every event, from the goroutine that it happens in.
 	Seen func(Event)
@@ -122,7 +124,8 @@ func (s *Server) Payments() []Payment {
 	return out
 }
 
-// Settle gives the payments of a key another state, as the banks would, and tells of it. It reports how many there were.
+// Settle gives the payments of a key another state, as the banks would, and tells of it. It reports how many there
+// were.
 func (s *Server) Settle(key string, state pay.State, code string) int {
 	s.mu.Lock()
 
@@ -152,8 +155,8 @@ func (s *Server) held(key string) []*Payment {
 	return out
 }
 
-// record keeps a payment, unless its key is known: then it gives the one that there is. A key that was refused stays refused. With
-// twice it makes a second one beside it, and with regardless one whatever is known.
+// record keeps a payment, unless its key is known: then it gives the one that there is. A key that was refused stays
+// refused. With twice it makes a second one beside it, and with regardless one whatever is known.
 func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What channel and processor keep is charged on to the owner whether the deposit names the account by its assignment or by id.
+// What channel and processor keep is charged on to the owner whether the deposit names the account by its assignment or
+// by id.
 func TestDepositCostsAreChargedOnHoweverTheirAccountIsNamed(t *testing.T) {
 	t.Parallel()
 
@@ -44,7 +45,8 @@ func TestDepositCostsAreChargedOnHoweverTheirAccountIsNamed(t *testing.T) {
 			if preview.Int("totals.expense") != 3796 || preview.Int("totals.fee") != 3796 {
 				t.Errorf("the preview of the fee finds no cost: %v", preview.Value("totals"))
 			}
-			// The account decides: what takes another account over is charged on no more, and charged again when it takes the part as well.
+			// The account decides: what takes another account over is charged on no more, and charged again when it
+			// takes the part as well.
 			v.must("PUT", "/accounts/"+v.account("5200").String(), object{"assignments": list{c.assignment}})
 
 			if got := v.Get("/reservations/" + stay).String("journalStatus.status"); got != "recalculating" {
@@ -82,7 +84,8 @@ func TestOneAccountForAllDepositCostsChargesThemOnce(t *testing.T) {
 	v.wantBooks("&party=owners&accountIds="+v.account("5110").String(), "2026-01-29 5110 owners 3")
 }
 
-// A channel's invoice is an expense: it is no cost that a deposit carried, and nobody is charged for it, let alone credited.
+// A channel's invoice is an expense: it is no cost that a deposit carried, and nobody is charged for it, let alone
+// credited.
 func TestOnlyDepositsCarryCosts(t *testing.T) {
 	t.Parallel()
 	v := newVilla(t)

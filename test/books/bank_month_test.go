@@ -13,9 +13,11 @@ import (
 	"stayledger/test/world"
 )
 
-// TestAMonthAtTheBank: what a back office does with a month of its trust account, through the endpoints alone. A channel's payout of eleven stays is found as one set, a
-// cleaner is booked by a rule as it arrives, a supplier from the record itself, a transfer is reconciled on both of its accounts, what came twice is excluded. At
-// the end nothing is open, and bank, books and liabilities are the same to the cent; one row of the bank that nobody explains shows as that difference.
+// TestAMonthAtTheBank: what a back office does with a month of its trust account, through the endpoints alone. A
+// channel's payout of eleven stays is found as one set, a cleaner is booked by a rule as it arrives, a supplier from
+// the record itself, a transfer is reconciled on both of its accounts, what came twice is excluded. At the end nothing
+// is open, and bank, books and liabilities are the same to the cent; one row of the bank that nobody explains shows as
+// that difference.
 func TestAMonthAtTheBank(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -119,9 +121,10 @@ func TestAMonthAtTheBank(t *testing.T) {
 	legs(0)
 }
 
-// TestAMonthAtTheBankByHledger: a month with a deposit that was in transit when the account began, a manual journal and a bill that the bank paid
-// before it was booked. At each day hledger adds up the books from their journal, and the bank from its records with what the service says only one
-// side has: both are the same to the cent, and the figures of the account.
+// TestAMonthAtTheBankByHledger: a month with a deposit that was in transit when the account began, a manual journal and
+// a bill that the bank paid before it was booked. At each day hledger adds up the books from their journal, and the
+// bank from its records with what the service says only one side has: both are the same to the cent, and the figures of
+// the account.
 func TestAMonthAtTheBankByHledger(t *testing.T) {
 	t.Parallel()
 	needHledger(t)

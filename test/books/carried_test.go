@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestStatementsKeepWhatTheyCarry: a saved statement has carried the balance of everything before it forward, so nothing may be booked there
-// any more, whether the days before it have a saved statement of their own, a draft, or none because they are before the first month.
+// TestStatementsKeepWhatTheyCarry: a saved statement has carried the balance of everything before it forward, so
+// nothing may be booked there any more, whether the days before it have a saved statement of their own, a draft, or
+// none because they are before the first month.
 func TestStatementsKeepWhatTheyCarry(t *testing.T) {
 	t.Parallel()
 

@@ -11,17 +11,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// How many people change one team's books at the same time, how much each of them does at most, and how often this happens to a team.
+// How many people change one team's books at the same time, how much each of them does at most, and how often this
+// happens to a team.
 const (
 	people    = 3
 	mostSteps = 3
 	rounds    = 2
 )
 
-// TestBooksHoldWhateverHappensAtOnce has several people change a team's books at the same time, in any order and while workers derive: they
-// publish, return to draft, close, reopen, and edit whatever is under it. When all is done every journal is the one that would be derived
-// now or is held by a lock that stands, and every saved statement tells what its entries come to. A failure names the seed of the case; the
-// turns that people and workers take are not in it.
+// TestBooksHoldWhateverHappensAtOnce has several people change a team's books at the same time, in any order and while
+// workers derive: they publish, return to draft, close, reopen, and edit whatever is under it. When all is done every
+// journal is the one that would be derived now or is held by a lock that stands, and every saved statement tells what
+// its entries come to. A failure names the seed of the case; the turns that people and workers take are not in it.
 func TestBooksHoldWhateverHappensAtOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("lanes", func(t *testing.T) {
@@ -54,7 +55,8 @@ func (h *history) atOnce() {
 	h.check()
 }
 
-// lateChange publishes what there is, month by month, and changes what journals are derived from, which the statements keep them from following.
+// lateChange publishes what there is, month by month, and changes what journals are derived from, which the statements
+// keep them from following.
 func (h *history) lateChange() {
 	h.work()
 
@@ -74,7 +76,8 @@ func (h *history) lateChange() {
 	}
 }
 
-// letLoose has several people change the books at the same time while workers derive, the first of them returning statements to draft.
+// letLoose has several people change the books at the same time while workers derive, the first of them returning
+// statements to draft.
 func (h *history) letLoose() {
 	seed := rapid.Uint64().Draw(h.r, "seed")
 

@@ -24,8 +24,8 @@ const (
 	contendedStays = 16
 )
 
-// Whatever many people change on the same two listings at the same time, nobody is refused for the others, the database never has to break a
-// deadlock, changes that touch all journals get through, and the sums are those of the entries.
+// Whatever many people change on the same two listings at the same time, nobody is refused for the others, the database
+// never has to break a deadlock, changes that touch all journals get through, and the sums are those of the entries.
 func TestManyWritersDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	url := apitest.Database(t)
@@ -186,7 +186,8 @@ func (c *contention) change(dice *rand.Rand, who, n int) {
 	}
 }
 
-// exclusive makes the changes that touch all journals, refreshes everything, and publishes, pays and reopens statements meanwhile.
+// exclusive makes the changes that touch all journals, refreshes everything, and publishes, pays and reopens statements
+// meanwhile.
 func (c *contention) exclusive() {
 	for n := range 4 {
 		c.want(http.MethodPut, "/recurring-fees/"+c.fee, object{"defaultRate": 20_001 + n})

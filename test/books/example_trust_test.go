@@ -20,8 +20,8 @@ func (v *villa) bankRecord(date string, amount int64, transaction string) {
 		db.Args{"id": record, "transaction": transaction, "account": v.account("1000"), "amount": amount})
 }
 
-// TestTrustReconciliation: the three legs of the worked table, on January 31, pro rata: what the bank says, what the books say, and to whom
-// it is owed.
+// TestTrustReconciliation: the three legs of the worked table, on January 31, pro rata: what the bank says, what the
+// books say, and to whom it is owed.
 func TestTrustReconciliation(t *testing.T) {
 	t.Parallel()
 	v := newVilla(t)

@@ -16,12 +16,13 @@ import (
 	"stayledger/platform/day"
 )
 
-// history is what happens to a random team, step by step, over the HTTP API. A step that a rule or a lock refuses is part of it; a failure of
-// the service is not.
+// history is what happens to a random team, step by step, over the HTTP API. A step that a rule or a lock refuses is
+// part of it; a failure of the service is not.
 type history struct {
 	*team
 	r *rapid.T
-	// rnd draws instead of r where several histories of a team run side by side; log takes what r would be told, and fail what the case fails with.
+	// rnd draws instead of r where several histories of a team run side by side; log takes what r would be told, and
+	// fail what the case fails with.
 	rnd          *rand.Rand
 	log          func(format string, args ...any)
 	fail         func(format string, args ...any)
@@ -37,7 +38,8 @@ type history struct {
 	journals     []string
 }
 
-// tally counts over all histories what was done and what was refused, by kind of step: a step that never succeeds tries nothing.
+// tally counts over all histories what was done and what was refused, by kind of step: a step that never succeeds tries
+// nothing.
 type tally struct {
 	mu   sync.Mutex
 	done map[string]int

@@ -127,7 +127,8 @@ func centsOf(t *testing.T, text string) int64 {
 	return cents
 }
 
-// hledger runs a balance command and gives the amounts by account and column; the columns are the months asked for, or "" for a single one.
+// hledger runs a balance command and gives the amounts by account and column; the columns are the months asked for, or
+// "" for a single one.
 func hledger(t *testing.T, file string, args ...string) map[string]map[string]int64 {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"--file", file}, append(args, "--output-format", "csv")...)...)
@@ -199,8 +200,8 @@ func (x *team) trial(start, end, ledger string) map[string][4]int64 {
 	return out
 }
 
-// TestBooksAgreeWithHledger writes the journal in plain text and has another program add it up: per account and month and over all, for both
-// ledgers together and each alone. A cent of difference fails.
+// TestBooksAgreeWithHledger writes the journal in plain text and has another program add it up: per account and month
+// and over all, for both ledgers together and each alone. A cent of difference fails.
 func TestBooksAgreeWithHledger(t *testing.T) {
 	t.Parallel()
 	needHledger(t)

@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// hold fails unless the seven invariants of the books hold. Refreshing twice without a difference, which is the fifth, is checked by live.
+// hold fails unless the seven invariants of the books hold. Refreshing twice without a difference, which is the fifth,
+// is checked by live.
 func (h *history) hold(when string) {
 	h.balancedPostings(when)
 	h.balancedTrials(when)
@@ -35,8 +36,8 @@ func (h *history) none(when, what, sql string) {
 	}
 }
 
-// balancedPostings is the first invariant: every posting sums to zero per ledger and currency; and the balances that reports read are the
-// sums of the entries.
+// balancedPostings is the first invariant: every posting sums to zero per ledger and currency; and the balances that
+// reports read are the sums of the entries.
 func (h *history) balancedPostings(when string) {
 	h.none(when, "a posting does not balance", `select e.txn_code from ledger_entry e where e.team_id = @team
 		group by e.txn_code, e.ledger, e.currency having sum(e.cent_total) <> 0`)
@@ -81,8 +82,8 @@ func (h *history) balancedTrials(when string) {
 	}
 }
 
-// trustIsOwed is the third: what the trust's banks hold is owed to guests, tax authorities, vendors, owners and the manager, and nothing is
-// owed to nobody. It is what the party and the ownership period of every entry are for.
+// trustIsOwed is the third: what the trust's banks hold is owed to guests, tax authorities, vendors, owners and the
+// manager, and nothing is owed to nobody. It is what the party and the ownership period of every entry are for.
 func (h *history) trustIsOwed(when string) {
 	h.none(when, "income or cost of nobody", `select concat_ws(' ', e.txn_code, e.ref) from ledger_entry e
 		join account a on a.team_id = e.team_id and a.id = e.account_id join account_category c on c.team_id = a.team_id and c.id = a.category_id
@@ -120,16 +121,16 @@ func (h *history) trustIsOwed(when string) {
 	}
 }
 
-// ledgersEliminate belongs to the third: what the trust owes the operating ledger is what that is owed, for every posting, so that both together
-// owe nothing.
+// ledgersEliminate belongs to the third: what the trust owes the operating ledger is what that is owed, for every
+// posting, so that both together owe nothing.
 func (h *history) ledgersEliminate(when string) {
 	h.none(when, "the ledgers do not eliminate", `select concat_ws(' ', e.source_id, e.txn_at, e.currency, sum(e.cent_total)) from ledger_entry e
 		join account_assignment s on s.team_id = e.team_id and s.account_id = e.account_id and s.assignment = 'dueToFromTrust'
 		where e.team_id = @team group by e.source_id, e.txn_at, e.currency having sum(e.cent_total) <> 0`)
 }
 
-// statementsChain is the fourth: a statement starts where the one before it ended; and the sixth: the members' shares are the whole of what is
-// available.
+// statementsChain is the fourth: a statement starts where the one before it ended; and the sixth: the members' shares
+// are the whole of what is available.
 func (h *history) statementsChain(when string) {
 	chains := map[string][]statement{}
 
@@ -163,8 +164,8 @@ func (h *history) statementsChain(when string) {
 	}
 }
 
-// staysAreBooked is the seventh, from the outside: however a stay is cut into nights, months and owners, what is posted to the guest's account is
-// what the guest owes, and what deposits post there is what the guest has paid.
+// staysAreBooked is the seventh, from the outside: however a stay is cut into nights, months and owners, what is posted
+// to the guest's account is what the guest owes, and what deposits post there is what the guest has paid.
 func (h *history) staysAreBooked(when string) {
 	var stays struct {
 		Data []struct {
@@ -227,7 +228,8 @@ func (h *history) journalStatuses() map[string]journalStatus {
 	return out
 }
 
-// heldByLocks fails unless every journal is current or is held by a lock that stands, and says so. Nothing is under way when it is called.
+// heldByLocks fails unless every journal is current or is held by a lock that stands, and says so. Nothing is under way
+// when it is called.
 func (h *history) heldByLocks(when string) map[string]journalStatus {
 	said := h.journalStatuses()
 	for path, s := range said {
@@ -248,8 +250,8 @@ func (h *history) heldByLocks(when string) map[string]journalStatus {
 	return said
 }
 
-// settled fails unless every journal is the one that would be derived now, or is held by a lock that stands and says so; and unless every saved
-// statement tells what its entries come to. Nothing is under way when it is called.
+// settled fails unless every journal is the one that would be derived now, or is held by a lock that stands and says
+// so; and unless every saved statement tells what its entries come to. Nothing is under way when it is called.
 func (h *history) settled(when string) {
 	said, stored := h.heldByLocks(when), h.rows("e.id || ' ' || ")
 	h.refreshAll()

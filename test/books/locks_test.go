@@ -123,7 +123,8 @@ func (j *january) lift(which int) {
 	}
 }
 
-// held is what a mutation is answered under each lock, in the order of the locks: a reason, or nothing when it is accepted.
+// held is what a mutation is answered under each lock, in the order of the locks: a reason, or nothing when it is
+// accepted.
 type held [lockCount]string
 
 var (
@@ -198,7 +199,8 @@ func (j *january) mutations() []mutation {
 	}
 }
 
-// try sends a mutation as a dry run, which asks the locks and changes nothing, and gives the reason it was refused with.
+// try sends a mutation as a dry run, which asks the locks and changes nothing, and gives the reason it was refused
+// with.
 func (j *january) try(m *mutation, override bool) (status int, reason string, answer []byte) {
 	j.t.Helper()
 
@@ -228,8 +230,8 @@ func (j *january) try(m *mutation, override bool) (status int, reason string, an
 	return w.Code, refusal.Reason, w.Body.Bytes()
 }
 
-// Every mutation that posts is held by every lock that it must be held by, and by no other. The override passes the closed books on
-// transaction routes, and nothing else anywhere.
+// Every mutation that posts is held by every lock that it must be held by, and by no other. The override passes the
+// closed books on transaction routes, and nothing else anywhere.
 //
 // Proves: BKC-01, BKC-02, BKC-03, BKC-04, BKC-05, BKC-07, BKC-08, BKC-09, RSN-16, RSN-53, RSN-61, RSN-63, RSN-66, DRY-09, DRY-10, DRY-11, DRY-12.
 func TestLockMatrix(t *testing.T) {
@@ -269,7 +271,8 @@ func TestLockMatrix(t *testing.T) {
 	}
 }
 
-// releases has the derivation of the stay held by a lock, takes the lock away, and demands that the stay is derived then without being asked for.
+// releases has the derivation of the stay held by a lock, takes the lock away, and demands that the stay is derived
+// then without being asked for.
 func (j *january) releases(which int) {
 	j.t.Helper()
 	mapping := j.shown("/reservations/line-mappings?lineType=rent", "data.0.id")
@@ -299,8 +302,8 @@ func (j *january) shown(path, field string) string {
 	return j.Get(path).Want(http.StatusOK).String(field)
 }
 
-// agree demands that lock objects and filters tell what a write meets. The entries' filter and the use of an account tell what holds everybody,
-// which a soft close does not.
+// agree demands that lock objects and filters tell what a write meets. The entries' filter and the use of an account
+// tell what holds everybody, which a soft close does not.
 func (j *january) agree(which int) {
 	j.t.Helper()
 

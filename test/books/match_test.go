@@ -2,7 +2,8 @@ package books_test
 
 import "testing"
 
-// Money that arrives before its reservation is linked when the reservation does, and its processor's fee is charged on like any other.
+// Money that arrives before its reservation is linked when the reservation does, and its processor's fee is charged on
+// like any other.
 func TestMoneyWaitsForItsReservation(t *testing.T) {
 	t.Parallel()
 	v := newVilla(t)

@@ -18,8 +18,8 @@ func moving(t *testing.T) (v *villa, home string) {
 	return v, home
 }
 
-// A stay that moves to another listing takes with it what was booked for it and left the listing to the stay: deposits, what was kept of them,
-// bills, and lines that found the stay by its confirmation code.
+// A stay that moves to another listing takes with it what was booked for it and left the listing to the stay: deposits,
+// what was kept of them, bills, and lines that found the stay by its confirmation code.
 func TestAMovedStayTakesItsMoneyAlong(t *testing.T) {
 	t.Parallel()
 	v, home := moving(t)
@@ -89,7 +89,8 @@ func TestANamedListingStaysWhenTheStayMoves(t *testing.T) {
 	v.wantBooks("&accountIds="+v.account("2000").String()+"&listingIds="+v.listing, "")
 }
 
-// A stay that moves while money of it is being booked takes that along as well: whoever books has read where the stay was, and finds it moved.
+// A stay that moves while money of it is being booked takes that along as well: whoever books has read where the stay
+// was, and finds it moved.
 func TestMoneyThatIsBookedDuringAMoveFollows(t *testing.T) {
 	t.Parallel()
 

@@ -20,8 +20,8 @@ type verdict struct {
 	Next     string
 }
 
-// decide is the order rule in the words of the contract: nothing changes under a later statement that is not a draft, and nothing is
-// published over an earlier one that is not published.
+// decide is the order rule in the words of the contract: nothing changes under a later statement that is not a draft,
+// and nothing is published over an earlier one that is not published.
 func (s chainState) decide(month int, to string) verdict {
 	if s[month] == to {
 		return verdict{}
@@ -42,8 +42,9 @@ func (s chainState) decide(month int, to string) verdict {
 	return verdict{}
 }
 
-// TestTheOrderRuleInEveryOrder goes through every state that four months of statements can come to, and in each tries every change of every
-// statement: those that the rule allows lead on, the others are refused with the statement in the way.
+// TestTheOrderRuleInEveryOrder goes through every state that four months of statements can come to, and in each tries
+// every change of every statement: those that the rule allows lead on, the others are refused with the statement in the
+// way.
 // Proves: STM-02, STM-03, STM-04, STM-05, STM-06, STM-07, STM-08, STM-09, STM-10, RSN-43, RSN-58.
 func TestTheOrderRuleInEveryOrder(t *testing.T) {
 	t.Parallel()

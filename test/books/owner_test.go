@@ -32,7 +32,8 @@ func sold(t *testing.T, from string) (v *villa, later string) {
 	return v, later
 }
 
-// What is recognised on a day that nobody owns belongs to the owners of the nearest night of the stay, and is on a statement of theirs.
+// What is recognised on a day that nobody owns belongs to the owners of the nearest night of the stay, and is on a
+// statement of theirs.
 func TestRevenueOfADayWithoutOwnerGoesToTheNearestNight(t *testing.T) {
 	t.Parallel()
 	t.Run("check-out on the day on which the ownership ends", func(t *testing.T) {
@@ -112,7 +113,8 @@ func (v *villa) told(t *testing.T, stay, month, period string, cents int64) {
 	t.Errorf("no statement of %s for the owners of the stay", month)
 }
 
-// A stay without any owned night is an issue on it, of the team and in the trust report, with what it has for owners, until somebody owns it.
+// A stay without any owned night is an issue on it, of the team and in the trust report, with what it has for owners,
+// until somebody owns it.
 func TestAStayThatNobodyOwnsIsToldWithItsAmount(t *testing.T) {
 	t.Parallel()
 	v, _ := sold(t, "")

@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// TestBooksHoldWhateverHappens gives random teams random histories and holds their books to the invariants; then it takes every derived entry
-// out of the ledger and derives all of them from nothing, which has to give the same books.
+// TestBooksHoldWhateverHappens gives random teams random histories and holds their books to the invariants; then it
+// takes every derived entry out of the ledger and derives all of them from nothing, which has to give the same books.
 func TestBooksHoldWhateverHappens(t *testing.T) {
 	t.Parallel()
 	t.Run("lanes", func(t *testing.T) {
@@ -40,7 +40,8 @@ func live(x *team, r *rapid.T) {
 	h.check()
 }
 
-// check holds the books of a team to the invariants: as the locks that stand keep them, with everything reopened, and derived from nothing.
+// check holds the books of a team to the invariants: as the locks that stand keep them, with everything reopened, and
+// derived from nothing.
 func (h *history) check() {
 	h.settled("after the history")
 	h.hold("after the history")
@@ -55,8 +56,8 @@ func (h *history) check() {
 	h.hold("derived from nothing")
 }
 
-// rows are the entries of the team with everything that a reader can see but the statement that they are attached to, in the order of their
-// references; more is what else a row starts with.
+// rows are the entries of the team with everything that a reader can see but the statement that they are attached to,
+// in the order of their references; more is what else a row starts with.
 func (h *history) rows(more string) (rows []string) {
 	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[string](ctx, tx, `
@@ -88,7 +89,8 @@ func (h *history) same(what string, before, after []string) {
 	h.r.Fatalf("%s: the books differ (%s)\nonly before:\n%s\nonly after:\n%s", what, h.describe(), only(before, after), only(after, before))
 }
 
-// forget takes every entry that is derived out of the ledger, so that nothing but the stays and transactions is left to derive from.
+// forget takes every entry that is derived out of the ledger, so that nothing but the stays and transactions is left to
+// derive from.
 func (h *history) forget() {
 	h.Tx(func(ctx context.Context, tx *db.Tx) error {
 		sources, err := db.Select[id.ID](ctx, tx, `

@@ -75,8 +75,8 @@ func (s *summer) wantPublished(round int, net int64) {
 	}
 }
 
-// A journal that is being derived while the last lock on it is taken away follows: it waits behind the reopening, and is not kept as it is by
-// a statement that was there when it was read.
+// A journal that is being derived while the last lock on it is taken away follows: it waits behind the reopening, and
+// is not kept as it is by a statement that was there when it was read.
 func TestAJournalFollowsThatIsDerivedWhileItsStatementIsReopened(t *testing.T) {
 	t.Parallel()
 	s := newSummer(t)
@@ -120,8 +120,8 @@ func TestAJournalFollowsThatIsDerivedWhileItsStatementIsReopened(t *testing.T) {
 	s.wantPublished(0, 534000)
 }
 
-// Statements that are returned to draft one right after the other, while workers derive what the first set free, leave no journal behind:
-// published again they tell the new rate.
+// Statements that are returned to draft one right after the other, while workers derive what the first set free, leave
+// no journal behind: published again they tell the new rate.
 func TestStatementsReopenedInARowLeaveNoJournalBehind(t *testing.T) {
 	t.Parallel()
 

@@ -317,7 +317,8 @@ func (h *history) closeBooks() {
 	}
 }
 
-// saveMonth saves or publishes the next month of every owner, or months in a batch, whether journals wait to be derived or not.
+// saveMonth saves or publishes the next month of every owner, or months in a batch, whether journals wait to be derived
+// or not.
 func (h *history) saveMonth() {
 	status := one(h, "saved as", "inReview", "published", "published")
 
@@ -358,7 +359,8 @@ func (h *history) returnInARow() {
 	}
 }
 
-// reopen opens the books and returns every saved statement to draft, the latest first, without waiting for what that sets free.
+// reopen opens the books and returns every saved statement to draft, the latest first, without waiting for what that
+// sets free.
 func (h *history) reopen() {
 	h.must("POST", "/team/books-closing", object{"booksClosedAt": nil, "softClosedAt": nil, "reason": "late changes"})
 

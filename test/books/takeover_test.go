@@ -6,8 +6,9 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// A team comes from another system: its last statements are imported, their balance is brought into the books as an opening balance, and the
-// first statement of the books goes on where they ended. Until it is there, the gap keeps that statement from being saved.
+// A team comes from another system: its last statements are imported, their balance is brought into the books as an
+// opening balance, and the first statement of the books goes on where they ended. Until it is there, the gap keeps that
+// statement from being saved.
 // Proves: HST-35, HST-53, ERR-112.
 func TestTheFirstStatementGoesOnWhereTheImportedOnesEnd(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,6 @@
-// Package books_test keeps the books of whole teams and holds them against what they must be: the worked examples of the accounting model to
-// the cent, an accounting program that knows nothing of this one, and the invariants that hold whatever happens.
+// Package books_test keeps the books of whole teams and holds them against what they must be: the worked examples of
+// the accounting model to the cent, an accounting program that knows nothing of this one, and the invariants that hold
+// whatever happens.
 package books_test
 
 import (
@@ -38,7 +39,8 @@ const lanes = 4
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// A failure names its seed; files of failures would be left lying in the repository. What the command line says wins.
+	// A failure names its seed; files of failures would be left lying in the repository. What the command line says
+	// wins.
 	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(max(1, cases()/lanes)), "rapid.nofailfile": "true"} {
 		given := false
 
@@ -220,7 +222,8 @@ func (x *team) entries(filter string) (all []entry) {
 	}
 }
 
-// books are the entries that a filter selects, one per line: date, account, party and amount, summed where they agree, in a stable order.
+// books are the entries that a filter selects, one per line: date, account, party and amount, summed where they agree,
+// in a stable order.
 func (x *team) books(filter string) []string {
 	x.t.Helper()
 

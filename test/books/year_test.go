@@ -20,8 +20,8 @@ var yearMonths = []string{
 // yearListings is how many listings that team has: 200 at night, when there is time (make nightly), else 40.
 var yearListings = min(max(cases()/50, 40), 200)
 
-// TestAYearOfStatements: the listings of a team earn, spend and are paid out month by month for a year, and the statements of every ownership
-// period lead from the first to the last without a gap.
+// TestAYearOfStatements: the listings of a team earn, spend and are paid out month by month for a year, and the
+// statements of every ownership period lead from the first to the last without a gap.
 // Proves: HST-53, STM-05.
 func TestAYearOfStatements(t *testing.T) {
 	t.Parallel()

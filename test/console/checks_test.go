@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// findings is a script that gives what is wrong with the page for people who use a keyboard, a screen reader or a small screen, or see little.
+// findings is a script that gives what is wrong with the page for people who use a keyboard, a screen reader or a small
+// screen, or see little.
 //
 //go:embed testdata/findings.js
 var findings string

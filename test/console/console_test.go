@@ -114,7 +114,8 @@ func (p *tab) comeBack() {
 	evaluate[bool](p, `document.dispatchEvent(new Event("visibilitychange"))`)
 }
 
-// testExports: both ways of asking, a refusal at a field, one that has none, and a selection that is too large to wait for.
+// testExports: both ways of asking, a refusal at a field, one that has none, and a selection that is too large to wait
+// for.
 func testExports(p *tab, o *office) {
 	o.books()
 	p.signIn(o.key)
@@ -271,7 +272,8 @@ func (p *tab) tabTo(id string) {
 	p.t.Fatalf("the focus never reaches %s", id)
 }
 
-// testSession: a key that is not kept is gone with a reload, never in an address, and one that is revoked ends the session.
+// testSession: a key that is not kept is gone with a reload, never in an address, and one that is revoked ends the
+// session.
 func testSession(p *tab, o *office) {
 	p.click("Sign in")
 	p.sees("Enter the key.")

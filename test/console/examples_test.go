@@ -102,7 +102,8 @@ func (b *workbench) curls(examples []example) map[string]reply {
 
 const mark = "== "
 
-// programs sends examples as Go programs. They are vetted and built as functions of one program, which is quicker than hundreds of them.
+// programs sends examples as Go programs. They are vetted and built as functions of one program, which is quicker than
+// hundreds of them.
 func (b *workbench) programs(examples []example) map[string]reply {
 	b.t.Helper()
 
@@ -196,14 +197,15 @@ func (s *service) site(t *testing.T) *reference.Site {
 	return site
 }
 
-// malformed are the issues of a request that does not fit the description. What an example refers to need not be there, but it must fit.
+// malformed are the issues of a request that does not fit the description. What an example refers to need not be there,
+// but it must fit.
 var malformed = []string{
 	"unknownField", "unknownParameter", "required", "uuid", "date", "dateTime", "dateRange", "malformed", "enum", "boolean", "integer", "range", "length", "unique", "items",
 }
 
-// TestEveryExampleOfTheReferenceFitsTheService sends the example of every operation in each language: each answers what the operation declares and
-// testdata/examples.txt tells, in each language the same, and none is refused as malformed. Where the description shows the answer, it is the one that
-// the service gives.
+// TestEveryExampleOfTheReferenceFitsTheService sends the example of every operation in each language: each answers what
+// the operation declares and testdata/examples.txt tells, in each language the same, and none is refused as malformed.
+// Where the description shows the answer, it is the one that the service gives.
 func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -248,7 +250,8 @@ func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
 	checkAnswers(t, operations, by["curl"])
 }
 
-// late orders operations so that none takes away what another speaks of, and answers tell of journals that nothing changes.
+// late orders operations so that none takes away what another speaks of, and answers tell of journals that nothing
+// changes.
 func late(op *reference.Operation) int {
 	switch {
 	case op.Method == "DELETE":
@@ -260,7 +263,8 @@ func late(op *reference.Operation) int {
 	}
 }
 
-// checkAnswers holds each answer that the description shows to those that were given: of the operations that share its schema, one has to give it.
+// checkAnswers holds each answer that the description shows to those that were given: of the operations that share its
+// schema, one has to give it.
 func checkAnswers(t *testing.T, operations []*reference.Operation, replies map[string]reply) {
 	t.Helper()
 
@@ -327,7 +331,8 @@ func checkReply(t *testing.T, op *reference.Operation, got reply) {
 	}
 }
 
-// TestChaptersShowWhatTheServiceAnswers sends what the chapters show, in each language, in their order: the service answers what stands there.
+// TestChaptersShowWhatTheServiceAnswers sends what the chapters show, in each language, in their order: the service
+// answers what stands there.
 func TestChaptersShowWhatTheServiceAnswers(t *testing.T) {
 	t.Parallel()
 
@@ -408,7 +413,8 @@ func checkSamples(t *testing.T, known map[string]string, samples []reference.Sam
 	}
 }
 
-// comparison holds what is shown to what was answered. Identifiers and instants differ each time; which stands for which is remembered.
+// comparison holds what is shown to what was answered. Identifiers and instants differ each time; which stands for
+// which is remembered.
 type comparison struct {
 	say   func(form string, values ...any)
 	known map[string]string
@@ -480,7 +486,8 @@ func (c comparison) compare(at string, shown, actual any) {
 	}
 }
 
-// TestEveryOperationIsOnItsPage holds the pages to the published description: path, parameters with their texts, fields of bodies and answers, statuses of errors, scopes.
+// TestEveryOperationIsOnItsPage holds the pages to the published description: path, parameters with their texts, fields
+// of bodies and answers, statuses of errors, scopes.
 func TestEveryOperationIsOnItsPage(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -13,7 +13,8 @@ import (
 
 var narrow = device{name: "narrow", width: 360, height: 780}
 
-// TestReference reads the reference in a browser. A tab reports what its policy refuses, errors of its console and requests that leave the service.
+// TestReference reads the reference in a browser. A tab reports what its policy refuses, errors of its console and
+// requests that leave the service.
 func TestReference(t *testing.T) {
 	t.Parallel()
 
@@ -49,7 +50,8 @@ func (p *tab) reads(path string) {
 	p.until(`document.getElementById("search")?.checkVisibility()`)
 }
 
-// testDeepLinks: the fragment of a link to an operation leads to its page, in the form of today and in that which errors carry.
+// testDeepLinks: the fragment of a link to an operation leads to its page, in the form of today and in that which
+// errors carry.
 func testDeepLinks(p *tab) {
 	for link, heading := range map[string]string{"/docs#/createTransaction": "Create a transaction", "/docs#listAccounts": "List the chart of accounts"} {
 		p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+link))
@@ -92,7 +94,8 @@ func testSearch(p *tab) {
 	p.until(`document.querySelector("#found [aria-selected=true]").id !== ` + quoted(selected))
 }
 
-// types goes to the search by its key and types there. The browser of a test puts the key into the field too, where one of a person does not.
+// types goes to the search by its key and types there. The browser of a test puts the key into the field too, where one
+// of a person does not.
 func (p *tab) types(text string) {
 	p.t.Helper()
 	p.press("/")

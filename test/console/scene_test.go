@@ -7,11 +7,12 @@ import (
 	"stayledger/web/reference"
 )
 
-// scene is what the examples speak of, made for an office: its identifiers stand for those of the examples, which are by the path before an identifier,
-// or by what the examples call it.
+// scene is what the examples speak of, made for an office: its identifiers stand for those of the examples, which are
+// by the path before an identifier, or by what the examples call it.
 type scene struct{ paths, ids map[string]string }
 
-// scene makes what the examples speak of. What they change or delete is not what they refer to, so that one does not take away what another needs.
+// scene makes what the examples speak of. What they change or delete is not what they refer to, so that one does not
+// take away what another needs.
 func (o *office) scene() scene {
 	o.t.Helper()
 

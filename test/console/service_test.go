@@ -216,7 +216,8 @@ func (o *office) call(method, path string, body any, status int) object {
 // hostile is what an attacker would call a listing.
 const hostile = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>`
 
-// books gives the office two owners, the hostile listing with a stay of 1,234.56, a fee-free January that is published and a plain listing.
+// books gives the office two owners, the hostile listing with a stay of 1,234.56, a fee-free January that is published
+// and a plain listing.
 func (o *office) books() {
 	o.t.Helper()
 

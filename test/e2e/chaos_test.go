@@ -19,9 +19,9 @@ import (
 	"stayledger/provider/sandbox"
 )
 
-// TestChaos keeps books, pays owners and exports while processes are killed, the database crashes, the provider is away and the disk is full.
-// When all of that is over nothing may be lost, doubled or left unsettled. CHAOS is how long it goes on (make chaos: ten minutes); CHAOS_SEED
-// repeats the order of the faults.
+// TestChaos keeps books, pays owners and exports while processes are killed, the database crashes, the provider is away
+// and the disk is full. When all of that is over nothing may be lost, doubled or left unsettled. CHAOS is how long it
+// goes on (make chaos: ten minutes); CHAOS_SEED repeats the order of the faults.
 //
 // Proves: OPS-86, OPS-87.
 //
@@ -187,8 +187,9 @@ func (s *storm) replace(how syscall.Signal) {
 	s.workers[n] = s.work()
 }
 
-// crash ends the database at once, without a checkpoint, as when the power fails; its supervisor starts it again, which recovers it. Killing
-// the postmaster alone would leave its children with the shared memory, and nothing could start beside them.
+// crash ends the database at once, without a checkpoint, as when the power fails; its supervisor starts it again, which
+// recovers it. Killing the postmaster alone would leave its children with the shared memory, and nothing could start
+// beside them.
 func (s *storm) crash() { _ = syscall.Kill(s.server.Pid(), syscall.SIGQUIT) }
 
 // revive brings back processes that ended because they started while the database was down.

@@ -18,8 +18,8 @@ import (
 	"stayledger/provider/pay"
 )
 
-// users are people and programs that work while things fail. What they were told is done is kept here, to be looked for in the end; what they
-// were not told they ask for again under the same key, as callers should.
+// users are people and programs that work while things fail. What they were told is done is kept here, to be looked for
+// in the end; what they were not told they ask for again under the same key, as callers should.
 type users struct {
 	*client
 	owner    string
@@ -205,7 +205,8 @@ func (u *users) export(key string) {
 	u.mu.Unlock()
 }
 
-// statements publishes the month of the calm house, changes its fee, or takes the month back. Refusals are part of it: a journal can be under way.
+// statements publishes the month of the calm house, changes its fee, or takes the month back. Refusals are part of it:
+// a journal can be under way.
 func (u *users) statements(n int) {
 	switch n % 3 {
 	case 0:
@@ -305,7 +306,8 @@ func (u *users) check(s *storm) {
 	u.checkFee(s)
 }
 
-// checkFee takes the month back, gives its journals time, and compares the fee in the books with the one that was acknowledged last.
+// checkFee takes the month back, gives its journals time, and compares the fee in the books with the one that was
+// acknowledged last.
 func (u *users) checkFee(s *storm) {
 	s.t.Helper()
 	u.draft()

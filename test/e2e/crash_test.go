@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestKilledWorker kills workers with -9 in the middle of an operation of many tasks: nothing is lost, nothing happens twice, and the
-// operation ends on another worker.
+// TestKilledWorker kills workers with -9 in the middle of an operation of many tasks: nothing is lost, nothing happens
+// twice, and the operation ends on another worker.
 //
 // Proves: OPS-02, OPS-82, OPS-83, OPS-84, OPS-86, OPS-87.
 func TestKilledWorker(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestStopInOrder tells a serving process to stop: a held poll is answered at once with the state that is; readiness says 503 while requests
-// are still served; then the process ends by itself.
+// TestStopInOrder tells a serving process to stop: a held poll is answered at once with the state that is; readiness
+// says 503 while requests are still served; then the process ends by itself.
 func TestStopInOrder(t *testing.T) {
 	t.Parallel()
 	database, data := emptyDatabase(t), t.TempDir()

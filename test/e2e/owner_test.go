@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOwnerAccess goes the way of an owner: a statement is published and sent, the message lies in the folder, its link opens the page, and
-// what the page does opens the statement.
+// TestOwnerAccess goes the way of an owner: a statement is published and sent, the message lies in the folder, its link
+// opens the page, and what the page does opens the statement.
 func TestOwnerAccess(t *testing.T) {
 	t.Parallel()
 	database, data := emptyDatabase(t), t.TempDir()

@@ -26,9 +26,10 @@ type scene struct {
 	states     []string // of our payments at each kill
 }
 
-// TestPaymentsAreMadeOnceWhateverDies is the crash matrix of payments: the built binary pays statements through a real server while its
-// processes are killed with -9 and its provider fails at every step between our commit and the provider's answer. In the end every payment
-// exists once at the provider, our books say what the provider says, and every statement is paid exactly.
+// TestPaymentsAreMadeOnceWhateverDies is the crash matrix of payments: the built binary pays statements through a real
+// server while its processes are killed with -9 and its provider fails at every step between our commit and the
+// provider's answer. In the end every payment exists once at the provider, our books say what the provider says, and
+// every statement is paid exactly.
 //
 // Proves: OPS-86, OPS-87.
 //
@@ -266,8 +267,8 @@ func (s *scene) await(p sandbox.Point) {
 	}
 }
 
-// killAt kills the worker from within the n-th order that reaches a point, counted from now, and waits for that if a worker runs; else the
-// next worker is killed.
+// killAt kills the worker from within the n-th order that reaches a point, counted from now, and waits for that if a
+// worker runs; else the next worker is killed.
 func (s *scene) killAt(point sandbox.Point, nth int) {
 	s.t.Helper()
 	s.later(true)
@@ -309,7 +310,8 @@ func (s *scene) killAt(point sandbox.Point, nth int) {
 	s.kill()
 }
 
-// killHeld kills the worker while its orders are held, and lets go of them before or after the next worker has sent them again.
+// killHeld kills the worker while its orders are held, and lets go of them before or after the next worker has sent
+// them again.
 func (s *scene) killHeld(mode sandbox.Mode, point sandbox.Point, before bool) {
 	s.t.Helper()
 	s.sandbox.Break(sandbox.Fault{Mode: mode, Times: 4})
@@ -459,7 +461,8 @@ func (s *scene) finish(operation string) []string {
 	}
 }
 
-// wantStatements counts the statements that are paid exactly, by one payout of the right amount which the sandbox has made.
+// wantStatements counts the statements that are paid exactly, by one payout of the right amount which the sandbox has
+// made.
 func (s *scene) wantStatements() int {
 	s.t.Helper()
 

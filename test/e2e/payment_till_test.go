@@ -25,7 +25,8 @@ const (
 	callbackSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 )
 
-// till is a team that pays owners through the sandbox. The service has no workers of its own: those are processes that come and go.
+// till is a team that pays owners through the sandbox. The service has no workers of its own: those are processes that
+// come and go.
 type till struct {
 	*client
 	t          *testing.T
@@ -183,7 +184,8 @@ func (w *till) restart() {
 	w.service.untilReady()
 }
 
-// later is what time would bring: failed jobs are due again, and so is what is done every minute. The leases of workers end when all are dead.
+// later is what time would bring: failed jobs are due again, and so is what is done every minute. The leases of workers
+// end when all are dead.
 func (w *till) later(dead bool) {
 	w.t.Helper()
 

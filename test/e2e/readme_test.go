@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// readme pastes the journey of the README into a shell, as a reader would, and holds what it prints against what the README says.
+// readme pastes the journey of the README into a shell, as a reader would, and holds what it prints against what the
+// README says.
 func readme(t *testing.T, data string) {
 	t.Helper()
 

@@ -15,7 +15,8 @@ import (
 // nextKey takes the place of secretKey.
 const nextKey = "OTg3NjU0MzIxMDk4NzY1NDMyMTA5ODc2NTQzMjEwOTg="
 
-// The service keeps its files in an object store, and its secret key is replaced while it works: links and sealed values live on.
+// The service keeps its files in an object store, and its secret key is replaced while it works: links and sealed
+// values live on.
 func TestObjectStoreAndRotatedKeys(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Start(t)

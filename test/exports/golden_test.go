@@ -33,8 +33,8 @@ type pathCase struct {
 	today bool
 }
 
-// goldenTeam is a team with a bit of everything that an export can show. Its statements of January 2026 are published, those of February are
-// drafts.
+// goldenTeam is a team with a bit of everything that an export can show. Its statements of January 2026 are published,
+// those of February are drafts.
 type goldenTeam struct {
 	*world.World
 
@@ -143,8 +143,8 @@ func (g *goldenTeam) operations() string {
 	return all.String("total") + string(all.Body)
 }
 
-// ask asks every path in both modes with the same selection: the same bytes come out, which are those of its golden file; the GET starts no
-// operation, and neither mode answers with the artifact.
+// ask asks every path in both modes with the same selection: the same bytes come out, which are those of its golden
+// file; the GET starts no operation, and neither mode answers with the artifact.
 //
 // Proves: INIT-55, OPEN-08.
 func (g *goldenTeam) ask(t *testing.T, cases []pathCase) {
@@ -233,7 +233,8 @@ func (g *goldenTeam) compare(t *testing.T, c pathCase, content []byte) {
 	}
 }
 
-// pdfText is the text of a PDF as it is laid out. How far apart things are is left out: it differs with the width of a short reference.
+// pdfText is the text of a PDF as it is laid out. How far apart things are is left out: it differs with the width of a
+// short reference.
 func pdfText(t *testing.T, content []byte) []byte {
 	t.Helper()
 

@@ -10,8 +10,8 @@ import (
 	"stayledger/test/world"
 )
 
-// furnish gives the team what lists show beside names and rent: addresses, references, a group of listings, a reserve, a bank's opening
-// balance, stays of every status with every kind of line, and mappings of an app and a channel.
+// furnish gives the team what lists show beside names and rent: addresses, references, a group of listings, a reserve,
+// a bank's opening balance, stays of every status with every kind of line, and mappings of an app and a channel.
 func (g *goldenTeam) furnish(t *testing.T) {
 	t.Helper()
 

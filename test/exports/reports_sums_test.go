@@ -185,7 +185,8 @@ func TestTrustReportsAddUp(t *testing.T) {
 	}
 }
 
-// What an export of the manager's statements adds up to is what they say; the first month has what was booked before it.
+// What an export of the manager's statements adds up to is what they say; the first month has what was booked before
+// it.
 func TestManagerStatementsAddUp(t *testing.T) {
 	t.Parallel()
 	g := newTroubledTeam(t)

@@ -67,8 +67,9 @@ func TestReportDocuments(t *testing.T) {
 	})
 }
 
-// trouble gives the trust something to look at: a bank that differs from the books, a deposit that names no stay, an owner who drew too much, a
-// manager who drew some, a guest who stays over the end of February and has paid half, and one who cancelled and has paid.
+// trouble gives the trust something to look at: a bank that differs from the books, a deposit that names no stay, an
+// owner who drew too much, a manager who drew some, a guest who stays over the end of February and has paid half, and
+// one who cancelled and has paid.
 func (g *goldenTeam) trouble(t *testing.T) {
 	t.Helper()
 	g.Exec(`insert into bank_record (team_id, id, account_id, date, type, amount, balance, description, created_at, updated_at)

@@ -13,7 +13,8 @@ import (
 	"stayledger/test/world"
 )
 
-// newStatementTeam is the golden team with a payout on a published statement, a reserve, and a listing with an imported statement.
+// newStatementTeam is the golden team with a payout on a published statement, a reserve, and a listing with an imported
+// statement.
 func newStatementTeam(t *testing.T) *goldenTeam {
 	t.Helper()
 	g := newGoldenTeam(t)
@@ -125,8 +126,8 @@ func TestSummaryPaths(t *testing.T) {
 	})
 }
 
-// A selection that names an ownership period without an owner, a contact of another team, and one that contradicts itself are refused in
-// both modes before anything is queued; another team's names select nothing.
+// A selection that names an ownership period without an owner, a contact of another team, and one that contradicts
+// itself are refused in both modes before anything is queued; another team's names select nothing.
 //
 // Proves: EXP-21, EXP-23, EXP-24, EXP-25, OPEN-47.
 func TestStatementSelectionsThatAreRefused(t *testing.T) {

@@ -50,8 +50,9 @@ func (g *goldenTeam) rename(t *testing.T) {
 	g.Work()
 }
 
-// A published statement keeps the names of guests, owners, accounts and its listing, and the order of its lines, wherever it is read. A draft has
-// those of today, and so has a published one that is reopened, until it is published again.
+// A published statement keeps the names of guests, owners, accounts and its listing, and the order of its lines,
+// wherever it is read. A draft has those of today, and so has a published one that is reopened, until it is published
+// again.
 func TestPublishedStatementsKeepTheirWords(t *testing.T) {
 	t.Parallel()
 	g := newGoldenTeam(t)

@@ -15,8 +15,8 @@ var counted = map[string]string{
 	"journal": "true", "bank_record": "type = 'transaction'", "payment": "true", "account_connection": "true", "bank_rule": "true",
 }
 
-// The kept totals of lists equal the rows at any moment: after rows were added and removed, written again, tried in dry runs, and folded; and in the
-// transaction that adds some.
+// The kept totals of lists equal the rows at any moment: after rows were added and removed, written again, tried in dry
+// runs, and folded; and in the transaction that adds some.
 func TestKeptTotalsEqualTheRows(t *testing.T) { //nolint:paralleltest // it folds the counts of all teams, which tests that compare tables must not see change
 	b := newBooks(t)
 	newBooks(t) // whose rows are not counted here

@@ -190,7 +190,8 @@ func describedLists(t *testing.T, w *world.World) map[string]map[string]describe
 	return out
 }
 
-// Every list that the service has is either in the table or named as apart, and has the parameters of the table and no others.
+// Every list that the service has is either in the table or named as apart, and has the parameters of the table and no
+// others.
 func TestEveryListIsHeldToTheContract(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

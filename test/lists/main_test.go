@@ -1,4 +1,5 @@
-// Package lists_test holds every list of the service to what the contract promises of lists: filters, exclusions, dates, sorts and pages.
+// Package lists_test holds every list of the service to what the contract promises of lists: filters, exclusions,
+// dates, sorts and pages.
 package lists_test
 
 import (

@@ -18,8 +18,8 @@ var (
 	scanned   = regexp.MustCompile(`Seq Scan on (\w+)`)
 )
 
-// No page and no read of a single resource goes through a whole table: PostgreSQL plans each statement once for all teams, and where it finds no index
-// that begins with the team, everybody pays for everybody's rows.
+// No page and no read of a single resource goes through a whole table: PostgreSQL plans each statement once for all
+// teams, and where it finds no index that begins with the team, everybody pays for everybody's rows.
 func TestNothingIsReadByGoingThroughATable(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

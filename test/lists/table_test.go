@@ -1,7 +1,7 @@
 package lists_test
 
-// promise is what the contract says of a list (domain.md 1.3 to 1.12, service.md "Pagination, sorting, filtering", decisions.md "one name for one
-// filter"). It is written by hand, apart from the declarations that it is held against.
+// promise is what the contract says of a list (domain.md 1.3 to 1.12, service.md "Pagination, sorting, filtering",
+// decisions.md "one name for one filter"). It is written by hand, apart from the declarations that it is held against.
 type promise struct {
 	path string
 	// ids is the filter by the rows' own ids.
@@ -102,8 +102,8 @@ var promises = []promise{
 	{path: "/transactions/recurring-templates", ids: "ids", sorts: "date amount createdAt description", others: "status type search", few: true},
 }
 
-// apart are the lists that are no plain collections of the team: reports that add up, parts of one resource, lists over teams. Their own tests
-// hold them to paging.
+// apart are the lists that are no plain collections of the team: reports that add up, parts of one resource, lists over
+// teams. Their own tests hold them to paging.
 var apart = []string{
 	"/accounts/{id}/reconciling-items", "/bank-records/suggestions", "/bank-rules/{id}/runs/{operationId}", "/bank-rules/{id}/versions", "/contacts/{id}/payment-methods", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
@@ -119,7 +119,8 @@ var unlike = []string{
 	"/listings/ownership-periods date", "/reports/journal-entries notContactIds", "/reports/journal-entries notStatementIds", "/reports/journal-entries notChannels",
 }
 
-// telling are values of filters with which the world's lists differ from what they are without, by the filter alone or by list and filter.
+// telling are values of filters with which the world's lists differ from what they are without, by the filter alone or
+// by list and filter.
 var telling = map[string]string{
 	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "lastDigits": "0000", "currency": "eur", "status": "inactive",
 	"date": "2001-01-01", "year": "2001", "month": "2001-01", "paidAtRange": "2001", "paidStatus": "paid", "appId": "none", "lineType": "none",

@@ -1,5 +1,5 @@
-// Package rotation_test replaces the secret keys of a team with books, as an operator would: the new key is put in front, everything is sealed
-// anew, the old key is dropped.
+// Package rotation_test replaces the secret keys of a team with books, as an operator would: the new key is put in
+// front, everything is sealed anew, the old key is dropped.
 package rotation_test
 
 import (

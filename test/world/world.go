@@ -1,4 +1,5 @@
-// Package world gives tests a whole team behind the whole service: people, listings, stays and money are made through the API.
+// Package world gives tests a whole team behind the whole service: people, listings, stays and money are made through
+// the API.
 package world
 
 import (
@@ -26,7 +27,8 @@ type (
 // Keys are the secret keys of every world.
 var Keys = []byte("test keys of at least 32 bytes, not for use")
 
-// World is a fresh team with the standard chart, the layouts of the standard and a caller who may do everything. Its first statement month is January 2026.
+// World is a fresh team with the standard chart, the layouts of the standard and a caller who may do everything. Its
+// first statement month is January 2026.
 type World struct {
 	*apitest.Team
 	T        testing.TB
@@ -119,7 +121,8 @@ func (w *World) Listing(name string, owners ...id.ID) Listing {
 	return l
 }
 
-// Stay books one night from a day on, for rent in cents that belong to the owners on that day; paid through the trust bank on it as well.
+// Stay books one night from a day on, for rent in cents that belong to the owners on that day; paid through the trust
+// bank on it as well.
 func (w *World) Stay(l Listing, date string, cents int64) id.ID {
 	w.T.Helper()
 

@@ -1,5 +1,6 @@
-// Package reference makes the pages at /docs of a published description: an overview, a page for each operation, chapters about what all
-// operations share, and what the search looks in. Everything that a page says of an operation comes from the description.
+// Package reference makes the pages at /docs of a published description: an overview, a page for each operation,
+// chapters about what all operations share, and what the search looks in. Everything that a page says of an operation
+// comes from the description.
 package reference
 
 import (
@@ -77,8 +78,8 @@ func (a Answer) Answers(status int) bool {
 // Condition is one way in which an operation fails.
 type Condition struct{ Code, Reason, Message, About string }
 
-// Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails on what is no JSON, on a reference that leads nowhere and on an operation
-// without an id.
+// Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails on what is no JSON, on a reference that leads nowhere
+// and on an operation without an id.
 func Read(description []byte) (*Document, error) {
 	var root node
 	if err := json.Unmarshal(description, &root); err != nil {
@@ -303,7 +304,8 @@ func (d *Document) answer(status string, raw node) (Answer, error) {
 	return a, err
 }
 
-// conditions are the failures that an answer names: as examples of its body, or in an extension that lists codes, reasons and messages.
+// conditions are the failures that an answer names: as examples of its body, or in an extension that lists codes,
+// reasons and messages.
 func (d *Document) conditions(answers ...node) ([]Condition, error) {
 	var out []Condition
 

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Request is a request that every language makes in the same way. The base address and the key come from the environment of the caller.
+// Request is a request that every language makes in the same way. The base address and the key come from the
+// environment of the caller.
 type Request struct {
 	Method, Path string
 	Query        []Value
@@ -28,7 +29,8 @@ type Value struct {
 // Language is a request in one language.
 type Language struct{ Name, Slug, Text string }
 
-// request chooses the example of an operation: what it must have, a small page of lists, and an idempotency key where one is taken.
+// request chooses the example of an operation: what it must have, a small page of lists, and an idempotency key where
+// one is taken.
 func request(o *Operation) Request {
 	r := Request{Method: o.Method, Path: o.Path}
 	if !o.Public {

@@ -12,7 +12,8 @@ import (
 	"stayledger/web/reference"
 )
 
-// description has what the pages must be able to show: references of every kind, a schema that contains itself, null in each of its forms.
+// description has what the pages must be able to show: references of every kind, a schema that contains itself, null in
+// each of its forms.
 const description = `{
  "openapi": "3.1.0", "info": {"title": "toys", "version": "1", "description": "Toys & co."},
  "paths": {"/toys/{id}": {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// example is what the description itself gives as an example of a schema, a parameter or a body; otherwise is without. It fails on a reference that leads
-// nowhere.
+// example is what the description itself gives as an example of a schema, a parameter or a body; otherwise is without.
+// It fails on a reference that leads nowhere.
 func (d *Document) example(n node, otherwise any) (any, error) {
 	if one, has := n["example"]; has {
 		return one, nil
@@ -33,7 +33,8 @@ func (d *Document) example(n node, otherwise any) (any, error) {
 	return first["value"], err
 }
 
-// answerExample fills every field; requestExample only those that a request must have, or one when there is none of these.
+// answerExample fills every field; requestExample only those that a request must have, or one when there is none of
+// these.
 func answerExample(f *Field) any { return f.example(false) }
 
 func requestExample(f *Field) any { return f.example(true) }
@@ -293,7 +294,8 @@ func (f *Field) text() string {
 	return strings.TrimSpace(words)
 }
 
-// SampleID is the identifier by which examples speak of what has a name, such as listingId: the same wherever the name stands.
+// SampleID is the identifier by which examples speak of what has a name, such as listingId: the same wherever the name
+// stands.
 func SampleID(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "s"), "Id")
 	sum := fnv.New64a()

@@ -66,8 +66,8 @@ func (n node) number(name string) (string, bool) {
 
 const deepestReference = 20
 
-// resolve follows references inside of the description. What stands beside a reference goes before what it leads to, as OpenAPI 3.1 wants it.
-// It fails on a reference that leads nowhere or in a circle.
+// resolve follows references inside of the description. What stands beside a reference goes before what it leads to, as
+// OpenAPI 3.1 wants it. It fails on a reference that leads nowhere or in a circle.
 func (d *Document) resolve(n node) (node, error) {
 	for range deepestReference {
 		ref := n.text("$ref")

@@ -36,7 +36,8 @@ type Site struct {
 // Chapter is a page about what many operations share.
 type Chapter struct{ Slug, Title string }
 
-// chapters in the order in which a newcomer reads them. Each has a file with its text and, for what it shows of the service, requests in samples.
+// chapters in the order in which a newcomer reads them. Each has a file with its text and, for what it shows of the
+// service, requests in samples.
 var chapters = []Chapter{
 	{"start", "Getting started"},
 	{"authentication", "Authentication"},
@@ -48,14 +49,16 @@ var chapters = []Chapter{
 	{"versions", "Versions"},
 }
 
-// files are what the pages name beside each other, by the path after /docs; what the search looks in is made of the description.
+// files are what the pages name beside each other, by the path after /docs; what the search looks in is made of the
+// description.
 const (
 	stylePath  = "/reference.css"
 	scriptPath = "/reference.js"
 	searchPath = "/search.json"
 )
 
-// New prepares the pages of a description. It fails on a description that cannot be read and on a page that cannot be made.
+// New prepares the pages of a description. It fails on a description that cannot be read and on a page that cannot be
+// made.
 func New(description []byte) (*Site, error) {
 	d, err := Read(description)
 	if err != nil {
@@ -92,7 +95,8 @@ func (s *Site) keep(path, contentType string, body []byte) {
 	s.files[path] = web.Asset{Path: path, ContentType: contentType, Body: body, Tag: web.Tag(body), Kept: true}
 }
 
-// Style is the address of the style of all pages. It changes with the content, as those of the script and of what the search looks in do.
+// Style is the address of the style of all pages. It changes with the content, as those of the script and of what the
+// search looks in do.
 func (s *Site) Style() string { return s.address(stylePath) }
 
 // Script is the address of the script of all pages.
@@ -103,8 +107,8 @@ func (s *Site) Search() string { return s.address(searchPath) }
 
 func (s *Site) address(path string) string { return "/docs" + path + "?v=" + s.files[path].Tag }
 
-// Asset is what is at /docs followed by path, and whether there is such a thing; the page of a path that is not there says so. It fails when a template
-// does not fit what it shows.
+// Asset is what is at /docs followed by path, and whether there is such a thing; the page of a path that is not there
+// says so. It fails when a template does not fit what it shows.
 func (s *Site) Asset(path string) (web.Asset, bool, error) {
 	if file, found := s.files[path]; found {
 		return file, true, nil
@@ -125,8 +129,9 @@ type view struct {
 	Text        template.HTML
 }
 
-// Page makes the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and says whether there is one; the page of
-// a path that is not there says so. It fails when a template does not fit what it shows.
+// Page makes the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and says
+// whether there is one; the page of a path that is not there says so. It fails when a template does not fit what it
+// shows.
 func (s *Site) Page(path string) (page []byte, found bool, err error) {
 	v := view{Site: s, Title: "Overview", Kind: "overview"}
 	name := path[strings.LastIndex(path, "/")+1:]
@@ -189,7 +194,8 @@ type Span struct {
 	Code       bool
 }
 
-// prose splits a text of the description: what stands between backticks is code, and what is called like an operation or a reason leads there.
+// prose splits a text of the description: what stands between backticks is code, and what is called like an operation
+// or a reason leads there.
 func (s *Site) prose(text string) []Span {
 	var out []Span
 

@@ -8,8 +8,8 @@ import (
 
 // Stay is what the charges on a reservation depend on.
 type Stay struct {
-	// Line gives the active lines of a type, with merchantFee and channelFee what deposits paid, and with cancellation the adjustments on the
-	// account of that assignment. A discount is positive.
+	// Line gives the active lines of a type, with merchantFee and channelFee what deposits paid, and with cancellation
+	// the adjustments on the account of that assignment. A discount is positive.
 	Line func(name string) money.Cents
 	// Account gives what the stay's active lines and financial adjustments credit to an account: revenue is positive.
 	Account func(accountID id.ID) money.Cents
@@ -30,11 +30,13 @@ const (
 	ReservationCancelled    = "reservationCancelled"
 	ReservationNotCancelled = "reservationNotCancelled"
 	ReservationInactive     = "reservationInactive"
-	// OwnerStay says that the fee's ownerStayFilter leaves the stay out, whether it is one of an owner or one of a guest.
+	// OwnerStay says that the fee's ownerStayFilter leaves the stay out, whether it is one of an owner or one of a
+	// guest.
 	OwnerStay          = "ownerStay"
 	ChannelNotIncluded = "channelNotIncluded"
 	ConditionNotMet    = "conditionNotMet"
-	// OtherCurrency says that the fee names amounts, a flat rate or a condition, and the stay is in another currency than they.
+	// OtherCurrency says that the fee names amounts, a flat rate or a condition, and the stay is in another currency
+	// than they.
 	OtherCurrency = "currencyMismatch"
 )
 
@@ -52,9 +54,9 @@ type Charge struct {
 // Total is what the debit party bears.
 func (c Charge) Total() money.Cents { return c.Amount + c.Tax }
 
-// Charges computes every subscription of a listing on a stay, in the order given, whether or not its listing period covers the stay: which
-// nights are charged is the journal's to say. A fee that others build on counts with the Amount that its subscription at s.At comes to,
-// and with nothing when it has none or is not charged.
+// Charges computes every subscription of a listing on a stay, in the order given, whether or not its listing period
+// covers the stay: which nights are charged is the journal's to say. A fee that others build on counts with the Amount
+// that its subscription at s.At comes to, and with nothing when it has none or is not charged.
 func Charges(subscriptions []Subscription, s *Stay) []Charge {
 	c := charging{stay: s, subscriptions: subscriptions, charges: make([]Charge, len(subscriptions)), progress: make([]progress, len(subscriptions))}
 	for i := range subscriptions {
@@ -113,7 +115,8 @@ func (c *charging) fee(feeID id.ID) money.Cents {
 	return 0
 }
 
-// inactive returns why the fee is not charged on a stay, or "". A fee without a currency of its own is in that of the stay.
+// inactive returns why the fee is not charged on a stay, or "". A fee without a currency of its own is in that of the
+// stay.
 func (s *Subscription) inactive(stay *Stay) string {
 	namesAmounts := s.Fee.RateType == Flat || len(s.Fee.AccountTotalConditions) > 0
 	if namesAmounts && s.Currency != "" && stay.Currency != "" && s.Currency != stay.Currency {

@@ -28,7 +28,8 @@ func date(t testing.TB, text string) day.Day {
 	return d
 }
 
-// percent is a fee of a share of a formula, known by its number. A formula refers to fees by "f1", "f2" and to accounts by "a1", "a2".
+// percent is a fee of a share of a formula, known by its number. A formula refers to fees by "f1", "f2" and to accounts
+// by "a1", "a2".
 func percent(n byte, formula string, rate int64) fee.Fee {
 	f := fee.Fee{ID: numbered(n), Name: fmt.Sprintf("f%d", n), RateType: fee.Percentage, Formula: formula, DefaultRate: rate}
 	for i := range byte(20) {

@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// check refuses what the schema cannot see: unknown accounts, tax rates and listings, contradictions, and formulas that are none.
+// check refuses what the schema cannot see: unknown accounts, tax rates and listings, contradictions, and formulas that
+// are none.
 func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	f := c.after
 
@@ -81,7 +82,8 @@ func checkAccounts(ctx context.Context, tx *db.Tx, f *Fee) ([]apierr.Issue, erro
 	return issues, nil
 }
 
-// checkTax wants a tax rate with the behavior, and one in use when it is new to the fee. A rate without a behavior is excluded.
+// checkTax wants a tax rate with the behavior, and one in use when it is new to the fee. A rate without a behavior is
+// excluded.
 func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error) {
 	f := c.after
 	switch {

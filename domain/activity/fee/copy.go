@@ -27,8 +27,9 @@ func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	return fees, nil
 }
 
-// add adds the fees of another team that can be charged here: those whose accounts, tax rate and whatever their formula and conditions name have
-// a counterpart. A fee that the team has by name or reference is not copied, and stands for the other team's in what builds on it.
+// add adds the fees of another team that can be charged here: those whose accounts, tax rate and whatever their formula
+// and conditions name have a counterpart. A fee that the team has by name or reference is not copied, and stands for
+// the other team's in what builds on it.
 func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) error {
 	own, err := ownFees(ctx, tx)
 	if err != nil {
@@ -83,7 +84,8 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 	return nil
 }
 
-// ownFees finds the team's own fee that stands for another team's: of the same name, else of the same reference; the zero id for none.
+// ownFees finds the team's own fee that stands for another team's: of the same name, else of the same reference; the
+// zero id for none.
 func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 	type own struct {
 		ID        id.ID

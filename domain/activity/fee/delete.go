@@ -65,7 +65,8 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	}
 }
 
-// erase deletes a fee that nothing needs. Journals that still wait for it, or could not be derived with it, are derived without it.
+// erase deletes a fee that nothing needs. Journals that still wait for it, or could not be derived with it, are derived
+// without it.
 func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	of := db.Args{"team": tx.Team, "id": feeID}
 

@@ -1,5 +1,5 @@
-// Package fee owns recurring fees: what the manager charges an owner for every reservation, on which listings and when, and the formulas
-// they are computed with.
+// Package fee owns recurring fees: what the manager charges an owner for every reservation, on which listings and when,
+// and the formulas they are computed with.
 package fee
 
 import (
@@ -118,7 +118,8 @@ type Fee struct {
 	ListingPeriods []Period `json:"listingPeriods,omitzero" db:"-"`
 }
 
-// Period is a span of time in which a listing is charged a fee: from StartAt (nil: inception) to EndAt (nil: open), the end exclusive.
+// Period is a span of time in which a listing is charged a fee: from StartAt (nil: inception) to EndAt (nil: open), the
+// end exclusive.
 type Period struct {
 	ID           id.ID       `json:"id"`
 	FeeID        id.ID       `json:"recurringFeeId"`

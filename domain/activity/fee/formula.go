@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// The names a formula can use beside the types of reservation lines. Like Discount they are amounts taken away, stated as positive numbers.
+// The names a formula can use beside the types of reservation lines. Like Discount they are amounts taken away, stated
+// as positive numbers.
 const (
 	MerchantFee = "merchantFee"
 	ChannelFee  = "channelFee"
@@ -19,8 +20,8 @@ const (
 	Discount = "discount"
 )
 
-// Formula is what a percentage fee is taken of: sums and differences of line types, other fees and accounts, each or several in parentheses
-// times a share. What names mean, and what may be referred to, is up to a Grammar.
+// Formula is what a percentage fee is taken of: sums and differences of line types, other fees and accounts, each or
+// several in parentheses times a share. What names mean, and what may be referred to, is up to a Grammar.
 //
 //	formula   = ["-"] term { ("+" | "-") term }
 //	quotient  = formula "/" formula
@@ -31,8 +32,8 @@ const (
 //	string    = '"' any text '"'
 //	name      = letter { letter | digit | "_" } | string
 //
-// In a quoted text a backslash takes the next character as it is. A share has at most five decimals, three before a percent sign: rates are
-// parts per 100000. The zero Formula is empty and worth nothing.
+// In a quoted text a backslash takes the next character as it is. A share has at most five decimals, three before a
+// percent sign: rates are parts per 100000. The zero Formula is empty and worth nothing.
 type Formula struct {
 	text     string
 	root     node
@@ -82,8 +83,8 @@ type Reference struct {
 	Current string `json:"current"`
 }
 
-// mention is a place in a formula that refers to something. The name, in quotation marks unless it is a plain one, lies between two offsets of
-// the text.
+// mention is a place in a formula that refers to something. The name, in quotation marks unless it is a plain one, lies
+// between two offsets of the text.
 type mention struct {
 	Reference
 	from, to int
@@ -221,8 +222,8 @@ func (f Formula) Places() []Place {
 	return out
 }
 
-// Bind says what the references of the formula stand for, the last of several known by one name; one that is not among the known stays unknown
-// and is worth nothing.
+// Bind says what the references of the formula stand for, the last of several known by one name; one that is not among
+// the known stays unknown and is worth nothing.
 func (f Formula) Bind(known []Reference) {
 	for _, m := range f.mentions {
 		for _, k := range known {
@@ -283,13 +284,14 @@ const (
 	maxDepth   = 20
 )
 
-// ParseFormula reads the formula of a fee. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does not
-// have.
+// ParseFormula reads the formula of a fee. An empty one is no formula and gives a *FormulaError, as everything does
+// that the grammar does not have.
 func ParseFormula(text string) (Formula, error) {
 	return Grammar{References: []RefKind{RefFee, RefAccount}}.Parse(text)
 }
 
-// Parse reads a formula. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does not have.
+// Parse reads a formula. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does
+// not have.
 func (g Grammar) Parse(text string) (Formula, error) {
 	p := &parser{grammar: g, text: text}
 	if len(text) > maxFormula || !utf8.ValidString(text) {
@@ -499,7 +501,8 @@ func (p *parser) mention(kind RefKind) (node, error) {
 	return mentionNode{m}, nil
 }
 
-// named notes what a plain name stands for: a line type and where it stands for the first time, or what the grammar takes names for.
+// named notes what a plain name stands for: a line type and where it stands for the first time, or what the grammar
+// takes names for.
 func (p *parser) named(name string, at int) node {
 	if p.grammar.Names != "" {
 		m := &mention{Reference: Reference{Kind: p.grammar.Names, Name: name}, from: at, to: p.at, plain: true}

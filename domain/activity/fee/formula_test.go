@@ -68,7 +68,8 @@ func TestFormulaValue(t *testing.T) {
 	}
 }
 
-// Parentheses may stand nineteen deep, so that a formula of nothing but parentheses takes no more of the stack than another.
+// Parentheses may stand nineteen deep, so that a formula of nothing but parentheses takes no more of the stack than
+// another.
 func TestFormulaDepth(t *testing.T) {
 	t.Parallel()
 

@@ -156,7 +156,8 @@ func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
 	return &f, err
 }
 
-// complete says of each fee what its formula depends on, what holds the entries that it made and whether they are what they should be.
+// complete says of each fee what its formula depends on, what holds the entries that it made and whether they are what
+// they should be.
 func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	ids := make([]id.ID, len(fees))
 	for i := range fees {
@@ -191,7 +192,8 @@ func (b *beside) fill(f *Fee) {
 	f.Lock, f.JournalStatus = b.locks[f.ID], b.statuses[f.ID]
 }
 
-// link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types are posted on.
+// link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types
+// are posted on.
 func (f *Fee) link(named []account.NameRef, mapped []mapping) {
 	f.LinkedAccounts, f.IncludedFinancials = list(named), []Financial{}
 

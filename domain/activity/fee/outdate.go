@@ -20,8 +20,9 @@ type touched struct {
 	old, new      []Period
 }
 
-// outdate marks the journals that a change of a fee makes stale, and starts the operation that derives them: of the stays that the fee is
-// charged on and of those that it may be charged on. Fees that build on it are charged on the same stays. It answers nil when there are none.
+// outdate marks the journals that a change of a fee makes stale, and starts the operation that derives them: of the
+// stays that the fee is charged on and of those that it may be charged on. Fees that build on it are charged on the
+// same stays. It answers nil when there are none.
 func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgement, error) {
 	feeChanged := t.before == nil || !t.before.chargesLike(t.after)
 
@@ -49,7 +50,8 @@ func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgem
 	})
 }
 
-// awaiting is the journal status of a fee that has started an operation, which nobody can read before the transaction ends.
+// awaiting is the journal status of a fee that has started an operation, which nobody can read before the transaction
+// ends.
 func awaiting(status ledger.JournalStatus, started *operation.Acknowledgement) ledger.JournalStatus {
 	if started == nil {
 		return status
@@ -127,7 +129,8 @@ type chargeable struct {
 	Statuses []string
 }
 
-// mayBeCharged finds reservations, in the order of their ids. A stay is recognised on some day between the first and the last that it names.
+// mayBeCharged finds reservations, in the order of their ids. A stay is recognised on some day between the first and
+// the last that it names.
 func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
 	listings := make([]id.ID, len(c.Periods))
 

@@ -22,8 +22,8 @@ func invalid(problem string, position int) error {
 	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody("formula")).With(FormulaContext{Position: position, Problem: problem})
 }
 
-// checkFormula refuses a formula that is none, that names what the team does not have or that builds on itself, with the position of the
-// mistake. It finds out what the fee refers to.
+// checkFormula refuses a formula that is none, that names what the team does not have or that builds on itself, with
+// the position of the mistake. It finds out what the fee refers to.
 func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 	f.Stored, f.References = f.Formula, []Reference{}
 	if f.Formula == "" && f.RateType == Flat {

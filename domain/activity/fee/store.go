@@ -66,7 +66,8 @@ func periodsOf(ctx context.Context, tx *db.Tx, feeID id.ID) ([]Period, error) {
 		where p.team_id = @team and p.fee_id = @fee order by p.listing_id, p.start_at nulls first, p.id`, db.Args{"team": tx.Team, "fee": feeID})
 }
 
-// truncatable are the open periods of a fee on a listing, at most one, that started before another and can end where it starts.
+// truncatable are the open periods of a fee on a listing, at most one, that started before another and can end where it
+// starts.
 func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
 	return db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
 		where p.team_id = @team and p.fee_id = @fee and p.listing_id = @listing and p.id <> @id
@@ -74,7 +75,8 @@ func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
 			and @start::date is not null`, db.Args{"team": tx.Team, "fee": p.FeeID, "listing": p.ListingID, "id": p.ID, "start": p.StartAt})
 }
 
-// Subscribed are the active fees of listings with their listing periods, in the order in which the fees were made, by listing.
+// Subscribed are the active fees of listings with their listing periods, in the order in which the fees were made, by
+// listing.
 func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
 	type row struct {
 		Period

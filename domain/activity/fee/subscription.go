@@ -19,7 +19,8 @@ type Subscription struct {
 	formula  Formula
 }
 
-// NewSubscription joins a fee with a listing period. It fails when the fee's formula is no formula, which no stored one is.
+// NewSubscription joins a fee with a listing period. It fails when the fee's formula is no formula, which no stored one
+// is.
 func NewSubscription(f Fee, p Period) (Subscription, error) {
 	formula, err := f.parse()
 	return subscription(f, formula, p), err

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 type object = fixture.Object
 
-// books are those of a team with the standard chart and one listing. Its reservations are derived by the charges alone, at check-in.
+// books are those of a team with the standard chart and one listing. Its reservations are derived by the charges alone,
+// at check-in.
 type books struct {
 	*apitest.Team
 	t             testing.TB

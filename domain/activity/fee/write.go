@@ -61,8 +61,8 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
 }
 
-// Unsaved is the fee that Add would make, without listing periods and stored nowhere: its name and uniqueRef may be taken. It fails as
-// createRecurringFee does otherwise.
+// Unsaved is the fee that Add would make, without listing periods and stored nowhere: its name and uniqueRef may be
+// taken. It fails as createRecurringFee does otherwise.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	f := drafted(tx, b)
 	return f, (&change{after: f, subscriptions: b.ListingSubscriptions}).check(ctx, tx)

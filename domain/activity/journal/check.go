@@ -170,7 +170,8 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 	if len(ids) == 0 {
 		return nil
 	}
-	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is written here.
+	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is
+	// written here.
 	hold := func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 		return db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for key share`,
 			db.Args{"team": tx.Team, "ids": ids})
@@ -191,8 +192,9 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 	return nil
 }
 
-// check holds a draft against the rows that it names and settles whose its lines are. Accounts that the stored journal posts to already, and
-// reservations that it names, may stay, whatever has become of them; so may a listing that a reservation has left since.
+// check holds a draft against the rows that it names and settles whose its lines are. Accounts that the stored journal
+// posts to already, and reservations that it names, may stay, whatever has become of them; so may a listing that a
+// reservation has left since.
 func (j *Journal) check(n *named, old *Journal) error {
 	if issues := j.unknown(n); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
@@ -279,7 +281,8 @@ func (n *named) plays(accountID id.ID, parts ...account.Assignment) bool {
 	return slices.ContainsFunc(parts, func(a account.Assignment) bool { return n.assigned[a] == accountID })
 }
 
-// foreignBank reports a bank account whose money is not that of the ledger: with it, the ledger would no longer show what its banks hold.
+// foreignBank reports a bank account whose money is not that of the ledger: with it, the ledger would no longer show
+// what its banks hold.
 func (a accountFact) foreignBank(in Books) bool {
 	return a.BankingCategory != nil && (*a.BankingCategory == "operating") != (in == Books(ledger.Operating))
 }

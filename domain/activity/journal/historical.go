@@ -122,8 +122,9 @@ type batch struct {
 	endAt         day.Day
 }
 
-// grouped sorts entries into transactions. It fails for an entry of nothing, one that is not before start, a transaction that is too long
-// and sums beyond the safe range; with UNPROCESSABLE_CONTENT for a transaction that has several dates or does not balance.
+// grouped sorts entries into transactions. It fails for an entry of nothing, one that is not before start, a
+// transaction that is too long and sums beyond the safe range; with UNPROCESSABLE_CONTENT for a transaction that has
+// several dates or does not balance.
 func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	b := &batch{entries: entries, startAt: entries[0].Date, endAt: entries[0].Date}
 

@@ -25,8 +25,8 @@ type importArgs struct {
 // triggerHistorical marks entries of an earlier system.
 const triggerHistorical = "historical"
 
-// post puts what an import has staged onto the historical ledger, all of it or nothing. It reads and writes a bounded number of entries at a
-// time, and what is posted leaves the staging table; a repetition finds nothing to do.
+// post puts what an import has staged onto the historical ledger, all of it or nothing. It reads and writes a bounded
+// number of entries at a time, and what is posted leaves the staging table; a repetition finds nothing to do.
 func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 	type staged struct {
 		ID         id.ID

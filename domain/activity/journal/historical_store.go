@@ -89,8 +89,9 @@ func (b *batch) distinct(of func(*HistoricalEntry) *id.ID) []id.ID {
 // chunkRows is how many rows a statement carries.
 const chunkRows = 10_000
 
-// dropKnown leaves out the transactions that were posted before with the same content and takes over those that were staged and never
-// posted. It fails with a conflict for one that was posted with other entries. Imports of one team take turns.
+// dropKnown leaves out the transactions that were posted before with the same content and takes over those that were
+// staged and never posted. It fails with a conflict for one that was posted with other entries. Imports of one team
+// take turns.
 func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err error) {
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('historical import ' || @team::text, 0))`, db.Args{"team": tx.Team.String()}); err != nil {
 		return nil, fmt.Errorf("wait for other imports: %w", err)

@@ -124,8 +124,8 @@ func (j *Journal) reversal(r *Reversal, newID id.ID) *Journal {
 	return out
 }
 
-// settle adds the lines up. It fails for an amount of nothing or beyond the safe range, and with UNPROCESSABLE_CONTENT and Unbalanced when
-// debits and credits differ.
+// settle adds the lines up. It fails for an amount of nothing or beyond the safe range, and with UNPROCESSABLE_CONTENT
+// and Unbalanced when debits and credits differ.
 func (j *Journal) settle() error {
 	var (
 		issues          []apierr.Issue

@@ -1,8 +1,8 @@
-// Package journal owns what is posted without a document behind it: the journals that somebody writes by hand, their reversals, and the
-// books of an earlier system, which are imported onto the historical ledger.
+// Package journal owns what is posted without a document behind it: the journals that somebody writes by hand, their
+// reversals, and the books of an earlier system, which are imported onto the historical ledger.
 //
-// A journal is one posting of the trust or the operating ledger. It is written under the same locks as everything that is derived, and it is
-// taken back by a reversal of its own date, which leaves the original as it was and names it.
+// A journal is one posting of the trust or the operating ledger. It is written under the same locks as everything that
+// is derived, and it is taken back by a reversal of its own date, which leaves the original as it was and names it.
 package journal
 
 import (
@@ -86,7 +86,8 @@ var (
 	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The journal is reversed by another one")
 )
 
-// noParty are the assignments whose accounts hold what guests owe or are owed: nobody's income until a stay is recognised.
+// noParty are the assignments whose accounts hold what guests owe or are owed: nobody's income until a stay is
+// recognised.
 var noParty = []account.Assignment{account.AccountsReceivable, account.DepositCoHostPayout}
 
 func deref[T any](p *T) (zero T) {

@@ -7,8 +7,8 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// posting is what a journal does to the books. It fails with the issue ownershipPeriodMissing for an owners' line on a listing that nobody
-// owned on the date.
+// posting is what a journal does to the books. It fails with the issue ownershipPeriodMissing for an owners' line on a
+// listing that nobody owned on the date.
 func (j *Journal) posting(n *named) (ledger.Posting, error) {
 	p := ledger.Posting{
 		SourceID: j.ID, TxnCode: "journal:" + j.ID.String(), Ledger: ledger.Ledger(j.Ledger), Status: ledger.Active, TxnAt: j.Date,

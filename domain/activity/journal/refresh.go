@@ -15,7 +15,8 @@ func Sources() ledger.Sources {
 	return ledger.Sources{transaction.Source(), reservation.Source(), Source()}
 }
 
-// Source says how the postings of manual journals are found and made anew, so that they follow the owners of their listings.
+// Source says how the postings of manual journals are found and made anew, so that they follow the owners of their
+// listings.
 func Source() *ledger.Source {
 	return &ledger.Source{Noun: ledger.ManualJournals, Touched: touched, Derive: derive}
 }
@@ -30,7 +31,8 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 		db.Args{"team": tx.Team, "listings": b.Listings})
 }
 
-// derive locks manual journals and makes their postings anew. One with a listing that nobody owns on its date any more cannot be.
+// derive locks manual journals and makes their postings anew. One with a listing that nobody owns on its date any more
+// cannot be.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
 	if err := holdAll(ctx, tx, ids); err != nil {
 		return nil, err

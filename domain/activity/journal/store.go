@@ -87,7 +87,8 @@ func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// state is what journals tell beside their own rows: what holds them and whether their postings follow the owners of their listings.
+// state is what journals tell beside their own rows: what holds them and whether their postings follow the owners of
+// their listings.
 type state struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus
@@ -143,7 +144,8 @@ const insertLinesSQL = `
 	from jsonb_to_recordset(@rows::jsonb) as x (position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid,
 		contact_id uuid, reservation_id uuid, description text)`
 
-// store writes a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal of one journal.
+// store writes a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal of
+// one journal.
 func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	rows := make([]lineRow, len(j.Lines))
 	for i := range j.Lines {

@@ -26,7 +26,8 @@ type (
 	list   = fixture.Array
 )
 
-// world is a team with the standard chart, a villa that Ann owns until May 2026 and Bob from then on, a stay in it, and a barn that nobody owns.
+// world is a team with the standard chart, a villa that Ann owns until May 2026 and Bob from then on, a stay in it, and
+// a barn that nobody owns.
 type world struct {
 	*apitest.Team
 	t           testing.TB

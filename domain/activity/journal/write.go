@@ -11,13 +11,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// Add stores a new journal and posts it. It fails with 400 when a line names what the team does not have or the lines do not balance, and with a
-// lock that holds its day.
+// Add stores a new journal and posts it. It fails with 400 when a line names what the team does not have or the lines
+// do not balance, and with a lock that holds its day.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Journal, error) {
 	return save(ctx, tx, drafted(c, tx.NewID()), nil)
 }
 
-// Change changes a journal and posts the difference. The money of one that a reversal takes back, or that is a reversal, stays as it is.
+// Change changes a journal and posts the difference. The money of one that a reversal takes back, or that is a
+// reversal, stays as it is.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, error) {
 	old, err := hold(ctx, tx, one)
 	if err != nil {
@@ -36,8 +37,8 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, err
 	return save(ctx, tx, redrafted(old, u), old)
 }
 
-// Reverse takes a journal back on a date of the caller's choice; the original stays, and the two name each other. It fails with a conflict
-// for one that is reversed already.
+// Reverse takes a journal back on a date of the caller's choice; the original stays, and the two name each other. It
+// fails with a conflict for one that is reversed already.
 func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, error) {
 	original, err := hold(ctx, tx, one)
 	if err != nil {
@@ -75,7 +76,8 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return nil
 }
 
-// save completes a draft, stores it and posts it. Its accounts may be those of before: the journal as stored, or its original.
+// save completes a draft, stores it and posts it. Its accounts may be those of before: the journal as stored, or its
+// original.
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
 	var t *terms
 

@@ -155,8 +155,9 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Mapping, error) {
 	return Change(ctx, tx, in.ID, &in.Body)
 }
 
-// Change changes a mapping; the journals of reservations with such lines are outdated. It fails with apierr.NotFound, with duplicateName, for an account
-// that is unknown, missing or of no use, and outside of a transaction that is alone in its team.
+// Change changes a mapping; the journals of reservations with such lines are outdated. It fails with apierr.NotFound,
+// with duplicateName, for an account that is unknown, missing or of no use, and outside of a transaction that is alone
+// in its team.
 func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err

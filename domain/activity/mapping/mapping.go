@@ -1,5 +1,6 @@
-// Package mapping owns where lines of reservations are posted: an account, a party and a recognition for each type of line, for all reservations or
-// those of an app or a channel. A type that arrives without a mapping is noted as one and waits for it.
+// Package mapping owns where lines of reservations are posted: an account, a party and a recognition for each type of
+// line, for all reservations or those of an app or a channel. A type that arrives without a mapping is noted as one and
+// waits for it.
 package mapping
 
 import (
@@ -93,8 +94,8 @@ func NewSet(all []Mapping) Set {
 	return m
 }
 
-// Of is the mapping that decides on lines of a type that came from an app over a channel, nil when nobody has mapped it: an unmapped row decides
-// nothing.
+// Of is the mapping that decides on lines of a type that came from an app over a channel, nil when nobody has mapped
+// it: an unmapped row decides nothing.
 func (m Set) Of(app, channel *string, lineType string) *Mapping {
 	for _, s := range scopeOf(app, channel, lineType).alike() {
 		if found := m.byScope[s]; found != nil && found.Status != Unmapped {

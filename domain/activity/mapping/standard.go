@@ -30,8 +30,8 @@ func standard() []struct {
 	}
 }
 
-// InstallStandard maps the usual types of lines to the accounts of the standard chart, as far as the team has those. It changes nothing that is there:
-// running it again adds nothing.
+// InstallStandard maps the usual types of lines to the accounts of the standard chart, as far as the team has those. It
+// changes nothing that is there: running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	accounts, err := account.Standing(ctx, tx)
 	if err != nil {

@@ -63,8 +63,8 @@ func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	return found, nil
 }
 
-// add adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same lines. Running it
-// again adds nothing.
+// add adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same
+// lines. Running it again adds nothing.
 func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
 	var (
 		writes []db.Stmt
@@ -166,7 +166,8 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	// Everybody inserts in the same order, so that two who meet the same new types do not wait for each other in a ring.
+	// Everybody inserts in the same order, so that two who meet the same new types do not wait for each other in a
+	// ring.
 	unknown = slices.Clone(unknown)
 	slices.SortFunc(unknown, func(a, b UnmappedLine) int {
 		return strings.Compare(a.AppID+"\x00"+a.LineType, b.AppID+"\x00"+b.LineType)

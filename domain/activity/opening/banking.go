@@ -101,7 +101,8 @@ func (b *banked) start(asked *day.Day) (day.Day, error) {
 	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
-// missing gives the starting balance, and what the books lack of it before the first day, but for the opening transaction.
+// missing gives the starting balance, and what the books lack of it before the first day, but for the opening
+// transaction.
 func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start day.Day) (amount, missing money.Cents, err error) {
 	booked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select sum(e.cent_total) from ledger_entry e
@@ -135,7 +136,8 @@ type shortfall struct {
 	amount money.Cents
 }
 
-// open keeps the one opening transaction of a bank account: what was held beyond the owners' and guests' money is the manager's.
+// open keeps the one opening transaction of a bank account: what was held beyond the owners' and guests' money is the
+// manager's.
 func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
 	line := transaction.LineInput{Amount: o.amount}
 	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)

@@ -54,7 +54,8 @@ func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) 
 
 type putGuestOpening struct{ Body PutGuests }
 
-// guestOpeningPut keeps one deposit per team, dated the day before the first day of the books. Putting it again as it is changes nothing.
+// guestOpeningPut keeps one deposit per team, dated the day before the first day of the books. Putting it again as it
+// is changes nothing.
 func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
 	terms, err := trial.MayOpen(ctx, tx)
 	if err != nil {
@@ -125,7 +126,8 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, curren
 	return err
 }
 
-// same reports that a stored opening deposit is the one that is wanted. A line that names the assigned account is one that names the assignment.
+// same reports that a stored opening deposit is the one that is wanted. A line that names the assigned account is one
+// that names the assignment.
 func same(old *transaction.Transaction, at day.Day, currency *string, lines []transaction.LineInput, assigned map[account.Assignment]id.ID) bool {
 	if old.Status != transaction.Active || old.Date != at || len(old.Lines) != len(lines) {
 		return false

@@ -32,7 +32,8 @@ type PutListing struct {
 	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
 }
 
-// A listing's opening balance is its oldest active deposit that is marked as one and has nothing but that listing's line.
+// A listing's opening balance is its oldest active deposit that is marked as one and has nothing but that listing's
+// line.
 var openingFrom = `transaction t join transaction_line l on l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null
 	and ` + account.Acting("l", account.OpeningBalance)
 
@@ -80,8 +81,8 @@ type putOpening struct {
 	Body PutListing
 }
 
-// openingPut keeps one opening deposit per listing, dated the day before the first day of the statements. Putting it again as it is
-// changes nothing.
+// openingPut keeps one opening deposit per listing, dated the day before the first day of the statements. Putting it
+// again as it is changes nothing.
 func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
 	if err := holdListing(ctx, tx, in.ID); err != nil {
 		return nil, err
@@ -151,8 +152,8 @@ func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at da
 	return err
 }
 
-// holdListing makes the changes of one listing's opening balance wait for nobody: while somebody else is at it, the caller is told to
-// come back (RSN-34).
+// holdListing makes the changes of one listing's opening balance wait for nobody: while somebody else is at it, the
+// caller is told to come back (RSN-34).
 func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 	args := db.Args{"team": tx.Team, "id": listingID}
 

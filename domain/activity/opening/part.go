@@ -1,6 +1,6 @@
-// Package opening keeps the opening balances: what was held for the owners of each listing, for guests, and at each bank when the books were
-// opened. Each of them is a deposit that is marked as one; what they leave of the manager's former books is the opening trial balance (package
-// trial).
+// Package opening keeps the opening balances: what was held for the owners of each listing, for guests, and at each
+// bank when the books were opened. Each of them is a deposit that is marked as one; what they leave of the manager's
+// former books is the opening trial balance (package trial).
 package opening
 
 import (

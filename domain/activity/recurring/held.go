@@ -84,7 +84,8 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
-	// A template to a transaction, as often as it takes to try each of its dates once. One that is archived meanwhile is passed over.
+	// A template to a transaction, as often as it takes to try each of its dates once. One that is archived meanwhile
+	// is passed over.
 	var failures []error
 
 	for _, t := range templates {
@@ -103,8 +104,8 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 }
 
-// runByItself makes what is due of a template without anybody having asked for it. A template that is not there any more, or makes nothing,
-// is passed over.
+// runByItself makes what is due of a template without anybody having asked for it. A template that is not there any
+// more, or makes nothing, is passed over.
 func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) error {
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		_, _, err := run(ctx, tx, runArgs{TemplateID: template})
@@ -117,8 +118,8 @@ func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) 
 	return nil
 }
 
-// addEach makes the instances of some dates, each by itself, and returns those that were made and those that were refused. Of dates that a
-// caller has named it returns any refusal but that of a lock as an error.
+// addEach makes the instances of some dates, each by itself, and returns those that were made and those that were
+// refused. Of dates that a caller has named it returns any refusal but that of a lock as an error.
 func (t *Template) addEach(
 	ctx context.Context, tx *db.Tx, dates []day.Day, named bool,
 ) (made []transaction.Transaction, refused []HeldBack, err error) {

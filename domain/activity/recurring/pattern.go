@@ -157,7 +157,8 @@ func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 // lastYear bounds patterns without an end.
 const lastYear = 9999
 
-// cycle are the dates of the day, week, month or year that lies some of them after the first date's; more tells that others can follow.
+// cycle are the dates of the day, week, month or year that lies some of them after the first date's; more tells that
+// others can follow.
 func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 	switch p.Frequency {
 	case Daily:

@@ -86,7 +86,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Whatever the pattern: its dates ascend, none lies before the first or after the end, and there are no more than it counts.
+// Whatever the pattern: its dates ascend, none lies before the first or after the end, and there are no more than it
+// counts.
 func TestPatternDatesAscend(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

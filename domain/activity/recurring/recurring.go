@@ -1,5 +1,5 @@
-// Package recurring owns the templates of transactions that repeat: their patterns of dates, and the instances that are made of them, at most one for
-// each date.
+// Package recurring owns the templates of transactions that repeat: their patterns of dates, and the instances that are
+// made of them, at most one for each date.
 package recurring
 
 import (
@@ -19,7 +19,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Template is a transaction that repeats. Its instances are transactions of their own, at most one for each of its dates.
+// Template is a transaction that repeats. Its instances are transactions of their own, at most one for each of its
+// dates.
 type Template struct {
 	ID            id.ID                  `json:"id"`
 	UniqueRef     *string                `json:"uniqueRef" doc:"The caller's own reference, unique among the templates of the team."`
@@ -45,7 +46,8 @@ type Template struct {
 	NextTransactionInstanceAt *day.Day `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
 	InstancesCount            int64    `json:"instancesCount" doc:"Transactions that the template has made and that were not deleted."`
 
-	// DoneThrough is the last day up to which due dates were made, Made are the dates after it that have an instance already.
+	// DoneThrough is the last day up to which due dates were made, Made are the dates after it that have an instance
+	// already.
 	DoneThrough *day.Day  `json:"-"`
 	Made        []day.Day `json:"-"`
 }
@@ -72,7 +74,8 @@ func (t *Template) describe() {
 	t.Pattern = t.Pattern.settled(t.Date)
 }
 
-// open gives the dates that were neither passed nor made and that nobody skips, up to and including a day, or all for nil.
+// open gives the dates that were neither passed nor made and that nobody skips, up to and including a day, or all for
+// nil.
 func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
 	made := make(map[day.Day]bool, len(t.Made))
 	for _, d := range t.Made {
@@ -102,9 +105,9 @@ func (t *Template) next() (next *day.Day) {
 	return next
 }
 
-// due returns the dates that the next task of a run tries, in order: the open dates up to today, at most atOnce of them, then in the room
-// that is left those that are held back, the ones first that were not tried for the longest. It also returns the last day up to which no
-// open date is left out.
+// due returns the dates that the next task of a run tries, in order: the open dates up to today, at most atOnce of
+// them, then in the room that is left those that are held back, the ones first that were not tried for the longest. It
+// also returns the last day up to which no open date is left out.
 func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	through = today
 	t.open(&today, func(d day.Day) bool {
@@ -130,7 +133,8 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	return slices.Compact(dates), through
 }
 
-// atOnce is how many instances a run makes in one transaction: a thousand, and fewer of a template whose lines would be too many.
+// atOnce is how many instances a run makes in one transaction: a thousand, and fewer of a template whose lines would be
+// too many.
 func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines)))) }
 
 // runs returns how many transactions it takes to try all that is due and all that is held back.
@@ -184,14 +188,15 @@ type Update struct {
 	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
-// checked is a template on its way to be stored: instance is its transaction on the first date, which must be one that could be made.
+// checked is a template on its way to be stored: instance is its transaction on the first date, which must be one that
+// could be made.
 type checked struct {
 	Template
 	instance *transaction.Checked
 }
 
-// checkTemplate holds a template to the rules of the transactions that it will make. It fails with patternInvalid, as Check does, and with
-// paymentStatusMismatch for a bill that cannot be unpaid.
+// checkTemplate holds a template to the rules of the transactions that it will make. It fails with patternInvalid, as
+// Check does, and with paymentStatusMismatch for a bill that cannot be unpaid.
 func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (*checked, error) {
 	if issues := t.Pattern.check(t.Date); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)

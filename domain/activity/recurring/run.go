@@ -141,9 +141,9 @@ func (t *Template) bound(dates []day.Day) error {
 		With(map[string]any{"suggestedLimit": t.atOnce()})
 }
 
-// run makes the instances of a template that are still missing, each by itself; of what is due as much as one task tries. It returns those
-// that were made and those that are held back. Of dates that are named only locks hold back; any other refusal is returned. Holding the
-// template makes runs take turns, so that no date gets two.
+// run makes the instances of a template that are still missing, each by itself; of what is due as much as one task
+// tries. It returns those that were made and those that are held back. Of dates that are named only locks hold back;
+// any other refusal is returned. Holding the template makes runs take turns, so that no date gets two.
 func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Transaction, refused []HeldBack, err error) {
 	t, err := byID(ctx, tx, args.TemplateID, true)
 	if err != nil {
@@ -194,8 +194,8 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	return made, refused, nil
 }
 
-// instances are the transactions of some dates. A bill that is paid at once is paid on its own date, from the account assigned to
-// payout_bankAccount.
+// instances are the transactions of some dates. A bill that is paid at once is paid on its own date, from the account
+// assigned to payout_bankAccount.
 func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]transaction.Create, error) {
 	bank, err := db.Get[bool](ctx, tx, `select exists (select from account where team_id = @team and id = @id and type = 'bank')`,
 		db.Args{"team": tx.Team, "id": t.AccountID})
@@ -237,7 +237,8 @@ func every() []job.Every {
 // dueAtOnce bounds the templates that one round looks at; the rest has its turn in the next.
 const dueAtOnce = 500
 
-// runDue makes the instances that are due, a template to a transaction. Dates that are held back are tried again a day later.
+// runDue makes the instances that are due, a template to a transaction. Dates that are held back are tried again a day
+// later.
 func runDue(ctx context.Context, d *db.DB) error {
 	type due struct{ TeamID, ID id.ID }
 

@@ -22,7 +22,8 @@ const (
 // Enum lists the types.
 func (AdjustmentType) Enum() []string { return []string{string(Financial), string(FeeAdjustment)} }
 
-// Adjustment is a correction beside the lines of a reservation. It is posted on its own and stays active when the stay is canceled.
+// Adjustment is a correction beside the lines of a reservation. It is posted on its own and stays active when the stay
+// is canceled.
 type Adjustment struct {
 	ID                     id.ID           `json:"id"`
 	ReservationID          id.ID           `json:"-"`
@@ -59,7 +60,8 @@ func (a *Adjustment) credited() ledger.Party {
 	return partyOf(a.Classification)
 }
 
-// partyOf is whose income or cost an amount on an account is when nobody says so: the owners', or nobody's when it is money owed.
+// partyOf is whose income or cost an amount on an account is when nobody says so: the owners', or nobody's when it is
+// money owed.
 func partyOf(c account.Classification) ledger.Party {
 	if c == account.Revenue || c == account.Expense {
 		return ledger.Owners

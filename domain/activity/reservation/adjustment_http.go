@@ -211,7 +211,8 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 	return readjusted(ctx, tx, r)
 }
 
-// readjusted derives the adjustments of a held reservation, which no lock on the stay keeps out, and then all else that a lock does not hold.
+// readjusted derives the adjustments of a held reservation, which no lock on the stay keeps out, and then all else that
+// a lock does not hold.
 func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, error) {
 	loaded, own, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
@@ -258,7 +259,8 @@ func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []api
 	}
 }
 
-// apply changes the adjustment to the terms. A recurring fee brings its own accounts and parties, so it takes the place of both.
+// apply changes the adjustment to the terms. A recurring fee brings its own accounts and parties, so it takes the place
+// of both.
 func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Issue) {
 	a.Description, a.ReservationRef, a.UniqueRef = t.Description.Or(a.Description), t.ReservationRef.Or(a.ReservationRef), t.UniqueRef.Or(a.UniqueRef)
 	a.GeneralLedgerPostingAt, a.RecurringFeeID = t.GeneralLedgerPostingAt.Or(a.GeneralLedgerPostingAt), t.RecurringFeeID.Or(a.RecurringFeeID)

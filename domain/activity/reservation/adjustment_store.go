@@ -54,7 +54,8 @@ const upsertAdjustment = `
 		reservation_ref = excluded.reservation_ref, general_ledger_posting_at = excluded.general_ledger_posting_at, metadata = excluded.metadata,
 		updated_at = excluded.updated_at`
 
-// noteAdjustment notes what became of an adjustment. The views are taken before and after; what is computed of it is not told.
+// noteAdjustment notes what became of an adjustment. The views are taken before and after; what is computed of it is
+// not told.
 func noteAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
 	type view struct {
 		*Adjustment

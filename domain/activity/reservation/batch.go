@@ -127,8 +127,8 @@ type batcher struct {
 	out     api.Outcome
 }
 
-// hold holds all reservations that the batch names at once: its items come in any order, and a part at a time, so that two batches would wait
-// for each other.
+// hold holds all reservations that the batch names at once: its items come in any order, and a part at a time, so that
+// two batches would wait for each other.
 func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
 	ids, refs := []id.ID{}, []string{}
 
@@ -148,7 +148,8 @@ func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// land writes some items and derives their journals together. When that fails, halves are tried, down to the item that is to blame.
+// land writes some items and derives their journals together. When that fails, halves are tried, down to the item that
+// is to blame.
 func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 	var (
 		drafts  []*draft

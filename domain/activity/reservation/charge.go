@@ -8,7 +8,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// discount is the line type whose amounts are negative, cancellation the name of what adjustments keep of a cancellation.
+// discount is the line type whose amounts are negative, cancellation the name of what adjustments keep of a
+// cancellation.
 const (
 	discount     = "discount"
 	cancellation = "cancellation"
@@ -26,7 +27,8 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	}
 }
 
-// named is the amount behind a name of a fee's formula: the active lines of a type, what deposits paid, or what was kept of a cancellation.
+// named is the amount behind a name of a fee's formula: the active lines of a type, what deposits paid, or what was
+// kept of a cancellation.
 func (in *Input) named(name string) (sum money.Cents) {
 	r := &in.Reservation
 
@@ -94,7 +96,8 @@ func (j *journal) charge(c *fee.Charge) {
 	}
 }
 
-// charged are the parts of the stay that the listing period of a subscription covers, on the dates on which the fee is recognised.
+// charged are the parts of the stay that the listing period of a subscription covers, on the dates on which the fee is
+// recognised.
 func (in *Input) charged(s *fee.Subscription) (parts []segment) {
 	recognition := in.recognition()
 	if s.Fee.RevenueRecognition != nil {
@@ -135,8 +138,8 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 
 // adjustment posts one adjustment on its own date, else on that of the reservation.
 //
-// A financial one changes what the guest owes against its account. One for a recurring fee is posted as the fee is; any other fee adjustment
-// moves its amount on the account to the party from the other one.
+// A financial one changes what the guest owes against its account. One for a recurring fee is posted as the fee is; any
+// other fee adjustment moves its amount on the account to the party from the other one.
 func (j *journal) adjustment(a *Adjustment) {
 	if a.Amount == 0 {
 		return

@@ -15,7 +15,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Changes of one reservation, and of its neighbours on the listing, take turns: none fails, and the journal is that of the last one.
+// Changes of one reservation, and of its neighbours on the listing, take turns: none fails, and the journal is that of
+// the last one.
 func TestConcurrentChangesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

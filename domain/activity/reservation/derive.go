@@ -33,11 +33,11 @@ func SourceKnowing(known Known) *ledger.Source {
 	}
 }
 
-// Refresh derives the journals of reservations and stores what changed. The reservations stay locked until the transaction ends; ids that
-// name none are passed over. Line types that nobody has mapped become unmapped mappings.
+// Refresh derives the journals of reservations and stores what changed. The reservations stay locked until the
+// transaction ends; ids that name none are passed over. Line types that nobody has mapped become unmapped mappings.
 //
-// Errors: requiredAccountMissing when a posting needs an assignment that the team has not made, BAD_REQUEST when amounts exceed the safe
-// range, and the locks of ledger.Locked.
+// Errors: requiredAccountMissing when a posting needs an assignment that the team has not made, BAD_REQUEST when
+// amounts exceed the safe range, and the locks of ledger.Locked.
 func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (ledger.Change, error) {
 	return Source().Book(ctx, tx, ids, l)
 }
@@ -71,8 +71,8 @@ func journals(loaded []Input) *ledger.Derived {
 	return out
 }
 
-// touched are the reservations that a change of what their journals depend on touches: those of the listings, those whose entries the assignments
-// decide on, and all of them when the team's settings move their dates.
+// touched are the reservations that a change of what their journals depend on touches: those of the listings, those
+// whose entries the assignments decide on, and all of them when the team's settings move their dates.
 func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
 		return ledger.All(ctx, tx, ledger.Reservations)
@@ -94,7 +94,8 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	return slices.Concat(found, assigned, charged), err
 }
 
-// check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total can hold.
+// check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total
+// can hold.
 func (d *Derived) check(in *Input) error {
 	var size money.Reach
 	for i := range in.Reservation.Lines {
@@ -134,7 +135,8 @@ func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, e
 	return loaded, err
 }
 
-// inputs reads, set-based, what the journals of these reservations depend on; what belongs to the reservations comes beside as well.
+// inputs reads, set-based, what the journals of these reservations depend on; what belongs to the reservations comes
+// beside as well.
 func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, own, error) {
 	var (
 		own own
@@ -270,8 +272,8 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	return nil
 }
 
-// booked is what reservations tell of their journals, by reservation: what holds them, whether they are current, and what they have for owners whom
-// the stays do not have.
+// booked is what reservations tell of their journals, by reservation: what holds them, whether they are current, and
+// what they have for owners whom the stays do not have.
 type booked struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus

@@ -102,7 +102,8 @@ func TestFeePreview(t *testing.T) {
 	b.Post(path+"?dryRun=true", object{"reservationId": r.ID("id")}).WantError(apierr.CodeBadRequest, "")
 }
 
-// A fee that is not stored may bear the name of one that is, and a stored one is charged once, whatever stays its listing periods leave out.
+// A fee that is not stored may bear the name of one that is, and a stored one is charged once, whatever stays its
+// listing periods leave out.
 func TestFeePreviewOfStoredFees(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -522,7 +522,8 @@ func TestRefreshTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-// Transactions that know a reservation by its confirmation code or guest are looked for when it takes such a name on or gives it up, no more.
+// Transactions that know a reservation by its confirmation code or guest are looked for when it takes such a name on or
+// gives it up, no more.
 func TestWaitingTransactions(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

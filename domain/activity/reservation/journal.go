@@ -22,8 +22,8 @@ type Input struct {
 	Reservation Reservation
 	// Mappings are where line types are posted.
 	Mappings mapping.Set
-	// Assigned are the accounts by the part they play: accountsReceivable, deposit_coHostPayout, deferredRevenue, expense_salesTax and
-	// cancellationRevenue are used.
+	// Assigned are the accounts by the part they play: accountsReceivable, deposit_coHostPayout, deferredRevenue,
+	// expense_salesTax and cancellationRevenue are used.
 	Assigned map[account.Assignment]id.ID
 	// Recognition is the team's setting.
 	Recognition fee.Recognition
@@ -32,7 +32,8 @@ type Input struct {
 	// Periods are the listing's ownership periods, Fees its subscriptions.
 	Periods []listing.Period
 	Fees    []fee.Subscription
-	// MerchantFee and ChannelFee are what active deposits of the reservation paid to processor and channel, as positive amounts.
+	// MerchantFee and ChannelFee are what active deposits of the reservation paid to processor and channel, as positive
+	// amounts.
 	MerchantFee money.Cents
 	ChannelFee  money.Cents
 }
@@ -46,10 +47,10 @@ type Derived struct {
 	Charges []fee.Charge
 }
 
-// Journal derives the postings of a reservation: its revenue, with what is recognised on other dates going through deferred revenue; each
-// fee; each adjustment. What is recognised pro rata is cut by month and ownership period. The same input gives the same postings, byte for
-// byte. Only the adjustments of a canceled reservation and the fees on it are posted; an inactive one, or one that is kept out of the
-// ledger, has no journal.
+// Journal derives the postings of a reservation: its revenue, with what is recognised on other dates going through
+// deferred revenue; each fee; each adjustment. What is recognised pro rata is cut by month and ownership period. The
+// same input gives the same postings, byte for byte. Only the adjustments of a canceled reservation and the fees on it
+// are posted; an inactive one, or one that is kept out of the ledger, has no journal.
 //
 // Lines without an account and amounts of zero are left out.
 func Journal(in *Input) Derived {
@@ -101,8 +102,8 @@ func (l *postable) label() string {
 	return l.Type
 }
 
-// postable are the lines that are posted. A line that names its account and has no mapping belongs to the owners when the account is income
-// or cost, and to nobody when it is money owed, such as tax.
+// postable are the lines that are posted. A line that names its account and has no mapping belongs to the owners when
+// the account is income or cost, and to nobody when it is money owed, such as tax.
 func (in *Input) postable() []postable {
 	r := &in.Reservation
 
@@ -142,8 +143,9 @@ func (in *Input) postable() []postable {
 	return out
 }
 
-// revenue credits every line of the stay and debits what the guest owes for them, on the dates of the reservation. A line with other dates
-// of its own is deferred there, and what was deferred is recognised on its dates, whichever comes first.
+// revenue credits every line of the stay and debits what the guest owes for them, on the dates of the reservation. A
+// line with other dates of its own is deferred there, and what was deferred is recognised on its dates, whichever comes
+// first.
 func (j *journal) revenue() {
 	defaults := j.in.segments(j.recognition)
 
@@ -244,7 +246,8 @@ func (j *journal) assigned(a account.Assignment) id.ID {
 	return accountID
 }
 
-// receivableOf is the account of what guests owe. Where the channel pays owner and co-host separately, the co-host waits for the channel.
+// receivableOf is the account of what guests owe. Where the channel pays owner and co-host separately, the co-host
+// waits for the channel.
 func receivableOf(p *listing.Period) account.Assignment {
 	if p == nil {
 		return account.AccountsReceivable

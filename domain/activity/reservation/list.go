@@ -38,7 +38,8 @@ type Filter struct {
 	Amount         money.Ranges            `query:"amount" json:"amount,omitempty" doc:"Financial total in cents, or 100...200 with both ends; several are separated by commas."`
 }
 
-// byDate narrows a list to a range of days; in a range that a reservation only has to touch, its last night counts and its check-out does not.
+// byDate narrows a list to a range of days; in a range that a reservation only has to touch, its last night counts and
+// its check-out does not.
 func byDate(q *page.Query, f *Filter) {
 	span := cmp.Or(f.DateRange, f.Date)
 	if span.IsZero() {
@@ -85,8 +86,8 @@ func byWhat(q *page.Query, f *Filter) {
 	q.Narrow("exists (select from reservation_line l where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))", f.LineType)
 }
 
-// ListQuery is the list of reservations r with their listings l that a valid filter selects, in rows of Reservation without what complete
-// fills in.
+// ListQuery is the list of reservations r with their listings l that a valid filter selects, in rows of Reservation
+// without what complete fills in.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := MoneyQuery(tx, f)
 	if f.Amount == nil && f.PaidStatus == "" {
@@ -96,8 +97,9 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	return q
 }
 
-// MoneyQuery is the same list with what guests owe and have paid: f has expected and received, payment the status, stated the sums of the
-// lines that count by their kind, adjusted the sum of the financial adjustments; the last two are null where there are none.
+// MoneyQuery is the same list with what guests owe and have paid: f has expected and received, payment the status,
+// stated the sums of the lines that count by their kind, adjusted the sum of the financial adjustments; the last two
+// are null where there are none.
 func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{Columns: columns, From: tables + moneyTables, Rows: "reservation r", Joined: "l f payment", Default: "-checkIn", ID: "r.id", Sorts: sorts}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})

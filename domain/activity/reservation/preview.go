@@ -13,7 +13,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Preview is the journal that a reservation would have if it were derived now. Nothing is written, so locks do not show in the entries.
+// Preview is the journal that a reservation would have if it were derived now. Nothing is written, so locks do not show
+// in the entries.
 type Preview struct {
 	Entries []PreviewEntry    `json:"entries"`
 	Lines   []PreviewLine     `json:"lines" doc:"What the entries come from, and what does not count and why."`

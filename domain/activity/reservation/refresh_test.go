@@ -17,7 +17,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// A journal that cannot be derived fails its operation and says so; the others are derived all the same, and so is it once it can be.
+// A journal that cannot be derived fails its operation and says so; the others are derived all the same, and so is it
+// once it can be.
 func TestJournalsThatCannotBeDerived(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

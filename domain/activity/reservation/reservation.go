@@ -1,8 +1,9 @@
 // Package reservation owns reservations: stays of guests, what they cost, and the journal that is derived from them.
 //
-// The journal of a reservation is a pure function of the reservation with its lines and adjustments, the mapping of its line types, the
-// listing's ownership periods and recurring fees, and the fees that its deposits carried. A write of the reservation derives it in its own
-// transaction; whoever changes one of the others marks it stale and leaves it to a task.
+// The journal of a reservation is a pure function of the reservation with its lines and adjustments, the mapping of its
+// line types, the listing's ownership periods and recurring fees, and the fees that its deposits carried. A write of
+// the reservation derives it in its own transaction; whoever changes one of the others marks it stale and leaves it to
+// a task.
 package reservation
 
 import (
@@ -93,8 +94,8 @@ type Reservation struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
-	// ownerless is what the books have for owners whom the stay does not have, nil for none: no day that it is recognised on and none of its
-	// nights is owned.
+	// ownerless is what the books have for owners whom the stay does not have, nil for none: no day that it is
+	// recognised on and none of its nights is owned.
 	ownerless *money.Cents
 }
 
@@ -236,8 +237,8 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// issues are the line types that have no account, each once, whose lines are not posted; and what the books have for owners whom the stay does
-// not have.
+// issues are the line types that have no account, each once, whose lines are not posted; and what the books have for
+// owners whom the stay does not have.
 func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	out := []finding.Finding{}
 	if r.ownerless != nil {

@@ -27,7 +27,8 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
-// fixedAt is the one date of everything that has none of its own, whatever the settings: the override, or the cancellation.
+// fixedAt is the one date of everything that has none of its own, whatever the settings: the override, or the
+// cancellation.
 func (in *Input) fixedAt() *day.Day {
 	r := &in.Reservation
 	switch {
@@ -40,7 +41,8 @@ func (in *Input) fixedAt() *day.Day {
 	}
 }
 
-// segments cuts a stay into what is recognised together: all of it on one date, or runs of nights that share a month and an owner.
+// segments cuts a stay into what is recognised together: all of it on one date, or runs of nights that share a month
+// and an owner.
 func (in *Input) segments(recognition fee.Recognition) []segment {
 	r := &in.Reservation
 	at := r.CheckIn
@@ -66,9 +68,9 @@ func (in *Input) on(at day.Day) segment {
 	return segment{at: at, period: in.owned(at), to: nights, nights: nights}
 }
 
-// owned is the ownership period that an entry dated on a day belongs to: the one that owns the day; when nobody does, because the stay is
-// recognised after or before its nights, the one that owns the nearest night of the stay, the earlier of two as near. It is nil for a stay
-// without any owned night.
+// owned is the ownership period that an entry dated on a day belongs to: the one that owns the day; when nobody does,
+// because the stay is recognised after or before its nights, the one that owns the nearest night of the stay, the
+// earlier of two as near. It is nil for a stay without any owned night.
 func (in *Input) owned(at day.Day) (nearest *listing.Period) {
 	if p := listing.Covering(in.Periods, at); p != nil {
 		return p

@@ -32,10 +32,11 @@ func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, err
 	return &r, err
 }
 
-// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being deleted or deactivated, until the
-// transaction ends; what else journals depend on changes under the team's gate. Reservations are locked in the order of their ids, so that two
-// cannot wait for each other in a ring, and read afterwards, in a statement of its own: one that waits for a reservation to be moved joins it
-// with the listing that it has left, and finds nothing.
+// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being deleted
+// or deactivated, until the transaction ends; what else journals depend on changes under the team's gate. Reservations
+// are locked in the order of their ids, so that two cannot wait for each other in a ring, and read afterwards, in a
+// statement of its own: one that waits for a reservation to be moved joins it with the listing that it has left, and
+// finds nothing.
 func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": ids}
 
@@ -93,8 +94,8 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 		db.Args{"team": tx.Team, "listings": listingIDs})
 }
 
-// waitingFor are the active transactions with a line that is not linked and names one of these confirmation codes or guests; empty texts
-// name nothing.
+// waitingFor are the active transactions with a line that is not linked and names one of these confirmation codes or
+// guests; empty texts name nothing.
 func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
 	named := func(text string) bool { return text != "" }
 	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
@@ -116,8 +117,8 @@ func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID
 	return found, nil
 }
 
-// followersOf are the transactions with a line that has its listing from one of these reservations; archived ones too, which would otherwise come
-// back to the former listing.
+// followersOf are the transactions with a line that has its listing from one of these reservations; archived ones too,
+// which would otherwise come back to the former listing.
 func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -167,9 +168,9 @@ var guestMoney = `t.type = 'deposit' and ` + account.Acting("l", account.Account
 // depositCost is the part that a line l of a deposit acts as when it is what channel or processor kept, else null.
 var depositCost = account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)
 
-// moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules as settle, and what
-// deposits brought in; absent is none. The sums of the kinds of lines add up to amount. Excluded line types are looked for only where there
-// are any.
+// moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules
+// as settle, and what deposits brought in; absent is none. The sums of the kinds of lines add up to amount. Excluded
+// line types are looked for only where there are any.
 var moneyTables = `
 	left join (
 		select l.reservation_id, sum(l.amount) as amount,
@@ -250,8 +251,8 @@ type namedListing struct {
 	DefaultCurrency string
 }
 
-// holdListings keeps listings from being deleted or deactivated until the transaction ends, and reads them; a listing that the team does not have is
-// absent.
+// holdListings keeps listings from being deleted or deactivated until the transaction ends, and reads them; a listing
+// that the team does not have is absent.
 func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
 	rows, err := db.Select[namedListing](ctx, tx, `
 		select id, name, unique_ref, short_ref, default_currency from listing where team_id = @team and id = any(@ids) order by id for key share`,
@@ -268,8 +269,8 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedL
 	return out, nil
 }
 
-// bookedOtherwise are those of some reservations that are named by something in another currency than the one beside them. Each is locked
-// first, so that nothing new can name it until the change is committed.
+// bookedOtherwise are those of some reservations that are named by something in another currency than the one beside
+// them. Each is locked first, so that nothing new can name it until the change is committed.
 func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -451,8 +452,8 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	return nil
 }
 
-// ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation without such entries is
-// absent.
+// ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation
+// without such entries is absent.
 func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
 	type row struct {
 		SourceID id.ID
@@ -475,8 +476,9 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 	return out, nil
 }
 
-// chargedOn finds the reservations, in the order of their ids, whose deposits have a line on an account that took on or gave up a part, where the
-// line was or becomes what the channel or the processor kept: fees charge that on, and no entry of the stay's own names the account.
+// chargedOn finds the reservations, in the order of their ids, whose deposits have a line on an account that took on or
+// gave up a part, where the line was or becomes what the channel or the processor kept: fees charge that on, and no
+// entry of the stay's own names the account.
 func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
 	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
 

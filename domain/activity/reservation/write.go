@@ -284,8 +284,9 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// complete gives a draft what it does not bring along: the listing that it shows, its adjustments, and its lines as they are stored or, where these
-// change, as they are going to be. The reservation as it was gets the lines that it had.
+// complete gives a draft what it does not bring along: the listing that it shows, its adjustments, and its lines as
+// they are stored or, where these change, as they are going to be. The reservation as it was gets the lines that it
+// had.
 func (k *known) complete(tx *db.Tx, d *draft) {
 	given := d.Lines
 	k.own.attach(&d.Reservation)
@@ -352,9 +353,9 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 	audit.Note(tx, what, audit.Reservation, of, viewOf(before), viewOf(after), refs...)
 }
 
-// waitingOn are the transactions that were booked before their reservation arrived, or while several went by the name that they know it by, and
-// those with lines that have their listing from a reservation which goes to another. Only drafts that take on or give up such a name or a listing
-// have them looked for.
+// waitingOn are the transactions that were booked before their reservation arrived, or while several went by the name
+// that they know it by, and those with lines that have their listing from a reservation which goes to another. Only
+// drafts that take on or give up such a name or a listing have them looked for.
 func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
@@ -396,8 +397,8 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 	return id.Distinct(waiting), nil
 }
 
-// bookWaiting starts the operation that links transactions to the reservations that they wait for, and that takes the lines which have their
-// listing from a reservation to its new one.
+// bookWaiting starts the operation that links transactions to the reservations that they wait for, and that takes the
+// lines which have their listing from a reservation to its new one.
 func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) error {
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: cause}, Type: operation.TransactionJournal,
@@ -407,7 +408,8 @@ func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) e
 	return err
 }
 
-// matches are the confirmation code and the Stripe guest that transactions may know the reservation by; an inactive one has none.
+// matches are the confirmation code and the Stripe guest that transactions may know the reservation by; an inactive one
+// has none.
 func (r *Reservation) matches() (code, guest string) {
 	if r.Status == Inactive {
 		return "", ""

@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Payable is what the vendor gets of a line, the tax on the bill with it when the vendor is who remits it, or what a deposit brings.
+// Payable is what the vendor gets of a line, the tax on the bill with it when the vendor is who remits it, or what a
+// deposit brings.
 func (l *Line) Payable() money.Cents {
 	if l.AppliedAmount != nil && l.AppliedAmount.TaxPayee == TaxToVendor {
 		return l.Base() + l.AppliedAmount.TaxAmount
@@ -51,13 +52,14 @@ func (l *Line) Taxes() money.Cents {
 	return taxes
 }
 
-// Owed are the taxes that the manager has to remit: those on the markup, and those on the amount that the vendor does not get.
+// Owed are the taxes that the manager has to remit: those on the markup, and those on the amount that the vendor does
+// not get.
 func (l *Line) Owed() money.Cents {
 	return l.Base() + l.Taxes() - l.Payable()
 }
 
-// settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as before is what the bill
-// says, whatever the rate has become since.
+// settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as
+// before is what the bill says, whatever the rate has become since.
 func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 	if a := l.AppliedAmount; a != nil {
 		if was := old.AppliedAmount; was != nil && old.Amount == l.Amount && was.TaxRateID == a.TaxRateID && was.TaxBehavior == a.TaxBehavior {
@@ -90,8 +92,8 @@ func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cent
 	return rate.Of(amount)
 }
 
-// settle computes the amounts of all lines and the total. Sums of magnitudes beyond the safe range are refused, so that no sum that the
-// journal takes of a subset of them can leave it either.
+// settle computes the amounts of all lines and the total. Sums of magnitudes beyond the safe range are refused, so that
+// no sum that the journal takes of a subset of them can leave it either.
 func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 	var all money.Reach
 

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// checkAttachments refuses files that the team does not have with the issue attachmentNotFound, and with 409 those of another transaction.
-// The files are locked first, so that of two transactions that want one only the first gets it.
+// checkAttachments refuses files that the team does not have with the issue attachmentNotFound, and with 409 those of
+// another transaction. The files are locked first, so that of two transactions that want one only the first gets it.
 func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	wanted := idSet{}
 

@@ -75,9 +75,9 @@ type Attempt struct {
 	Refusal *apierr.Error
 }
 
-// AddEach stores and books transactions, each by itself: those that are refused keep none of the others from being added. It returns an
-// attempt for each, in the order given. All are tried together first, and when one is refused each half by itself, until the refused ones
-// are alone.
+// AddEach stores and books transactions, each by itself: those that are refused keep none of the others from being
+// added. It returns an attempt for each, in the order given. All are tried together first, and when one is refused each
+// half by itself, until the refused ones are alone.
 func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Attempt, error) {
 	var added []Transaction
 

@@ -11,7 +11,8 @@ import (
 	"stayledger/test/fixture"
 )
 
-// The good items of a batch land as if each had been sent by itself, and each bad one is told with its reason; an atomic batch lands as a whole or not at all.
+// The good items of a batch land as if each had been sent by itself, and each bad one is told with its reason; an
+// atomic batch lands as a whole or not at all.
 func TestABatchOfTransactions(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)

@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// fill gives a draft the defaults of the team and holds it to the rules of its type. What needs no look at other rows is refused here.
+// fill gives a draft the defaults of the team and holds it to the rules of its type. What needs no look at other rows
+// is refused here.
 func (d *draft) fill(t *terms) error {
 	if issues := d.typeIssues(); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
@@ -239,7 +240,8 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 	return issues
 }
 
-// closedAccounts are the accounts that nothing is posted to. One that was put away later keeps the transactions it is in.
+// closedAccounts are the accounts that nothing is posted to. One that was put away later keeps the transactions it is
+// in.
 func (d *draft) closedAccounts(r *references) []apierr.Issue {
 	standing := idSet{}
 	if d.old != nil {
@@ -311,8 +313,9 @@ func (d *draft) fillPayment(t *terms, r *references) error {
 	return nil
 }
 
-// fillParty says whose a line is when the caller does not. Guest money is nobody's until a stay is recognised, processor and channel fees
-// are the manager's cost until they are charged on, other income and cost is the owners' when it names a listing.
+// fillParty says whose a line is when the caller does not. Guest money is nobody's until a stay is recognised,
+// processor and channel fees are the manager's cost until they are charged on, other income and cost is the owners'
+// when it names a listing.
 func (d *draft) fillParty(t *terms, r *references, l *Line) {
 	assigned := func(as ...account.Assignment) bool {
 		for _, a := range as {
@@ -384,8 +387,8 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 	return issues
 }
 
-// foreign are the reservations and owner statements of another currency: money of one cannot pay what is owed in the other. A line that was
-// booked so stays until its reference or the currency changes.
+// foreign are the reservations and owner statements of another currency: money of one cannot pay what is owed in the
+// other. A line that was booked so stays until its reference or the currency changes.
 func (d *draft) foreign(r *references) []apierr.Issue {
 	standing := idSet{}
 
@@ -415,8 +418,9 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 	return issues
 }
 
-// foreignBanks returns the bank accounts of another currency: an account at a bank has one. A transaction that was booked so stays until
-// its account or currency changes. When the caller named no account, it is the currency that is wrong.
+// foreignBanks returns the bank accounts of another currency: an account at a bank has one. A transaction that was
+// booked so stays until its account or currency changes. When the caller named no account, it is the currency that is
+// wrong.
 func (d *draft) foreignBanks(r *references) []apierr.Issue {
 	standing := idSet{}
 	if d.old != nil && d.old.Currency == d.Currency {
@@ -448,8 +452,8 @@ func (d *draft) foreignBanks(r *references) []apierr.Issue {
 	return issues
 }
 
-// checkStates refuses listings that are inactive on the date, save on lines that were there already or pay for what was before, and statements
-// that cannot be paid (RSN-28).
+// checkStates refuses listings that are inactive on the date, save on lines that were there already or pay for what was
+// before, and statements that cannot be paid (RSN-28).
 func (d *draft) checkStates(r *references) error {
 	before := idSet{}
 
@@ -479,8 +483,8 @@ func (d *draft) checkStates(r *references) error {
 	return nil
 }
 
-// inactiveOn reports whether a listing is inactive on a day. One that an ownership period deactivates is active while that period runs and
-// inactive from its end; one that was switched off is inactive on every day.
+// inactiveOn reports whether a listing is inactive on a day. One that an ownership period deactivates is active while
+// that period runs and inactive from its end; one that was switched off is inactive on every day.
 func inactiveOn(status string, periods []listing.Period, at day.Day) bool {
 	if p := listing.Covering(periods, at); p != nil {
 		return status == "inactive" && (!p.SetListingInactive || p.EndAt == nil)

@@ -19,7 +19,8 @@ type Checked struct {
 	draft *draft
 }
 
-// Check completes a transaction and holds it to all rules but the locks, and stores nothing. It fails as Add does before the locks.
+// Check completes a transaction and holds it to all rules but the locks, and stores nothing. It fails as Add does
+// before the locks.
 func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	d := drafted(c, tx.NewID)
 
@@ -42,7 +43,8 @@ func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 // StoredLines are the lines as a JSON document, for a column of lines elsewhere.
 func (c *Checked) StoredLines() any { return c.draft.lineRows([]lineRow{}) }
 
-// LinesStoredIn selects lines from a column of a row t that StoredLines filled, in the form of Transaction.Lines; template is the id of their template.
+// LinesStoredIn selects lines from a column of a row t that StoredLines filled, in the form of Transaction.Lines;
+// template is the id of their template.
 func LinesStoredIn(column, template string) string {
 	return linesOf("jsonb_to_recordset("+column+") as l("+lineTypes+")", template, "true")
 }

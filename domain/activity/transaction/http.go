@@ -67,7 +67,8 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-// Override is the header that lets a change of a transaction pass the closed books. It is not part of the published description (BKC-11).
+// Override is the header that lets a change of a transaction pass the closed books. It is not part of the published
+// description (BKC-11).
 type Override struct {
 	IgnoreBooksClosedAt string `header:"x-ignore-books-closed-at" hidden:"true"`
 }

@@ -96,8 +96,9 @@ func TestExpenseWithMarkupAndTax(t *testing.T) {
 	wantBalances(t, w, map[string]int64{"5200": 11500, "2200": -10000, "2110": -1500})
 }
 
-// A vendor's bill that contains its tax is paid whole, whatever the rate leaves of a cent: the vendor remits the tax, and the manager owes that
-// on the markup alone. What is on top of the bill can be the vendor's too, and what is inside can be the manager's to remit.
+// A vendor's bill that contains its tax is paid whole, whatever the rate leaves of a cent: the vendor remits the tax,
+// and the manager owes that on the markup alone. What is on top of the bill can be the vendor's too, and what is inside
+// can be the manager's to remit.
 func TestVendorGetsTheTaxOnTheBill(t *testing.T) {
 	t.Parallel()
 
@@ -141,8 +142,8 @@ func TestVendorGetsTheTaxOnTheBill(t *testing.T) {
 	}
 }
 
-// What was ever debited stays in the range that a number of an answer can tell, whatever the accounts, listings and months: a cent more is refused
-// and changes nothing.
+// What was ever debited stays in the range that a number of an answer can tell, whatever the accounts, listings and
+// months: a cent more is refused and changes nothing.
 func TestBooksStayInTheSafeRange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -239,7 +240,8 @@ func (w *world) euros() id.ID {
 	return a
 }
 
-// A change of either side is held to the currency of the other, and what waits for a reservation takes none of another currency.
+// A change of either side is held to the currency of the other, and what waits for a reservation takes none of another
+// currency.
 func TestCurrencyOfAStayAndItsMoney(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -564,7 +566,8 @@ func TestAssignmentsAreResolvedOnce(t *testing.T) {
 	wantBalances(t, w, map[string]int64{"1000": 200, "2300": -200})
 }
 
-// Example A's last step: the processor's fee is charged on to the owner as soon as a deposit carries it, and given back with it.
+// Example A's last step: the processor's fee is charged on to the owner as soon as a deposit carries it, and given back
+// with it.
 func TestDepositRefreshesTheStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

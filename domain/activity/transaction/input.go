@@ -179,8 +179,8 @@ func (d *draft) pay(p *PaymentInput) {
 	}
 }
 
-// changeLines replaces the lines or changes some of them. A replacing line takes over the id of the line in its place: a transaction that
-// is sent again as it is stored keeps its journal untouched.
+// changeLines replaces the lines or changes some of them. A replacing line takes over the id of the line in its place:
+// a transaction that is sent again as it is stored keeps its journal untouched.
 func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.Issue {
 	d.Lines, d.paths = nil, nil
 	if u.Lines != nil {

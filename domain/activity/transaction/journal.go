@@ -30,15 +30,15 @@ type Facts struct {
 // triggerIntercompany marks the entries through which two ledgers owe each other.
 const triggerIntercompany = "intercompany"
 
-// Journal derives the postings of a transaction; an archived one has none. It is a pure function: the same transaction and facts give the
-// same postings with the same references.
+// Journal derives the postings of a transaction; an archived one has none. It is a pure function: the same transaction
+// and facts give the same postings with the same references.
 //
-// Money that leaves or reaches an operating bank account for the sake of the trust goes through dueToFromTrust, so that each ledger
-// balances on its own. A cost or an income of the manager in an operating account never touches the trust; a bill is booked in the trust
-// whoever pays it later, since its accounting date and its payment date lock apart.
+// Money that leaves or reaches an operating bank account for the sake of the trust goes through dueToFromTrust, so that
+// each ledger balances on its own. A cost or an income of the manager in an operating account never touches the trust;
+// a bill is booked in the trust whoever pays it later, since its accounting date and its payment date lock apart.
 //
-// It fails with the issue ownershipPeriodMissing for an owners' line without a listing that somebody owned on the posting date, and with
-// reason requiredAccountMissing for an assignment that the derivation needs.
+// It fails with the issue ownershipPeriodMissing for an owners' line without a listing that somebody owned on the
+// posting date, and with reason requiredAccountMissing for an assignment that the derivation needs.
 func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 	if t.Status != Active {
 		return nil, nil
@@ -109,9 +109,9 @@ func (d *derivation) spend(trigger string) {
 	e.post()
 }
 
-// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes the money from the manager's balance
-// of this ledger and adds it to his balance of the other one. It is no loan: neither ledger owes the other anything afterwards, and over both
-// the manager has what he had.
+// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes the money from
+// the manager's balance of this ledger and adds it to his balance of the other one. It is no loan: neither ledger owes
+// the other anything afterwards, and over both the manager has what he had.
 func (d *derivation) pay() {
 	e := d.event(ledger.TriggerPayout, d.t.Date)
 	for i := range d.t.Lines {
@@ -165,7 +165,8 @@ func (d *derivation) bill() {
 	e.post()
 }
 
-// charges debits what the lines cost their party, credits the manager's markup and the taxes that the manager owes; what vendors get stays open.
+// charges debits what the lines cost their party, credits the manager's markup and the taxes that the manager owes;
+// what vendors get stays open.
 func (e *event) charges() {
 	for i := range e.d.t.Lines {
 		l := &e.d.t.Lines[i]
@@ -208,8 +209,8 @@ func (e *event) held(i int, suffix string, accountID id.ID, cents money.Cents) {
 	e.add(ledger.Trust, entry)
 }
 
-// entry is a line's entry without account and party. An owner statement that the line names is one that it pays, which is not the one
-// that the entry will be attached to, so it is left out.
+// entry is a line's entry without account and party. An owner statement that the line names is one that it pays, which
+// is not the one that the entry will be attached to, so it is left out.
 func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 	t, l := e.d.t, &e.d.t.Lines[i]
 
@@ -276,8 +277,8 @@ func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
 	})
 }
 
-// home is the ledger of a line: that of its account when it is a bank account, else the trust, save that the manager's own cost or income
-// stays with an operating account that the money moves through at once.
+// home is the ledger of a line: that of its account when it is a bank account, else the trust, save that the manager's
+// own cost or income stays with an operating account that the money moves through at once.
 func (e *event) home(l *Line) ledger.Ledger {
 	if in, bank := e.d.f.Banks[l.AccountID]; bank {
 		return in
@@ -331,9 +332,9 @@ func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day)
 	return f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
 }
 
-// owned is the ownership period of a line's listing on a day, or nil. What pays an owner statement comes out of the statement's own period,
-// whoever owns by then. An opening balance is dated the day before the first day on record and belongs to whoever owns on that day when
-// nobody did before.
+// owned is the ownership period of a line's listing on a day, or nil. What pays an owner statement comes out of the
+// statement's own period, whoever owns by then. An opening balance is dated the day before the first day on record and
+// belongs to whoever owns on that day when nobody did before.
 func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
 	periods := f.Periods[deref(l.ListingID)]
 	if paid, known := f.Paid[deref(l.OwnerStatementID)]; known {

@@ -116,7 +116,8 @@ func expense(n int) transaction.Line {
 	return l
 }
 
-// withTaxInside is a bill of 115.00 of which 15.00 are the vendor's tax, charged on with 11.50 of which 1.50 are the manager's.
+// withTaxInside is a bill of 115.00 of which 15.00 are the vendor's tax, charged on with 11.50 of which 1.50 are the
+// manager's.
 func withTaxInside(n int) transaction.Line {
 	l := ofListing(line(n, repairs, 11500, ledger.Owners))
 	l.AppliedAmount = &transaction.Applied{
@@ -506,8 +507,8 @@ func TestLedgersEliminate(t *testing.T) {
 	})
 }
 
-// Whatever the amounts, taxes and accounts: every posting is one that the ledger takes, what moves through the bank is the total, and
-// deriving it again gives the same.
+// Whatever the amounts, taxes and accounts: every posting is one that the ledger takes, what moves through the bank is
+// the total, and deriving it again gives the same.
 func TestJournalBalances(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

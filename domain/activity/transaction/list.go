@@ -65,7 +65,8 @@ const (
 	anyLine      = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
 )
 
-// ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The caller sets the argument team.
+// ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The
+// caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
 		Columns: columns(false), From: from, Rows: "transaction t", Joined: "a c", Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: Sorts, Default: "-date",

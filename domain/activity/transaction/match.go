@@ -12,14 +12,14 @@ import (
 // waiting are the lines l of active transactions that name a reservation which is still to come.
 const waiting = `l.reservation_id is null and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)`
 
-// found are the reservations r that a line l names. A canceled stay can still be paid, one that was taken out cannot; nor can one of another
-// currency, which is left to those who ask.
+// found are the reservations r that a line l names. A canceled stay can still be paid, one that was taken out cannot;
+// nor can one of another currency, which is left to those who ask.
 const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code = l.match_confirmation_code
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 
-// linkLines gives lines of stored transactions the reservation that they wait for. A line that two reservations fit stays as it is: whose
-// money it is has to be said by somebody. It answers the reservations that got a line.
+// linkLines gives lines of stored transactions the reservation that they wait for. A line that two reservations fit
+// stays as it is: whose money it is has to be said by somebody. It answers the reservations that got a line.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
 	linked, err := db.Select[moved](ctx, tx, `
 		with fits as (

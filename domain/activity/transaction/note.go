@@ -61,7 +61,8 @@ func (d *draft) after() *Transaction {
 	return &t
 }
 
-// note notes what became of a transaction and of its attachments. It concerns all that its lines name, before and after.
+// note notes what became of a transaction and of its attachments. It concerns all that its lines name, before and
+// after.
 func note(tx *db.Tx, what audit.Type, before, after *Transaction) {
 	var (
 		of          id.ID
@@ -114,8 +115,8 @@ func noteLine(tx *db.Tx, what audit.Type, m *moved, before, after map[string]*id
 		audit.Ref(audit.RoleStatement, audit.Statement, m.OldStatement))
 }
 
-// noteTakenBack notes what archiving a transaction does to a payment of it that waits for a second person: the database takes it back with the
-// transaction (migration 28).
+// noteTakenBack notes what archiving a transaction does to a payment of it that waits for a second person: the database
+// takes it back with the transaction (migration 28).
 func noteTakenBack(ctx context.Context, tx *db.Tx, t *Transaction) error {
 	waiting, err := db.Select[id.ID](ctx, tx, `select id from payment where team_id = @team and transaction_id = @id and status = 'awaitingApproval'`,
 		db.Args{"team": tx.Team, "id": t.ID})

@@ -14,8 +14,8 @@ import (
 // Hold reads a transaction and keeps others from changing it until the end, or fails with apierr.NotFound.
 func Hold(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) { return Lock(ctx, tx, one) }
 
-// BookPayment books when and from where a bill was paid, or takes that back with nil. It is for whoever pays: a payment that was attempted
-// through a provider does not hold it, the locks of the ledger do.
+// BookPayment books when and from where a bill was paid, or takes that back with nil. It is for whoever pays: a payment
+// that was attempted through a provider does not hold it, the locks of the ledger do.
 func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*Transaction, error) {
 	old, err := Lock(ctx, tx, bill)
 	if err != nil {
@@ -30,7 +30,8 @@ func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*
 	return byID(ctx, tx, bill)
 }
 
-// held by a payment, a transaction can still be described: its own reference, text and attachments say nothing of the money.
+// held by a payment, a transaction can still be described: its own reference, text and attachments say nothing of the
+// money.
 func (u *Update) describes() bool {
 	return u.Status == "" && u.Date == nil && !u.Currency.Present && !u.AccountID.Present && !u.ContactID.Present && !u.Payment.Present &&
 		u.Lines == nil && u.LinesCreate == nil && u.LinesUpdate == nil && u.LinesDelete == nil
@@ -44,10 +45,10 @@ func (u *Update) archives() bool {
 	return u.Status == Inactive && other.describes()
 }
 
-// guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and of one that a provider was
-// asked to pay, with 409 paymentAttempted, until that attempt was put away. To archive it, a payment that waits for approval is no attempt yet:
-// it is taken back with the transaction. The transaction is locked, so no attempt begins meanwhile
-// (RSN-38, RSN-39).
+// guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and of
+// one that a provider was asked to pay, with 409 paymentAttempted, until that attempt was put away. To archive it, a
+// payment that waits for approval is no attempt yet: it is taken back with the transaction. The transaction is locked,
+// so no attempt begins meanwhile (RSN-38, RSN-39).
 func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
 	by, err := paidBy(ctx, tx, asked{one, archive})
 	if err != nil {

@@ -119,8 +119,8 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	return r, nil
 }
 
-// giveListing gives a line the listing of its reservation, unless the caller named one, or that of its owner statement. A line that is sent again
-// as it is stored, listing and all, goes on following its reservation.
+// giveListing gives a line the listing of its reservation, unless the caller named one, or that of its owner statement.
+// A line that is sent again as it is stored, listing and all, goes on following its reservation.
 func (r *references) giveListing(l, stored *Line) {
 	stay := r.reservations[deref(l.ReservationID)]
 	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) && deref(stored.ListingID) == deref(l.ListingID) {
@@ -226,8 +226,8 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	return nil
 }
 
-// holdListings reads the statuses of listings and locks these: a change of ownership locks its listing, so it commits before the periods are read,
-// or waits and derives what is written here.
+// holdListings reads the statuses of listings and locks these: a change of ownership locks its listing, so it commits
+// before the periods are read, or waits and derives what is written here.
 func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	statuses := map[id.ID]string{}
 	if len(ids) == 0 {

@@ -21,8 +21,9 @@ func Source() *ledger.Source {
 	}
 }
 
-// touched are the transactions that a change of what their journals depend on touches: those with a line on the listings, and those whose entries
-// the assignments decide on whenever they are derived. Other assignments are asked for once, when a transaction is written.
+// touched are the transactions that a change of what their journals depend on touches: those with a line on the
+// listings, and those whose entries the assignments decide on whenever they are derived. Other assignments are asked
+// for once, when a transaction is written.
 func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	found, err := ofListings(ctx, tx, b.Listings)
 	if err != nil {
@@ -51,8 +52,9 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 	return ids, nil
 }
 
-// derive locks transactions and derives their journals. One whose listing lost its ownership period, or an account its assignment, cannot be
-// derived. Lines that wait for a reservation get it when it is there, and its journal follows; lines that have their listing from one follow it.
+// derive locks transactions and derives their journals. One whose listing lost its ownership period, or an account its
+// assignment, cannot be derived. Lines that wait for a reservation get it when it is there, and its journal follows;
+// lines that have their listing from one follow it.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
 	lock := db.Stmt{
 		SQL:  `select from transaction where team_id = @team and id = any(@ids) order by id for update`,

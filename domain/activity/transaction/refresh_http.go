@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// RefreshRequest selects the journals to derive. The journal of a transaction is derived as a whole, so every mode comes to the same.
+// RefreshRequest selects the journals to derive. The journal of a transaction is derived as a whole, so every mode
+// comes to the same.
 type RefreshRequest struct {
 	ledger.RefreshRequest
 	Mode string `json:"mode,omitempty" enum:"full,recurringFeesOnly,arOnly"`

@@ -13,8 +13,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// DeleteAll deletes transactions and takes them out of the books, all or none; those that are gone already are left out. It fails as Remove
-// does for the first that cannot be deleted, and with errInUse for opening balances, which Remove deletes one by one.
+// DeleteAll deletes transactions and takes them out of the books, all or none; those that are gone already are left
+// out. It fails as Remove does for the first that cannot be deleted, and with errInUse for opening balances, which
+// Remove deletes one by one.
 func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) error {
 	// First, lock and read them, each by id.
 	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`,

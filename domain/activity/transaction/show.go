@@ -58,7 +58,8 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	return []Issue{{Code: "dateFarAhead", Severity: finding.Warning, Context: IssueContext{TransactionID: t.ID, Date: last}}}
 }
 
-// state is what transactions tell beside their own rows: what holds their journals, whether these are current, and what their payments came to.
+// state is what transactions tell beside their own rows: what holds their journals, whether these are current, and what
+// their payments came to.
 type state struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus

@@ -27,8 +27,8 @@ var head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.descrip
 	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
 
-// paidStatus of a transaction t with account a. A bill is open until it was paid; money of a bill or payout that did not arrive, or came back,
-// is open again.
+// paidStatus of a transaction t with account a. A bill is open until it was paid; money of a bill or payout that did
+// not arrive, or came back, is open again.
 const paidStatus = `case
 	when t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank' then 'unpaid'
 	when t.type not in ('expense', 'payout') or t.total <= 0 then 'paid'
@@ -77,8 +77,8 @@ func columns(withLines bool) string {
 	return head + "null::jsonb as lines"
 }
 
-// listed are the columns of a list. Without lines there is one for each listing that a transaction has lines on, and in it nothing else: so much Show
-// has to know.
+// listed are the columns of a list. Without lines there is one for each listing that a transaction has lines on, and in
+// it nothing else: so much Show has to know.
 func listed(withLines bool) string {
 	if withLines {
 		return columns(true)
@@ -208,8 +208,9 @@ const (
 		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
 )
 
-// holdStays locks reservations as strongly as refreshing them will, before anything else does: lines that name them would share them, so that
-// of two deposits for one stay none could go on, and balances are locked after them everywhere.
+// holdStays locks reservations as strongly as refreshing them will, before anything else does: lines that name them
+// would share them, so that of two deposits for one stay none could go on, and balances are locked after them
+// everywhere.
 func holdStays(tx *db.Tx, stays idSet) db.Stmt {
 	return db.Stmt{
 		SQL:  `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
@@ -217,8 +218,8 @@ func holdStays(tx *db.Tx, stays idSet) db.Stmt {
 	}
 }
 
-// holdFollowed locks the stays that will be refreshed, and those that lines have their listing from. One that was moved since it was read has the
-// work done again: whoever moved it could not see these lines and take them along.
+// holdFollowed locks the stays that will be refreshed, and those that lines have their listing from. One that was moved
+// since it was read has the work done again: whoever moved it could not see these lines and take them along.
 func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	held, ids, listings := maps.Clone(stays), []id.ID{}, []id.ID{}
 
@@ -243,7 +244,8 @@ func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	}}
 }
 
-// store writes drafts: new ones are inserted, others updated with their lines replaced. The stays are those that will be refreshed.
+// store writes drafts: new ones are inserted, others updated with their lines replaced. The stays are those that will
+// be refreshed.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var (
 		added, changed []headRow
@@ -331,7 +333,8 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 	return rows
 }
 
-// remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the work intact then.
+// remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the
+// work intact then.
 func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return refusedInUse(tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx, file.Detach(tx, one, []id.ID{}), db.Stmt{

@@ -1,9 +1,10 @@
-// Package transaction owns the money that moves: deposits, expenses, transfers and payouts, the opening balances among them, and the
-// journals derived from them.
+// Package transaction owns the money that moves: deposits, expenses, transfers and payouts, the opening balances among
+// them, and the journals derived from them.
 //
-// A transaction has one account, the bank or for a bill the payable, and lines that say what the money is for. Its journal is a pure
-// function of its row and a few facts (Journal); every change stores the row and hands the derived postings to the ledger, which refuses
-// what a lock protects. An archived transaction (status inactive) keeps its row and has no journal.
+// A transaction has one account, the bank or for a bill the payable, and lines that say what the money is for. Its
+// journal is a pure function of its row and a few facts (Journal); every change stores the row and hands the derived
+// postings to the ledger, which refuses what a lock protects. An archived transaction (status inactive) keeps its row
+// and has no journal.
 package transaction
 
 import (
@@ -69,7 +70,8 @@ const (
 // Enum lists the payees.
 func (TaxPayee) Enum() []string { return []string{string(TaxToVendor), string(TaxToAuthority)} }
 
-// or is the payee, or the usual one: a tax that the bill contains is the vendor's, one that comes on top of it is charged by the manager.
+// or is the payee, or the usual one: a tax that the bill contains is the vendor's, one that comes on top of it is
+// charged by the manager.
 func (p TaxPayee) or(behavior TaxBehavior) TaxPayee {
 	switch {
 	case p != "":
@@ -113,7 +115,8 @@ type Transaction struct {
 	Operations    *operation.Summary   `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
-// Issue is something about a transaction that somebody should look at: money that did not arrive, or a date that may be a slip.
+// Issue is something about a transaction that somebody should look at: money that did not arrive, or a date that may be
+// a slip.
 type Issue struct {
 	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
 	Severity finding.Severity `json:"severity"`

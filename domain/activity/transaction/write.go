@@ -23,8 +23,8 @@ func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transac
 	return &added[0], nil
 }
 
-// AddAll stores and books many transactions with a fixed number of statements; all land or none. They come back in the order given. The
-// issues of a refused one have the paths of its own body.
+// AddAll stores and books many transactions with a fixed number of statements; all land or none. They come back in the
+// order given. The issues of a refused one have the paths of its own body.
 func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Transaction, error) {
 	drafts := make([]*draft, len(all))
 
@@ -60,8 +60,9 @@ func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error)
 	return out, nil
 }
 
-// Change changes a transaction and books the difference. Beside what Refusals lists it fails with NOT_FOUND, for an archived one unless it is brought
-// back, with other changes or without, and for one whose payment is under way or has come back.
+// Change changes a transaction and books the difference. Beside what Refusals lists it fails with NOT_FOUND, for an
+// archived one unless it is brought back, with other changes or without, and for one whose payment is under way or has
+// come back.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*Transaction, error) {
 	if _, err := change(ctx, tx, one, u, l); err != nil {
 		return nil, err
@@ -109,8 +110,9 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	return d, save(ctx, tx, t, []*draft{d}, l)
 }
 
-// Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with NOT_FOUND, with a lock that holds an
-// entry of it, and for one that a payment, a reconciled bank record or another transaction needs.
+// Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with NOT_FOUND,
+// with a lock that holds an entry of it, and for one that a payment, a reconciled bank record or another transaction
+// needs.
 func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
 	old, err := Lock(ctx, tx, one)
 	if err != nil {

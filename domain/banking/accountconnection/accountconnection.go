@@ -1,9 +1,10 @@
-// Package accountconnection owns account connections: the accounts that a team has at its banks, whether a feed reads them or somebody keeps them
-// by hand.
+// Package accountconnection owns account connections: the accounts that a team has at its banks, whether a feed reads
+// them or somebody keeps them by hand.
 //
-// An account connection is attached to at most one bank account of the chart, and each of these to at most one account connection. What is read
-// from the bank goes to the account that is attached then. Last digits are unique over the account connections and the bank accounts of a team,
-// but for the two that are attached to each other (account.CheckLast4).
+// An account connection is attached to at most one bank account of the chart, and each of these to at most one account
+// connection. What is read from the bank goes to the account that is attached then. Last digits are unique over the
+// account connections and the bank accounts of a team, but for the two that are attached to each other
+// (account.CheckLast4).
 package accountconnection
 
 import (

@@ -47,12 +47,13 @@ func (d *draft) leaves() bool { return d.AccountID == nil && d.was.AccountID != 
 type known struct {
 	currency string // the team's
 	accounts map[id.ID]account.Account
-	// attached are the account connections by the account that they are attached to, with those that were decided on before.
+	// attached are the account connections by the account that they are attached to, with those that were decided on
+	// before.
 	attached map[id.ID]id.ID
 }
 
-// decide makes the changes, in their order, or refuses what the schema cannot see: of all faults of fields the issues together, else the first
-// refusal.
+// decide makes the changes, in their order, or refuses what the schema cannot see: of all faults of fields the issues
+// together, else the first refusal.
 func decide(drafts []*draft, k *known) error {
 	var faults *apierr.Error
 
@@ -179,7 +180,8 @@ func (d *draft) mayAttach(a *account.Account, k *known) error {
 	return nil
 }
 
-// last4 are the digits that a change gives to somebody: to the account connection, or by it to the account that it comes to. Nil when it gives none.
+// last4 are the digits that a change gives to somebody: to the account connection, or by it to the account that it
+// comes to. Nil when it gives none.
 func (d *draft) last4(k *known) *account.Last4 {
 	if d.LastDigits == nil {
 		return nil

@@ -17,7 +17,8 @@ type holders struct {
 	accounts, connections []id.ID
 }
 
-// duplicate holds a refusal to the rule of last digits: who has them, and at which places; "" is an issue without a path.
+// duplicate holds a refusal to the rule of last digits: who has them, and at which places; "" is an issue without a
+// path.
 func duplicate(t *testing.T, r *apitest.Response, has holders, places ...string) {
 	t.Helper()
 	r.WantError(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4)

@@ -49,8 +49,8 @@ var detaches = []detach{
 	}},
 }
 
-// History stays with the account unless it is taken along, and comes with the account connection to the next account; the records of others and
-// what a person excluded stay as they are.
+// History stays with the account unless it is taken along, and comes with the account connection to the next account;
+// the records of others and what a person excluded stay as they are.
 func TestDetachingLeavesOrTakesTheHistory(t *testing.T) {
 	t.Parallel()
 
@@ -130,7 +130,8 @@ func TestTheFirstDayOfAnAccountHoldsForWhatComes(t *testing.T) {
 	}
 }
 
-// What transactions make up in part or whole stays where it is, and with it all the rest; without the history the account connection can go.
+// What transactions make up in part or whole stays where it is, and with it all the rest; without the history the
+// account connection can go.
 //
 // Proves: RSN-11.
 func TestReconciledHistoryStays(t *testing.T) {

@@ -119,7 +119,8 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return out, nil
 }
 
-// draftsOf makes drafts of the items of a batch, holding what they change. It refuses items that name what is not there, or the same twice.
+// draftsOf makes drafts of the items of a batch, holding what they change. It refuses items that name what is not
+// there, or the same twice.
 func draftsOf(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, error) {
 	ids := []id.ID{}
 

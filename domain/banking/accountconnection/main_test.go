@@ -95,7 +95,8 @@ func want(t *testing.T, r *apitest.Response, fields map[string]string) {
 	}
 }
 
-// record makes a movement of 1.00 that a feed read from an account at a bank, on an account of the chart or, for the zero id, on none.
+// record makes a movement of 1.00 that a feed read from an account at a bank, on an account of the chart or, for the
+// zero id, on none.
 func (b *book) record(connection, account id.ID, day string) id.ID {
 	made := id.New(b.DB.Now())
 	b.Exec(`insert into bank_record (team_id, id, bank_account_id, account_id, date, amount, currency, source, created_at, updated_at)

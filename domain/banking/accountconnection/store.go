@@ -44,7 +44,8 @@ func one(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountConnection, 
 	return &found, nil
 }
 
-// lock keeps account connections from changing until the transaction ends and reads them; ids that name none are absent.
+// lock keeps account connections from changing until the transaction ends and reads them; ids that name none are
+// absent.
 func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnection, error) {
 	rows, err := db.Select[AccountConnection](ctx, tx, `select `+columns+` from account_connection c where c.team_id = @team and c.id = any(@ids::uuid[])
 		order by c.id for update`, db.Args{"team": tx.Team, "ids": ids})
@@ -60,8 +61,8 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnect
 	return out, nil
 }
 
-// write decides about account connections that are held and keeps them, with what follows from attaching and detaching. It fails with the refusals
-// of decide, account.CheckLast4, bank.Attach and bank.Detach.
+// write decides about account connections that are held and keeps them, with what follows from attaching and detaching.
+// It fails with the refusals of decide, account.CheckLast4, bank.Attach and bank.Detach.
 func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	k, err := load(ctx, tx, drafts)
 	if err != nil {
@@ -134,8 +135,8 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	return k, nil
 }
 
-// save keeps account connections: changed ones by one statement, so that they can trade digits, then new ones. Digits that somebody else has taken
-// since they were looked up are looked up again, to name the holder.
+// save keeps account connections: changed ones by one statement, so that they can trade digits, then new ones. Digits
+// that somebody else has taken since they were looked up are looked up again, to name the holder.
 func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
 	changed, made := []AccountConnection{}, []AccountConnection{}
 

@@ -48,8 +48,8 @@ func BenchmarkEqualAmounts(b *testing.B) {
 	}
 }
 
-// BenchmarkPage is a page of 250 records of a quarter among growing numbers of transactions: half of them have their transaction, the others are payouts
-// of a channel.
+// BenchmarkPage is a page of 250 records of a quarter among growing numbers of transactions: half of them have their
+// transaction, the others are payouts of a channel.
 func BenchmarkPage(b *testing.B) {
 	for _, n := range []int{5000, 20000, 80000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {

@@ -11,15 +11,15 @@ import (
 	"stayledger/platform/id"
 )
 
-// How much Find looks at: open records of the accounts around those that are asked for, since each of them is a rival, and
-// transactions that no record has.
+// How much Find looks at: open records of the accounts around those that are asked for, since each of them is a rival,
+// and transactions that no record has.
 const (
 	maxRivals     = 30_000
 	maxCandidates = 20_000
 )
 
-// Find answers for open records with the usual bounds, by the books and records of the team. Where rivals or candidates were left
-// out, no answer is Unique or None.
+// Find answers for open records with the usual bounds, by the books and records of the team. Where rivals or candidates
+// were left out, no answer is Unique or None.
 func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, error) {
 	out := make(map[id.ID]*Answer, len(open))
 	if len(open) == 0 {
@@ -87,7 +87,8 @@ func daysAround(open []bank.Open, reach int) bank.Days {
 	return around
 }
 
-// loadRivals loads the open records that can want what explains some records, these among them, and reports whether it left any out.
+// loadRivals loads the open records that can want what explains some records, these among them, and reports whether it
+// left any out.
 func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Days) ([]Record, bool, error) {
 	reach := Usual().Reach()
 	far := near
@@ -123,8 +124,8 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 	return records, cut, nil
 }
 
-// loadCandidates loads the transactions and manual journals of some days that no record has: with what they say of themselves, the stays that they pay and
-// the channel of these. It reports whether it left any out.
+// loadCandidates loads the transactions and manual journals of some days that no record has: with what they say of
+// themselves, the stays that they pay and the channel of these. It reports whether it left any out.
 func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate, bool, error) {
 	movables, err := bank.MovablesIn(ctx, tx, near, maxCandidates+1)
 	if err != nil {

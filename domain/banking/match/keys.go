@@ -34,8 +34,8 @@ func byKeys(asks []*ask) []*ask {
 	return left
 }
 
-// findKeys collects the groups of transactions that the record names and that sum to its amount. What a payout reference names is a group; so is
-// what several of them name together, and the same with confirmation codes.
+// findKeys collects the groups of transactions that the record names and that sum to its amount. What a payout
+// reference names is a group; so is what several of them name together, and the same with confirmation codes.
 func (a *ask) findKeys() {
 	for _, index := range []map[string][]int{a.book.references, a.book.codes} {
 		var groups [][]int

@@ -1,11 +1,12 @@
 // Package match finds the transactions that a bank record stands for.
 //
-// It decides and stores nothing: open bank records and transactions that no record explains yet go in, an answer for each record comes out. Amounts
-// agree to the cent or not at all. Keys that the bank printed come before sums, a single transaction comes before several, and what was taken as
-// certain by one of them is out of reach for the next. Only an answer that is Unique may be applied without a person, and it may because no other
-// record that was given wants any of its transactions. None is said only when nothing was left out of the search. The answers depend on what is
-// given, not on its order, so whoever asks gives every open record of an account in the days around those that are shown: a record that is not
-// given is no rival.
+// It decides and stores nothing: open bank records and transactions that no record explains yet go in, an answer for
+// each record comes out. Amounts agree to the cent or not at all. Keys that the bank printed come before sums, a single
+// transaction comes before several, and what was taken as certain by one of them is out of reach for the next. Only an
+// answer that is Unique may be applied without a person, and it may because no other record that was given wants any of
+// its transactions. None is said only when nothing was left out of the search. The answers depend on what is given, not
+// on its order, so whoever asks gives every open record of an account in the days around those that are shown: a record
+// that is not given is no rival.
 package match
 
 import (
@@ -26,14 +27,17 @@ type Record struct {
 	// Amount is what is open of the record: positive into the account, negative out of it.
 	Amount      money.Cents
 	Description string
-	// References are what the bank gave apart from the description: a payout reference, a statement descriptor, an end-to-end reference.
+	// References are what the bank gave apart from the description: a payout reference, a statement descriptor, an
+	// end-to-end reference.
 	References []string
-	// Channel is the booking platform, or whoever else the money came from, as candidates name it; empty when it is not known.
+	// Channel is the booking platform, or whoever else the money came from, as candidates name it; empty when it is not
+	// known.
 	Channel string
 }
 
-// Candidate is what a transaction moves on a bank account, as long as no record of that account is reconciled with it. A transfer between two bank
-// accounts is two candidates. The same transaction on the same account and in the same currency is given once.
+// Candidate is what a transaction moves on a bank account, as long as no record of that account is reconciled with it.
+// A transfer between two bank accounts is two candidates. The same transaction on the same account and in the same
+// currency is given once.
 type Candidate struct {
 	TransactionID id.ID
 	AccountID     id.ID
@@ -41,13 +45,15 @@ type Candidate struct {
 	Date          day.Day
 	// Amount is signed as that of a record is.
 	Amount money.Cents
-	// Text is what the transaction says of itself: description, contact, guests. Answers are ordered by it, never decided.
+	// Text is what the transaction says of itself: description, contact, guests. Answers are ordered by it, never
+	// decided.
 	Text string
 	// References name the payout that the money came with: its reference, or the descriptor that the bank prints.
 	References []string
 	// Codes are the confirmation codes of the reservations that are paid.
 	Codes []string
-	// Channel is the booking platform, or whoever else moves many transactions in one sum; empty when it is not known. A set is of one channel.
+	// Channel is the booking platform, or whoever else moves many transactions in one sum; empty when it is not known.
+	// A set is of one channel.
 	Channel string
 }
 
@@ -107,7 +113,8 @@ func (Cut) Enum() []string {
 	return []string{string(CutKeys), string(CutCandidates), string(CutSearch), string(CutSets)}
 }
 
-// Member is a transaction of a set with the amount that it was found with: whoever applies the set compares it with what is stored then.
+// Member is a transaction of a set with the amount that it was found with: whoever applies the set compares it with
+// what is stored then.
 type Member struct {
 	TransactionID id.ID
 	Amount        money.Cents
@@ -154,12 +161,14 @@ type Bounds struct {
 	Days int
 	// Before and After are how many days earlier or later than the record the members of a set are at most.
 	Before, After int
-	// KeyDays lie at most between a record and what a key names: a guest who stays for months pays several times under one code.
+	// KeyDays lie at most between a record and what a key names: a guest who stays for months pays several times under
+	// one code.
 	KeyDays int
 	// Candidates of a set, per channel; only the nearest in time are searched.
 	Candidates int
-	// Nodes are the steps in search of sets for one record, AllNodes those for all records of a call. Where these do not suffice, they are shared: the
-	// records with the fewest candidates come first, and none gets more than an even part of what is left.
+	// Nodes are the steps in search of sets for one record, AllNodes those for all records of a call. Where these do
+	// not suffice, they are shared: the records with the fewest candidates come first, and none gets more than an even
+	// part of what is left.
 	Nodes, AllNodes int
 	// Shown is how many sets of an ambiguous answer are told.
 	Shown int
@@ -170,8 +179,8 @@ func Usual() Bounds {
 	return Bounds{Days: 7, Before: 7, After: 2, KeyDays: 45, Candidates: 40, Nodes: 200_000, AllNodes: 1_000_000, Shown: 5}
 }
 
-// Reach is how many days lie at most between a record and what it is answered with: candidates further away change no answer. Records as far from these
-// can be rivals.
+// Reach is how many days lie at most between a record and what it is answered with: candidates further away change no
+// answer. Records as far from these can be rivals.
 func (b Bounds) Reach() int { return max(b.Days, b.Before, b.After, b.KeyDays) }
 
 // Suggest answers for each record, in the order of the records.
@@ -206,7 +215,8 @@ type ask struct {
 	book   *book
 	at     int
 	bounds *Bounds
-	// sets are explanations that were found, as places in the book; wants are the places of all that the record could stand for.
+	// sets are explanations that were found, as places in the book; wants are the places of all that the record could
+	// stand for.
 	sets  [][]int
 	wants []int
 	// pools are where the record looks for sets.
@@ -220,8 +230,8 @@ func (a *ask) cut(c Cut) {
 	}
 }
 
-// settle answers with the sets that were found. There are as many as ways says, of which not all may have been collected; a single one that nobody
-// else wants is the record's.
+// settle answers with the sets that were found. There are as many as ways says, of which not all may have been
+// collected; a single one that nobody else wants is the record's.
 func (a *ask) settle(reason Reason, ways int, contested bool) {
 	a.answer.Reason, a.answer.Contested, a.answer.Result = reason, contested, Ambiguous
 	if ways == 1 && !contested {

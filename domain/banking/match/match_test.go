@@ -33,7 +33,8 @@ func record(t testing.TB, n int, date string, amount money.Cents, description st
 	return match.Record{ID: seq(n), AccountID: seq(trustBank), Currency: "usd", Date: on(t, date), Amount: amount, Description: description}
 }
 
-// moved is a transaction on the trust bank in dollars, whose text has the name of its channel first when it says "channel: text".
+// moved is a transaction on the trust bank in dollars, whose text has the name of its channel first when it says
+// "channel: text".
 func moved(t testing.TB, n int, date string, amount money.Cents, text string) match.Candidate {
 	t.Helper()
 

@@ -8,8 +8,8 @@ import (
 // rankedSets is how many sets of a record are put in order at the most.
 const rankedSets = 64
 
-// oneToOne answers the records that a single transaction has the amount of, and gives back the others. A pair is certain when neither side has
-// another choice.
+// oneToOne answers the records that a single transaction has the amount of, and gives back the others. A pair is
+// certain when neither side has another choice.
 func oneToOne(asks []*ask, bounds *Bounds) []*ask {
 	seen := map[*book]bool{}
 	for _, a := range asks {
@@ -56,7 +56,8 @@ func (b *book) waitFor(i, days int) int {
 	return sort.SearchInts(waiting, at+days+1) - sort.SearchInts(waiting, at-days)
 }
 
-// nearest are at most n of the places, those nearest in time to a day; of two equally near ones the earlier comes first.
+// nearest are at most n of the places, those nearest in time to a day; of two equally near ones the earlier comes
+// first.
 func (b *book) nearest(places []int, at, n int) []int {
 	right := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at > at })
 	left := right - 1

@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// ranked are the first of the sets: the nearest in time, then the most similar, then the smallest, then by what they hold.
+// ranked are the first of the sets: the nearest in time, then the most similar, then the smallest, then by what they
+// hold.
 func (a *ask) ranked() []Set {
 	type found struct {
 		Set
@@ -58,7 +59,8 @@ func (i *item) grams() []uint32 {
 	return i.trigrams
 }
 
-// trigrams are the stretches of three bytes of the words of a text, in order and each once; words have a space at both ends.
+// trigrams are the stretches of three bytes of the words of a text, in order and each once; words have a space at both
+// ends.
 func trigrams(text string) []uint32 {
 	all := make([]uint32, 0, len(text)+2)
 	for _, word := range plain.Words(text) {
@@ -80,7 +82,8 @@ func trigrams(text string) []uint32 {
 	return slices.Compact(all)
 }
 
-// alike is how much two texts have in common, from 0 to 1000: twice what they share over what they have (the coefficient of Dice).
+// alike is how much two texts have in common, from 0 to 1000: twice what they share over what they have (the
+// coefficient of Dice).
 func alike(a, b []uint32) int {
 	if len(a) == 0 || len(b) == 0 {
 		return 0

@@ -145,8 +145,8 @@ func (w *world) subsets(r match.Record) (sets [][]int) {
 	return sets
 }
 
-// answers goes through the three stages. In each, what a record wants is wanted by all who found it in this stage or are still undecided from an
-// earlier one.
+// answers goes through the three stages. In each, what a record wants is wanted by all who found it in this stage or
+// are still undecided from an earlier one.
 func (w *world) answers() []expected {
 	out := make([]expected, len(w.records))
 
@@ -347,7 +347,8 @@ func TestPropertyOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// However little a search may do, it never calls unique what is not, nor says that there is nothing where there is something.
+// However little a search may do, it never calls unique what is not, nor says that there is nothing where there is
+// something.
 func TestPropertyCutSearchesSayLessNotWrong(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

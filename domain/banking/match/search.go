@@ -10,9 +10,10 @@ import (
 // mostWays is how many ways a search finds before it stops.
 const mostWays = 16
 
-// search finds the ways to take some of each group so that the amounts sum to a positive target. The groups with the smallest amounts are put into a table of
-// all sums that they can make; the others are gone through depth first, each path as far as what is left can still be reached, and what it lacks is
-// looked up. So twice as many amounts take the square of the steps, not more.
+// search finds the ways to take some of each group so that the amounts sum to a positive target. The groups with the
+// smallest amounts are put into a table of all sums that they can make; the others are gone through depth first, each
+// path as far as what is left can still be reached, and what it lacks is looked up. So twice as many amounts take the
+// square of the steps, not more.
 type search struct {
 	groups []group
 	target money.Cents
@@ -49,7 +50,8 @@ func newSearch(groups []group, target money.Cents, budget int) *search {
 	return s
 }
 
-// balance finds where the table begins: it has about as many sums as there are paths before it, and at most a quarter of the steps.
+// balance finds where the table begins: it has about as many sums as there are paths before it, and at most a quarter
+// of the steps.
 func (s *search) balance() int {
 	const plenty = 1 << 40
 

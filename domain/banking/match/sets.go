@@ -31,7 +31,8 @@ func bySets(asks []*ask, bounds *Bounds) {
 	}
 }
 
-// concludeSets answers when all records have said what they want. One set of a search that was cut could be one of several.
+// concludeSets answers when all records have said what they want. One set of a search that was cut could be one of
+// several.
 func (a *ask) concludeSets(ways int) {
 	partial := slices.ContainsFunc(a.answer.Cut, func(c Cut) bool { return c == CutCandidates || c == CutSearch })
 	switch {
@@ -71,8 +72,8 @@ func (a *ask) findPools() {
 	}
 }
 
-// pool are the places that can be part of a set, at most as many as the bounds allow. An amount that all amounts of the other sign cannot bring back
-// to that of the record is part of none; without it, others may be too large, too.
+// pool are the places that can be part of a set, at most as many as the bounds allow. An amount that all amounts of the
+// other sign cannot bring back to that of the record is part of none; without it, others may be too large, too.
 func (a *ask) pool(places []int) []int {
 	open := make([]int, 0, len(places))
 	for _, i := range places {
@@ -164,7 +165,8 @@ func (a *ask) findSets(nodes int) int {
 	return ways
 }
 
-// group is the items of one amount, the nearest to the record first: which of them belong to a set cannot be told by sums.
+// group is the items of one amount, the nearest to the record first: which of them belong to a set cannot be told by
+// sums.
 type group struct {
 	// amount is positive in the direction of the record.
 	amount money.Cents
@@ -237,7 +239,8 @@ func (w way) sets(groups []group) int {
 	return n
 }
 
-// collect makes sets of a way, those with the nearest items first, until there are enough to choose from, and notes all items that can be in one.
+// collect makes sets of a way, those with the nearest items first, until there are enough to choose from, and notes all
+// items that can be in one.
 func (a *ask) collect(groups []group, w way) {
 	for g, k := range w {
 		if k > 0 {

@@ -95,7 +95,8 @@ func made(transactions ...id.ID) object {
 	return object{"transactions": parts}
 }
 
-// Several transactions make a record up, and a transaction can be on several records, each with a part of it; what is left is what the next can have.
+// Several transactions make a record up, and a transaction can be on several records, each with a part of it; what is
+// left is what the next can have.
 // Proves: RSN-50, RSN-67.
 func TestManyToMany(t *testing.T) {
 	t.Parallel()
@@ -139,7 +140,8 @@ func TestManyToMany(t *testing.T) {
 	o.Post(path(first, "reconcile"), made(whole)).Want(400)
 }
 
-// What a person can do with a record that is only partly made up: the rest comes later, and the list tells what state it is in.
+// What a person can do with a record that is only partly made up: the rest comes later, and the list tells what state
+// it is in.
 func TestPartOfARecord(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -196,7 +198,8 @@ func TestRecordsThatAreNotReconciled(t *testing.T) {
 	}
 }
 
-// A transaction is made from a record in the same request, or nothing is. It is locked as any that is reconciled, and free again when that is undone.
+// A transaction is made from a record in the same request, or nothing is. It is locked as any that is reconciled, and
+// free again when that is undone.
 func TestATransactionFromARecord(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
@@ -316,7 +319,8 @@ func TestOneOfManyWins(t *testing.T) {
 	}
 }
 
-// What somebody reconciles and has not committed yet is waited for: neither its record nor its transaction is given away twice.
+// What somebody reconciles and has not committed yet is waited for: neither its record nor its transaction is given
+// away twice.
 func TestWhatIsBeingReconciledIsHeld(t *testing.T) {
 	t.Parallel()
 
@@ -353,8 +357,9 @@ func TestWhatIsBeingReconciledIsHeld(t *testing.T) {
 	}
 }
 
-// Whatever is reconciled and undone: no record is made up of more than it is, no transaction is on records with more than it moved, and the account compares
-// with its books to the cent: what the bank has, with what it has not seen, is the books and what is unmatched.
+// Whatever is reconciled and undone: no record is made up of more than it is, no transaction is on records with more
+// than it moved, and the account compares with its books to the cent: what the bank has, with what it has not seen, is
+// the books and what is unmatched.
 func TestNothingIsCountedTwice(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

@@ -7,7 +7,8 @@ import (
 	whole "stayledger/test/world"
 )
 
-// Of a reconciled transaction only what the bank has seen is locked: the amount, the day and the account. What it says and what it was for can change.
+// Of a reconciled transaction only what the bank has seen is locked: the amount, the day and the account. What it says
+// and what it was for can change.
 func TestAReconciledTransactionKeepsItsMoney(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)

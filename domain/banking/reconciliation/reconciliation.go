@@ -1,5 +1,6 @@
-// Package reconciliation makes bank records up of transactions: of those that are there, or of new ones that are booked in the same request, and takes that
-// back. What may be put together is decided in package bank, which keeps it; what a reconciled transaction is locked for, in package ledger.
+// Package reconciliation makes bank records up of transactions: of those that are there, or of new ones that are booked
+// in the same request, and takes that back. What may be put together is decided in package bank, which keeps it; what a
+// reconciled transaction is locked for, in package ledger.
 package reconciliation
 
 import (
@@ -73,7 +74,8 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 	return made, nil
 }
 
-// told is a refusal as the caller of one record knows it: the first transactions of a match are those of the request, the others those that it created.
+// told is a refusal as the caller of one record knows it: the first transactions of a match are those of the request,
+// the others those that it created.
 func told(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
 

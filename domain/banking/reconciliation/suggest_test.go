@@ -49,8 +49,8 @@ func suggested(t *testing.T, all *apitest.Response, record id.ID) map[string]any
 	return nil
 }
 
-// A payout of a channel is found as the set of its stays, a deposit as the one of its amount, a code before the amount; two of one amount are told and not
-// decided. What a record has is suggested no more, and neither is another team's.
+// A payout of a channel is found as the set of its stays, a deposit as the one of its amount, a code before the amount;
+// two of one amount are told and not decided. What a record has is suggested no more, and neither is another team's.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	o, other := newOffice(t), newOffice(t)

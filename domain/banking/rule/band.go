@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// bands are the stretches of amounts between all limits of rules, from the lowest up. Each has the rules within whose limits it lies.
+// bands are the stretches of amounts between all limits of rules, from the lowest up. Each has the rules within whose
+// limits it lies.
 type bands struct {
 	from []money.Cents
 	sets []set
@@ -45,7 +46,8 @@ func (b *bands) at(amount money.Cents) set {
 	return b.sets[sort.Search(len(b.from), func(i int) bool { return b.from[i] > amount })-1]
 }
 
-// limits are the amounts outside of which not all conditions of a rule can hold. A rule that any of its conditions is enough for has none.
+// limits are the amounts outside of which not all conditions of a rule can hold. A rule that any of its conditions is
+// enough for has none.
 func (c *compiled) limits(tests []test) money.Range {
 	all := money.Range{Low: 0, High: money.MaxCents}
 	if c.MatchMode == Any {

@@ -29,8 +29,8 @@ type Record struct {
 	Reconciled bool
 	// TeamCurrency is the currency of the amounts that rules name.
 	TeamCurrency string
-	// OpenDuplicate says that the record can be there twice, and Explained that transactions match it. Both are loaded only for
-	// records that a rule takes (loadTaken).
+	// OpenDuplicate says that the record can be there twice, and Explained that transactions match it. Both are loaded
+	// only for records that a rule takes (loadTaken).
 	OpenDuplicate, Explained bool
 }
 
@@ -55,7 +55,8 @@ const (
 	TransactionMatches Reason = "transactionMatches"
 	// CurrencyMismatch: the rule names amounts, which are in the team's currency, and the record is in another.
 	CurrencyMismatch Reason = "currencyMismatch"
-	// SplitMismatch: the fixed lines are more than the record, or all there is and not as much, or amounts leave the safe range.
+	// SplitMismatch: the fixed lines are more than the record, or all there is and not as much, or amounts leave the
+	// safe range.
 	SplitMismatch Reason = "splitMismatch"
 	// DateOutOfRange: the calendar has no month before that of the record.
 	DateOutOfRange Reason = "dateOutOfRange"
@@ -73,8 +74,8 @@ func (Reason) Enum() []string {
 type Decision struct {
 	// Rule takes the record; nil when none does.
 	Rule *Rule
-	// Transaction is to be made and reconciled with the record as a whole; nil when there is a reason why not. It is not held to the rules of
-	// transactions yet.
+	// Transaction is to be made and reconciled with the record as a whole; nil when there is a reason why not. It is
+	// not held to the rules of transactions yet.
 	Transaction *transaction.Create
 	Reason      Reason
 }
@@ -126,8 +127,8 @@ func (c *compiled) namesAmounts() bool {
 // descriptionLength is how many characters the description of a transaction has at the most.
 const descriptionLength = 1000
 
-// book makes the transaction of a record. With usePriorMonthEnd the cost belongs to the month before and the money leaves the bank when the bank says
-// so: it is a bill that is paid on the day of the record.
+// book makes the transaction of a record. With usePriorMonthEnd the cost belongs to the month before and the money
+// leaves the bank when the bank says so: it is a bill that is paid on the day of the record.
 func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 	shares, ok := split(c.lines, max(r.Amount, -r.Amount))
 	if !ok {
@@ -192,9 +193,10 @@ type share struct {
 	amount money.Cents
 }
 
-// split divides a positive amount among lines that Check found right: fixed lines take theirs, and what they leave goes to the percentages and the
-// remainder in proportion, so that it adds up to the cent. Lines of nothing are left out. False when the fixed lines take more than there is, or are
-// all there is and leave something, and when the amounts together leave the safe range.
+// split divides a positive amount among lines that Check found right: fixed lines take theirs, and what they leave goes
+// to the percentages and the remainder in proportion, so that it adds up to the cent. Lines of nothing are left out.
+// False when the fixed lines take more than there is, or are all there is and leave something, and when the amounts
+// together leave the safe range.
 func split(lines []Line, total money.Cents) ([]share, bool) {
 	rest, parted := total, false
 	weights := make([]int64, len(lines))

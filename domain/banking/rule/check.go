@@ -33,8 +33,9 @@ func (f *faults) refuse(wrong bool, code apierr.IssueCode, path ...any) {
 	}
 }
 
-// Check says what is wrong with a rule, with paths as in a body that has its fields; nothing for one that an engine can be made of. Whether the
-// accounts, listings, contacts and tax rates that it names exist and go together is not asked here.
+// Check says what is wrong with a rule, with paths as in a body that has its fields; nothing for one that an engine can
+// be made of. Whether the accounts, listings, contacts and tax rates that it names exist and go together is not asked
+// here.
 func Check(r *Rule) []apierr.Issue {
 	var f faults
 	f.refuse(strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > nameLength, apierr.IssueLength, "name")
@@ -137,8 +138,8 @@ func (f *faults) checkTax(rate *id.ID, behavior *transaction.TaxBehavior, path .
 	f.refuse(behavior != nil && *behavior != transaction.TaxIncluded && *behavior != transaction.TaxExcluded, apierr.IssueEnum, append(path, "taxBehavior")...)
 }
 
-// checkSplit refuses lines that could not add up to any record: a second remainder, percentages that are not the whole, and with a remainder those that
-// leave it nothing.
+// checkSplit refuses lines that could not add up to any record: a second remainder, percentages that are not the whole,
+// and with a remainder those that leave it nothing.
 func (f *faults) checkSplit(lines []Line) {
 	var (
 		percentages, remainders int

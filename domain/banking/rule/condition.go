@@ -11,8 +11,8 @@ import (
 // Field is what a condition looks at.
 type Field string
 
-// The fields. Texts are compared without regard to capitals and white space. An amount is that of the record without its sign: the type of the rule
-// says the direction.
+// The fields. Texts are compared without regard to capitals and white space. An amount is that of the record without
+// its sign: the type of the rule says the direction.
 const (
 	Description Field = "description"
 	// Reference is the record's uniqueRef: the caller's or the bank's own reference.

@@ -11,8 +11,9 @@ import (
 
 // Engine decides about records by a set of rules. It does not change, and any number of passes can use it at once.
 //
-// A rule is looked at only for records of its accounts and direction, within the limits that it sets to the amount, that have something without which
-// its conditions cannot hold: three bytes of a text, or an amount. So the time for a record hardly grows with the number of rules.
+// A rule is looked at only for records of its accounts and direction, within the limits that it sets to the amount,
+// that have something without which its conditions cannot hold: three bytes of a text, or an amount. So the time for a
+// record hardly grows with the number of rules.
 type Engine struct {
 	// rules are in the order in which they take records; a set of rules has a bit for each.
 	rules []compiled
@@ -22,7 +23,8 @@ type Engine struct {
 	byKey  map[key][]int
 	grams  filter
 	always set
-	// accounts are the rules for records of an account that some rule names, others those for all other records, each by direction.
+	// accounts are the rules for records of an account that some rule names, others those for all other records, each
+	// by direction.
 	accounts map[id.ID]*[2]set
 	others   [2]set
 	// bands are the rules that an amount is within the limits of.
@@ -59,8 +61,8 @@ func (f *filter) place(gram int64) (word int, bit uint64) {
 	return int(hash >> 22), 1 << (hash >> 16 & 63)
 }
 
-// Compile makes an engine of rules, whatever their order; inactive ones are left out. The rules stay as they are while the engine is used. It fails
-// with 400 and the issues of Check for a rule that has any.
+// Compile makes an engine of rules, whatever their order; inactive ones are left out. The rules stay as they are while
+// the engine is used. It fails with 400 and the issues of Check for a rule that has any.
 func Compile(rules []Rule) (*Engine, error) {
 	e := &Engine{byKey: map[key][]int{}, accounts: map[id.ID]*[2]set{}}
 
@@ -136,8 +138,8 @@ func (e *Engine) compileAccounts() {
 	}
 }
 
-// compileKeys gives each rule the keys under which it is found, those that the fewest conditions have: a rule of which all conditions must hold is
-// found by one of them, another by each.
+// compileKeys gives each rule the keys under which it is found, those that the fewest conditions have: a rule of which
+// all conditions must hold is found by one of them, another by each.
 func (e *Engine) compileKeys() {
 	e.always = newSet(len(e.rules))
 	uses := map[key]int{}
@@ -201,7 +203,8 @@ func (e *Engine) Pass() *Pass {
 	return &Pass{Engine: e, found: newSet(len(e.rules)), known: make([]int, len(e.tests)), results: make([]bool, len(e.tests))}
 }
 
-// Matching are the rules that a record meets, in the order in which they would take it. What state the record is in makes no difference.
+// Matching are the rules that a record meets, in the order in which they would take it. What state the record is in
+// makes no difference.
 func (p *Pass) Matching(r *Record) []*Rule {
 	var rules []*Rule
 

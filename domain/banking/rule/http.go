@@ -114,8 +114,8 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Stored, error) {
 	return Add(ctx, tx, &in.Body)
 }
 
-// Add stores a new rule. It fails with the issues of check, with the refusal of room, and with apierr.MissingScope when the rule acts
-// by itself and the caller may not write transactions.
+// Add stores a new rule. It fails with the issues of check, with the refusal of room, and with apierr.MissingScope when
+// the rule acts by itself and the caller may not write transactions.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Stored, error) {
 	s := &Stored{Rule: drafted(tx, c), CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
 	if err := check(ctx, tx, nil, &s.Rule); err != nil {

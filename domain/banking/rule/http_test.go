@@ -283,7 +283,8 @@ func TestRulesRefuseDryRuns(t *testing.T) {
 	}
 }
 
-// What a rule names can vanish: the rule tells so, can be put away and named otherwise, and no other rule is the worse for it.
+// What a rule names can vanish: the rule tells so, can be put away and named otherwise, and no other rule is the worse
+// for it.
 func TestVanishedReferencesAreFindings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

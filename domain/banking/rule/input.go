@@ -140,8 +140,8 @@ func linesOf(tx *db.Tx, given []LineInput, old []Line) []Line {
 	return out
 }
 
-// check refuses a rule that Check finds wrong, or that names what it cannot use, with paths below that of the rule in the body. What was so before the
-// change may stay.
+// check refuses a rule that Check finds wrong, or that names what it cannot use, with paths below that of the rule in
+// the body. What was so before the change may stay.
 func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error {
 	var issues []apierr.Issue
 	for _, issue := range Check(after) {

@@ -20,7 +20,8 @@ func sound(rules []Stored) []Rule {
 	return out
 }
 
-// Meet gives bank records the active rules that they meet, in the order in which these take records. What state a record is in makes no difference.
+// Meet gives bank records the active rules that they meet, in the order in which these take records. What state a
+// record is in makes no difference.
 func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 	stored, err := rulesOf(ctx, tx, "r.status = 'active'", nil)
 	if err != nil {

@@ -161,7 +161,8 @@ type previewing struct {
 	takes    map[id.ID]int
 }
 
-// previewed are the rules that a request asks for, with their issues. It fails for a rule of the body that could not be stored, and for ids of none.
+// previewed are the rules that a request asks for, with their issues. It fails for a rule of the body that could not be
+// stored, and for ids of none.
 func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, error) {
 	p := &previewing{unstored: b.Rule != nil, broken: map[id.ID]bool{}, takes: map[id.ID]int{}}
 
@@ -240,7 +241,8 @@ func (p *previewing) usable() []Rule {
 // maxRecords is how many records a preview looks at.
 const maxRecords = 10_000
 
-// maxTests is how often a preview may compare a record with a condition: enough for maxRecords and two thousand conditions.
+// maxTests is how often a preview may compare a record with a condition: enough for maxRecords and two thousand
+// conditions.
 const maxTests = 20_000_000
 
 // most is how many records can be looked at with the rules.

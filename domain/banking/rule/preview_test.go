@@ -60,7 +60,8 @@ func (w *world) previewed(body object, limit int) (all []match) {
 	}
 }
 
-// A preview says what the engine decides about the same records, adds up to the cent, and books nothing: no table of the team changes.
+// A preview says what the engine decides about the same records, adds up to the cent, and books nothing: no table of
+// the team changes.
 // Proves: DRY-65.
 func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 	t.Parallel()
@@ -264,7 +265,8 @@ func TestRefusedPreviews(t *testing.T) {
 	}
 }
 
-// However many records and conditions there are, a preview ends: it looks at the newest records and says that there are more.
+// However many records and conditions there are, a preview ends: it looks at the newest records and says that there are
+// more.
 func TestPreviewsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -164,7 +164,8 @@ func (n *named) closed(l *Line) apierr.IssueCode {
 	return ""
 }
 
-// findings are all that keeps a rule from booking: what is wrong with it by itself, what it names, and parts that no account has been given.
+// findings are all that keeps a rule from booking: what is wrong with it by itself, what it names, and parts that no
+// account has been given.
 func (n *named) findings(r *Rule) []finding.Finding {
 	out := []finding.Finding{}
 	for _, issue := range Check(r) {

@@ -1,11 +1,12 @@
 // Package rule owns bank rules, and decides what they make of bank records.
 //
-// A rule says which records it takes and how their money is booked. Deciding is a pure function of rules and records: Check says what is wrong with a
-// rule, Compile makes an engine of rules, and a Pass of it decides about records. Of the active rules that a record meets, the first by priority takes
-// it, whether or not it can book it, so that a rule never does what a rule before it was meant to do. The lines of a booking add up to the record to
-// the cent.
+// A rule says which records it takes and how their money is booked. Deciding is a pure function of rules and records:
+// Check says what is wrong with a rule, Compile makes an engine of rules, and a Pass of it decides about records. Of
+// the active rules that a record meets, the first by priority takes it, whether or not it can book it, so that a rule
+// never does what a rule before it was meant to do. The lines of a booking add up to the record to the cent.
 //
-// Only what Check finds right is stored. What a rule names can vanish later: the rule tells so (Stored.Issues), and the others go on.
+// Only what Check finds right is stored. What a rule names can vanish later: the rule tells so (Stored.Issues), and the
+// others go on.
 package rule
 
 import (

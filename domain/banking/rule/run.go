@@ -59,8 +59,9 @@ type runArgs struct {
 	Records []id.ID `json:"records"`
 }
 
-// loadDeciding loads the rules of a run: the one that a person runs, whatever its mode and status, or with nil all active ones. Rules
-// that only suggest decide as well: an auto rule must not take what a rule before it leaves to a person.
+// loadDeciding loads the rules of a run: the one that a person runs, whatever its mode and status, or with nil all
+// active ones. Rules that only suggest decide as well: an auto rule must not take what a rule before it leaves to a
+// person.
 func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	condition, args := "r.status = 'active'", db.Args{}
 	if rule != nil {
@@ -90,8 +91,8 @@ func (e *Engine) hasAuto() bool {
 	return slices.ContainsFunc(e.rules, func(c compiled) bool { return c.Mode == Auto })
 }
 
-// takes returns those of some open records that the rules of a run may book: the ones of any rule in a person's run, else those that
-// an auto rule takes.
+// takes returns those of some open records that the rules of a run may book: the ones of any rule in a person's run,
+// else those that an auto rule takes.
 func (p *Pass) takes(open []bank.Open, byPerson bool) (taken []bank.Open, rules map[id.ID]bool) {
 	rules = map[id.ID]bool{}
 
@@ -113,8 +114,8 @@ type booking struct {
 	create transaction.Create
 }
 
-// run books the records that rules take and reconciles them, all at once; when one is refused, each by itself, and the refused
-// ones are told with their reason. Records that no rule takes, or that are not open any more, are not told.
+// run books the records that rules take and reconciles them, all at once; when one is refused, each by itself, and the
+// refused ones are told with their reason. Records that no rule takes, or that are not open any more, are not told.
 func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, error) {
 	pass, err := loadDeciding(ctx, tx, args.RuleID)
 	if err != nil {
@@ -313,7 +314,8 @@ func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation
 // scopeToBook is what a caller needs for whatever makes a rule book transactions.
 const scopeToBook = "transactions:write"
 
-// needScopeToBook fails with apierr.MissingScope when the caller may not write transactions. What the service does by itself may.
+// needScopeToBook fails with apierr.MissingScope when the caller may not write transactions. What the service does by
+// itself may.
 func needScopeToBook(tx *db.Tx) error {
 	if tx.Actor.Kind == db.System || tx.Actor.Has(scopeToBook) {
 		return nil
@@ -322,8 +324,8 @@ func needScopeToBook(tx *db.Tx) error {
 	return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{scopeToBook}})
 }
 
-// Offer starts a run of the active rules over records that are new to an account, when one of mode auto takes one of them. It fails
-// with apierr.MissingScope when the caller may not write transactions.
+// Offer starts a run of the active rules over records that are new to an account, when one of mode auto takes one of
+// them. It fails with apierr.MissingScope when the caller may not write transactions.
 func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	if len(records) == 0 {
 		return nil
@@ -348,7 +350,8 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 		return err
 	}
 
-	// The rules are held, so that nobody changes one between this look at it and the run that says it is of this version.
+	// The rules are held, so that nobody changes one between this look at it and the run that says it is of this
+	// version.
 	takers := id.Distinct(slices.Collect(maps.Keys(rules)))
 	if _, err := tx.Exec(ctx, `select from bank_rule where team_id = @team and id = any(@ids) order by id for share`,
 		db.Args{"team": tx.Team, "ids": takers}); err != nil {
@@ -372,8 +375,8 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	return err
 }
 
-// Apply books the records that active rules of mode auto take, at once instead of in an operation as Offer does. It is for records that
-// the service makes itself; whoever calls it may write transactions.
+// Apply books the records that active rules of mode auto take, at once instead of in an operation as Offer does. It is
+// for records that the service makes itself; whoever calls it may write transactions.
 func Apply(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	for some := range slices.Chunk(records, runTogether) {
 		if _, _, err := run(ctx, tx, runArgs{Records: some}); err != nil {
@@ -389,7 +392,8 @@ type undoArgs struct {
 	Records []id.ID `json:"records"`
 }
 
-// undoTask takes back what a run made of records: they are open again, and its transactions are gone. What cannot be taken back stays, with the reason.
+// undoTask takes back what a run made of records: they are open again, and its transactions are gone. What cannot be
+// taken back stays, with the reason.
 func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) error {
 	items, err := itemsOf(ctx, tx, args.RunID, args.Records)
 	if err != nil {

@@ -201,14 +201,14 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	return nil
 }
 
-// finished fails with errIncomplete while a run of a rule that a person started goes on, or its undoing. The rule is held, so no run
-// of it begins meanwhile.
+// finished fails with errIncomplete while a run of a rule that a person started goes on, or its undoing. The rule is
+// held, so no run of it begins meanwhile.
 func finished(ctx context.Context, tx *db.Tx, rule id.ID) error {
 	return checkRuns(ctx, tx, rule, "o.resource_id = @rule", errIncomplete)
 }
 
-// checkIdle fails with errRunning while a rule takes part in a run, one over new records included. The rule is held, so no run of it
-// begins meanwhile.
+// checkIdle fails with errRunning while a rule takes part in a run, one over new records included. The rule is held, so
+// no run of it begins meanwhile.
 func checkIdle(ctx context.Context, tx *db.Tx, rule id.ID) error {
 	return checkRuns(ctx, tx, rule, `exists (select from operation_resource x where x.team_id = o.team_id and x.operation_id = o.id
 		and x.type = 'bank-rule' and x.resource_id = @rule)`, errRunning)
@@ -258,7 +258,8 @@ func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunIt
 	return page.List[RunItem](ctx, tx, q, in.Params, "")
 }
 
-// tookPart fails with apierr.NotFound for an operation that is no run in which a rule took part: one that was started for the rule, or in which it took a record.
+// tookPart fails with apierr.NotFound for an operation that is no run in which a rule took part: one that was started
+// for the rule, or in which it took a record.
 func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
 	found, err := db.Get[bool](ctx, tx, `
 		select exists (select from operation o where o.team_id = @team and o.id = @run and o.type = @type and o.resource_id = @rule)

@@ -12,8 +12,8 @@ import (
 	"stayledger/test/fixture"
 )
 
-// A run books what the rule takes, reconciles it and tells what it did; what is refused for one record keeps the others from nothing. Undone, everything is as it
-// was.
+// A run books what the rule takes, reconciles it and tells what it did; what is refused for one record keeps the others
+// from nothing. Undone, everything is as it was.
 // Proves: INIT-28.
 func TestRunAndUndo(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,8 @@ func (w *world) count(sql string) (n int) {
 	return n
 }
 
-// Rules of mode auto book what arrives, without anybody asking; the rules that only suggest book nothing, and neither does one for records that were there.
+// Rules of mode auto book what arrives, without anybody asking; the rules that only suggest book nothing, and neither
+// does one for records that were there.
 func TestRulesBookWhatArrives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -30,8 +30,8 @@ func (w *world) transactions() int {
 	return w.count(`select count(*) from transaction where team_id = @team`)
 }
 
-// A rule leaves a record to a person for which a transaction is there already, one or one of several, and so says a run by hand, its
-// dry run and the preview.
+// A rule leaves a record to a person for which a transaction is there already, one or one of several, and so says a run
+// by hand, its dry run and the preview.
 func TestARuleBooksNothingThatIsBooked(t *testing.T) {
 	t.Parallel()
 
@@ -131,7 +131,8 @@ func TestEqualMovementsOfOneBatchAreNoDuplicates(t *testing.T) {
 	}
 }
 
-// Making, changing and activating an auto rule, and adding, restoring and moving a record that one takes, need transactions:write.
+// Making, changing and activating an auto rule, and adding, restoring and moving a record that one takes, need
+// transactions:write.
 func TestRulesThatActNeedTheScopeToBook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -56,13 +56,14 @@ var sorts = page.Sorts{
 // byID reads a rule. It fails with apierr.NotFound.
 func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) { return read(ctx, tx, one, "") }
 
-// toChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by it meanwhile. It fails with
-// apierr.NotFound.
+// toChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by it
+// meanwhile. It fails with apierr.NotFound.
 func toChange(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for no key update")
 }
 
-// toDelete is toChange that also waits for whoever reconciles a record by the rule, and lets nobody do so until the transaction ends.
+// toDelete is toChange that also waits for whoever reconciles a record by the rule, and lets nobody do so until the
+// transaction ends.
 func toDelete(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for update")
 }
@@ -127,7 +128,8 @@ func (s *Stored) store(ctx context.Context, tx *db.Tx) error {
 // maxRules is how many rules a team has at the most: whoever applies them holds all of them.
 const maxRules = 1000
 
-// room fails with errTooMany when a team has as many rules as it can have. Those who add one take turns, so that the count holds.
+// room fails with errTooMany when a team has as many rules as it can have. Those who add one take turns, so that the
+// count holds.
 func room(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)

@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// loadTaken returns open records that rules take, with what keeps rules off: transactions that match them, and duplicates that a
-// person has not settled. What acts by itself must not book what is booked already.
+// loadTaken returns open records that rules take, with what keeps rules off: transactions that match them, and
+// duplicates that a person has not settled. What acts by itself must not book what is booked already.
 func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, error) {
 	ids := make([]id.ID, len(open))
 	for i := range open {

@@ -1,8 +1,9 @@
-// Package account owns the chart of accounts: categories, accounts, and the parts (assignments) that accounts play in the books.
+// Package account owns the chart of accounts: categories, accounts, and the parts (assignments) that accounts play in
+// the books.
 //
-// An account belongs to one category, and its classification is the category's; the classification stays as it is once the ledger uses the
-// account, because every report that was given out depends on it. An assignment belongs to at most one account, and an account that plays
-// a part, is mapped or is charged by a fee can be neither deleted nor archived.
+// An account belongs to one category, and its classification is the category's; the classification stays as it is once
+// the ledger uses the account, because every report that was given out depends on it. An assignment belongs to at most
+// one account, and an account that plays a part, is mapped or is charged by a fee can be neither deleted nor archived.
 package account
 
 import (

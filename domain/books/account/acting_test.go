@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// A line acts as what its account is assigned to; what it named itself counts when the account is assigned to nothing any more, and decides when the
-// account is assigned to several.
+// A line acts as what its account is assigned to; what it named itself counts when the account is assigned to nothing
+// any more, and decides when the account is assigned to several.
 func TestActing(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)

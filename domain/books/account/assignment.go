@@ -79,8 +79,8 @@ func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
 	return have, nil
 }
 
-// Require refuses when a needed part is not played by any account: 400 with the reason requiredAccountMissing and the context Missing, in
-// the order asked for.
+// Require refuses when a needed part is not played by any account: 400 with the reason requiredAccountMissing and the
+// context Missing, in the order asked for.
 func Require(have map[Assignment]id.ID, need ...Assignment) error {
 	var missing []Assignment
 	for _, a := range need {

@@ -48,8 +48,9 @@ type known struct {
 	offset   *Account
 }
 
-// apply makes the change to an account, or refuses what the schema cannot see: an unknown category or offset account, banking data on an
-// account that is none, a classification that is locked, a part that the type of account cannot play.
+// apply makes the change to an account, or refuses what the schema cannot see: an unknown category or offset account,
+// banking data on an account that is none, a classification that is locked, a part that the type of account cannot
+// play.
 func (in *Update) apply(a *Account, k known) error {
 	if in.CategoryID != nil {
 		if k.category == nil {

@@ -12,15 +12,16 @@ import (
 	"stayledger/platform/parts"
 )
 
-// copied is what a team's chart of accounts gives to another team that copies it. Last digits and opening balances, being of real bank accounts,
-// are no part of it.
+// copied is what a team's chart of accounts gives to another team that copies it. Last digits and opening balances,
+// being of real bank accounts, are no part of it.
 type copied struct {
 	categories  []Category
 	accounts    []chartAccount
 	assignments []assigned
 }
 
-// readCopy reads the chart of a team that is in sight, and gives what copies it: accounts first, then who plays which part.
+// readCopy reads the chart of a team that is in sight, and gives what copies it: accounts first, then who plays which
+// part.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	c, err := chartOf(ctx, tx, from)
 
@@ -133,7 +134,8 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// counterparts are the team's own accounts by those of a chart that they stand for: of the same name, else code, else reference.
+// counterparts are the team's own accounts by those of a chart that they stand for: of the same name, else code, else
+// reference.
 func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
 	type own struct {
 		ID              id.ID
@@ -180,7 +182,8 @@ func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, 
 	return out, nil
 }
 
-// assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them itself.
+// assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them
+// itself.
 func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
 	rows := []assigned{}
 

@@ -187,8 +187,8 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 	return Get(ctx, tx, a.ID)
 }
 
-// checkBanking refuses changed last digits that others have, and a changed currency that is not the one of the account at the bank. Nobody else
-// writes either meanwhile: those who do are alone in the team, or hold the account.
+// checkBanking refuses changed last digits that others have, and a changed currency that is not the one of the account
+// at the bank. Nobody else writes either meanwhile: those who do are alone in the team, or hold the account.
 func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) error {
 	if a.Banking == nil {
 		return nil

@@ -24,7 +24,8 @@ type Last4Context struct {
 // Last4 are last digits that a bank account or an account connection is to have.
 type Last4 struct {
 	Digits string `json:"digits"`
-	// AccountID and ConnectionID are the two that may share the digits, being attached to each other; the zero id is none.
+	// AccountID and ConnectionID are the two that may share the digits, being attached to each other; the zero id is
+	// none.
 	AccountID    id.ID `json:"account_id"`
 	ConnectionID id.ID `json:"connection_id"`
 	// Path leads to the field of the body. Digits that a connection has and its account takes over have none (ERR-126).
@@ -38,8 +39,9 @@ type last4Holder struct {
 	ConnectionID *id.ID
 }
 
-// CheckLast4 refuses digits that others have, or that are wanted twice, with ErrDuplicateLast4: an issue for each, and the holders of the first.
-// What the connections that get digits by a path have now counts no more. Rules ERR-117 to ERR-126.
+// CheckLast4 refuses digits that others have, or that are wanted twice, with ErrDuplicateLast4: an issue for each, and
+// the holders of the first. What the connections that get digits by a path have now counts no more. Rules ERR-117 to
+// ERR-126.
 func CheckLast4(ctx context.Context, tx *db.Tx, wanted ...Last4) error {
 	if len(wanted) == 0 {
 		return nil
@@ -107,7 +109,8 @@ func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 	return refused
 }
 
-// CopyLast4 gives a bank account without last digits those of the account connection that is attached to it. The caller has checked them.
+// CopyLast4 gives a bank account without last digits those of the account connection that is attached to it. The caller
+// has checked them.
 func CopyLast4(ctx context.Context, tx *db.Tx, account id.ID, digits string) error {
 	type view struct {
 		Last4 *string `json:"banking.last4"`

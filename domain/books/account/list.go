@@ -38,8 +38,8 @@ type listInput struct {
 	Filter
 }
 
-// ListQuery is the list of accounts a with their categories c and offset accounts o that a valid filter selects, in rows of Account. The
-// caller sets the argument today when he keeps the columns.
+// ListQuery is the list of accounts a with their categories c and offset accounts o that a valid filter selects, in
+// rows of Account. The caller sets the argument today when he keeps the columns.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := accountQuery(tx)
 	q.IDs("a.id = any(?)", f.IDs)

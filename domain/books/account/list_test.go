@@ -70,7 +70,8 @@ func TestAccountLists(t *testing.T) {
 	x.Get("/accounts?currency=x").WantError(apierr.CodeBadRequest, "")
 }
 
-// What the bank reported and what the books have stand on a bank account; excluded records, stated balances and days to come do not count.
+// What the bank reported and what the books have stand on a bank account; excluded records, stated balances and days to
+// come do not count.
 func TestABankAccountTellsItsRecordsAndItsBalance(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)

@@ -86,9 +86,9 @@ func standardAccounts() []standardAccount {
 	}
 }
 
-// InstallStandard gives the team the recommended chart: categories, accounts and assignments.
-// It adds what is missing and changes nothing that is there: an account stands for its place in the chart when it plays the part, has the
-// code or has the name, in this order. Running it again adds nothing.
+// InstallStandard gives the team the recommended chart: categories, accounts and assignments. It adds what is missing
+// and changes nothing that is there: an account stands for its place in the chart when it plays the part, has the code
+// or has the name, in this order. Running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	have, err := readChart(ctx, tx)
 	if err != nil {
@@ -142,8 +142,8 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Standing are the team's accounts by the codes of the places in the standard chart that they stand for, as InstallStandard decides it. Places without
-// an account are absent.
+// Standing are the team's accounts by the codes of the places in the standard chart that they stand for, as
+// InstallStandard decides it. Places without an account are absent.
 func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	have, err := readChart(ctx, tx)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// booked is what the books of both ledgers have on an account before a day, read by whole months and the last one day by day.
+// booked is what the books of both ledgers have on an account before a day, read by whole months and the last one day
+// by day.
 func booked(account, currency, before string) string {
 	return `(select coalesce(sum(cents), 0)::bigint from (
 		select debit - credit as cents from ledger_month
@@ -27,7 +28,8 @@ func booked(account, currency, before string) string {
 }
 
 var (
-	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the day @today.
+	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the
+	// day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
 		'connections', coalesce((select jsonb_agg(jsonb_build_object('id', k.id, 'connectionId', k.connection_id, 'name', k.name, 'lastDigits', k.last_digits,
@@ -40,7 +42,8 @@ var (
 	categoryColumns = `id, name, classification, position, created_at`
 )
 
-// last4OutOfSync is the finding that the account at a bank has other last digits than the account that it is attached to.
+// last4OutOfSync is the finding that the account at a bank has other last digits than the account that it is attached
+// to.
 const last4OutOfSync = "bankAccountLast4OutOfSync"
 
 // columns of an account with its banking told by the given expression.
@@ -59,7 +62,8 @@ func columns(banking string) string {
 			from account_connection k where k.team_id = a.team_id and k.account_id = a.id and k.last_digits <> a.banking_last4), '[]') as issues, a.created_at, a.updated_at`
 }
 
-// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its connections, records and balance.
+// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its connections,
+// records and balance.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
 	return byID(ctx, tx, ids, "")
 }
@@ -291,7 +295,8 @@ func posted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
 		and exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id))`, db.Args{"team": tx.Team, "id": category})
 }
 
-// BankingOpening is how the books of a bank account begin: on which day, with how much, and by which transaction; nil when it opens with nothing.
+// BankingOpening is how the books of a bank account begin: on which day, with how much, and by which transaction; nil
+// when it opens with nothing.
 type BankingOpening struct {
 	At            day.Day
 	Amount        money.Cents

@@ -70,7 +70,8 @@ type summaryInput struct {
 type sheet struct {
 	account  id.ID
 	currency string
-	// opening is the first day that is reconciled; before it everything is part of the opening balance. Nil until it was set.
+	// opening is the first day that is reconciled; before it everything is part of the opening balance. Nil until it
+	// was set.
 	opening *day.Day
 	// from is nil for everything up to the exclusive end.
 	from *day.Day
@@ -129,8 +130,8 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 	return nil
 }
 
-// openTransactionsSQL selects transactions and manual journals of the range of which bank records have not all. Entries are found by their
-// source, never by their account (migration 0047).
+// openTransactionsSQL selects transactions and manual journals of the range of which bank records have not all. Entries
+// are found by their source, never by their account (migration 0047).
 var openTransactionsSQL = `
 	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
 	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date
@@ -197,7 +198,8 @@ type itemsInput struct {
 	Kind bank.ItemKind `query:"kind" doc:"Only items of this kind."`
 }
 
-// reconcilingItems lists what explains the difference between the bank's balance and the books on a day. It fails with ErrNotBank.
+// reconcilingItems lists what explains the difference between the bank's balance and the books on a day. It fails with
+// ErrNotBank.
 func reconcilingItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Page[bank.Item], error) {
 	a, err := Get(ctx, tx, in.ID)
 	if err != nil {

@@ -20,7 +20,8 @@ func totals(t *testing.T, r *apitest.Response, want map[string]int64) {
 	}
 }
 
-// The January of the trust reconciliation's worked example: a vendor's cheque of 100.00 has not cleared by the end of the month.
+// The January of the trust reconciliation's worked example: a vendor's cheque of 100.00 has not cleared by the end of
+// the month.
 func TestSummaryReconcilesTheBankWithTheBooks(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
@@ -84,7 +85,8 @@ func TestSummaryTakesPartsBalancesAndManualEntriesIntoAccount(t *testing.T) {
 		"bankAccountBalance": 700, "bookBalance": 1050, "unclearedTransactionsBalance": 650, "unmatchedTransactionsBalance": 650,
 		"unmatchedBankRecordsBalance": 300, "adjustedBankAccountBalance": 1350, "difference": 300,
 	})
-	// A stated balance stands for all records up to its day; one that is excluded, or of another currency in the books, is not there.
+	// A stated balance stands for all records up to its day; one that is excluded, or of another currency in the books,
+	// is not there.
 	x.Exec(`insert into bank_record (team_id, id, account_id, date, status, type, amount, balance, created_at, updated_at) values
 		(@team, gen_random_uuid(), @account, '2026-03-02', 'active', 'balance', 0, 2000, now(), now()),
 		(@team, gen_random_uuid(), @account, '2026-03-09', 'inactive', 'balance', 0, 9000, now(), now()),
@@ -92,8 +94,8 @@ func TestSummaryTakesPartsBalancesAndManualEntriesIntoAccount(t *testing.T) {
 	record(x, bank, "2026-03-03", 5)
 	x.Exec(`update account set banking_opening_at = '2026-03-02', banking_opening = 900 where team_id = @team and id = @account`, db.Args{"account": bank})
 	totals(t, x.Get(path), map[string]int64{"bankAccountBalance": 2005, "bookBalance": 1050, "unclearedTransactionsBalance": 650, "inTransitAtOpeningBalance": 1000})
-	// Without a stated balance the opening balance counts, with the records since; what was booked before belongs to it, and what of it
-	// came in later was in transit.
+	// Without a stated balance the opening balance counts, with the records since; what was booked before belongs to
+	// it, and what of it came in later was in transit.
 	x.Exec(`delete from bank_record where team_id = @team and type = 'balance'`, nil)
 	r = x.Get(path).Want(200)
 	totals(t, r, map[string]int64{"bankAccountBalance": 1605, "unclearedTransactionsBalance": 650, "unmatchedTransactionsBalance": 50})

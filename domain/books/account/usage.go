@@ -13,8 +13,8 @@ import (
 // use is one kind of thing that refers to an account.
 type use struct {
 	Reason string
-	// Refers keeps the account from being deleted, Holds from being archived: history alone does not hold, but locked history and parts
-	// still played do.
+	// Refers keeps the account from being deleted, Holds from being archived: history alone does not hold, but locked
+	// history and parts still played do.
 	Refers bool
 	Holds  bool
 }

@@ -23,8 +23,8 @@ type place struct {
 	Status    Status `json:"status"`
 }
 
-// Attach puts the records of an account at a bank that are linked to no account of the chart on one, leaves those before the
-// account's first day out as Exclude does, and offers the others to rules. Fails with ErrTooManyRecords.
+// Attach puts the records of an account at a bank that are linked to no account of the chart on one, leaves those
+// before the account's first day out as Exclude does, and offers the others to rules. Fails with ErrTooManyRecords.
 func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	loose, err := hold(ctx, tx, bankAccount, nil)
 	if err != nil || len(loose) == 0 {
@@ -57,8 +57,9 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 	return rules.Offer(ctx, tx, moved)
 }
 
-// Detach takes the records of an account at a bank from the account of the chart that they are on; those that its first day had left out count
-// again. They keep their currency. It fails with ErrTooManyRecords, and with ErrReconciled when transactions make one of them up.
+// Detach takes the records of an account at a bank from the account of the chart that they are on; those that its first
+// day had left out count again. They keep their currency. It fails with ErrTooManyRecords, and with ErrReconciled when
+// transactions make one of them up.
 func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	ids, err := hold(ctx, tx, bankAccount, &account)
 	if err != nil || len(ids) == 0 {
@@ -106,8 +107,8 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	return nil
 }
 
-// hold keeps the records of an account at a bank that are on an account of the chart, or with nil on none, from being changed and reconciled
-// until the transaction ends. It fails with ErrTooManyRecords.
+// hold keeps the records of an account at a bank that are on an account of the chart, or with nil on none, from being
+// changed and reconciled until the transaction ends. It fails with ErrTooManyRecords.
 func hold(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]id.ID, error) {
 	on := "account_id is null"
 

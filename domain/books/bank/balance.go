@@ -29,8 +29,9 @@ type Held struct {
 	Known bool
 }
 
-// Balances are what the bank says that accounts hold at the start of a day: the last balance that it stated, or the opening, and every later
-// movement. A stated balance is that of the end of its day. There is one for each account asked about, in no order.
+// Balances are what the bank says that accounts hold at the start of a day: the last balance that it stated, or the
+// opening, and every later movement. A stated balance is that of the end of its day. There is one for each account
+// asked about, in no order.
 func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) ([]Held, error) {
 	ids, firsts, openings := make([]id.ID, len(accounts)), make([]*day.Day, len(accounts)), make([]money.Cents, len(accounts))
 	for i, a := range accounts {
@@ -57,8 +58,8 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 	return found, nil
 }
 
-// StatedBefore is the last balance that the bank stated of an account before a day, 0 when it stated none. Records that Exclude has left out
-// are asked as well: they are left out because of that balance.
+// StatedBefore is the last balance that the bank stated of an account before a day, 0 when it stated none. Records that
+// Exclude has left out are asked as well: they are left out because of that balance.
 func StatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select r.balance from bank_record r

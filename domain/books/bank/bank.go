@@ -1,8 +1,9 @@
-// Package bank owns what banks say: the movements and balances that they report on the bank accounts of a team, and which transactions these
-// are made of.
+// Package bank owns what banks say: the movements and balances that they report on the bank accounts of a team, and
+// which transactions these are made of.
 //
-// A record of type transaction is a movement; the transactions that it is reconciled with explain it in whole or in part. A record of type
-// balance states what the account held at the end of its day. An inactive record is excluded: it stays readable and counts nowhere.
+// A record of type transaction is a movement; the transactions that it is reconciled with explain it in whole or in
+// part. A record of type balance states what the account held at the end of its day. An inactive record is excluded: it
+// stays readable and counts nowhere.
 package bank
 
 import (
@@ -64,7 +65,8 @@ func (ReconcileStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Transaction is a transaction, or a manual journal, beside a bank record. Its amount is signed as the record's: positive into the account.
+// Transaction is a transaction, or a manual journal, beside a bank record. Its amount is signed as the record's:
+// positive into the account.
 type Transaction struct {
 	ID          id.ID       `json:"id"`
 	Date        day.Day     `json:"date"`

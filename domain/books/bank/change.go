@@ -8,15 +8,17 @@ type held struct {
 	state
 }
 
-// state is what others have done with a record. LeftOut is whether Exclude left it out, so that it counts again when its account's first day lets it.
+// state is what others have done with a record. LeftOut is whether Exclude left it out, so that it counts again when
+// its account's first day lets it.
 type state struct {
 	MatchedByBankRule bool
 	Reconciled        bool
 	LeftOut           bool
 }
 
-// may refuses a change, or with nil the deletion, of what somebody else says or relies on. What a bank feed says stays as it is, and so does all that a rule has
-// matched; a record that transactions make up keeps what they explain. Rules RSN-09 to RSN-12.
+// may refuses a change, or with nil the deletion, of what somebody else says or relies on. What a bank feed says stays
+// as it is, and so does all that a rule has matched; a record that transactions make up keeps what they explain. Rules
+// RSN-09 to RSN-12.
 func (h *held) may(to *stored) error {
 	moves, excludes := true, false
 	if to != nil {
@@ -52,8 +54,9 @@ func (h *held) equal(to *stored) bool {
 	return !h.movesMoney(to) && h.Status == to.Status && h.Description == to.Description && same(h.UniqueRef, to.UniqueRef)
 }
 
-// apply makes the changes, or tells of all the fields that keep them from being made. The account is the one that the record comes to or stays on,
-// nil when there is none; leftOut is whether the record counts nowhere because its account begins later.
+// apply makes the changes, or tells of all the fields that keep them from being made. The account is the one that the
+// record comes to or stays on, nil when there is none; leftOut is whether the record counts nowhere because its account
+// begins later.
 func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err error) {
 	to = h.stored
 
@@ -99,8 +102,9 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	return to, leftOut, nil
 }
 
-// place says whether a record counts from now on, whether it is left out only because its account begins later, and whether that is possible: what is before the
-// account's first day is part of its opening and would count twice. One that a person has excluded stays excluded wherever it comes.
+// place says whether a record counts from now on, whether it is left out only because its account begins later, and
+// whether that is possible: what is before the account's first day is part of its opening and would count twice. One
+// that a person has excluded stays excluded wherever it comes.
 func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible bool) {
 	moved := h.Date != to.Date || !same(h.AccountID, to.AccountID)
 

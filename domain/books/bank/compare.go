@@ -69,11 +69,13 @@ type Against struct {
 	Date day.Day
 }
 
-// itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can have something open
-// on the day, or had on the account's first one (migrations 0047 and 0053): the books of years before cost nothing.
+// itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can
+// have something open on the day, or had on the account's first one (migrations 0047 and 0053): the books of years
+// before cost nothing.
 //
-// Of each source, before is what was booked before the account's first day and not at the bank by then; it counts only when a later record has
-// it, since all else is part of the opening. An opening balance is part of the balance that the bank stated after it.
+// Of each source, before is what was booked before the account's first day and not at the bank by then; it counts only
+// when a later record has it, since all else is part of the opening. An opening balance is part of the balance that the
+// bank stated after it.
 const itemsSQL = `
 	with account_at as (
 		select a.id, coalesce(a.banking_opening_at, '-infinity') as first, a.banking_opening_transit as counted, a.banking_opening_transaction_id as opening,
@@ -226,7 +228,8 @@ func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, erro
 	return found, nil
 }
 
-// Items returns a page of the items of an account, the oldest first, and how many there are, of one kind or with "" of all.
+// Items returns a page of the items of an account, the oldest first, and how many there are, of one kind or with "" of
+// all.
 func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Params) (*page.Page[Item], error) {
 	type row struct {
 		Item
@@ -257,7 +260,8 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 	return out, nil
 }
 
-// TransitAt returns what was in transit on the first day of an account: booked before it, and on records of that day or later.
+// TransitAt returns what was in transit on the first day of an account: booked before it, and on records of that day or
+// later.
 func TransitAt(ctx context.Context, tx *db.Tx, account id.ID, currency string, first day.Day) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(e.cents - b.cents), 0)::bigint from (

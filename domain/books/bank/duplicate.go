@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Duplicate is a record that can be the same movement as another one: another source gave it, or the same source gave it again.
+// Duplicate is a record that can be the same movement as another one: another source gave it, or the same source gave
+// it again.
 type Duplicate struct {
 	ID          id.ID   `json:"id"`
 	Source      Source  `json:"source"`
@@ -20,16 +21,17 @@ type Duplicate struct {
 	UniqueRef   *string `json:"uniqueRef"`
 }
 
-// duplicateDays is how far apart two sources date the same movement: a bank books it a few days after somebody has noted it.
+// duplicateDays is how far apart two sources date the same movement: a bank books it a few days after somebody has
+// noted it.
 const duplicateDays = 3
 
-// openPairs are the two ways in which one of r and d at least is open; once both are reconciled, each has transactions of its own. They
-// are searched apart, so that the second finds the open ones by the index of these.
+// openPairs are the two ways in which one of r and d at least is open; once both are reconciled, each has transactions
+// of its own. They are searched apart, so that the second finds the open ones by the index of these.
 var openPairs = []string{"r.made <> r.amount", "r.made = r.amount and d.made <> d.amount"}
 
-// duplicateSearches select movements d that can be the same as a movement r, in the columns of Duplicate. Each reads a few rows for
-// each r, whatever the planner knows of the team: columns are compared as rows, in the order of the indexes by amount, because the
-// indexes of all records of an account look as good to it where it knows nothing.
+// duplicateSearches select movements d that can be the same as a movement r, in the columns of Duplicate. Each reads a
+// few rows for each r, whatever the planner knows of the team: columns are compared as rows, in the order of the
+// indexes by amount, because the indexes of all records of an account look as good to it where it knows nothing.
 var duplicateSearches = func() (all []string) {
 	const found = `select d.id, d.source, d.date, d.description, d.unique_ref from bank_record d
 		where d.team_id = r.team_id and d.status = 'active' and d.type = 'transaction' and `
@@ -43,8 +45,8 @@ var duplicateSearches = func() (all []string) {
 			and (d.amount, d.account_id, d.source, d.date) <= (r.amount, r.account_id, s.source, r.date + `+days+`)
 			order by d.amount, d.account_id, d.source, d.date limit `+most+`) d`)
 
-		// The same source gave it again, word for word, before or after: a file that was read twice. Movements with references are
-		// known by these, and what came together is not the same movement.
+		// The same source gave it again, word for word, before or after: a file that was read twice. Movements with
+		// references are known by these, and what came together is not the same movement.
 		all = append(all, `(values ('-infinity'::timestamptz, r.created_at), (r.created_at + interval '1 millisecond', 'infinity')) s (since, until)
 			cross join lateral (`+found+pair+` and d.unique_ref is null and r.unique_ref is null and d.description = r.description
 			and (d.amount, d.account_id, d.source, d.date, d.description_hash, d.created_at)

@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// The same movement that comes from another source lands and is told of both, until one is excluded or both are reconciled.
+// The same movement that comes from another source lands and is told of both, until one is excluded or both are
+// reconciled.
 func TestDuplicatesOfOtherSources(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -82,7 +83,8 @@ func TestDuplicatesAreOfTheTeam(t *testing.T) {
 	telling(t, w.Post(batch, object{"data": list{w.movement(500)}}).Want(201), map[string]string{"data.0.duplicates": "[]"})
 }
 
-// Whoever asks for duplicates among thousands looks at a few rows of each record, whatever the planner knows of the team.
+// Whoever asks for duplicates among thousands looks at a few rows of each record, whatever the planner knows of the
+// team.
 func TestDuplicatesAmongThousands(t *testing.T) {
 	t.Parallel()
 
@@ -129,7 +131,8 @@ func TestDuplicatesAmongThousands(t *testing.T) {
 	few(later, "the team had nothing")
 }
 
-// Many movements of one amount, day and text, that came in two files: each is found by a search, not by going through the others.
+// Many movements of one amount, day and text, that came in two files: each is found by a search, not by going through
+// the others.
 func TestDuplicatesOfOneAmountAndDay(t *testing.T) {
 	t.Parallel()
 

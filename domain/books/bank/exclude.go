@@ -17,9 +17,9 @@ const maxExcluded = 10_000
 // ErrTooManyRecords refuses to exclude or bring back more than maxExcluded records in one request (RSN-07).
 var ErrTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
 
-// Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an earlier
-// first day had left out, which are offered to rules. What a person excluded stays excluded, what is reconciled stays as it is.
-// Fails with bankAccountTooManyRecords.
+// Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an
+// earlier first day had left out, which are offered to rules. What a person excluded stays excluded, what is reconciled
+// stays as it is. Fails with bankAccountTooManyRecords.
 func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excluded, back int64, err error) {
 	const (
 		older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @first

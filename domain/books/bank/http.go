@@ -15,8 +15,8 @@ import (
 type Rules struct {
 	// Meet gives records the bank rules that they meet.
 	Meet func(ctx context.Context, tx *db.Tx, records []Record) error
-	// Offer starts what rules do by themselves with records that are new, brought back, or moved to another account. It fails
-	// with apierr.MissingScope when a rule takes one of them and the caller may not write transactions.
+	// Offer starts what rules do by themselves with records that are new, brought back, or moved to another account. It
+	// fails with apierr.MissingScope when a rule takes one of them and the caller may not write transactions.
 	Offer func(ctx context.Context, tx *db.Tx, records []id.ID) error
 }
 

@@ -185,7 +185,8 @@ func TestReferencesAreUnique(t *testing.T) {
 	}
 }
 
-// Of several balances of one day the last one of the request counts, and equal movements are listed in the order of their file.
+// Of several balances of one day the last one of the request counts, and equal movements are listed in the order of
+// their file.
 func TestTheOrderOfABatchIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -224,7 +225,8 @@ func TestTheOrderOfABatchIsKept(t *testing.T) {
 	}
 }
 
-// What lies before an account's first day is part of its opening: it is left out from the start, and by no change does it count.
+// What lies before an account's first day is part of its opening: it is left out from the start, and by no change does
+// it count.
 func TestRecordsBeforeTheFirstDayAreLeftOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -259,7 +261,8 @@ func TestRecordsBeforeTheFirstDayAreLeftOut(t *testing.T) {
 	}
 }
 
-// Movements that would take an account beyond what a JSON number tells exactly are refused, so its reports stay readable.
+// Movements that would take an account beyond what a JSON number tells exactly are refused, so its reports stay
+// readable.
 func TestMovementsBeyondTheRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

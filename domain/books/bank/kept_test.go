@@ -74,8 +74,9 @@ func (b *booksAndBank) step(t *rapid.T) {
 	}
 }
 
-// What is kept beside bank records equals what the rows say, after every change of entries, records and reconciliations: the part of a record that is made
-// up, the sums by day before and after they are folded, and which sources nobody has to look at who compares bank and books by a day.
+// What is kept beside bank records equals what the rows say, after every change of entries, records and
+// reconciliations: the part of a record that is made up, the sums by day before and after they are folded, and which
+// sources nobody has to look at who compares bank and books by a day.
 func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 	t.Parallel()
 	b, settled := newBooksAndBank(t), 0
@@ -131,8 +132,9 @@ func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 	}
 }
 
-// A transaction that is booked on one day and made up by a record is settled from the later of the two days on, and comes back when the record goes. One that is
-// booked on several days is never settled: what is open of it depends on the day.
+// A transaction that is booked on one day and made up by a record is settled from the later of the two days on, and
+// comes back when the record goes. One that is booked on several days is never settled: what is open of it depends on
+// the day.
 func TestWhenATransactionIsSettled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -49,8 +49,8 @@ func (f *Filter) matches() (listed bool, days int) {
 	return true, days
 }
 
-// ListQuery is the list of bank records r with their accounts a and the team k that a valid filter selects, in rows of Record. What
-// transactions make of a record is in r.made, its reconcile status in state.status.
+// ListQuery is the list of bank records r with their accounts a and the team k that a valid filter selects, in rows of
+// Record. What transactions make of a record is in r.made, its reconcile status in state.status.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := query(tx)
 	if !f.IncludeBalanceRecords {

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// candidates are the transactions that move a bank account and no record of it is reconciled with: what they move, and when. The entries e
-// that they are summed from come from the given tables.
+// candidates are the transactions that move a bank account and no record of it is reconciled with: what they move, and
+// when. The entries e that they are summed from come from the given tables.
 func candidates(tables string) string {
 	return `select e.account_id, e.currency, e.transaction_id as id, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents
 		from ` + tables + `
@@ -19,9 +19,10 @@ func candidates(tables string) string {
 		group by e.account_id, e.currency, e.transaction_id having sum(e.cent_total) <> 0`
 }
 
-// found are the ids of the records that have a candidate at most @days away, or, when @matching is false, of all others. It sorts records and
-// candidates of an account and amount into one line and looks at the neighbours: a join by amount and time is planned as a search per record
-// where a team is new to the planner. What is open of a record that is not open is null, and so are its neighbours.
+// found are the ids of the records that have a candidate at most @days away, or, when @matching is false, of all
+// others. It sorts records and candidates of an account and amount into one line and looks at the neighbours: a join by
+// amount and time is planned as a search per record where a team is new to the planner. What is open of a record that
+// is not open is null, and so are its neighbours.
 var found = `
 	select w.id from (
 		select s.id, s.date, max(s.moved) over (partition by s.account_id, s.currency, s.cents order by s.date) as before,
@@ -35,8 +36,8 @@ var found = `
 	candidates(`account b join ledger_entry e on e.team_id = b.team_id and e.account_id = b.id and b.type = 'bank'`) + `) c) s) w
 	where w.id is not null and coalesce(w.date - w.before <= @days::int or w.after - w.date <= @days::int, false) = @matching`
 
-// foundTables are tables with the records r that were found, each looked up by its id. As a condition on the ids, they would be gone through
-// for each record as soon as the planner expects more of them than it may keep in a hash table.
+// foundTables are tables with the records r that were found, each looked up by its id. As a condition on the ids, they
+// would be gone through for each record as soon as the planner expects more of them than it may keep in a hash table.
 var foundTables = `(` + found + `) found cross join lateral (
 	select b.* from bank_record b where b.team_id = @team and b.id = found.id offset 0) r` + beside
 

@@ -58,7 +58,8 @@ func OpenOf(ctx context.Context, tx *db.Tx, records []id.ID) ([]Open, error) {
 	return openWhere(ctx, tx, "r.id = any(@ids)", db.Args{"ids": records})
 }
 
-// OpenAfter are the open movements of the team whose ids come after one, or with the zero id all of them, by id, and at most so many.
+// OpenAfter are the open movements of the team whose ids come after one, or with the zero id all of them, by id, and at
+// most so many.
 func OpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, error) {
 	return openWhere(ctx, tx, "r.id > coalesce(@last, '00000000-0000-0000-0000-000000000000'::uuid)", db.Args{"last": last, "most": most})
 }
@@ -84,7 +85,8 @@ func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 	return found, nil
 }
 
-// OpenPage are the open movements of some days from one place on, the newest first, and how many there are. Records that are made up in part are none.
+// OpenPage are the open movements of some days from one place on, the newest first, and how many there are. Records
+// that are made up in part are none.
 func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found []Open, total int64, err error) {
 	type row struct {
 		Open

@@ -14,7 +14,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// thousands adds so many records of growing amounts, a deposit for every other one, and reconciles every other one of these.
+// thousands adds so many records of growing amounts, a deposit for every other one, and reconciles every other one of
+// these.
 func (w *world) thousands(records int) {
 	args := func() db.Args { return db.Args{"records": records, "account": w.accounts["1000"]} }
 	w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, created_at, updated_at)
@@ -64,8 +65,8 @@ func handled(t *testing.T, plan []string) int {
 	return sum
 }
 
-// Whatever the planner knows of a team, and however little memory it has: the rows that are looked at grow with the records, and so does what a
-// search of one record by its id takes.
+// Whatever the planner knows of a team, and however little memory it has: the rows that are looked at grow with the
+// records, and so does what a search of one record by its id takes.
 func TestMatchesOfThousands(t *testing.T) {
 	t.Parallel()
 
@@ -163,7 +164,8 @@ func (w *world) fewRows(t *testing.T, state string, records int) {
 	})
 }
 
-// Comparing an account with its books reads what is open, however many records there were: not the thousands that are reconciled.
+// Comparing an account with its books reads what is open, however many records there were: not the thousands that are
+// reconciled.
 func TestComparingReadsWhatIsOpen(t *testing.T) {
 	t.Parallel()
 
@@ -244,7 +246,8 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// rowsRead is how many rows of bank records, what is kept beside them and entries the connection has read since its counts were last reported.
+// rowsRead is how many rows of bank records, what is kept beside them and entries the connection has read since its
+// counts were last reported.
 func rowsRead(ctx context.Context, tx *db.Tx) (int64, error) {
 	return db.Get[int64](ctx, tx, `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint from pg_stat_xact_user_tables
 		where relname like 'bank_%' or relname = 'ledger_entry'`, nil)

@@ -54,13 +54,16 @@ type Refusal struct {
 	Issue apierr.IssueCode
 }
 
-// Reconcile makes the matches that can be made and gives the refusals of the others; of several matches of a record or a transaction, the later ones find
-// what the earlier ones left. Transactions are held before records, each by id, so a transaction is neither changed nor derived meanwhile.
+// Reconcile makes the matches that can be made and gives the refusals of the others; of several matches of a record or
+// a transaction, the later ones find what the earlier ones left. Transactions are held before records, each by id, so a
+// transaction is neither changed nor derived meanwhile.
 //
-// A match is refused when the record is unknown or a stated balance, excluded (bankRecordInactive, RSN-08) or on no account (bankRecordUnassigned, RSN-13); when a
-// transaction is unknown or archived; is a transfer that did not move this way on the account (reconciliationTransferMismatch, RSN-51); is on other records
-// as a whole (transactionReconciledElsewhere, RSN-67); or when amounts differ (reconciliationAmountMismatch, RSN-50): a part is more than what is left of its
-// transaction, or the parts more than what is open of the record, or less where no part says its cents.
+// A match is refused when the record is unknown or a stated balance, excluded (bankRecordInactive, RSN-08) or on no
+// account (bankRecordUnassigned, RSN-13); when a transaction is unknown or archived; is a transfer that did not move
+// this way on the account (reconciliationTransferMismatch, RSN-51); is on other records as a whole
+// (transactionReconciledElsewhere, RSN-67); or when amounts differ (reconciliationAmountMismatch, RSN-50): a part is
+// more than what is left of its transaction, or the parts more than what is open of the record, or less where no part
+// says its cents.
 func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, error) {
 	f, err := holdMatched(ctx, tx, matches)
 	if err != nil {
@@ -202,7 +205,8 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 	return f, nil
 }
 
-// lockSources locks transactions and manual journals, each by id, so that they are neither changed nor derived meanwhile.
+// lockSources locks transactions and manual journals, each by id, so that they are neither changed nor derived
+// meanwhile.
 func lockSources(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	for _, table := range []string{"transaction", "journal"} {
 		if _, err := tx.Exec(ctx, `select from `+table+` where team_id = @team and id = any(@ids) order by id for update`,
@@ -375,8 +379,9 @@ func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Free undoes the reconciliation of records with transactions, or with nil with all of theirs, and gives how many parts went. A record that was matched by a rule
-// is not any more. Journals that only the reconciliation kept as they were are derived again. Unknown records and parts are left out.
+// Free undoes the reconciliation of records with transactions, or with nil with all of theirs, and gives how many parts
+// went. A record that was matched by a rule is not any more. Journals that only the reconciliation kept as they were
+// are derived again. Unknown records and parts are left out.
 func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, error) {
 	held, err := db.Select[id.ID](ctx, tx, `
 		select distinct n.transaction_id from bank_reconciliation n where n.team_id = @team and n.bank_record_id = any(@records)
@@ -427,7 +432,8 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 	return len(gone), ledger.RetryReleased(ctx, tx, f.changed, listings)
 }
 
-// Movable is what a transaction moved on a bank account and no record of the account has any of: it can make up records.
+// Movable is what a transaction moved on a bank account and no record of the account has any of: it can make up
+// records.
 type Movable struct {
 	TransactionID id.ID
 	AccountID     id.ID

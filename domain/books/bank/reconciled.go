@@ -23,7 +23,8 @@ const (
 			union all select j.id, j.date, j.short_ref from journal j where j.team_id = n.team_id and j.id = n.of_journal) t
 		where n.team_id = r.team_id and n.bank_record_id = r.id)`
 
-	// CountsOfAccount tells of an account a how many movements it has and how many of them transactions make up to the cent.
+	// CountsOfAccount tells of an account a how many movements it has and how many of them transactions make up to the
+	// cent.
 	CountsOfAccount = `(
 		select jsonb_build_object('reconciled', everything.records - open.records, 'total', everything.records, 'unreconciled', open.records,
 			'latestCreatedAt', (select max(r.created_at) from bank_record r
@@ -39,7 +40,8 @@ const (
 	Titles = `select id, concat_ws(' ', date, nullif(description, '')) as name from bank_record where team_id = @team and id = any(@ids)`
 )
 
-// Span is the movements that are asked for: of some accounts, from a day on (nil for the first there is) and before another.
+// Span is the movements that are asked for: of some accounts, from a day on (nil for the first there is) and before
+// another.
 type Span struct {
 	Accounts []id.ID
 	First    *day.Day
@@ -55,7 +57,8 @@ const (
 	LargestFirst Order = "abs(u.open) desc, u.id"
 )
 
-// Unmatched is a movement that its transactions do not make up to the cent. Open is the rest, positive into the account.
+// Unmatched is a movement that its transactions do not make up to the cent. Open is the rest, positive into the
+// account.
 type Unmatched struct {
 	ID        id.ID
 	AccountID id.ID
@@ -69,7 +72,8 @@ type AllUnmatched struct {
 	Total money.Cents
 }
 
-// UnmatchedIn are the unmatched movements of a span, none before the first day of their account, of which at most so many are told.
+// UnmatchedIn are the unmatched movements of a span, none before the first day of their account, of which at most so
+// many are told.
 func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*AllUnmatched, error) {
 	type row struct {
 		Unmatched
@@ -100,14 +104,16 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 	return out, nil
 }
 
-// Parts has a row for each active record of an account that a source makes up, in whole or in part: the cents of the part and the date of the record.
+// Parts has a row for each active record of an account that a source makes up, in whole or in part: the cents of the
+// part and the date of the record.
 func Parts(source, account string) string {
 	return `select n.cent_total as cents, r.date from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
 		where n.team_id = @team and n.transaction_id = ` + source + ` and n.account_id = ` + account + ` and r.status = 'active'`
 }
 
-// Unsettled has the sources of entries on a bank account, column source_id, of which the books or the bank can have something open on a day: whoever compares
-// the two by that day has to look at the entries and records of these, and of no others (migration 0047).
+// Unsettled has the sources of entries on a bank account, column source_id, of which the books or the bank can have
+// something open on a day: whoever compares the two by that day has to look at the entries and records of these, and of
+// no others (migration 0047).
 func Unsettled(account, at string) string {
 	return `select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = ` + account + ` and c.settled_at > ` + at
 }

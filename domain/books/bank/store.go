@@ -21,8 +21,8 @@ const (
 	// Currency is that of a record r: its own, that of its account a, or that of the team k.
 	Currency = `coalesce(r.currency, a.banking_currency, k.default_currency)`
 
-	// Correction is what a balance r differs by from the one stated before, or the opening of account a, with the movements since. A stated
-	// balance is that of the end of its day, the opening that of the start of its day.
+	// Correction is what a balance r differs by from the one stated before, or the opening of account a, with the
+	// movements since. A stated balance is that of the end of its day, the opening that of the start of its day.
 	Correction = `(select (r.balance - s.balance - coalesce((
 			select sum(m.amount) from bank_record m where m.team_id = r.team_id and m.account_id = r.account_id and m.status = 'active'
 				and m.type = 'transaction' and m.date > s.date and m.date <= r.date), 0))::bigint

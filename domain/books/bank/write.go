@@ -18,8 +18,8 @@ type landing struct {
 	known []Known
 }
 
-// insertAll inserts records in the order of the data. A record whose reference the team has already is left as it is and told as
-// known. Fails with the issues of made, and then inserts nothing.
+// insertAll inserts records in the order of the data. A record whose reference the team has already is left as it is
+// and told as known. Fails with the issues of made, and then inserts nothing.
 func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) {
 	named := make([]id.ID, len(data))
 	for i := range data {
@@ -36,8 +36,8 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 		return nil, err
 	}
 
-	// Callers who wait for each other's references wait in the order of the references. A record that is inactive from the
-	// start is left out by its account's first day.
+	// Callers who wait for each other's references wait in the order of the references. A record that is inactive from
+	// the start is left out by its account's first day.
 	inserted, err := db.Select[id.ID](ctx, tx, `
 		with kept as (
 			insert into bank_record (team_id, id, unique_ref, account_id, date, status, type, amount, balance, description, source, created_at, updated_at,
@@ -83,8 +83,8 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 	return out, err
 }
 
-// checkReach refuses movements with which the balance of an account could leave the range that a JSON number tells exactly, whatever the
-// day that it is read for. It fails with 400 and the issue range at a path of the body.
+// checkReach refuses movements with which the balance of an account could leave the range that a JSON number tells
+// exactly, whatever the day that it is read for. It fails with 400 and the issue range at a path of the body.
 func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) error {
 	beyond, err := db.Get[bool](ctx, tx, `
 		select exists (
@@ -104,8 +104,8 @@ func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) err
 	return nil
 }
 
-// Add inserts records and returns their ids in the order of the data. Bank rules are not offered them. It fails with the issues of made,
-// and for a reference that the team has already.
+// Add inserts records and returns their ids in the order of the data. Bank rules are not offered them. It fails with
+// the issues of made, and for a reference that the team has already.
 func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 	landed, err := insertAll(ctx, tx, data)
 	if err != nil {
@@ -162,8 +162,8 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 	return out, nil
 }
 
-// change makes changes of a record and reports whether rules are to be offered it: it was brought back, or moved to another
-// account. Fails with apierr.NotFound, the issues of apply and the refusals of may.
+// change makes changes of a record and reports whether rules are to be offered it: it was brought back, or moved to
+// another account. Fails with apierr.NotFound, the issues of apply and the refusals of may.
 func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bool, err error) {
 	accounts, h, err := holdRecord(ctx, tx, record, u.AccountID)
 	if err != nil {
@@ -254,8 +254,9 @@ func note(tx *db.Tx, before, after *stored) {
 	}
 }
 
-// holdAccounts keeps accounts, and that of a record when there is one, from being changed and from beginning on another day until the transaction ends; others that
-// write their records do not wait. Accounts are held before records, as where they are attached.
+// holdAccounts keeps accounts, and that of a record when there is one, from being changed and from beginning on another
+// day until the transaction ends; others that write their records do not wait. Accounts are held before records, as
+// where they are attached.
 func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (map[id.ID]*chartAccount, error) {
 	args, of := db.Args{"team": tx.Team, "ids": ids}, ""
 	if record != nil {
@@ -278,7 +279,8 @@ func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (m
 	return out, nil
 }
 
-// holdRecord keeps a record, its account and the one that it is to come to until the transaction ends. It fails with apierr.NotFound.
+// holdRecord keeps a record, its account and the one that it is to come to until the transaction ends. It fails with
+// apierr.NotFound.
 func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accounts map[id.ID]*chartAccount, h *held, err error) {
 	named := []id.ID{}
 	if to != nil {
@@ -288,7 +290,8 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	h = &held{}
 
 	err = tx.Together(ctx,
-		// Whoever moves the record to another account takes turns with the others that do: the account that is held is the one that it is on.
+		// Whoever moves the record to another account takes turns with the others that do: the account that is held is
+		// the one that it is on.
 		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || @id::uuid::text, 0))`, Args: db.Args{"id": record}}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			accounts, err = holdAccounts(ctx, tx, named, &record)
@@ -299,7 +302,8 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	if err != nil {
 		return nil, nil, err
 	}
-	// Attaching and detaching may have moved it since its account was looked up. Two that wait for each other for that are run again.
+	// Attaching and detaching may have moved it since its account was looked up. Two that wait for each other for that
+	// are run again.
 	if h.AccountID != nil && accounts[*h.AccountID] == nil {
 		accounts, err = holdAccounts(ctx, tx, append(named, *h.AccountID), nil)
 	}
@@ -307,7 +311,8 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	return accounts, h, err
 }
 
-// read holds the record and reads it. What it is made of is read by a statement of its own, which sees what was done to the record until it was held.
+// read holds the record and reads it. What it is made of is read by a statement of its own, which sees what was done to
+// the record until it was held.
 func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	args := db.Args{"team": tx.Team, "id": record}
 

@@ -18,7 +18,8 @@ import (
 
 const writers = 24
 
-// together has so many writers call at once and counts the answers by status and reason. None of them may have been run again after a deadlock.
+// together has so many writers call at once and counts the answers by status and reason. None of them may have been run
+// again after a deadlock.
 func together(t *testing.T, call func(n int) *apitest.Response) map[string]int {
 	t.Helper()
 
@@ -56,8 +57,8 @@ func together(t *testing.T, call func(n int) *apitest.Response) map[string]int {
 	return counts
 }
 
-// Many change, move, exclude and describe one record at once, while its accounts begin on other days: all of them are served, one after the other, and what is
-// kept beside the records equals them.
+// Many change, move, exclude and describe one record at once, while its accounts begin on other days: all of them are
+// served, one after the other, and what is kept beside the records equals them.
 func TestManyWritersOfOneRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

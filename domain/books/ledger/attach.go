@@ -35,7 +35,8 @@ func RemoveImported(tx *db.Tx, statements []id.ID) db.Stmt {
 	}
 }
 
-// Imported are entries that come with imported owner statements, on the historical ledger and inactive: they are told and count nowhere.
+// Imported are entries that come with imported owner statements, on the historical ledger and inactive: they are told
+// and count nowhere.
 type Imported struct {
 	ids, statements, accounts, contacts, reservations []id.ID
 	codes, refs, triggers, descriptions               []string

@@ -7,10 +7,12 @@ import (
 	"stayledger/platform/day"
 )
 
-// ErrFrozen is what the lock of the tests refuses with: one kind of lock more, on July 2019, made known to the list of rules and nowhere else.
+// ErrFrozen is what the lock of the tests refuses with: one kind of lock more, on July 2019, made known to the list of
+// rules and nowhere else.
 var ErrFrozen = apierr.New(apierr.CodeForbidden, apierr.ReasonSelfModification, "A lock of a test holds July 2019")
 
-// Frozen lets the lock of the tests refuse writes. Until then a test can write what the lock is to hold; readers see it from the start.
+// Frozen lets the lock of the tests refuse writes. Until then a test can write what the lock is to hold; readers see it
+// from the start.
 var Frozen atomic.Bool
 
 var _ = freeze()

@@ -1,8 +1,9 @@
-// Package ledger owns the general ledger: postings, how they replace each other, and the locks that protect what was reported.
+// Package ledger owns the general ledger: postings, how they replace each other, and the locks that protect what was
+// reported.
 //
-// A posting is the journal entries of one event: they share a transaction code, a date and a currency, and sum to zero. Debit is positive,
-// credit is negative. Postings are derived from their source (a reservation, a transaction, a listing) and are written by Replace alone,
-// which leaves untouched whatever did not change.
+// A posting is the journal entries of one event: they share a transaction code, a date and a currency, and sum to zero.
+// Debit is positive, credit is negative. Postings are derived from their source (a reservation, a transaction, a
+// listing) and are written by Replace alone, which leaves untouched whatever did not change.
 package ledger
 
 import (
@@ -75,7 +76,8 @@ type Line struct {
 	ReservationID     id.ID
 	TransactionID     id.ID
 	RecurringFeeID    id.ID
-	// StatementID is the owner statement that a stored entry is attached to; Replace ignores it in the lines it is given.
+	// StatementID is the owner statement that a stored entry is attached to; Replace ignores it in the lines it is
+	// given.
 	StatementID id.ID
 	Trigger     string
 	Description string
@@ -85,7 +87,8 @@ type Line struct {
 type Posting struct {
 	// SourceID is what the posting is derived from: a reservation, a transaction or a listing.
 	SourceID id.ID
-	// TxnCode names the posting within the team, for example "reservation:<uuid>:revenue". It is stable, and never shared by two sources.
+	// TxnCode names the posting within the team, for example "reservation:<uuid>:revenue". It is stable, and never
+	// shared by two sources.
 	TxnCode  string
 	Ledger   Ledger
 	Status   Status

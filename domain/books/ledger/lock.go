@@ -28,9 +28,10 @@ var (
 	ErrReconciled          = apierr.New(apierr.CodeForbidden, apierr.ReasonTransactionReconciled, "The transaction is reconciled")
 )
 
-// A lockRule is one kind of lock: a reason for which postings may be neither added nor removed. Go decides about postings that are to be
-// written, which are not in the database yet; SQL decides about those that are. Both stand here side by side, and a test holds them against
-// each other over every kind of posting. The SQL knows the parameter @team and, where personal, @reader.
+// A lockRule is one kind of lock: a reason for which postings may be neither added nor removed. Go decides about
+// postings that are to be written, which are not in the database yet; SQL decides about those that are. Both stand here
+// side by side, and a test holds them against each other over every kind of posting. The SQL knows the parameter @team
+// and, where personal, @reader.
 type lockRule struct {
 	// refusals are the conditions that holds answers with.
 	refusals []*apierr.Error
@@ -44,16 +45,18 @@ type lockRule struct {
 	day string
 	// entry is the SQL of any other lock: whether it holds the stored entry h, and with it all entries of the posting.
 	entry string
-	// source is the SQL of a lock that also holds a source as a whole, whose id stands as ? in it, whatever entries it has.
+	// source is the SQL of a lock that also holds a source as a whole, whose id stands as ? in it, whatever entries it
+	// has.
 	source string
-	// holder is the SQL of whether the statement or bank record s.held_by still holds the source s.source_id; it stands with the first of the
-	// rules that name such a holder.
+	// holder is the SQL of whether the statement or bank record s.held_by still holds the source s.source_id; it stands
+	// with the first of the rules that name such a holder.
 	holder string
 	// told says that Lock has a field for what holds. Any other lock shows in its status alone.
 	told bool
 }
 
-// lockRules are the locks in the order in which a write is told of them. Everything that asks whether something is locked asks this list.
+// lockRules are the locks in the order in which a write is told of them. Everything that asks whether something is
+// locked asks this list.
 var lockRules = []lockRule{
 	{
 		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, day: "? < " + closedBefore,
@@ -119,7 +122,8 @@ func (refusals) Conditions() []*apierr.Error {
 	return out.Conditions()
 }
 
-// LockReasons are the reasons of the locks as the texts of endpoints name them, in the order in which a write is told of them.
+// LockReasons are the reasons of the locks as the texts of endpoints name them, in the order in which a write is told
+// of them.
 func LockReasons() string {
 	var names []string
 	for _, refusal := range Refusals.Conditions() {
@@ -142,11 +146,11 @@ const (
 	// The same as a value of its own.
 	closedBefore     = "coalesce((select " + booksClosed + " from team m where m.team_id = @team), '-infinity')"
 	softClosedBefore = "coalesce((select " + softClosed + " from team m where m.team_id = @team), '-infinity')"
-	// A saved statement x holds what it reports. Imported ones hold nothing: no entry of the books is in their figures, and the
-	// opening balance that goes on where they end is dated under them.
+	// A saved statement x holds what it reports. Imported ones hold nothing: no entry of the books is in their figures,
+	// and the opening balance that goes on where they end is dated under them.
 	holding = "x.team_id = @team and not x.imported"
-	// Such a statement x holds an owners' entry h of its month or of an earlier one: what a statement starts with is what all that came before
-	// it comes to.
+	// Such a statement x holds an owners' entry h of its month or of an earlier one: what a statement starts with is
+	// what all that came before it comes to.
 	covers = holding + " and x.ownership_period_id = h.ownership_period_id and x.currency = h.currency and x.end_at >= h.txn_at"
 )
 
@@ -179,14 +183,16 @@ func anyLock(text func(*lockRule) string) string {
 	return "(" + strings.Join(out, " or ") + ")"
 }
 
-// HeldSource is the condition that a lock holds the journal of a source for the user @reader, as Lock.Status tells it. The source is SQL.
+// HeldSource is the condition that a lock holds the journal of a source for the user @reader, as Lock.Status tells it.
+// The source is SQL.
 func HeldSource(source string) string {
 	return "(" + anyLock(func(r *lockRule) string { return strings.ReplaceAll(r.source, "?", source) }) +
 		" or exists (select from ledger_entry h where h.team_id = @team and h.source_id = " + source + " and " + anyLock((*lockRule).onEntry) + "))"
 }
 
-// HeldEntry is the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold whole postings: one entry that is
-// attached to a statement, or is an owners' of a month up to the last saved one, or moves reconciled money holds all entries of its posting.
+// HeldEntry is the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold whole
+// postings: one entry that is attached to a statement, or is an owners' of a month up to the last saved one, or moves
+// reconciled money holds all entries of its posting.
 func HeldEntry(entry string) string {
 	var postings []string
 
@@ -237,13 +243,15 @@ func OpenFrom(err error) *day.Day {
 type Closing struct {
 	// BooksClosedAt is the first open day, nil while the books were never closed.
 	BooksClosedAt *day.Day
-	// SoftClosedAt is the first day that is open to everybody; the days before it are open to named users alone. Nil for none.
+	// SoftClosedAt is the first day that is open to everybody; the days before it are open to named users alone. Nil
+	// for none.
 	SoftClosedAt *day.Day
 	// MayPost says that the actor is one of these users.
 	MayPost bool
 }
 
-// closedBooks refuses a reported posting of a day before the first open one, which is a softly closed day when soft is given.
+// closedBooks refuses a reported posting of a day before the first open one, which is a softly closed day when soft is
+// given.
 func closedBooks(first, soft *day.Day, p *Touched) error {
 	if first == nil || !p.reported() || !p.TxnAt.Before(*first) {
 		return nil
@@ -261,7 +269,8 @@ type Touched struct {
 	TxnAt    day.Day
 	// AttachedTo are the owner statements that the posting's stored entries are attached to.
 	AttachedTo []Saved
-	// Published and InReview are the saved statements of the month that an owners' entry of the posting falls into, and of later months.
+	// Published and InReview are the saved statements of the month that an owners' entry of the posting falls into, and
+	// of later months.
 	Published []Saved
 	InReview  []Saved
 	// Reconciled are the bank records that stand for the money that the posting moves through a bank account.
@@ -279,9 +288,11 @@ func (p *Touched) reported() bool { return p.Status == Active && p.Ledger != His
 
 // LockContext tells the caller of a locked change what holds it.
 type LockContext struct {
-	// LockReason is period for closed books and statement for owner statements (ERR-71); a reconciled transaction has none.
+	// LockReason is period for closed books and statement for owner statements (ERR-71); a reconciled transaction has
+	// none.
 	LockReason string `json:"lockReason,omitempty"`
-	// BooksClosedAt is the first day that is open to the caller; SoftClosedAt is the same day when named users may still post before it.
+	// BooksClosedAt is the first day that is open to the caller; SoftClosedAt is the same day when named users may
+	// still post before it.
 	BooksClosedAt *day.Day `json:"booksClosedAt,omitempty"`
 	SoftClosedAt  *day.Day `json:"softClosedAt,omitempty"`
 	StatementIDs  []id.ID  `json:"statementIds,omitempty"`
@@ -308,8 +319,9 @@ func heldBy(condition *apierr.Error, statements []Saved) error {
 	return condition.With(c)
 }
 
-// Locked decides whether a posting may be added or removed; every write path asks it and nothing else does. The answer is nil or one of
-// ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview and ErrReconciled with a LockContext.
+// Locked decides whether a posting may be added or removed; every write path asks it and nothing else does. The answer
+// is nil or one of ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview and ErrReconciled
+// with a LockContext.
 func Locked(c Closing, p Touched, l Lenience) error {
 	for i := range lockRules {
 		if r := &lockRules[i]; !r.ignorable || !l.IgnoreBooksClosed {

@@ -241,8 +241,8 @@ func TestReconciledMoneyStays(t *testing.T) {
 	}
 }
 
-// A recurring fee is held by the statements of every month, the newest first, whether entries are attached to them or not; what comes after the last of
-// them is free.
+// A recurring fee is held by the statements of every month, the newest first, whether entries are attached to them or
+// not; what comes after the last of them is free.
 func TestLocksOfFeesOverMonths(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -305,8 +305,8 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 	}
 }
 
-// Of several days that hold a journal the earliest counts, be it where a posting stands or where it is to go: while that one is closed, opening the
-// other lets nothing through.
+// Of several days that hold a journal the earliest counts, be it where a posting stands or where it is to go: while
+// that one is closed, opening the other lets nothing through.
 func TestTheEarliestDayHolds(t *testing.T) {
 	t.Parallel()
 

@@ -9,7 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Lock tells the reader of a resource whether its journal can still change, and what holds it. What does not hold it is null.
+// Lock tells the reader of a resource whether its journal can still change, and what holds it. What does not hold it is
+// null.
 type Lock struct {
 	Status          string               `json:"status" enum:"open,locked"`
 	BooksClosed     *LockBooks           `json:"booksClosed"`
@@ -18,7 +19,8 @@ type Lock struct {
 	StatementPeriod *LockStatementPeriod `json:"statementPeriod"`
 }
 
-// LockBooks is the first day that is open to the reader, of books that are closed, or softly closed for him, over an entry.
+// LockBooks is the first day that is open to the reader, of books that are closed, or softly closed for him, over an
+// entry.
 type LockBooks struct {
 	Date day.Day `json:"date"`
 }
@@ -103,7 +105,8 @@ func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]L
 	return out, nil
 }
 
-// first joins the day of the earliest entry h of those that are described, looked up in an index that has their days in order.
+// first joins the day of the earliest entry h of those that are described, looked up in an index that has their days in
+// order.
 func first(entries string) string {
 	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
 }
@@ -125,8 +128,9 @@ func untold() string {
 	})
 }
 
-// held is the condition that one of the entries h that are described is held by a lock that Lock has no field for. Where there is no such lock nothing
-// is asked: Postgres would start parallel workers to find out that nothing fulfills "false".
+// held is the condition that one of the entries h that are described is held by a lock that Lock has no field for.
+// Where there is no such lock nothing is asked: Postgres would start parallel workers to find out that nothing fulfills
+// "false".
 func held(entries string) string {
 	condition := untold()
 	if condition == noLock {
@@ -152,8 +156,8 @@ func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, e
 			group by s.id) first`+closing, sources)
 }
 
-// LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so they are read from the newest that a
-// statement can hold, until there are as many as a reader can use.
+// LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so they are read
+// from the newest that a statement can hold, until there are as many as a reader can use.
 func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
 	const (
 		entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
@@ -175,11 +179,12 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 		from unnest(@ids::uuid[]) as f (id)`+first(entries)+closing, fees)
 }
 
-// overPeriod holds for a saved statement x that fixes the owners and the terms of an ownership period. Imported ones do as well: their figures
-// are in no entry, but the shares of the members are theirs.
+// overPeriod holds for a saved statement x that fixes the owners and the terms of an ownership period. Imported ones do
+// as well: their figures are in no entry, but the shares of the members are theirs.
 const overPeriod = "x.team_id = @team and x.ownership_period_id"
 
-// LocksOfPeriods reads what holds ownership periods: the owners' entries of the period that are held by their day, and the saved statements.
+// LocksOfPeriods reads what holds ownership periods: the owners' entries of the period that are held by their day, and
+// the saved statements.
 func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
 
@@ -190,7 +195,8 @@ func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]
 		from unnest(@ids::uuid[]) as p (id)`+first(entries)+closing, periods)
 }
 
-// StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its last day.
+// StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its
+// last day.
 type StatementOver struct {
 	ID       id.ID
 	PeriodID id.ID

@@ -50,7 +50,8 @@ func (s *shape) owners() bool {
 	return s.reported() && s.party == ledger.Owners && s.currency == "usd" && s.inJanuaryOrBefore()
 }
 
-// matrix are postings of every shape, each the only one of its source, on books with a lock that holds up to the end of January 2026.
+// matrix are postings of every shape, each the only one of its source, on books with a lock that holds up to the end of
+// January 2026.
 type matrix struct {
 	*books
 	shapes  []shape
@@ -142,7 +143,8 @@ func (m *matrix) refused(source id.ID) error {
 	return err
 }
 
-// told is what SQL says of every source: that a lock holds its journal for the reader, and that one holds its entries for everybody.
+// told is what SQL says of every source: that a lock holds its journal for the reader, and that one holds its entries
+// for everybody.
 type told struct {
 	ID      id.ID
 	Journal bool
@@ -218,8 +220,8 @@ func lockCases() []lockCase {
 	}
 }
 
-// Go and SQL decide alike about every lock and every kind of posting on either side of the lock's last day: what a write is refused is what the
-// lock object, the filters of journals and entries, and the lock of a fee tell.
+// Go and SQL decide alike about every lock and every kind of posting on either side of the lock's last day: what a
+// write is refused is what the lock object, the filters of journals and entries, and the lock of a fee tell.
 //
 // Proves: RSN-16, RSN-56, RSN-61, RSN-63, RSN-66.
 func TestGoAndSQLDecideAlikeAboutLocks(t *testing.T) {

@@ -53,8 +53,8 @@ func (f *frozen) wantHeld(r *apitest.Response, reason apierr.Reason) {
 	}
 }
 
-// A kind of lock that is added to the list of rules reaches everything that tells or decides what is locked, without a change there. Who
-// decides for himself fails here: he does not know this lock.
+// A kind of lock that is added to the list of rules reaches everything that tells or decides what is locked, without a
+// change there. Who decides for himself fails here: he does not know this lock.
 func TestANewLockReachesEveryPlace(t *testing.T) { //nolint:paralleltest // other tests of this package fold the sums of all teams, which a dry run must not see change
 	f := newFrozen(t)
 
@@ -151,7 +151,8 @@ func (f *frozen) reachesTrialBalance(t *testing.T) {
 	f.wantHeld(f.Put(trialBalance+"/manual", world.Object{"rows": world.Array{}}), apierr.ReasonOpeningTrialBalanceLocked)
 }
 
-// A journal that the lock keeps as it is waits for it, is final meanwhile, and is not tried again when other days are opened.
+// A journal that the lock keeps as it is waits for it, is final meanwhile, and is not tried again when other days are
+// opened.
 func (f *frozen) reachesOutstanding(t *testing.T) {
 	t.Helper()
 	f.Put(f.fee, world.Object{"defaultRate": 25000}).Want(200)

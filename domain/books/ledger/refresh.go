@@ -42,8 +42,8 @@ func (r refreshed) plus(o refreshed) refreshed {
 	return r
 }
 
-// Book derives the journals of sources and stores what differs, in the transaction of a write that depends on it. The sources stay locked until
-// the transaction ends; ids that name none are passed over.
+// Book derives the journals of sources and stores what differs, in the transaction of a write that depends on it. The
+// sources stay locked until the transaction ends; ids that name none are passed over.
 //
 // Errors: the refusal of the first source that cannot be derived, and those of Replace.
 func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (Change, error) {
@@ -55,7 +55,8 @@ func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (
 	return done.Change, err
 }
 
-// Store is Book for journals that the caller has derived, of which it stores those postings that a mode replaces; the empty mode replaces all.
+// Store is Book for journals that the caller has derived, of which it stores those postings that a mode replaces; the
+// empty mode replaces all.
 func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode string, l Lenience) (Change, error) {
 	if err := derived.refusal(); err != nil {
 		return Change{}, err
@@ -64,8 +65,8 @@ func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode st
 	return s.replace(ctx, tx, derived, policy{l, mode})
 }
 
-// BookAfter derives the journals of sources that follow what the transaction writes. The write goes through whatever becomes of them: a source
-// that a lock holds, or that cannot be derived, says so in its journalStatus.
+// BookAfter derives the journals of sources that follow what the transaction writes. The write goes through whatever
+// becomes of them: a source that a lock holds, or that cannot be derived, says so in its journalStatus.
 func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) error {
 	if len(ids) == 0 {
 		return nil
@@ -84,8 +85,8 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 	return err
 }
 
-// refresh derives the journals of sources and stores what differs. One that cannot be derived keeps the journal that it has and is marked as
-// failed.
+// refresh derives the journals of sources and stores what differs. One that cannot be derived keeps the journal that it
+// has and is marked as failed.
 func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
 	for some := range slices.Chunk(id.Distinct(ids), together) {
 		derived, err := s.Derive(ctx, tx, some)
@@ -114,8 +115,8 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 	return total, nil
 }
 
-// replace stores the postings that the mode replaces and keeps the others as they are stored. A source whose other postings would be derived
-// differently stays stale.
+// replace stores the postings that the mode replaces and keeps the others as they are stored. A source whose other
+// postings would be derived differently stays stale.
 func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by policy) (Change, error) {
 	if derived.Made || by.mode == "" || by.mode == full || s.Replaces == nil {
 		return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, made: derived.Made}, derived.Postings, by.Lenience)
@@ -183,7 +184,8 @@ type RefreshDone struct {
 	Total int64       `json:"total"`
 }
 
-// RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued (OPEN-74).
+// RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued
+// (OPEN-74).
 type RefreshAnswer struct {
 	*operation.Acknowledgement
 	Data  []Refreshed `json:"data,omitzero"`
@@ -196,10 +198,12 @@ type RefreshRequest struct {
 	LockPolicy LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
 }
 
-// namedResources is up to how many sources an operation names; a larger selection is the team's business, not a source's.
+// namedResources is up to how many sources an operation names; a larger selection is the team's business, not a
+// source's.
 const namedResources = 20
 
-// Answer derives the one journal that a caller asks for in the request, and starts an operation for several and for all (OPEN-74).
+// Answer derives the one journal that a caller asks for in the request, and starts an operation for several and for all
+// (OPEN-74).
 //
 // Errors: BAD_REQUEST with the unknown ids; in the request those of Book.
 func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode string) (*RefreshAnswer, error) {
@@ -250,8 +254,8 @@ func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args Refresh
 	return &RefreshAnswer{Acknowledgement: ack}, err
 }
 
-// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that what it costs to start hardly grows with
-// the team; a source that is written meanwhile has its journal already.
+// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that what it costs
+// to start hardly grows with the team; a source that is written meanwhile has its journal already.
 func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*RefreshAnswer, error) {
 	places, err := s.boundaries(ctx, tx)
 	if err != nil {

@@ -28,7 +28,8 @@ type RefreshArgs struct {
 
 func (a RefreshArgs) policy() policy { return policy{Lenience{SkipLocked: !a.Strict}, a.Mode} }
 
-// Stretch is the sources from one place (inclusive) to another (exclusive, nil: to the end) in the order of their group and id.
+// Stretch is the sources from one place (inclusive) to another (exclusive, nil: to the end) in the order of their group
+// and id.
 type Stretch struct {
 	From  Place  `json:"from"`
 	Until *Place `json:"until,omitempty"`
@@ -106,8 +107,8 @@ func (s *Source) Handlers() map[job.Kind]job.Handler {
 // errUnderived says that some journals stayed as they were, since they cannot be derived.
 var errUnderived = errors.New("ledger: journals cannot be derived")
 
-// work derives the journals of a task in one transaction. When some cannot be derived the others are, and the task fails then, so that nobody takes
-// the rest for all.
+// work derives the journals of a task in one transaction. When some cannot be derived the others are, and the task
+// fails then, so that nobody takes the rest for all.
 func (s *Source) work(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args RefreshArgs) (db.Work, error) {
 	if args.Stretch != nil {
 		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -163,8 +164,8 @@ func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy
 	return total, markFailed(ctx, tx, s.Noun, failed)
 }
 
-// abandon marks as failed what a task that is given up leaves stale, so that nobody waits for it. Journals that a strict refresh found locked stay
-// stale, and those that cannot be derived are marked already.
+// abandon marks as failed what a task that is given up leaves stale, so that nobody waits for it. Journals that a
+// strict refresh found locked stay stale, and those that cannot be derived are marked already.
 func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	if errors.Is(cause, errUnderived) || IsLock(cause) {
 		return nil

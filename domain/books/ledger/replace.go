@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// chunkLines bounds the lines that one round of Replace carries, so that a refresh of a whole team stays within a statement's reach.
+// chunkLines bounds the lines that one round of Replace carries, so that a refresh of a whole team stays within a
+// statement's reach.
 const chunkLines = 10_000
 
 // chunkSources bounds the sources of a round: sources without lines cost a look at what they have stored.
@@ -21,25 +22,27 @@ const chunkSources = 2_000
 // fewSources is up to how many sources a plan may be that Postgres made when the ledger was of another size.
 const fewSources = 20
 
-// Replace makes the stored postings of the sources equal to wanted, which holds postings of these sources alone. Postings that already
-// stand as wanted keep their rows; of the others every one that is added or removed must pass Locked, then the old rows are deleted and
-// the new ones inserted. The StatementID of wanted lines is ignored.
+// Replace makes the stored postings of the sources equal to wanted, which holds postings of these sources alone.
+// Postings that already stand as wanted keep their rows; of the others every one that is added or removed must pass
+// Locked, then the old rows are deleted and the new ones inserted. The StatementID of wanted lines is ignored.
 //
-// The caller holds the rows of the sources locked (select … for update), so that two derivations of one source take turns. Replace itself
-// shares the ownership periods it posts to, so that saving a statement does not pass it by; the team's gate keeps the closing of the books out.
+// The caller holds the rows of the sources locked (select … for update), so that two derivations of one source take
+// turns. Replace itself shares the ownership periods it posts to, so that saving a statement does not pass it by; the
+// team's gate keeps the closing of the books out.
 //
 // Errors: ErrInvalid, ErrUnknownAccount, and the locks of Locked.
 func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
-// Post is Replace for sources that the transaction has just made, of which nothing can be stored: it does not look. Its errors are those of Replace.
+// Post is Replace for sources that the transaction has just made, of which nothing can be stored: it does not look. Its
+// errors are those of Replace.
 func Post(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources, made: true}, wanted, l)
 }
 
-// subset are the sources of a derivation that keeps some postings as they are stored though they would be derived differently: those of the
-// sources behind. Nothing is stored of sources that were just made.
+// subset are the sources of a derivation that keeps some postings as they are stored though they would be derived
+// differently: those of the sources behind. Nothing is stored of sources that were just made.
 type subset struct {
 	noun    Noun // empty where the caller tells of the sources itself
 	sources []id.ID
@@ -71,7 +74,8 @@ func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 	}
 }
 
-// replacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them still is.
+// replacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them
+// still is.
 func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
 	ordered := id.Distinct(of.sources)
 	bySource := make(map[id.ID][]Posting, len(ordered))
@@ -208,8 +212,8 @@ func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	}
 }
 
-// compare finds the postings that are stored and not wanted as they stand, and those that are wanted and not stored so. A posting is one
-// thing: an entry that differs makes all of it differ.
+// compare finds the postings that are stored and not wanted as they stand, and those that are wanted and not stored so.
+// A posting is one thing: an entry that differs makes all of it differ.
 func compare(standing, wanted []Posting) (gone, added []Posting) {
 	at := make(map[string]int, len(standing))
 	for i := range standing {
@@ -264,7 +268,8 @@ func (p *Posting) equal(o *Posting) bool {
 	return true
 }
 
-// decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that holds it.
+// decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that
+// holds it.
 func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	skipped := map[id.ID]hold{}
 
@@ -304,8 +309,8 @@ type bankLeg struct {
 	at              day.Day
 }
 
-// movedAtBanks returns the sources that move other money at a bank than before: another amount, account, day or currency. Of one that does
-// not, bank records keep what they stand for, whatever else of it changes.
+// movedAtBanks returns the sources that move other money at a bank than before: another amount, account, day or
+// currency. Of one that does not, bank records keep what they stand for, whatever else of it changes.
 func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 	sums := map[bankLeg]money.Cents{}
 	count := func(postings []Posting, sign money.Cents) {

@@ -22,10 +22,12 @@ const (
 	ManualJournals Noun = "journal"
 )
 
-// nouns stand in the order in which one transaction derives them: a change of a transaction locks it before the reservations that it names.
+// nouns stand in the order in which one transaction derives them: a change of a transaction locks it before the
+// reservations that it names.
 func nouns() []Noun { return []Noun{Transactions, Reservations, ManualJournals} }
 
-// Kinds of the tasks that derive journals; the Part of each noun handles its own (Source.Handlers). All take RefreshArgs.
+// Kinds of the tasks that derive journals; the Part of each noun handles its own (Source.Handlers). All take
+// RefreshArgs.
 var (
 	RefreshTransactions   = job.NewKind("transaction.refresh")
 	RefreshReservations   = job.NewKind("reservation.refresh")
@@ -42,15 +44,17 @@ func (n Noun) changed() Reason {
 	return map[Noun]Reason{Transactions: TransactionChanged, Reservations: ReservationChanged, ManualJournals: OwnershipChanged}[n]
 }
 
-// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, what becomes of those that cannot be derived or
-// that a lock holds) is the same for all nouns and stands in refresh.go and refresh_task.go.
+// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, what becomes of those
+// that cannot be derived or that a lock holds) is the same for all nouns and stands in refresh.go and refresh_task.go.
 type Source struct {
 	Noun Noun
 	// Touched finds the ids whose journals a change of their basis touches, in any order.
 	Touched func(ctx context.Context, tx *db.Tx, b Basis) ([]id.ID, error)
-	// AtOnce does what a change of the basis asks of the noun in the transaction of the change, beside its journals. May be nil.
+	// AtOnce does what a change of the basis asks of the noun in the transaction of the change, beside its journals.
+	// May be nil.
 	AtOnce func(ctx context.Context, tx *db.Tx, b Basis) error
-	// Derive locks the rows of these ids until the transaction ends, reads what their journals depend on, and derives them.
+	// Derive locks the rows of these ids until the transaction ends, reads what their journals depend on, and derives
+	// them.
 	Derive func(ctx context.Context, tx *db.Tx, ids []id.ID) (*Derived, error)
 	// Replaces reports whether a refresh of a mode other than full replaces a posting. Nil: every mode replaces all.
 	Replaces func(mode string, p *Posting) bool
@@ -60,7 +64,8 @@ type Source struct {
 	// Operation is the type of the operations, and Resource that of the resources that they name.
 	Operation operation.Type
 	Resource  operation.ResourceType
-	// Group is the column of the noun's table by which its rows are derived together; Having is the condition on the rows that have journals.
+	// Group is the column of the noun's table by which its rows are derived together; Having is the condition on the
+	// rows that have journals.
 	Group, Having string
 }
 
@@ -107,17 +112,19 @@ type Basis struct {
 	Settings bool
 }
 
-// Reassigned is an assignment of the chart of accounts that went from one account to another; the zero id stands for no account.
+// Reassigned is an assignment of the chart of accounts that went from one account to another; the zero id stands for no
+// account.
 type Reassigned struct {
 	Assignment string
 	From, To   id.ID
 }
 
-// Sources are all nouns with journals. A change of what the journals of several depend on is told to them: by Outdate where an operation derives
-// the journals, by Follow where that is done at once.
+// Sources are all nouns with journals. A change of what the journals of several depend on is told to them: by Outdate
+// where an operation derives the journals, by Follow where that is done at once.
 type Sources []*Source
 
-// announce tells every noun of a change, which does at once what it has to, and gives the sources whose journals the change touches.
+// announce tells every noun of a change, which does at once what it has to, and gives the sources whose journals the
+// change touches.
 func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id.ID, error) {
 	found := map[Noun][]id.ID{}
 
@@ -139,8 +146,8 @@ func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]i
 	return found, nil
 }
 
-// Follow derives the journals that a change touches in its own transaction, save those that a lock holds. One that cannot be derived fails the
-// change with its refusal.
+// Follow derives the journals that a change touches in its own transaction, save those that a lock holds. One that
+// cannot be derived fails the change with its refusal.
 func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -156,7 +163,8 @@ func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	return nil
 }
 
-// Outdate marks the journals that a change touches as stale and starts the operation that derives them; see the function Outdate.
+// Outdate marks the journals that a change touches as stale and starts the operation that derives them; see the
+// function Outdate.
 func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) error {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -169,7 +177,8 @@ func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) er
 	return err
 }
 
-// Mark marks the journals that a change touches as stale and describes the operation that derives them, for an endpoint that starts it itself.
+// Mark marks the journals that a change touches as stale and describes the operation that derives them, for an endpoint
+// that starts it itself.
 func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*operation.New, error) {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -186,9 +195,10 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 	return &n, nil
 }
 
-// TouchedByAssignments are the sources of a noun that a change of assignments touches, where its journals look up the assignments of consults whenever
-// they are derived: those with entries on the old or the new account. When nobody played an assignment before, journals that need it could not be
-// derived and have no entries to be found by; then it is all of the noun.
+// TouchedByAssignments are the sources of a noun that a change of assignments touches, where its journals look up the
+// assignments of consults whenever they are derived: those with entries on the old or the new account. When nobody
+// played an assignment before, journals that need it could not be derived and have no entries to be found by; then it
+// is all of the noun.
 func TouchedByAssignments(ctx context.Context, tx *db.Tx, n Noun, changed []Reassigned, consults ...string) ([]id.ID, error) {
 	var accounts []id.ID
 

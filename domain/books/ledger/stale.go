@@ -19,7 +19,8 @@ import (
 // Reason says why a journal is not the one that would be derived now.
 type Reason string
 
-// The reasons. JournalLocked is never given by a change: it is what the others become when locks kept every outstanding change out.
+// The reasons. JournalLocked is never given by a change: it is what the others become when locks kept every outstanding
+// change out.
 const (
 	ReservationChanged Reason = "reservationChanged"
 	FeeChanged         Reason = "feeChanged"
@@ -47,8 +48,8 @@ type Outdated struct {
 	Sources map[Noun][]id.ID
 }
 
-// Outdate marks journals as stale in the transaction that changes what they are derived from, and starts the operation that derives them
-// anew, leaving those that a lock holds. It answers nil when no journal is touched.
+// Outdate marks journals as stale in the transaction that changes what they are derived from, and starts the operation
+// that derives them anew, leaving those that a lock holds. It answers nil when no journal is touched.
 func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
 	if !o.touches() {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
@@ -143,14 +144,15 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 	return nil
 }
 
-// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record that holds it. Of several
-// locks one is enough: when it is gone the journal is derived again, and then meets the next.
+// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record that
+// holds it. Of several locks one is enough: when it is gone the journal is derived again, and then meets the next.
 type hold struct {
 	at *day.Day
 	by id.ID
 }
 
-// holdOf is the lock that a posting of a day was refused with. Of several statements it is the earliest, which is the last to be opened.
+// holdOf is the lock that a posting of a day was refused with. Of several statements it is the earliest, which is the
+// last to be opened.
 func holdOf(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
 	errors.As(refusal, &lock)
@@ -167,8 +169,8 @@ func holdOf(refusal error, at day.Day) (hold, error) {
 	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
 }
 
-// Outstanding are the rows s of what is outstanding, as SQL that can stand for a table. A row is locked while the lock that it remembers stands,
-// for whomever, and stale from then on.
+// Outstanding are the rows s of what is outstanding, as SQL that can stand for a table. A row is locked while the lock
+// that it remembers stands, for whomever, and stale from then on.
 func Outstanding() string {
 	standing := anyLock(func(r *lockRule) string {
 		// A lock that is not everybody's stands for somebody.
@@ -179,9 +181,9 @@ func Outstanding() string {
 		case when s.status <> 'locked' or ` + standing + ` then s.status else 'stale' end as status from ledger_stale s)`
 }
 
-// settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they are stay behind as
-// locked, with the lock. What is outstanding on those that were derived in part stays as it is. A journal that was left behind without
-// anybody having marked it before is marked now.
+// settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they
+// are stay behind as locked, with the lock. What is outstanding on those that were derived in part stays as it is. A
+// journal that was left behind without anybody having marked it before is marked now.
 func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) error {
 	var (
 		done, left, part, by []id.ID
@@ -262,9 +264,10 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	return err
 }
 
-// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any more. Whoever takes such a
-// lock away calls it in the same transaction, after having waited for all who share it (shareLocks): a journal that met the lock before is
-// found here, and one that is derived later does not meet it. The operation names the listings.
+// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any more.
+// Whoever takes such a lock away calls it in the same transaction, after having waited for all who share it
+// (shareLocks): a journal that met the lock before is found here, and one that is derived later does not meet it. The
+// operation names the listings.
 func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])`,
@@ -285,8 +288,8 @@ func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) e
 	return tryHeldBack(ctx, tx)
 }
 
-// RetryReopened derives again the journals that the closed books held and that are open to the actor now. Whoever opens days calls it in the
-// same transaction, with the team for itself.
+// RetryReopened derives again the journals that the closed books held and that are open to the actor now. Whoever opens
+// days calls it in the same transaction, with the team for itself.
 func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct s.source_id as id, s.source from ledger_stale s
@@ -303,10 +306,12 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	return tryHeldBack(ctx, tx)
 }
 
-// HeldBackKind is the kind of the job that tries again the dates of recurring templates that locks held back. Package recurring handles it.
+// HeldBackKind is the kind of the job that tries again the dates of recurring templates that locks held back. Package
+// recurring handles it.
 var HeldBackKind = job.NewKind("transaction.held-back")
 
-// tryHeldBack queues a job that makes the transactions that a lock kept from being made at all: they have no journal to derive again.
+// tryHeldBack queues a job that makes the transactions that a lock kept from being made at all: they have no journal to
+// derive again.
 func tryHeldBack(ctx context.Context, tx *db.Tx) error {
 	waiting, err := db.Get[bool](ctx, tx, `
 		select exists (select from transaction_template where team_id = @team and held_back <> '[]' and status = 'active')`, db.Args{"team": tx.Team})

@@ -136,7 +136,8 @@ func TestOutdateStartsNothingForNothing(t *testing.T) {
 	})
 }
 
-// A journal is held by the lock that it met, for as long as that stands and no longer; whoever takes the lock away has it derived again.
+// A journal is held by the lock that it met, for as long as that stands and no longer; whoever takes the lock away has
+// it derived again.
 func TestJournalsAreHeldByLocksThatStand(t *testing.T) {
 	t.Parallel()
 
@@ -249,8 +250,9 @@ func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 	b.want(source, "stale", ledger.TransactionChanged, "refresh")
 }
 
-// An operation that names the listing of a resource, or what made its journal stale, derives the journal: until it is settled the journal is recalculating.
-// One that names another listing says nothing of it, nor does a listing whose owners a manual journal does not follow.
+// An operation that names the listing of a resource, or what made its journal stale, derives the journal: until it is
+// settled the journal is recalculating. One that names another listing says nothing of it, nor does a listing whose
+// owners a manual journal does not follow.
 // Proves: OPEN-59.
 func TestOperationsAroundAJournal(t *testing.T) {
 	t.Parallel()

@@ -18,12 +18,14 @@ type JournalStatus struct {
 	OperationIDs []id.ID `json:"operationIds" doc:"Unsettled operations that derive it."`
 }
 
-// Blocks reports whether what depends on the journal has to wait (ERR-59): a journal that only locks keep from changing is final as it is.
+// Blocks reports whether what depends on the journal has to wait (ERR-59): a journal that only locks keep from changing
+// is final as it is.
 func (s JournalStatus) Blocks() bool {
 	return s.Status != "current" && (s.Reason == nil || *s.Reason != JournalLocked)
 }
 
-// Blocking gives what the worst of the statuses says to those who have to wait, with the operations of all of them; nil when none blocks.
+// Blocking gives what the worst of the statuses says to those who have to wait, with the operations of all of them; nil
+// when none blocks.
 func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 	order := []string{"recalculating", "failed", "stale"}
 
@@ -80,8 +82,8 @@ func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Journ
 	return statuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
-// StatusOfListings reads the statuses of all journals on listings, which is what an owner statement depends on. A journal without a listing
-// touches none of them; one that follows a stay to another listing touches both.
+// StatusOfListings reads the statuses of all journals on listings, which is what an owner statement depends on. A
+// journal without a listing touches none of them; one that follows a stay to another listing touches both.
 func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return statuses(ctx, tx, listings, `
 		select * from (
@@ -102,8 +104,9 @@ func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.
 		`select r.listing_id from reservation r where r.team_id = @team and r.id = p.touched and r.listing_id = any(@ids)`)
 }
 
-// statuses reads the journal statuses of resources. Outstanding is the SQL of what is outstanding on them: id, cause_id, reason, status and since.
-// Around is that of DerivingJournals, empty for nothing. Operations that name what made a journal stale derive it as well.
+// statuses reads the journal statuses of resources. Outstanding is the SQL of what is outstanding on them: id,
+// cause_id, reason, status and since. Around is that of DerivingJournals, empty for nothing. Operations that name what
+// made a journal stale derive it as well.
 func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around string) (map[id.ID]JournalStatus, error) {
 	caused := `select t.id from (` + outstanding + `) t where t.cause_id = p.touched`
 	if around != "" {

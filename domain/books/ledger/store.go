@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// ErrUnknownAccount is a posting to an account that the team does not have: it was deleted after the caller had looked it up.
+// ErrUnknownAccount is a posting to an account that the team does not have: it was deleted after the caller had looked
+// it up.
 var ErrUnknownAccount = errors.New("ledger: a posting names an unknown account")
 
 // entryColumns are what makes an entry the one that was wanted; its id, its statement and its age are not.
@@ -40,7 +41,8 @@ func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
 	return out
 }
 
-// columnsOf turns postings into one array per column, which costs the same few parameters for one line and for ten thousand.
+// columnsOf turns postings into one array per column, which costs the same few parameters for one line and for ten
+// thousand.
 func columnsOf(postings []Posting, args db.Args) db.Args {
 	ids := func(name string, of func(*Line) id.ID) {
 		args[name] = column(postings, func(_ *Posting, l *Line) id.ID { return of(l) })
@@ -69,9 +71,9 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 	return args
 }
 
-// shareLocks keeps the statements of ownership periods as they are until the transaction ends, so that a lock that a posting meets stands as long
-// as the transaction runs, and whoever takes it away sees what it held: saving a statement and returning it to draft lock its ownership period
-// for update. The closed books stay as they are by the team's gate.
+// shareLocks keeps the statements of ownership periods as they are until the transaction ends, so that a lock that a
+// posting meets stands as long as the transaction runs, and whoever takes it away sees what it held: saving a statement
+// and returning it to draft lock its ownership period for update. The closed books stay as they are by the team's gate.
 func shareLocks(ctx context.Context, tx *db.Tx, periods []id.ID) error {
 	if len(periods) == 0 {
 		return nil
@@ -123,8 +125,8 @@ type storedEntry struct {
 	Description       string
 }
 
-// planAfresh has Postgres plan the statements of this transaction for what they are given and for the tables as they are now. A plan kept from
-// when the ledger was empty would read all of it for every source.
+// planAfresh has Postgres plan the statements of this transaction for what they are given and for the tables as they
+// are now. A plan kept from when the ledger was empty would read all of it for every source.
 func planAfresh(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select set_config('plan_cache_mode', 'force_custom_plan', true)`, nil); err != nil {
 		return fmt.Errorf("ask for new plans: %w", err)
@@ -133,8 +135,8 @@ func planAfresh(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// stored reads the postings of sources. The lateral join makes Postgres look each source up: asked for a long list, or for an order, it can
-// prefer to read all of the team's entries.
+// stored reads the postings of sources. The lateral join makes Postgres look each source up: asked for a long list, or
+// for an order, it can prefer to read all of the team's entries.
 func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
 	var postings []Posting
 
@@ -173,7 +175,8 @@ func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) 
 	return postings, nil
 }
 
-// holder is an owner statement of an ownership period, a bank record that stands for a transaction, or how far the books are closed.
+// holder is an owner statement of an ownership period, a bank record that stands for a transaction, or how far the
+// books are closed.
 type holder struct {
 	Status   string // of a statement; empty for a bank record; closed, softClosed or softClosedForOthers before EndAt for the books
 	ID       id.ID
@@ -191,8 +194,9 @@ type facts struct {
 	moved   map[id.ID]bool // the sources that move other money at a bank than before
 }
 
-// factsOf reads the facts for postings that are to be added or removed, after it has shared the locks of all periods that the sources post to: a
-// statement that attached entries since they were read is seen over them then, and one that freed them is not.
+// factsOf reads the facts for postings that are to be added or removed, after it has shared the locks of all periods
+// that the sources post to: a statement that attached entries since they were read is seen over them then, and one that
+// freed them is not.
 func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting) (*facts, error) {
 	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]day.Day{}, banks: map[id.ID]bool{}}
 	if len(touched) == 0 {
@@ -310,8 +314,8 @@ func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	return refused(tx.Pipeline(ctx, stmts...))
 }
 
-// errReach is a posting that brings all that was ever debited in a currency over the safe range. That bounds every figure which reports add up, so
-// as long as it can be told exactly, each of them can.
+// errReach is a posting that brings all that was ever debited in a currency over the safe range. That bounds every
+// figure which reports add up, so as long as it can be told exactly, each of them can.
 var errReach = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
 // refused names what the triggers of the ledger refuse.

@@ -10,8 +10,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// outdate marks the journals that a changed rate makes stale: those of the stays that a fee with the tax is charged on, with the fee as the
-// cause. It starts the operations that derive them. The tax of a transaction is what its bill says and stays.
+// outdate marks the journals that a changed rate makes stale: those of the stays that a fee with the tax is charged on,
+// with the fee as the cause. It starts the operations that derive them. The tax of a transaction is what its bill says
+// and stays.
 func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	fees, err := chargedWith(ctx, tx, rate)
 	if err != nil {
@@ -36,8 +37,8 @@ type charged struct {
 	Reservations []id.ID
 }
 
-// chargedWith finds, by fee with the tax, the stays that it or a fee that builds on it is charged on. A stay without such entries comes to
-// nothing at any rate.
+// chargedWith finds, by fee with the tax, the stays that it or a fee that builds on it is charged on. A stay without
+// such entries comes to nothing at any rate.
 func chargedWith(ctx context.Context, tx *db.Tx, rate id.ID) ([]charged, error) {
 	found, err := db.Select[charged](ctx, tx, `
 		with recursive affected (root, fee) as (

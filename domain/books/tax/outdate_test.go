@@ -99,8 +99,8 @@ func (w *world) stale() (out map[id.ID]id.ID) {
 	return out
 }
 
-// A changed rate outdates the stays charged with a fee that is taxed at it or builds on such a one, and nothing else: a bill keeps the tax
-// that it states. A change of anything else outdates nothing.
+// A changed rate outdates the stays charged with a fee that is taxed at it or builds on such a one, and nothing else: a
+// bill keeps the tax that it states. A change of anything else outdates nothing.
 func TestChangedRateOutdatesJournals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

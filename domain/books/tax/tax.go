@@ -53,8 +53,8 @@ const (
 // Enum lists the behaviors.
 func (Behavior) Enum() []string { return []string{string(Included), string(Excluded)} }
 
-// Split divides what is charged into the amount without tax and the tax on it, which is rounded half away from zero: an included tax leaves
-// exactly the amount given in the sum of both.
+// Split divides what is charged into the amount without tax and the tax on it, which is rounded half away from zero: an
+// included tax leaves exactly the amount given in the sum of both.
 func (b Behavior) Split(amount money.Cents, rate money.Rate) (net, taxes money.Cents) {
 	if b == Included {
 		taxes = rate.Included(amount)

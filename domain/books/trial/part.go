@@ -1,5 +1,6 @@
-// Package trial keeps the opening trial balance: what the manager's former books ended with, and the operating ledger's part of it, which
-// follows what the trust opens with. It also knows when the books begin, which all opening balances of a team ask.
+// Package trial keeps the opening trial balance: what the manager's former books ended with, and the operating ledger's
+// part of it, which follows what the trust opens with. It also knows when the books begin, which all opening balances
+// of a team ask.
 package trial
 
 import (

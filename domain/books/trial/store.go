@@ -261,8 +261,8 @@ func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
 	return follow(ctx, tx)
 }
 
-// HoldReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done after it: the
-// reversal follows the trust. What a lock holds stays as it is and shows as outdated.
+// HoldReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done
+// after it: the reversal follows the trust. What a lock holds stays as it is and shows as outdated.
 func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
 	n, err := tx.Exec(ctx, `select from opening_trial_balance where team_id = @team for update`, db.Args{"team": tx.Team})
 	if err != nil {

@@ -26,8 +26,8 @@ type Terms struct {
 // At is the day before the first day of the books.
 func (t *Terms) At() day.Day { return t.StatementStartAt.AddDays(-1) }
 
-// MayOpen reads the terms for a change of the opening balances of a team: one at a time, whoever comes meanwhile is told to come back
-// (RSN-34). It fails with generalLedgerDisabled and generalLedgerStartDateMissing.
+// MayOpen reads the terms for a change of the opening balances of a team: one at a time, whoever comes meanwhile is
+// told to come back (RSN-34). It fails with generalLedgerDisabled and generalLedgerStartDateMissing.
 func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	t, err := readTerms(ctx, tx)
 	switch {

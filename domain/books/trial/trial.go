@@ -9,9 +9,9 @@ import (
 	"stayledger/platform/money"
 )
 
-// Balance are the balances that the manager's own books ended with on the day before the first day of these. Combined is trust
-// and operating together, as the manager's former books had it; trust is what the opening balances here have booked; operating is the rest.
-// Debit is positive.
+// Balance are the balances that the manager's own books ended with on the day before the first day of these. Combined
+// is trust and operating together, as the manager's former books had it; trust is what the opening balances here have
+// booked; operating is the rest. Debit is positive.
 type Balance struct {
 	GLStartAt     *day.Day  `json:"glStartAt"`
 	OpeningDate   *day.Day  `json:"openingDate" doc:"The day before; null without a start date."`

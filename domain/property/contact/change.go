@@ -48,8 +48,8 @@ type stored struct {
 	Owned bool
 }
 
-// decide gives the contact as it will be, or refuses: missing scope for an owner (AUTH-53), a type that cannot change, an unknown payout
-// account. A new contact has no old one.
+// decide gives the contact as it will be, or refuses: missing scope for an owner (AUTH-53), a type that cannot change,
+// an unknown payout account. A new contact has no old one.
 func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 	var c Contact
 	if old != nil {

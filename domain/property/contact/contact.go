@@ -1,7 +1,8 @@
-// Package contact owns the people a team deals with: owners, who are paid for their listings, and vendors, who are paid for their work.
+// Package contact owns the people a team deals with: owners, who are paid for their listings, and vendors, who are paid
+// for their work.
 //
-// An owner who has ever owned a listing stays an owner. A tax identifier is kept sealed, so a copy of the database gives no social security
-// number away; only its last four digits are ever shown.
+// An owner who has ever owned a listing stays an owner. A tax identifier is kept sealed, so a copy of the database
+// gives no social security number away; only its last four digits are ever shown.
 package contact
 
 import (

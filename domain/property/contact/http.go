@@ -131,7 +131,8 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 	return one(ctx, tx, c.ID)
 }
 
-// note notes what became of a contact. A tax identifier that is named counts as changed, since only its last digits are compared.
+// note notes what became of a contact. A tax identifier that is named counts as changed, since only its last digits are
+// compared.
 func note(tx *db.Tx, old *stored, c *Contact, in *Update) {
 	if old == nil {
 		audit.Note(tx, audit.Created, audit.Contact, c.ID, nil, c)

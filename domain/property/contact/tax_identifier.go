@@ -21,8 +21,9 @@ func label(contact id.ID) string { return "contact:" + contact.String() }
 // Sealed is where tax identifiers are kept.
 func Sealed() seal.Column { return seal.Column{Table: "contact", Name: "tax_identifier", Label: label} }
 
-// TaxIdentifiers gives the whole tax identifiers of those of the contacts that have one, for information returns: 123-45-6789 or 12-3456789,
-// as they were given, else by whether the contact is an individual or a company. What it gives is shown to nobody else.
+// TaxIdentifiers gives the whole tax identifiers of those of the contacts that have one, for information returns:
+// 123-45-6789 or 12-3456789, as they were given, else by whether the contact is an individual or a company. What it
+// gives is shown to nobody else.
 func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id.ID) (map[id.ID]string, error) {
 	type row struct {
 		ID            id.ID

@@ -25,8 +25,8 @@ func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *o
 	return saved, n, err
 }
 
-// follow has the journals of a listing follow its owners. A team with a general ledger leaves that to the operation it describes; any other
-// has next to no journals, and those follow at once (INIT-41 … INIT-46).
+// follow has the journals of a listing follow its owners. A team with a general ledger leaves that to the operation it
+// describes; any other has next to no journals, and those follow at once (INIT-41 … INIT-46).
 func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*operation.New, error) {
 	kept, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {

@@ -68,8 +68,8 @@ func (k *keeping) wantOwned(t *testing.T, period id.ID) {
 	}
 }
 
-// A change of ownership is acknowledged, and its one operation makes the journals of stays and transactions follow; until then the stay
-// says that its journal is being recalculated.
+// A change of ownership is acknowledged, and its one operation makes the journals of stays and transactions follow;
+// until then the stay says that its journal is being recalculated.
 // Proves: INIT-41, INIT-43, INIT-45, DRY-38, OPS-31.
 func TestJournalsFollowOwnership(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,8 @@ func TestDryRunOfOwnershipDerives(t *testing.T) {
 	}
 }
 
-// An owners' expense in a month that nobody owns any more has no journal that could be derived. The old one stays, and the operation fails.
+// An owners' expense in a month that nobody owns any more has no journal that could be derived. The old one stays, and
+// the operation fails.
 func TestOrphanedTransactionFailsTheRefresh(t *testing.T) {
 	t.Parallel()
 	k := newKeeping(t)

@@ -26,7 +26,8 @@ type Filter struct {
 	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
-// ListQuery is the list of listings l with their groups g that a valid filter selects, in rows of Listing without ownership and fees.
+// ListQuery is the list of listings l with their groups g that a valid filter selects, in rows of Listing without
+// ownership and fees.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g", Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},

@@ -1,7 +1,8 @@
 // Package listing owns listings and who owns them when.
 //
-// The ownership periods of a listing never overlap; a day that none covers has no owner. The members of a period are owners whose shares sum
-// to 100000. What an owner statement was saved over stays as it was: its owners, their shares and its days.
+// The ownership periods of a listing never overlap; a day that none covers has no owner. The members of a period are
+// owners whose shares sum to 100000. What an owner statement was saved over stays as it was: its owners, their shares
+// and its days.
 package listing
 
 import (

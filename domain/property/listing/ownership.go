@@ -13,7 +13,8 @@ import (
 // BusinessModel says who collects the guests' money.
 type BusinessModel string
 
-// The business models: the manager collects and pays the owner; the manager assists; the channel pays owner and co-host separately.
+// The business models: the manager collects and pays the owner; the manager assists; the channel pays owner and co-host
+// separately.
 const (
 	Managed      BusinessModel = "managed"
 	CoHost       BusinessModel = "co_host"
@@ -34,8 +35,8 @@ type Member struct {
 	Split     int64 `json:"split" minimum:"1" maximum:"100000" doc:"Parts per 100000; the members of a period sum to 100000."`
 }
 
-// Period is who owns a listing from one day to another, and on which terms. Members are in the order given, which decides who gets the cents
-// that do not divide.
+// Period is who owns a listing from one day to another, and on which terms. Members are in the order given, which
+// decides who gets the cents that do not divide.
 type Period struct {
 	ID                 id.ID         `json:"id"`
 	ListingID          id.ID         `json:"listingId"`
@@ -123,7 +124,8 @@ const (
 // Enum lists the outcomes.
 func (OnLast) Enum() []string { return []string{string(LeaveGap), string(Extend)} }
 
-// before is the period that comes before p when p is the last of its listing, or nil. The periods are in the order of the days.
+// before is the period that comes before p when p is the last of its listing, or nil. The periods are in the order of
+// the days.
 func before(periods []Period, p *Period) *Period {
 	if n := len(periods); n > 1 && periods[n-1].ID == p.ID {
 		return &periods[n-2]
@@ -150,7 +152,8 @@ var (
 	errPeriodInUse    = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Ownership period is still in use")
 )
 
-// resolveConflicts decides what becomes of the periods in the way: nothing to do, one period to end earlier, or a refusal.
+// resolveConflicts decides what becomes of the periods in the way: nothing to do, one period to end earlier, or a
+// refusal.
 func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, error) {
 	inTheWay := conflicts(others, p)
 	if len(inTheWay) == 0 {
@@ -171,8 +174,8 @@ func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, erro
 	return nil, errPeriodConflict.With(context)
 }
 
-// checkStatements refuses what would change an owner statement that was saved: its owners, their shares, its terms, or days that leave the
-// period.
+// checkStatements refuses what would change an owner statement that was saved: its owners, their shares, its terms, or
+// days that leave the period.
 func checkStatements(old, changed *Period, statements []ledger.StatementOver) error {
 	terms := old.BusinessModel != changed.BusinessModel || !slices.Equal(old.Members, changed.Members)
 

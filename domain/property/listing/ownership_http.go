@@ -204,8 +204,8 @@ type change struct {
 	path       []any
 }
 
-// write checks a period against its listing's others, the statements saved over them and the contacts it names, and stores it. The caller
-// holds the lock of the listing. A new period has no old one.
+// write checks a period against its listing's others, the statements saved over them and the contacts it names, and
+// stores it. The caller holds the lock of the listing. A new period has no old one.
 func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 	issues := checkDays(p.StartAt, p.EndAt, append(slices.Clone(c.path), "endAt")...)
 	members := append(slices.Clone(c.path), "members")
@@ -265,7 +265,8 @@ type delPeriodInput struct {
 	OnLast   OnLast `query:"onLast" doc:"What becomes of the period before, when the last one is deleted; absent: none."`
 }
 
-// periodInUse is the context of a refused deletion. SuggestedOnLast is set when the period before cannot be extended. Rule ERR-76.
+// periodInUse is the context of a refused deletion. SuggestedOnLast is set when the period before cannot be extended.
+// Rule ERR-76.
 type periodInUse struct {
 	apierr.InUse
 

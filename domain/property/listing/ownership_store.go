@@ -19,8 +19,8 @@ const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_mode
 		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id) as members,
 	p.created_at, p.updated_at`
 
-// Periods gives the ownership periods by listing, each list in the order of the days; listingIDs nil means every listing of the team. The
-// lock of these periods is not filled in.
+// Periods gives the ownership periods by listing, each list in the order of the days; listingIDs nil means every
+// listing of the team. The lock of these periods is not filled in.
 func Periods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
 	condition, args := "p.team_id = @team", db.Args{"team": tx.Team}
 	if listingIDs != nil {
@@ -185,7 +185,8 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	audit.Note(tx, what, audit.OwnershipPeriod, one.ID, before, after, append(refs, audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))...)
 }
 
-// savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never overlap.
+// savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never
+// overlap.
 func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	isNew := old == nil
 
@@ -284,8 +285,8 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 	return nil
 }
 
-// archivePeriod ends a period after the last day that journal entries or owner statements use. An opening balance stands a day before its
-// period, which keeps one day at least.
+// archivePeriod ends a period after the last day that journal entries or owner statements use. An opening balance
+// stands a day before its period, which keeps one day at least.
 func archivePeriod(ctx context.Context, tx *db.Tx, p *Period) error {
 	end, err := db.Get[*day.Day](ctx, tx, `
 		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now

@@ -77,7 +77,8 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 	return err
 }
 
-// beside is what listings tell beside their own rows: the ownership periods that cover today with their locks, and the fees that are charged today.
+// beside is what listings tell beside their own rows: the ownership periods that cover today with their locks, and the
+// fees that are charged today.
 type beside struct {
 	owned []Period
 	fees  []charged

@@ -1,7 +1,9 @@
-// Package audit owns the trail of who did what. Every write records one action in its own transaction, and Note tells beside the write which
-// record changed and how. Both are kept with what they tell of, or not at all, and are never changed afterwards.
+// Package audit owns the trail of who did what. Every write records one action in its own transaction, and Note tells
+// beside the write which record changed and how. Both are kept with what they tell of, or not at all, and are never
+// changed afterwards.
 //
-// Work that an action asked for tells under that action. What the service does by itself has an action of its own for each transaction.
+// Work that an action asked for tells under that action. What the service does by itself has an action of its own for
+// each transaction.
 package audit
 
 import (

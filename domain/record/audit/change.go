@@ -33,7 +33,8 @@ func (v View) MarshalJSON() ([]byte, error) { return v.encoded, v.err }
 
 var errNoRecord = errors.New("an event tells of what is not a JSON object")
 
-// untold are fields of views that say nothing of the record itself: its identity, when it was written, and what is computed from other records.
+// untold are fields of views that say nothing of the record itself: its identity, when it was written, and what is
+// computed from other records.
 var untold = []string{
 	"id", "createdAt", "updatedAt", "lock", "isLocked", "journalStatus", "journalReason", "journalAction", "operations", "operationIds",
 	"activeOwnership", "activeRecurringFeePeriods", "issues", "categoryLock",

@@ -30,7 +30,8 @@ const (
 	Exported  Type = "exported"
 )
 
-// Entity is a type of records that events tell of: the types of resources of operations, and those that no operation shows.
+// Entity is a type of records that events tell of: the types of resources of operations, and those that no operation
+// shows.
 type Entity string
 
 // The types of records.
@@ -80,7 +81,8 @@ const (
 	RoleParent      Role = "parent"
 )
 
-// Source is how a change came about. A change that says nothing else comes from the user or key behind it, or from the service itself.
+// Source is how a change came about. A change that says nothing else comes from the user or key behind it, or from the
+// service itself.
 type Source string
 
 // The sources that are told apart from the actor.
@@ -142,9 +144,10 @@ type Delta struct {
 	CentTotal int64 `json:"centTotal"`
 }
 
-// Note tells that a record changed, from the one view of it to the other: what callers see of it, as anything that encodes to a JSON object.
-// A record that was made has no view before, one that is gone none after. Nothing is told when both views show the same. It is called beside
-// the write; the event is kept with the commit, and several notes of a transaction about one record are one event.
+// Note tells that a record changed, from the one view of it to the other: what callers see of it, as anything that
+// encodes to a JSON object. A record that was made has no view before, one that is gone none after. Nothing is told
+// when both views show the same. It is called beside the write; the event is kept with the commit, and several notes of
+// a transaction about one record are one event.
 func Note(tx *db.Tx, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) { //nolint:revive // one call beside each write
 	NoteIn(tx, tx.Team, what, entity, of, before, after, refs...)
 }
@@ -163,8 +166,8 @@ func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, a
 	tx.Gather(told, e)
 }
 
-// NoteJournal tells what became of the journal entries of a record. It joins the record's event of the transaction where there is one; without an
-// entity it is told only there.
+// NoteJournal tells what became of the journal entries of a record. It joins the record's event of the transaction
+// where there is one; without an entity it is told only there.
 func NoteJournal(tx *db.Tx, entity Entity, of id.ID, effect Effect) {
 	tx.Gather(told, &event{Team: tx.Team, Type: Updated, Entity: entity, Of: of, Journal: &effect})
 }

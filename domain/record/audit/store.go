@@ -210,7 +210,8 @@ func (f *Effect) Count(account id.ID, cents int64) {
 	}
 }
 
-// An event of work can be a revision of one that its action, or earlier work of it, told of the same record; a request tells of it first.
+// An event of work can be a revision of one that its action, or earlier work of it, told of the same record; a request
+// tells of it first.
 const (
 	insertFirst     = insertInput + `)` + insertEvents
 	insertRevisions = insertInput + `), prior as (

@@ -86,7 +86,8 @@ type received struct {
 	ownerAccessible       bool
 }
 
-// receive keeps the bytes of an upload once all of the form has been found good, so that a refused one leaves nothing behind.
+// receive keeps the bytes of an upload once all of the form has been found good, so that a refused one leaves nothing
+// behind.
 func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploadInput) (received, error) {
 	var out received
 

@@ -65,7 +65,8 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	return nil
 }
 
-// removeAttachment deletes an attachment with its file. What is left to remove the content by is a draft that is old enough for the sweep.
+// removeAttachment deletes an attachment with its file. What is left to remove the content by is a draft that is old
+// enough for the sweep.
 func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
 	name, err := db.One[string](ctx, tx, apierr.NotFound, `
 		with gone as (
@@ -105,8 +106,9 @@ func NoteAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
 	}
 }
 
-// HoldAttachments locks uploaded attachments, so that of two transactions that want one only the first gets it. It gives the transaction that each
-// is linked to, the zero id for none; those that the team does not have, or not any more, are absent.
+// HoldAttachments locks uploaded attachments, so that of two transactions that want one only the first gets it. It
+// gives the transaction that each is linked to, the zero id for none; those that the team does not have, or not any
+// more, are absent.
 func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.ID, error) {
 	known, err := db.Select[id.ID](ctx, tx, `
 		select id from file where team_id = @team and id = any(@ids) and kind = 'attachment' and purged_at is null
@@ -154,7 +156,8 @@ func Attach(tx *db.Tx, transaction id.ID, attachments []id.ID) []db.Stmt {
 	})
 }
 
-// Detach is the statement that frees the attachments of a transaction, save some. What is left without a transaction is purged in time.
+// Detach is the statement that frees the attachments of a transaction, save some. What is left without a transaction is
+// purged in time.
 func Detach(tx *db.Tx, transaction id.ID, but []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL: `

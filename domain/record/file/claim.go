@@ -19,9 +19,10 @@ var ErrForeignStore = errors.New("the file store does not carry the marker of th
 // markerKey is the object that says which database a store belongs to.
 const markerKey = "stayledger-store"
 
-// Claim makes sure that a store belongs to the database. A database that has none yet marks the store that it is given; later each process
-// compares the store's marker with the database's, because files in the wrong store are files that are lost, and two databases in one store purge
-// each other's files. With adopt the store is marked as this database's, whatever it says.
+// Claim makes sure that a store belongs to the database. A database that has none yet marks the store that it is given;
+// later each process compares the store's marker with the database's, because files in the wrong store are files that
+// are lost, and two databases in one store purge each other's files. With adopt the store is marked as this database's,
+// whatever it says.
 //
 // Errors: ErrForeignStore, and what store and database answer.
 func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {

@@ -12,14 +12,15 @@ const (
 	// MaxDirectory bounds the end of an archive that is kept to read its directory from, in bytes.
 	maxDirectory = 1 << 20
 	maxEntries   = 10_000
-	// An archive that unpacks to more than maxUnpacked, or to more than maxGrowth times its size once that is beyond freelyUnpacked, is a
-	// trap for whoever opens it. Sheets of equal numbers come to about fifty times.
+	// An archive that unpacks to more than maxUnpacked, or to more than maxGrowth times its size once that is beyond
+	// freelyUnpacked, is a trap for whoever opens it. Sheets of equal numbers come to about fifty times.
 	maxUnpacked    = 1 << 30
 	maxGrowth      = 200
 	freelyUnpacked = 10 << 20
 )
 
-// office tells by the directory of an archive which office document it is. Only the end of the content is kept, and nothing is unpacked.
+// office tells by the directory of an archive which office document it is. Only the end of the content is kept, and
+// nothing is unpacked.
 func office(r io.Reader) (string, error) {
 	var end tail
 	if _, err := io.Copy(&end, r); err != nil {
@@ -102,7 +103,8 @@ func (t *tail) ReadAt(p []byte, offset int64) (int, error) {
 }
 
 const (
-	// MaxMeta bounds the description of a HEIC image, in bytes; that of a photo of 48 megapixels in tiles has a few thousand.
+	// MaxMeta bounds the description of a HEIC image, in bytes; that of a photo of 48 megapixels in tiles has a few
+	// thousand.
 	maxMeta = 1 << 20
 	// MaxBoxes bounds the boxes in front of it.
 	maxBoxes = 64
@@ -141,7 +143,8 @@ func heicSize(r io.Reader) (width, height int, err error) {
 	return 0, 0, errBox
 }
 
-// boxHeader reads the header of a box and gives the length of its content. A box without an end is refused: nothing could follow it.
+// boxHeader reads the header of a box and gives the length of its content. A box without an end is refused: nothing
+// could follow it.
 func boxHeader(r io.Reader) (kind string, size int64, err error) {
 	var header [8]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

@@ -38,7 +38,8 @@ var endings = map[string]string{
 	typeDOCX: ".docx", typeText: ".txt",
 }
 
-// sniffed are the types by what the content is recognised as. Office documents are recognised by their directory instead.
+// sniffed are the types by what the content is recognised as. Office documents are recognised by their directory
+// instead.
 var sniffed = map[string]string{
 	"application/pdf": typePDF, "image/png": typePNG, "image/vnd.mozilla.apng": typePNG, "image/jpeg": typeJPEG, "image/webp": typeWebP,
 	"image/heic": typeHEIC, "image/heic-sequence": typeHEIC, "image/heif": typeHEIC, "image/heif-sequence": typeHEIC,
@@ -60,8 +61,8 @@ var (
 	errArchiveSize = apierr.BadRequest.At(apierr.IssueArchiveTooLarge.InBody("file"))
 )
 
-// inspect copies a file and tells its type by its content. Nothing is decoded or unpacked: images are judged by their headers, office
-// documents by their directories, and memory is bounded however large the content says it is.
+// inspect copies a file and tells its type by its content. Nothing is decoded or unpacked: images are judged by their
+// headers, office documents by their directories, and memory is bounded however large the content says it is.
 func inspect(from io.Reader, to io.Writer) (string, error) {
 	source := &sticky{from: io.TeeReader(from, to)}
 	r := bufio.NewReaderSize(source, 32<<10)
@@ -139,7 +140,8 @@ func pngSize(head []byte) (width, height int) {
 	return min(int(binary.BigEndian.Uint32(head[16:])), maxSide), min(int(binary.BigEndian.Uint32(head[20:])), maxSide)
 }
 
-// onlyText refuses content that begins as text and goes on as something else. Text of two bytes per character says so by its first two.
+// onlyText refuses content that begins as text and goes on as something else. Text of two bytes per character says so
+// by its first two.
 func onlyText(head []byte, r io.Reader) error {
 	var order binary.ByteOrder
 
@@ -167,7 +169,8 @@ func onlyText(head []byte, r io.Reader) error {
 	}
 }
 
-// textual tells whether there are no control characters in a text of single bytes, or of double bytes when it has an order of them.
+// textual tells whether there are no control characters in a text of single bytes, or of double bytes when it has an
+// order of them.
 func textual(b []byte, order binary.ByteOrder) bool {
 	if order == nil {
 		return !slices.ContainsFunc(b, func(c byte) bool { return controls(uint16(c)) })
@@ -184,8 +187,8 @@ func textual(b []byte, order binary.ByteOrder) bool {
 
 func controls(c uint16) bool { return c < ' ' && (c < '\t' || c == '\v' || c > '\r' && c != '\x1b') }
 
-// label is the content type that an attachment is shown and downloaded with. The content has been found to be of an allowed type; the sender
-// may call it another allowed one (ATT-04), and knows better whether text is a table.
+// label is the content type that an attachment is shown and downloaded with. The content has been found to be of an
+// allowed type; the sender may call it another allowed one (ATT-04), and knows better whether text is a table.
 func label(found, name, sent, override string) (string, error) {
 	if override != "" {
 		if media := mediaType(override); endings[media] != "" {

@@ -1,8 +1,9 @@
-// Package file owns what the service keeps as bytes: finished exports, payment files, and the attachments of transactions. The bytes lie in the blob
-// store under a key made of ids; the row says whose they are, what they are called and when they go.
+// Package file owns what the service keeps as bytes: finished exports, payment files, and the attachments of
+// transactions. The bytes lie in the blob store under a key made of ids; the row says whose they are, what they are
+// called and when they go.
 //
-// Nothing is left behind: a draft row stands from before the first byte until the file's own row takes its place, so the sweep finds the
-// bytes of a writer that died in between.
+// Nothing is left behind: a draft row stands from before the first byte until the file's own row takes its place, so
+// the sweep finds the bytes of a writer that died in between.
 package file
 
 import (
@@ -48,7 +49,8 @@ type File struct {
 	PurgeAt     *day.Instant `json:"purgeAt" doc:"When the content is purged; null for a file that stays."`
 }
 
-// Stored are bytes that are safe in the blob store and have no file yet. They are swept after a day unless Insert takes them.
+// Stored are bytes that are safe in the blob store and have no file yet. They are swept after a day unless Insert takes
+// them.
 type Stored struct {
 	ID     id.ID
 	Size   int64
@@ -71,11 +73,12 @@ var (
 	errSwept = errors.New("the stored bytes were swept before their file was inserted")
 )
 
-// ErrStore marks what the store failed with, a full disk for example, as against what the writer of the bytes failed with.
+// ErrStore marks what the store failed with, a full disk for example, as against what the writer of the bytes failed
+// with.
 var ErrStore = errors.New("the blob store failed")
 
-// Keep streams what write produces into the store, under a new id. It fails with the error of write, or of the context as soon as that
-// ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
+// Keep streams what write produces into the store, under a new id. It fails with the error of write, or of the context
+// as soon as that ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
 func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write func(io.Writer) error) (Stored, error) {
 	s := Stored{ID: id.New(d.Now())}
 
@@ -121,8 +124,8 @@ func fill(ctx context.Context, store blob.Store, key string, write func(io.Write
 // discardWithin bounds the cleaning up after a failure; what it does not manage is left to the sweep.
 const discardWithin = 10 * time.Second
 
-// discard forgets bytes that no file took over, those of a commit that half failed too. A draft that became a file is left alone: its row
-// is gone.
+// discard forgets bytes that no file took over, those of a commit that half failed too. A draft that became a file is
+// left alone: its row is gone.
 func discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, file id.ID) {
 	ctx, cancel := context.WithTimeout(ctx, discardWithin)
 	defer cancel()

@@ -40,8 +40,8 @@ type world struct {
 	signer *blob.Signer
 }
 
-// shared is the store of all tests, since the periodic tasks work across all their teams; maintaining lets them take turns, since they pass
-// over what another run has in hand.
+// shared is the store of all tests, since the periodic tasks work across all their teams; maintaining lets them take
+// turns, since they pass over what another run has in hand.
 var (
 	maintaining sync.Mutex
 	folder      string // made and removed by TestMain

@@ -13,7 +13,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// endpoints are the attachments of transactions and the reads of stored files. They hold ATT-01 to ATT-19, OPS-26 to OPS-30 and EXP-04.
+// endpoints are the attachments of transactions and the reads of stored files. They hold ATT-01 to ATT-19, OPS-26 to
+// OPS-30 and EXP-04.
 func endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	s := server{store, signer}
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// every lists the periodic tasks of the package: the purge of content whose time has come, and the sweep of bytes whose writer died. Both
-// can be broken off anywhere and run again.
+// every lists the periodic tasks of the package: the purge of content whose time has come, and the sweep of bytes whose
+// writer died. Both can be broken off anywhere and run again.
 func every(store blob.Store) []job.Every {
 	return []job.Every{
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
@@ -49,8 +49,9 @@ func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
 	return err
 }
 
-// remove deletes blobs and then their mark, batch by batch. The blob goes first: when the mark is lost, the next run finds the blob gone and
-// marks it. The rows stay locked meanwhile, so a file that is just being inserted from a draft is either kept or refused, never broken.
+// remove deletes blobs and then their mark, batch by batch. The blob goes first: when the mark is lost, the next run
+// finds the blob gone and marks it. The rows stay locked meanwhile, so a file that is just being inserted from a draft
+// is either kept or refused, never broken.
 func remove(ctx context.Context, d *db.DB, store blob.Store, find func(context.Context, *db.Tx) ([]doomed, error),
 	mark func(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error,
 ) error {

@@ -11,8 +11,9 @@ import (
 // maxName bounds the length of a file's name, in characters.
 const maxName = 200
 
-// cleanName makes a name that is safe to show and to save under of what a sender calls a file: no folders, nothing invisible that could make
-// the name look like another one, not too long. It is empty when nothing is left. Names never become paths of the store.
+// cleanName makes a name that is safe to show and to save under of what a sender calls a file: no folders, nothing
+// invisible that could make the name look like another one, not too long. It is empty when nothing is left. Names never
+// become paths of the store.
 func cleanName(sent string) string {
 	sent = strings.ToValidUTF8(sent, "\uFFFD")
 	sent = sent[strings.LastIndexAny(sent, `/\`)+1:]

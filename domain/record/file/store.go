@@ -19,9 +19,11 @@ type row struct {
 	PurgedAt *day.Instant
 }
 
-// ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense that is among the
-// expenses of a statement which the owner sees. That is a published one of an ownership that the owner is a member of, or a draft when the team
-// shows those: of a month that has begun, from the start of the team's statements, and that no saved or imported statement stands for. Package statement draws the same line for what its lists show.
+// ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense
+// that is among the expenses of a statement which the owner sees. That is a published one of an ownership that the
+// owner is a member of, or a draft when the team shows those: of a month that has begun, from the start of the team's
+// statements, and that no saved or imported statement stands for. Package statement draws the same line for what its
+// lists show.
 const ofOwner = ` and exists (
 		select from transaction_attachment a
 		join transaction x on x.team_id = a.team_id and x.id = a.transaction_id and x.type = 'expense' and x.status = 'active'

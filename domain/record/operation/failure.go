@@ -26,7 +26,8 @@ const (
 	CSVTooManyColumns     FailureCode = "csvTooManyColumns"
 )
 
-// Message is the fixed text of the code. A CSV source code without a text of its own says that the preview failed (OPEN-02, OPEN-32).
+// Message is the fixed text of the code. A CSV source code without a text of its own says that the preview failed
+// (OPEN-02, OPEN-32).
 func (c FailureCode) Message() string {
 	switch c {
 	case OperationFailed:

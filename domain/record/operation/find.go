@@ -8,15 +8,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// Ref is the path parameter of what belongs to one operation: a uuid, an op_ identifier, or the act_ identifier of the audit action that
-// started it. Embed it in the input (OPS-62, OPEN-27).
+// Ref is the path parameter of what belongs to one operation: a uuid, an op_ identifier, or the act_ identifier of the
+// audit action that started it. Embed it in the input (OPS-62, OPEN-27).
 type Ref struct {
 	ID        string `path:"id"`
 	operation id.ID
 	action    id.ID
 }
 
-// Resolve reads the identifier. One that is malformed, typed or not, names no operation: it is as unknown as any other (AUTH-45).
+// Resolve reads the identifier. One that is malformed, typed or not, names no operation: it is as unknown as any other
+// (AUTH-45).
 func (r *Ref) Resolve() []apierr.Issue {
 	var err error
 	if r.operation, err = id.Parse(r.ID); err == nil {
@@ -29,7 +30,8 @@ func (r *Ref) Resolve() []apierr.Issue {
 	return nil
 }
 
-// Find reads the operation that a resolved reference names, as far as the caller may read it; it fails with apierr.NotFound.
+// Find reads the operation that a resolved reference names, as far as the caller may read it; it fails with
+// apierr.NotFound.
 func Find(ctx context.Context, tx *db.Tx, r *Ref) (*Detail, error) {
 	if r.operation.IsZero() && r.action.IsZero() {
 		return nil, apierr.NotFound

@@ -10,7 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled (OPS-90).
+// endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled
+// (OPS-90).
 func endpoints(poll time.Duration) []api.Endpoint {
 	waiting := newWaiting(poll)
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}

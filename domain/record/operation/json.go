@@ -8,8 +8,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// The reads of operations are what every client polls, and encoding them by reflection took longer than reading them. The functions here
-// write what encoding/json would: all texts are identifiers, enums, fixed messages or base64, so none needs escaping. A test holds them to it.
+// The reads of operations are what every client polls, and encoding them by reflection took longer than reading them.
+// The functions here write what encoding/json would: all texts are identifiers, enums, fixed messages or base64, so
+// none needs escaping. A test holds them to it.
 
 // AppendJSON writes the page as the edge sends it.
 func (l *List) AppendJSON(b []byte) []byte {

@@ -28,11 +28,11 @@ type listRow struct {
 	row
 }
 
-// list reads a page, newest first, and the counts, in one statement and so on one snapshot. It never scans to count: settled operations are
-// read from operation_count, and only those that are not folded into it yet are counted live.
+// list reads a page, newest first, and the counts, in one statement and so on one snapshot. It never scans to count:
+// settled operations are read from operation_count, and only those that are not folded into it yet are counted live.
 //
-// The limit stands in the text: with a parameter Postgres assumes that a tenth of the table is asked for, finds no plan that is good for
-// every value, and plans each request anew, which takes twice as long as the rest.
+// The limit stands in the text: with a parameter Postgres assumes that a tenth of the table is asked for, finds no plan
+// that is good for every value, and plans each request anew, which takes twice as long as the rest.
 func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (*List, error) {
 	q := query{args: db.Args{"team": tx.Team}}
 	q.filter(f, tx)
@@ -155,7 +155,8 @@ func bound(i *day.Instant) *time.Time {
 	return &t
 }
 
-// conditions are those of the page. An id tells when its operation was created, so bounds in time are bounds of the primary key.
+// conditions are those of the page. An id tells when its operation was created, so bounds in time are bounds of the
+// primary key.
 func (q *query) conditions() string {
 	out := q.live
 	if q.from != nil {
@@ -171,8 +172,8 @@ func (q *query) conditions() string {
 	return out
 }
 
-// counts is the sum of what is folded and what is not, by status. With bounds in time it reads whole days and counts the broken days at
-// the edges live.
+// counts is the sum of what is folded and what is not, by status. With bounds in time it reads whole days and counts
+// the broken days at the edges live.
 func (q *query) counts(f Filter) string {
 	live := "select o.status, count(*) as n from operation o where " + q.conditions()
 	if !q.bySum {

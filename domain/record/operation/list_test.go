@@ -63,7 +63,8 @@ func (x *toy) insert(operations []past) {
 	})
 }
 
-// foldAll folds what is settled, until all of the team's is: folding goes over every team, and passes over what another test is folding.
+// foldAll folds what is settled, until all of the team's is: folding goes over every team, and passes over what another
+// test is folding.
 func (x *toy) foldAll() {
 	x.t.Helper()
 

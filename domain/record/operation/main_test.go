@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 type object = map[string]any
 
-// toy is a team with the operation reads, POST /toys, which starts an operation of whatever type, resources and tasks the test asks for, and
-// POST /toys/none, which starts none.
+// toy is a team with the operation reads, POST /toys, which starts an operation of whatever type, resources and tasks
+// the test asks for, and POST /toys/none, which starts none.
 type toy struct {
 	*apitest.Team
 	t *testing.T
@@ -53,7 +53,8 @@ type task struct {
 	GateFirst bool   `json:"gateFirst,omitempty"`
 	// Flaky fails the first attempt.
 	Flaky bool `json:"flaky,omitempty"`
-	// Code ends the task with FailAs, Refuse with a condition of the contract, Break with any error, Panic with a panic; each holds the text.
+	// Code ends the task with FailAs, Refuse with a condition of the contract, Break with any error, Panic with a
+	// panic; each holds the text.
 	Code   string `json:"code,omitempty"`
 	Refuse bool   `json:"refuse,omitempty"`
 	Break  string `json:"break,omitempty"`

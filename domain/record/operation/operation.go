@@ -1,8 +1,9 @@
-// Package operation owns asynchronous work as the caller sees it: the durable record, its tasks, how they settle, and the reads.
+// Package operation owns asynchronous work as the caller sees it: the durable record, its tasks, how they settle, and
+// the reads.
 //
-// An operation starts in the transaction of the request that asks for it, together with one job per task. Every task ends exactly once, in
-// the transaction that keeps its outcome; the last one settles the operation: completed when all tasks completed, failed when all have
-// settled and at least one failed. A settled operation never changes again.
+// An operation starts in the transaction of the request that asks for it, together with one job per task. Every task
+// ends exactly once, in the transaction that keeps its outcome; the last one settles the operation: completed when all
+// tasks completed, failed when all have settled and at least one failed. A settled operation never changes again.
 package operation
 
 import (
@@ -60,7 +61,8 @@ func (Type) Enum() []string {
 	)
 }
 
-// Status says how far an operation is. Queued and running can each go to completed or failed, which are final (OPS-82 … OPS-87).
+// Status says how far an operation is. Queued and running can each go to completed or failed, which are final (OPS-82 …
+// OPS-87).
 type Status string
 
 // The operation states.

@@ -14,10 +14,10 @@ type Deriving struct {
 	Type Type
 }
 
-// DerivingJournals reads the unsettled operations that derive the journals of some resources, by resource, each once and the oldest first. These are the
-// operations that name one of them; those that name something else of it, such as its listing; and those that name no resource, which touch all: a
-// selection too long to name, or the whole team. Around is the SQL of the resources among @ids for which p.touched, what an operation names, is such a
-// thing.
+// DerivingJournals reads the unsettled operations that derive the journals of some resources, by resource, each once
+// and the oldest first. These are the operations that name one of them; those that name something else of it, such as
+// its listing; and those that name no resource, which touch all: a selection too long to name, or the whole team.
+// Around is the SQL of the resources among @ids for which p.touched, what an operation names, is such a thing.
 func DerivingJournals(ctx context.Context, tx *db.Tx, resources []id.ID, around string) (map[id.ID][]Deriving, error) {
 	type found struct {
 		Deriving

@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// Queue declares an initiating endpoint: check refuses what it can and describes the operation; work is what its tasks do, and runs at
-// once, to be rolled back, in a dry run. Both see the same transaction.
+// Queue declares an initiating endpoint: check refuses what it can and describes the operation; work is what its tasks
+// do, and runs at once, to be rolled back, in a dry run. Both see the same transaction.
 func Queue[I any](e api.Endpoint, check func(ctx context.Context, tx *db.Tx, in *I) (New, error),
 	work func(ctx context.Context, tx *db.Tx, in *I) error,
 ) api.Endpoint {
@@ -27,8 +27,8 @@ func Queue[I any](e api.Endpoint, check func(ctx context.Context, tx *db.Tx, in 
 	}, func(ctx context.Context, tx *db.Tx, in *I, _ *Acknowledgement) error { return work(ctx, tx, in) })
 }
 
-// Answer is that of an endpoint which leaves work to an operation in some cases: the acknowledgement, or else what the endpoint answers with
-// when it is done at once.
+// Answer is that of an endpoint which leaves work to an operation in some cases: the acknowledgement, or else what the
+// endpoint answers with when it is done at once.
 type Answer[O any] struct {
 	started *Acknowledgement
 	done    *O
@@ -53,9 +53,9 @@ func (a *Answer[O]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.done)
 }
 
-// QueueOr declares an endpoint that changes something at once and may leave further work to an operation: where do describes one it is
-// started and acknowledged with 202, else the endpoint answers with what do returns. A dry run also does the work of an operation that
-// was started, which it finds by the acknowledgement.
+// QueueOr declares an endpoint that changes something at once and may leave further work to an operation: where do
+// describes one it is started and acknowledged with 202, else the endpoint answers with what do returns. A dry run also
+// does the work of an operation that was started, which it finds by the acknowledgement.
 func QueueOr[I, O any](e api.Endpoint, do func(ctx context.Context, tx *db.Tx, in *I) (*O, *New, error),
 	work func(ctx context.Context, tx *db.Tx, started *Acknowledgement) error,
 ) api.Endpoint {

@@ -52,8 +52,8 @@ type Task struct {
 	Priority int16
 }
 
-// Start records an operation and its jobs in the transaction of the request, in one round trip (OPS-01 … OPS-05, OPS-82).
-// It fails only by a mistake of the program, such as an operation without a task.
+// Start records an operation and its jobs in the transaction of the request, in one round trip (OPS-01 … OPS-05,
+// OPS-82). It fails only by a mistake of the program, such as an operation without a task.
 func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	if err := n.check(); err != nil {
 		return nil, fmt.Errorf("start operation: %w", err)
@@ -96,8 +96,8 @@ type Run struct {
 	Attempt     int
 }
 
-// Work makes the handler of a task that does everything in one transaction, the settling included. A refusal of the contract (a 4xx
-// condition) is final; any other error is tried again.
+// Work makes the handler of a task that does everything in one transaction, the settling included. A refusal of the
+// contract (a 4xx condition) is final; any other error is tried again.
 func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, run Run, args A) error) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
@@ -117,8 +117,8 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 	}}
 }
 
-// External makes the handler of a task that touches the world outside the database: do works in its own short transactions and returns what
-// must be written when the task settles. It runs at least once.
+// External makes the handler of a task that touches the world outside the database: do works in its own short
+// transactions and returns what must be written when the task settles. It runs at least once.
 func External[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
@@ -184,7 +184,8 @@ func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 
 // AddResult attaches something that the operation made. Call it in the transaction that settles the task.
 func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) error {
-	// The operation is locked in a statement of its own, so that the next one sees what another task, until then, has added.
+	// The operation is locked in a statement of its own, so that the next one sees what another task, until then, has
+	// added.
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `select from operation where team_id = @team and id = @operation for update`, Args: db.Args{"team": tx.Team, "operation": operation}},
 		db.Stmt{

@@ -32,17 +32,19 @@ func insertResources(tx *db.Tx, operation id.ID, resources []Resource) db.Stmt {
 	}
 }
 
-// errSettled keeps what a task did from landing on an operation that was settled meanwhile, by a cancellation for example.
+// errSettled keeps what a task did from landing on an operation that was settled meanwhile, by a cancellation for
+// example.
 var errSettled = errors.New("the operation has settled without this task")
 
-// settle ends the job, one task and, when that is the last, the operation, in the round trip of the commit. The job goes first: of two
-// attempts that run at the same time the second then waits there and fails, so it never counts as a task.
+// settle ends the job, one task and, when that is the last, the operation, in the round trip of the commit. The job
+// goes first: of two attempts that run at the same time the second then waits there and fails, so it never counts as a
+// task.
 func settle(tx *db.Tx, j job.Job) {
 	job.DoneAtEnd(tx, j, settlement(tx, j, nil))
 }
 
-// fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation that is settled
-// already as it is: otherwise the job of such an operation could never be given up.
+// fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation
+// that is settled already as it is: otherwise the job of such an operation could never be given up.
 func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 	s := settlement(tx, j, &code)
 	if _, err := tx.Exec(ctx, "select "+s.SQL, s.Args); err != nil {
@@ -52,8 +54,8 @@ func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 	return nil
 }
 
-// settlement is the call that settles a task. It can be the last of its operation, so whoever waits for that is told. The operation has finished
-// when the work is done, not when its transaction began.
+// settlement is the call that settles a task. It can be the last of its operation, so whoever waits for that is told.
+// The operation has finished when the work is done, not when its transaction began.
 func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
 	tx.MarkSettled()
 
@@ -62,7 +64,8 @@ func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
 	}}
 }
 
-// MarkRunning marks the operations of jobs that have begun. Losing the mark in a crash is harmless: work that is done again marks it again.
+// MarkRunning marks the operations of jobs that have begun. Losing the mark in a crash is harmless: work that is done
+// again marks it again.
 func MarkRunning(ctx context.Context, d *db.DB, jobs []job.Job, at time.Time) error {
 	teams, ids := make([]id.ID, len(jobs)), make([]id.ID, len(jobs))
 	for i, j := range jobs {
@@ -138,8 +141,9 @@ func ownerMay() string {
 		and ` + ownerHas("r.type", "r.resource_id") + `)`
 }
 
-// ownerHas tells whether a resource is in the access of the owner @owner: the contact itself, and a reservation with a night in an
-// ownership period that the contact is a member of. The people before and after in the same listing do not see each other's.
+// ownerHas tells whether a resource is in the access of the owner @owner: the contact itself, and a reservation with a
+// night in an ownership period that the contact is a member of. The people before and after in the same listing do not
+// see each other's.
 func ownerHas(typ, resource string) string {
 	return `(` + typ + ` = 'contact' and ` + resource + ` = @owner or ` + typ + ` = 'reservation' and exists (
 		select from reservation v
@@ -154,7 +158,8 @@ type detailRow struct {
 	Resources []Resource
 }
 
-// find reads one operation by its own id, or by the audit action that started it: the first one, if the action started several.
+// find reads one operation by its own id, or by the audit action that started it: the first one, if the action started
+// several.
 func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, error) {
 	args := db.Args{"team": tx.Team}
 

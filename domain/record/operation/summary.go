@@ -9,7 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Include is the query parameter with which a resource list embeds what belongs to its rows. Embed it in the input (OPS-81, OPEN-05).
+// Include is the query parameter with which a resource list embeds what belongs to its rows. Embed it in the input
+// (OPS-81, OPEN-05).
 type Include struct {
 	Include []string `query:"include" enum:"operations" doc:"operations adds to each row its operations: counts and the latest. Needs operations:read."`
 }
@@ -29,8 +30,8 @@ type summaryRow struct {
 	row
 }
 
-// Summaries gives the operations of resources of one type, as far as the caller may read them; a resource without any has empty counts.
-// It fails with 403 for a caller without operations:read.
+// Summaries gives the operations of resources of one type, as far as the caller may read them; a resource without any
+// has empty counts. It fails with 403 for a caller without operations:read.
 func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (map[id.ID]*Summary, error) {
 	if !tx.Actor.Has("operations:read") {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"operations:read"}})
@@ -73,7 +74,8 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 	return out, nil
 }
 
-// Embed puts the operations of each row of a page in the place that at gives beside the row's id. It fails as Summaries does.
+// Embed puts the operations of each row of a page in the place that at gives beside the row's id. It fails as Summaries
+// does.
 func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at func(*T) (id.ID, **Summary)) error {
 	ids := make([]id.ID, len(rows))
 	for i := range rows {

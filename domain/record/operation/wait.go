@@ -24,14 +24,15 @@ const (
 	waitLinger = time.Minute
 )
 
-// NewWaker tells the requests that wait, in all processes, that operations have settled: give its Wake to DB.SetOnSettled.
+// NewWaker tells the requests that wait, in all processes, that operations have settled: give its Wake to
+// DB.SetOnSettled.
 func NewWaker(d *db.DB) *db.Waker { return db.NewWaker(d, Channel, waitPause, nil) }
 
 // awaited is an operation that requests wait for.
 type awaited struct{ team, operation id.ID }
 
-// waiting are the requests of a process that wait for operations to settle. They share one connection that listens and one statement that
-// looks at all of their operations, however many they are.
+// waiting are the requests of a process that wait for operations to settle. They share one connection that listens and
+// one statement that looks at all of their operations, however many they are.
 type waiting struct {
 	poll time.Duration
 	wake chan struct{}
@@ -51,7 +52,8 @@ func newWaiting(poll time.Duration) *waiting {
 	return &waiting{poll: poll, wake: make(chan struct{}, 1), open: map[awaited]*settlings{}}
 }
 
-// wait returns when the operation has settled, the time is over or the service is about to stop; it fails as the context does.
+// wait returns when the operation has settled, the time is over or the service is about to stop; it fails as the
+// context does.
 func (w *waiting) wait(ctx context.Context, d *db.DB, one awaited, limit time.Duration) error {
 	settled := w.join(d, one)
 	defer w.leave(one)
@@ -144,8 +146,8 @@ func (w *waiting) watch(d *db.DB) {
 	}
 }
 
-// pauseAfter is the time from the begin of a look to the next one at the earliest: looks take a tenth of one connection, whatever is waited for
-// and whatever settles, and one that was held up keeps nobody waiting for long.
+// pauseAfter is the time from the begin of a look to the next one at the earliest: looks take a tenth of one
+// connection, whatever is waited for and whatever settles, and one that was held up keeps nobody waiting for long.
 func pauseAfter(look time.Duration) time.Duration { return min(max(waitPause, 10*look), waitMost) }
 
 func (w *waiting) listen(ctx context.Context, d *db.DB) {
@@ -199,8 +201,9 @@ func (w *waiting) notify(settled []awaitedRow) {
 
 type awaitedRow struct{ TeamID, ID id.ID }
 
-// settledOf finds the operations that have settled. It looks across teams, at operations that their callers have read; nothing of them is
-// told but that it is time to read them again. When the database does not answer, the next look finds them.
+// settledOf finds the operations that have settled. It looks across teams, at operations that their callers have read;
+// nothing of them is told but that it is time to read them again. When the database does not answer, the next look
+// finds them.
 func settledOf(ctx context.Context, d *db.DB, teams, ids []id.ID) (settled []awaitedRow) {
 	_ = d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		settled, err = db.Select[awaitedRow](ctx, tx, `

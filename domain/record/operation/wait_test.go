@@ -13,7 +13,8 @@ import (
 
 const patience = 20 * time.Second
 
-// newWaitingToy is a toy in a database of its own, which hears of settled operations and does not look for them by itself.
+// newWaitingToy is a toy in a database of its own, which hears of settled operations and does not look for them by
+// itself.
 func newWaitingToy(t *testing.T, poll time.Duration) *toy {
 	t.Helper()
 
@@ -82,8 +83,8 @@ func answered(t *testing.T, c <-chan *apitest.Response) *apitest.Response {
 	}
 }
 
-// Forty requests wait for operations of their own for seconds: they cost what they cost at their begin and end, and a look now and then for
-// all of them together.
+// Forty requests wait for operations of their own for seconds: they cost what they cost at their begin and end, and a
+// look now and then for all of them together.
 func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 	t.Parallel()
 	x := newWaitingToy(t, 500*time.Millisecond)
@@ -127,7 +128,8 @@ func TestASlowLookIsFollowedSoon(t *testing.T) {
 	}
 }
 
-// Nobody looks by himself here; a notification is what ends the wait, of all who wait for the operation and nobody else.
+// Nobody looks by himself here; a notification is what ends the wait, of all who wait for the operation and nobody
+// else.
 //
 // Proves: OPEN-04.
 func TestASettledOperationIsHeardOf(t *testing.T) {

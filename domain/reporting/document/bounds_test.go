@@ -13,7 +13,8 @@ import (
 	"stayledger/platform/pdf/pdftest"
 )
 
-// Names and addresses may be as long as the service takes them. What is above the tables is not a table, and yet must not run off its page.
+// Names and addresses may be as long as the service takes them. What is above the tables is not a table, and yet must
+// not run off its page.
 func TestNothingRunsOffThePage(t *testing.T) {
 	t.Parallel()
 

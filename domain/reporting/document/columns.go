@@ -65,7 +65,8 @@ func (t *table) measure(s *sheet) {
 	}
 }
 
-// fit finds the largest text size at which figures stay on one line and words are whole, and tells whether there is one.
+// fit finds the largest text size at which figures stay on one line and words are whole, and tells whether there is
+// one.
 func (t *table) fit(s *sheet, width float64) bool {
 	t.gap = cellGap
 	if len(t.columns) == 0 || t.count() == 0 {
@@ -86,8 +87,8 @@ func (t *table) fit(s *sheet, width float64) bool {
 	return false
 }
 
-// squeeze sets columns for which there is no room. Words in heads break first, then the text becomes smaller and stands closer, and figures
-// break only when there is no other way; nothing is lost even then.
+// squeeze sets columns for which there is no room. Words in heads break first, then the text becomes smaller and stands
+// closer, and figures break only when there is no other way; nothing is lost even then.
 func (t *table) squeeze(s *sheet, width float64) {
 	for _, gap := range []float64{cellGap, cellGap / 2} {
 		for _, size := range []float64{6.5, 6, 5.5, 5} {

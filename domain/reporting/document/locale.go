@@ -44,7 +44,8 @@ func localeTag(locale string) string {
 	return tag
 }
 
-// languageOf is the language that a document is read out in: English whatever the locale, unless it was given other words.
+// languageOf is the language that a document is read out in: English whatever the locale, unless it was given other
+// words.
 func languageOf(given StatementLabels, tag string) string {
 	if language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language == "en" || given != (StatementLabels{}) {
 		return tag
@@ -106,8 +107,9 @@ var monthNames = map[string]struct {
 	"nl": {"januari februari maart april mei juni juli augustus september oktober november december", " "},
 }
 
-// MonthText writes the month of a date, such as January 2026, in the language of the locale: by its name in English, German, French, Spanish,
-// Italian, Portuguese and Dutch, else by its number, as dates are. What is no date stays as it is.
+// MonthText writes the month of a date, such as January 2026, in the language of the locale: by its name in English,
+// German, French, Spanish, Italian, Portuguese and Dutch, else by its number, as dates are. What is no date stays as it
+// is.
 func MonthText(date, locale string) string {
 	parsed, err := time.Parse(time.DateOnly, date)
 	if err != nil {

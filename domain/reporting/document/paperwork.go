@@ -10,8 +10,8 @@ import (
 
 const sectionGap = 22.0
 
-// What stands above the tables is not broken over pages. Texts of immoderate length are cut off there, so that it has room on the first page
-// or on one of its own.
+// What stands above the tables is not broken over pages. Texts of immoderate length are cut off there, so that it has
+// room on the first page or on one of its own.
 const (
 	letterheadLines = 12 // of the sender
 	titleLines      = 6
@@ -213,7 +213,8 @@ func (p *paperwork) band(facts []fact) {
 
 const summaryWidth = 250.0
 
-// summary sets label and figure at the two ends of a line. The last line, when emphasised, is the figure that the document is about.
+// summary sets label and figure at the two ends of a line. The last line, when emphasised, is the figure that the
+// document is about.
 func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 	p.y = p.paragraph(block{pdf.Heading2, left, right - left, titleStyle}, p.y, p.labels.Summary) + 6
 	p.rule(left, right, p.y, ruleThick, ink)

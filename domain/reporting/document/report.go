@@ -2,8 +2,8 @@ package document
 
 import "time"
 
-// ReportDoc is a document of tables: a manager statement, a trust reconciliation, a summary over owners. Dates are YYYY-MM-DD and shown as
-// the locale writes them; amounts are cents of Currency. Empty parts are left out.
+// ReportDoc is a document of tables: a manager statement, a trust reconciliation, a summary over owners. Dates are
+// YYYY-MM-DD and shown as the locale writes them; amounts are cents of Currency. Empty parts are left out.
 type ReportDoc struct {
 	Title    string    // such as "Trust reconciliation"; also the document's title for readers
 	Subtitle string    // such as a period or a day, ready to show
@@ -22,8 +22,8 @@ type ReportDoc struct {
 // Fact is one line of what a document is about, such as "As of" and a date. Value is shown as a date when it is one.
 type Fact struct{ Label, Value string }
 
-// ReportTable is a table with a head that is repeated on every page. The first column of texts, else the first, takes the room the others
-// leave. A total without rows is shown, a table with neither is left out.
+// ReportTable is a table with a head that is repeated on every page. The first column of texts, else the first, takes
+// the room the others leave. A total without rows is shown, a table with neither is left out.
 type ReportTable struct {
 	Title   string
 	Columns []ReportColumn
@@ -49,8 +49,8 @@ const (
 	ReportPercent ReportKind = "percent" // string such as 12.5%, shown with the decimal sign of the locale
 )
 
-// ReportRow is one row. Cells are in the order of the columns: string, int, money.Cents, or nil for an empty one; a nil pointer counts as
-// nil. Missing cells at the end are empty.
+// ReportRow is one row. Cells are in the order of the columns: string, int, money.Cents, or nil for an empty one; a nil
+// pointer counts as nil. Missing cells at the end are empty.
 type ReportRow struct {
 	Style RowStyle
 	Level int // of indentation, from 0 to 3

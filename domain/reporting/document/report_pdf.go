@@ -10,9 +10,9 @@ import (
 	"stayledger/platform/pdf"
 )
 
-// Report writes the document as a PDF: letterhead, title, facts beside the summary, tables, notes. The paper is US Letter or A4 after the
-// locale's region, upright unless a table needs the width. It fails when the logo cannot be read (ErrLogo), when the document has no creation
-// date, or when w fails.
+// Report writes the document as a PDF: letterhead, title, facts beside the summary, tables, notes. The paper is US
+// Letter or A4 after the locale's region, upright unless a table needs the width. It fails when the logo cannot be read
+// (ErrLogo), when the document has no creation date, or when w fails.
 func Report(w io.Writer, doc ReportDoc) error {
 	if doc.Created.IsZero() {
 		return errors.New("document: report has no creation date")

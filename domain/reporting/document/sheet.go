@@ -17,7 +17,8 @@ const (
 	bodyTop      = topMargin + 24 // on pages with a running heading
 )
 
-// The palette: ink for figures and names, muted for what explains them, one accent, one colour for money that goes and one for warnings.
+// The palette: ink for figures and names, muted for what explains them, one accent, one colour for money that goes and
+// one for warnings.
 var (
 	ink     = pdf.Colour{R: 28, G: 35, B: 43}
 	muted   = pdf.Colour{R: 92, G: 102, B: 114}
@@ -40,8 +41,8 @@ type style struct {
 // lead is the height of one line.
 func (s style) lead() float64 { return s.size * 1.4 }
 
-// sheet is the document being drawn: a position on the current page and the vocabulary to draw with. Lengths are in points, y grows
-// downwards.
+// sheet is the document being drawn: a position on the current page and the vocabulary to draw with. Lengths are in
+// points, y grows downwards.
 type sheet struct {
 	doc           *pdf.Doc
 	fonts         *pdf.Fonts
@@ -91,7 +92,8 @@ func (s *sheet) newPage() {
 	s.y = bodyTop
 }
 
-// badge sets a word on a tinted ground at the right margin and gives its left edge. It is said elsewhere too, so it is decoration.
+// badge sets a word on a tinted ground at the right margin and gives its left edge. It is said elsewhere too, so it is
+// decoration.
 func (s *sheet) badge(word string, top float64) (left float64) {
 	st := style{bold: true, size: 8, colour: warned}
 	word = s.fit(word, st, 160)
@@ -119,7 +121,8 @@ func (s *sheet) measure(text string, st style) float64 {
 	return s.fonts.Width(text, st.bold, st.size)
 }
 
-// text draws one line in a line box whose upper edge is top, centred on its capitals. Without an element it is decoration.
+// text draws one line in a line box whose upper edge is top, centred on its capitals. Without an element it is
+// decoration.
 func (s *sheet) text(e *pdf.Element, x, top float64, text string, st style) {
 	const capitals = 0.729 // height of capitals in the font, of its size
 	s.doc.Text(e, x, top+(st.lead()+capitals*st.size)/2, text, pdf.Style{Bold: st.bold, Size: st.size, Colour: st.colour})
@@ -209,7 +212,8 @@ func (s *sheet) few(text string, st style, width float64, most int) []string {
 	return lines
 }
 
-// head returns how many bytes of word fit into width, at least one character. A hyphen or slash near the end is a better place to break.
+// head returns how many bytes of word fit into width, at least one character. A hyphen or slash near the end is a
+// better place to break.
 func (s *sheet) head(word string, st style, width float64) int {
 	used, better := 0.0, 0
 

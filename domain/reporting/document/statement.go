@@ -19,7 +19,8 @@ type StatementDoc struct {
 	Listing   StatementListing
 	Owners    []StatementOwner
 	Summary   []SummaryLine
-	// Tables are what the layout of the statement shows. They stand first; what they show is not told again in the tables after them.
+	// Tables are what the layout of the statement shows. They stand first; what they show is not told again in the
+	// tables after them.
 	Tables       []ReportTable
 	Reservations ReservationTable
 	Other        []StatementLine // revenue that belongs to no reservation

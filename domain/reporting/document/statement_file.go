@@ -14,18 +14,18 @@ var ErrTooWide = errors.New("document: too many reservation columns")
 
 const maxColumns = 16
 
-// OwnerStatement writes the statement as a PDF: letterhead, what and for whom, summary, the tables of its layout, reservations, other
-// revenue, expenses, payouts, notes. The paper is US Letter or A4 after the locale's region, upright unless a table needs the width. It fails
-// when the logo cannot be read (ErrLogo), when the reservation table has over 16 columns (ErrTooWide), when the document has no creation
-// date, or when w fails.
+// OwnerStatement writes the statement as a PDF: letterhead, what and for whom, summary, the tables of its layout,
+// reservations, other revenue, expenses, payouts, notes. The paper is US Letter or A4 after the locale's region,
+// upright unless a table needs the width. It fails when the logo cannot be read (ErrLogo), when the reservation table
+// has over 16 columns (ErrTooWide), when the document has no creation date, or when w fails.
 func OwnerStatement(w io.Writer, doc StatementDoc) error {
 	return OwnerStatements(w, func(yield func(StatementDoc, error) bool) { yield(doc, nil) })
 }
 
-// OwnerStatements writes statements one after the other into one PDF, each as it comes, so that memory does not grow with their number. Each
-// begins on a new page, has the paper that it has by itself, and counts its own pages. The document's title, author and language are those of
-// the first. Beside the failures of OwnerStatement it fails with the first error that docs yields, and without any statement; what was
-// written by then is of no use.
+// OwnerStatements writes statements one after the other into one PDF, each as it comes, so that memory does not grow
+// with their number. Each begins on a new page, has the paper that it has by itself, and counts its own pages. The
+// document's title, author and language are those of the first. Beside the failures of OwnerStatement it fails with the
+// first error that docs yields, and without any statement; what was written by then is of no use.
 func OwnerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error]) error {
 	shared, err := pdf.EmbeddedFonts()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// The cardOwners are how many owners stand beside the summary with address and share; when they are more, or need more room, they become
-	// a table, and only their names stand there, on at most nameLines lines.
+	// The cardOwners are how many owners stand beside the summary with address and share; when they are more, or need
+	// more room, they become a table, and only their names stand there, on at most nameLines lines.
 	cardOwners = 4
 	nameLines  = 12
 )
@@ -87,7 +87,8 @@ func (p *statementPage) period() string {
 
 func (p *statementPage) recipientsWidth() float64 { return p.right - p.left - summaryWidth - 32 }
 
-// recipientsAndSummary sets the owners on the left, for whom there is room, and the summary on the right, which may run over the page.
+// recipientsAndSummary sets the owners on the left, for whom there is room, and the summary on the right, which may run
+// over the page.
 func (p *statementPage) recipientsAndSummary(cards bool) {
 	page := p.pages
 

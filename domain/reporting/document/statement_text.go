@@ -1,7 +1,7 @@
 package document
 
-// statement returns the document with all its text legible, its labels complete, and nothing shared with the caller's that is changed. The
-// tables of the layout become legible as they are set.
+// statement returns the document with all its text legible, its labels complete, and nothing shared with the caller's
+// that is changed. The tables of the layout become legible as they are set.
 func (l legible) statement(doc StatementDoc) StatementDoc {
 	doc.Title = l.line(doc.Title)
 	doc.Currency = l.line(doc.Currency)

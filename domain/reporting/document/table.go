@@ -64,8 +64,8 @@ type laidRow struct {
 	cells  []*pdf.Element
 }
 
-// draw sets the table at the current position. Heads are repeated on every page; a row is split only when it is higher than a page; a group
-// stays with the row after it, sums with the row before them.
+// draw sets the table at the current position. Heads are repeated on every page; a row is split only when it is higher
+// than a page; a group stays with the row after it, sums with the row before them.
 func (t *table) draw(s *sheet) {
 	if t.title != "" {
 		t.heading = s.doc.Open(s.sect, pdf.Heading2)
@@ -349,8 +349,8 @@ func (t *table) headHeight(s *sheet) float64 {
 	return high + cellPad
 }
 
-// drawHead sets the heads on a common last line above the rule. They are part of the table once; repeated, for the eye, they are
-// decoration.
+// drawHead sets the heads on a common last line above the rule. They are part of the table once; repeated, for the eye,
+// they are decoration.
 func (t *table) drawHead(s *sheet, element *pdf.Element) {
 	if t.title != "" {
 		title := t.title

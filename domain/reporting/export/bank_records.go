@@ -21,8 +21,8 @@ type bankColumn string
 // Enum lists the columns in their own order.
 func (bankColumn) Enum() []string { return namesOf(bankColumns) }
 
-// bankColumns are a row per bank record. Of a movement, reconciled and open add up to amount; a stated balance has none of the three, so that
-// they can be added up beside it.
+// bankColumns are a row per bank record. Of a movement, reconciled and open add up to amount; a stated balance has none
+// of the three, so that they can be added up beside it.
 var bankColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
 	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "r.unique_ref"},

@@ -23,8 +23,8 @@ type contactColumn string
 // Enum lists the columns in their own order.
 func (contactColumn) Enum() []string { return namesOf(contactColumns) }
 
-// contactColumns are a row per contact. A tax identifier is masked as it is in the read; the whole ones are in the export of information
-// returns only.
+// contactColumns are a row per contact. A tax identifier is masked as it is in the read; the whole ones are in the
+// export of information returns only.
 var contactColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "c.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "c.short_ref"},

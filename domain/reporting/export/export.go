@@ -1,5 +1,6 @@
-// Package export owns the generated exports. One declaration per path gives both modes: GET renders while the caller waits and answers with
-// a signed link, POST leaves the rendering to an operation. Both take the same selector, and the same selection gives the same bytes.
+// Package export owns the generated exports. One declaration per path gives both modes: GET renders while the caller
+// waits and answers with a signed link, POST leaves the rendering to an operation. Both take the same selector, and the
+// same selection gives the same bytes.
 package export
 
 import (
@@ -35,8 +36,9 @@ type Limits struct {
 	Rows int64
 	// Documents and Pages of a PDF; zero means 60 and 600.
 	Documents, Pages int64
-	// AtOnce is how many exports callers of one team wait for in one process at a time, each with a connection of its own; others wait their
-	// turn within their budget. A quarter more, rounded up, is kept for other teams: see package fair. Zero means 6.
+	// AtOnce is how many exports callers of one team wait for in one process at a time, each with a connection of its
+	// own; others wait their turn within their budget. A quarter more, rounded up, is kept for other teams: see package
+	// fair. Zero means 6.
 	AtOnce int
 }
 
@@ -81,8 +83,8 @@ type Link struct {
 	ExpiresAt day.Instant `json:"expiresAt"`
 }
 
-// Declaration declares one export. S is the selector: a struct whose fields carry the same name in the tags query and json, so that both
-// modes take the same. Its lists are refused when they are empty, which a query cannot say.
+// Declaration declares one export. S is the selector: a struct whose fields carry the same name in the tags query and
+// json, so that both modes take the same. Its lists are refused when they are empty, which a query cannot say.
 type Declaration[S any] struct {
 	Path string
 	// ID ends the operation ids of both modes, such as TransactionsCSV.
@@ -103,7 +105,8 @@ type Declaration[S any] struct {
 	Errors apierr.List
 	// Count sizes a selection up: for GET to decide by, and for an operation to tell how much there is.
 	Count func(ctx context.Context, tx *db.Tx, s *S) (Size, error)
-	// Render writes the file from one snapshot. It runs at least once. Rows are streamed; only a PDF is built in memory.
+	// Render writes the file from one snapshot. It runs at least once. Rows are streamed; only a PDF is built in
+	// memory.
 	Render func(ctx context.Context, tx *db.Tx, s *S, out *Sink) error
 }
 

@@ -20,7 +20,8 @@ type guestColumn string
 // Enum lists the columns in their own order.
 func (guestColumn) Enum() []string { return namesOf(guestCells) }
 
-// guestCells are the columns: those of the stay, those of the transaction where money names no reservation, and the amounts.
+// guestCells are the columns: those of the stay, those of the transaction where money names no reservation, and the
+// amounts.
 var guestCells = []sqlColumn{
 	{csv.Column{Name: "date", Kind: csv.Date}, "g.as_of"},
 	{csv.Column{Name: "status", Kind: csv.Text}, "g.status"},

@@ -46,8 +46,8 @@ var informationColumns = []goColumn[filed]{
 	{csv.Column{Name: "exempt", Kind: csv.Text}, func(f *filed) any { return f.Exempt }},
 }
 
-// informationReturnsCSV is the file that a filing service takes. It is the only place that gives whole tax identifiers out, so it asks for
-// the right to change contacts, which no reporting key has.
+// informationReturnsCSV is the file that a filing service takes. It is the only place that gives whole tax identifiers
+// out, so it asks for the right to change contacts, which no reporting key has.
 func informationReturnsCSV(box *seal.Box) Declaration[report.InformationFilter] {
 	return Declaration[report.InformationFilter]{
 		Path: "/reports/information-returns/csv", ID: "InformationReturnsCSV", Tag: "Reports", Summary: "Export the figures for US information returns as CSV",

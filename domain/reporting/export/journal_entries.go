@@ -33,8 +33,8 @@ type entryColumn string
 // Enum lists the columns in their own order.
 func (entryColumn) Enum() []string { return namesOf(entryCells) }
 
-// entryCell is a column of journal entries. Names come from dictionaries where a team has few, by a query of ids and texts; from a join
-// otherwise, an entry being joined to at most one row.
+// entryCell is a column of journal entries. Names come from dictionaries where a team has few, by a query of ids and
+// texts; from a join otherwise, an entry being joined to at most one row.
 type entryCell struct {
 	sqlColumn
 	names, join string
@@ -188,8 +188,8 @@ func (l *entryList) inOrder() bool {
 	return l.daily && (l.sort == "" || strings.TrimPrefix(l.sort, "-") == "txnAt")
 }
 
-// unsorted keeps the server from sorting what an index has in order. Teams differ so much in size that its estimate for one of them can be
-// off by any factor, and a sort it takes for small does not fit into memory.
+// unsorted keeps the server from sorting what an index has in order. Teams differ so much in size that its estimate for
+// one of them can be off by any factor, and a sort it takes for small does not fit into memory.
 const unsorted = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)"
 
 func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error {

@@ -23,7 +23,8 @@ type listingColumn string
 // Enum lists the columns in their own order.
 func (listingColumn) Enum() []string { return namesOf(listingColumns) }
 
-// listingColumns are a row per listing. From ownershipPeriodId to reserve they tell of the ownership period that covers today, if any.
+// listingColumns are a row per listing. From ownershipPeriodId to reserve they tell of the ownership period that covers
+// today, if any.
 var listingColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "l.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "l.short_ref"},
@@ -44,7 +45,8 @@ var listingColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "l.updated_at"},
 })
 
-// listingTables are what the columns take from beside the listings l and their groups g. A split of 33333 is written 33.333%.
+// listingTables are what the columns take from beside the listings l and their groups g. A split of 33333 is written
+// 33.333%.
 const listingTables = `
 	left join listing_ownership_period owned on owned.team_id = l.team_id and owned.listing_id = l.id
 		and daterange(owned.start_at, owned.end_at) @> @today_owned::date

@@ -67,8 +67,8 @@ func matrixCells(m *report.Matrix) []matrixCell {
 	}
 }
 
-// spread puts the columns of the view where values stands. A title that is taken already, such as of listings of the same name, is told apart
-// by its id.
+// spread puts the columns of the view where values stands. A title that is taken already, such as of listings of the
+// same name, is told apart by its id.
 func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 	at := slices.IndexFunc(cells, func(c matrixCell) bool { return c.Name == valuesColumn })
 	if at < 0 {

@@ -24,8 +24,8 @@ import (
 // Declare makes a declaration ready to be served.
 func Declare[S any](d Declaration[S]) Pair { return &d }
 
-// DeclareAt makes a declaration ready whose path has parameters. S has them beside its fields, tagged path and json, so that they reach the
-// task of a POST; Q is the input of that POST: the parameters again, and the body.
+// DeclareAt makes a declaration ready whose path has parameters. S has them beside its fields, tagged path and json, so
+// that they reach the task of a POST; Q is the input of that POST: the parameters again, and the body.
 func DeclareAt[Q, S any, PQ addressed[Q, S]](d Declaration[S]) Pair { return &placed[Q, S, PQ]{d} }
 
 type placed[Q, S any, PQ addressed[Q, S]] struct{ Declaration[S] }
@@ -100,7 +100,8 @@ func taskKind(path string) job.Kind {
 	return kind
 }
 
-// outlasting tells failures of the store and of the database, which are waited for, from those of rendering, which come again.
+// outlasting tells failures of the store and of the database, which are waited for, from those of rendering, which come
+// again.
 func outlasting(run operation.Run, err error) error {
 	if err == nil || errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) || run.Attempt < job.DefaultMaxAttempts {
 		return err
@@ -215,8 +216,8 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 	return &Link{URL: file.Link(e.config.Signer, e.config.PublicURL, scope.Team, kept.ID, expires), ExpiresAt: day.At(expires)}, nil
 }
 
-// outcome is what an awaited export fails with: a refusal as it is, a budget that was used up as 504, a renderer that failed as 502, too
-// many who wait as 503. A client that is gone gets nothing.
+// outcome is what an awaited export fails with: a refusal as it is, a budget that was used up as 504, a renderer that
+// failed as 502, too many who wait as 503. A client that is gone gets nothing.
 func outcome(client, budget context.Context, err error, rendering bool) error {
 	var refusal *apierr.Error
 	switch {

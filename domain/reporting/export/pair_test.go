@@ -331,8 +331,8 @@ const paths = `/accounts/csv; /bank-records/csv; /contacts/csv; /listings/csv; /
 	/reports/owner-statement-summaries-per-layout/details/{contactId}/csv; /reports/owner-statement-summaries-per-layout/details/{contactId}/pdf;
 	/reports/owner-statement-summaries-per-layout/pdf; /reports/sales-tax-liability/csv; /reports/information-returns/csv`
 
-// Both modes of every export exist, with a minute to answer in; none declares dryRun or is open to owners. What they answer is asked in
-// test/exports.
+// Both modes of every export exist, with a minute to answer in; none declares dryRun or is open to owners. What they
+// answer is asked in test/exports.
 //
 // Proves: LIM-07.
 func TestDeclarations(t *testing.T) {

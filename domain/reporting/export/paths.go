@@ -1,6 +1,7 @@
 package export
 
-// pairs are the exports of the contract, in its order, and those beyond it. A new path is a declaration of its own file and a line here.
+// pairs are the exports of the contract, in its order, and those beyond it. A new path is a declaration of its own file
+// and a line here.
 func pairs(c Config) []Pair {
 	return []Pair{
 		Declare(accountsCSV()),

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// reportHead is what documents of reports have in common. They are dated with the day after the last that they tell of, so that the same data
-// gives the same bytes whenever it is rendered.
+// reportHead is what documents of reports have in common. They are dated with the day after the last that they tell of,
+// so that the same data gives the same bytes whenever it is rendered.
 func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
 	return document.ReportDoc{Team: sender, Currency: strings.ToUpper(string(currency)), Created: last.AddDays(1).In(time.UTC)}, err

@@ -21,8 +21,8 @@ type reservationColumn string
 // Enum lists the columns in their own order.
 func (reservationColumn) Enum() []string { return namesOf(reservationColumns) }
 
-// reservationColumns are a row per reservation. The amounts from rent to adjustments are those that count and add up to total; other is every
-// line type that has no column of its own.
+// reservationColumns are a row per reservation. The amounts from rent to adjustments are those that count and add up to
+// total; other is every line type that has no column of its own.
 var reservationColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "r.short_ref"},

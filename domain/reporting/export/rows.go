@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// sqlColumn is a column that the database fills by itself: SQL is an expression over the tables of the query. Rows of such columns go
-// from the server's binary form straight into the file.
+// sqlColumn is a column that the database fills by itself: SQL is an expression over the tables of the query. Rows of
+// such columns go from the server's binary form straight into the file.
 type sqlColumn struct {
 	csv.Column
 	SQL string
@@ -98,8 +98,8 @@ func countRows(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
 // rowList is a query to be written as it is read.
 type rowList struct {
 	columns []sqlColumn
-	// names are dictionaries by the place of a column of ids, which is written as what they stand for. Where there are few of them, that costs
-	// a fraction of a join.
+	// names are dictionaries by the place of a column of ids, which is written as what they stand for. Where there are
+	// few of them, that costs a fraction of a join.
 	names map[int]dictionary
 	query page.Query
 	sort  string

@@ -10,7 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Sink takes the bytes of an export and is told how far it is: a row of a CSV and a document of a PDF or ZIP count as one.
+// Sink takes the bytes of an export and is told how far it is: a row of a CSV and a document of a PDF or ZIP count as
+// one.
 type Sink struct {
 	io.Writer
 
@@ -28,7 +29,8 @@ const (
 	looks = 1000
 )
 
-// Did counts finished rows or documents. It fails when the progress cannot be kept, which is when the work could not be settled either.
+// Did counts finished rows or documents. It fails when the progress cannot be kept, which is when the work could not be
+// settled either.
 func (s *Sink) Did(n int64) error {
 	s.done += n
 	if s.tell == nil || s.done < s.due {

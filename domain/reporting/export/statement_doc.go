@@ -94,8 +94,8 @@ func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b bac
 	return b, err
 }
 
-// document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its month, so that the same
-// statement gives the same bytes whenever it is rendered.
+// document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its
+// month, so that the same statement gives the same bytes whenever it is rendered.
 func (b *background) document(s *statement.Detail, sender *document.StatementTeam) document.StatementDoc {
 	listing, owner := b.listingAddress(s), b.ownerAddress(s)
 

@@ -45,7 +45,8 @@ func (r *ownedRun) add(f *statement.Figures) {
 	r.Add(f)
 }
 
-// periodColumns are the columns. The balance at the end is the one at the start with net income, payouts and adjustments.
+// periodColumns are the columns. The balance at the end is the one at the start with net income, payouts and
+// adjustments.
 var periodColumns = []goColumn[ownedRun]{
 	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Ownership.ID }},
 	{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Listing.ID }},

@@ -17,7 +17,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// showEntries tells what the figures add up from: by the tables of the layout, and by the entries where it has no table for them.
+// showEntries tells what the figures add up from: by the tables of the layout, and by the entries where it has no table
+// for them.
 func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
 
@@ -57,8 +58,9 @@ func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[i
 	}
 }
 
-// unplaced are, by statement, the accounts whose entries no column of the layout adds up. It asks only where the tables show less than the
-// statement adds up to and the statement may be so: one with such accounts is neither saved nor published.
+// unplaced are, by statement, the accounts whose entries no column of the layout adds up. It asks only where the tables
+// show less than the statement adds up to and the statement may be so: one with such accounts is neither saved nor
+// published.
 func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
 	var short []id.ID
 
@@ -192,8 +194,8 @@ func cellsOf(cells []statement.TableCell) []any {
 	return out
 }
 
-// mostAccounts is how many revenue accounts have a column of their own; what is left becomes one column, beside those of the fees and of
-// the net revenue.
+// mostAccounts is how many revenue accounts have a column of their own; what is left becomes one column, beside those
+// of the fees and of the net revenue.
 const mostAccounts = 8
 
 // reservationTable has a column per revenue account, one for the fees when there are any, and the net revenue last.
@@ -285,9 +287,9 @@ const (
 // fileNames gives every file of an archive a name of its own.
 type fileNames map[string]bool
 
-// of is such as "Lighthouse Cottage 2026-05 abcd2345.pdf": sorted by listing and month, unique, and without a character that some file system
-// refuses. Systems that do not tell capitals from small letters, or a letter with its accent from the two one after the other, tell the files
-// apart too.
+// of is such as "Lighthouse Cottage 2026-05 abcd2345.pdf": sorted by listing and month, unique, and without a character
+// that some file system refuses. Systems that do not tell capitals from small letters, or a letter with its accent from
+// the two one after the other, tell the files apart too.
 func (n fileNames) of(doc *document.StatementDoc) string {
 	listing := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {

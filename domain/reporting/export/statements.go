@@ -57,7 +57,8 @@ type withoutOwners struct {
 	OwnershipPeriodIDs []id.ID `json:"ownershipPeriodIds"`
 }
 
-// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it, for EXP-21 to EXP-25.
+// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it,
+// for EXP-21 to EXP-25.
 func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
 	named, _ := slices.Concat(f.PeriodIDs, f.OwnershipPeriodIDs).Parts()
 	if len(named) == 0 {

@@ -221,8 +221,8 @@ func (s *fullDisk) Create(ctx context.Context, key string) (blob.Writer, error) 
 // lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
 const lag = 10 * time.Minute
 
-// A queued export waits for a disk that is full for minutes or hours, and is given up after a day; one that cannot be rendered is given up
-// after five attempts.
+// A queued export waits for a disk that is full for minutes or hours, and is given up after a day; one that cannot be
+// rendered is given up after five attempts.
 func TestADiskThatStaysFull(t *testing.T) {
 	t.Parallel()
 
@@ -338,7 +338,8 @@ func lostWhile(k *killer) map[string]export.Pair {
 	}
 }
 
-// A connection that is lost while an export renders is told as 503, and nothing is kept; the next one, and the next attempt, succeed.
+// A connection that is lost while an export renders is told as 503, and nothing is kept; the next one, and the next
+// attempt, succeed.
 // Proves: EXP-16.
 func TestDatabaseIsLost(t *testing.T) {
 	t.Parallel()

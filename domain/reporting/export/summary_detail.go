@@ -98,7 +98,8 @@ func (c laidColumn) value(r *ownedRow) any {
 	return nil
 }
 
-// laidColumns are the columns of all layouts, each by its section; a name that comes a second time, in a section of the other kind, says so.
+// laidColumns are the columns of all layouts, each by its section; a name that comes a second time, in a section of the
+// other kind, says so.
 func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 	var (
 		at  []laidColumn

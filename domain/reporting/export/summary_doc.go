@@ -25,7 +25,8 @@ type summaryDocument struct {
 	DocumentLocale
 }
 
-// DocumentLocale is the language of a document. It is exported since the schema of a body leaves out what unexported types bring in.
+// DocumentLocale is the language of a document. It is exported since the schema of a body leaves out what unexported
+// types bring in.
 type DocumentLocale struct {
 	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
 }
@@ -91,7 +92,8 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 	return t
 }
 
-// summaryHead is what documents of a period have in common. They are dated with the day after it, so that the same data gives the same bytes.
+// summaryHead is what documents of a period have in common. They are dated with the day after it, so that the same data
+// gives the same bytes.
 func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
 	if err != nil {
@@ -260,7 +262,8 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 	return t
 }
 
-// between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap between them.
+// between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap
+// between them.
 func between(before, after *summary.OwnerStatement) []document.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
@@ -277,7 +280,8 @@ func between(before, after *summary.OwnerStatement) []document.ReportRow {
 	return []document.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
 }
 
-// layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand beside what they add up.
+// layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand
+// beside what they add up.
 func layoutTable(l *summary.LayoutSummary) document.ReportTable {
 	t := document.ReportTable{Title: "By column: " + l.Name, Columns: []document.ReportColumn{
 		{Head: "Column", Kind: document.ReportText}, {Head: "Amount", Kind: document.ReportAmount},

@@ -22,9 +22,9 @@ type transactionColumn string
 // Enum lists the columns in their own order.
 func (transactionColumn) Enum() []string { return namesOf(transactionColumns) }
 
-// transactionColumns are the columns. One row is one line: what a bookkeeper posts. Its parts are amount, taxAmount and markupAmount, and
-// total is what the line comes to. The transactionTotal is what moved through the account; it stands on the first row of its transaction
-// only, so that every column can be added up.
+// transactionColumns are the columns. One row is one line: what a bookkeeper posts. Its parts are amount, taxAmount and
+// markupAmount, and total is what the line comes to. The transactionTotal is what moved through the account; it stands
+// on the first row of its transaction only, so that every column can be added up.
 var transactionColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "t.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "t.short_ref"},

@@ -165,8 +165,8 @@ var bankRows = []struct {
 	{bank.AtOpening, "inTransitAtOpening"},
 }
 
-// bankLines returns what the adjusted balance of an account is made of. Of the items the largest have rows of their own; the rest of a
-// kind is one row.
+// bankLines returns what the adjusted balance of an account is made of. Of the items the largest have rows of their
+// own; the rest of a kind is one row.
 func bankLines(a *trust.BankAccount) []trustLine {
 	lines := []trustLine{{leg: legBank, row: "statementBalance", account: &a.Account, date: a.StatementAt, cents: a.StatementBalance}}
 	rest := map[bank.ItemKind]money.Cents{

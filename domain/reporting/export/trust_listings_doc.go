@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// trustListingDocument is the selector of the PDF of the trust reconciliation by listing: its filters, and the language.
+// trustListingDocument is the selector of the PDF of the trust reconciliation by listing: its filters, and the
+// language.
 type trustListingDocument struct {
 	trust.ListingTrustFilter
 	DocumentLocale

@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Thirty exports of one team are waited for and none ends; another team's is rendered at once, and the next place that gets free is a third
-// team's.
+// Thirty exports of one team are waited for and none ends; another team's is rendered at once, and the next place that
+// gets free is a third team's.
 func TestAwaitedExportsOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	t.Parallel()
 

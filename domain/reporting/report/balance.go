@@ -13,10 +13,12 @@ import (
 	"stayledger/platform/page"
 )
 
-// Cell is what the entries of an account come to, split as the Grouping asks. Debit and Credit are summed apart; neither is negative.
+// Cell is what the entries of an account come to, split as the Grouping asks. Debit and Credit are summed apart;
+// neither is negative.
 type Cell struct {
 	AccountID id.ID
-	// Ledger, Party, ListingID and Month are zero unless the grouping has them; a zero Party or ListingID in a grouping stands for none.
+	// Ledger, Party, ListingID and Month are zero unless the grouping has them; a zero Party or ListingID in a grouping
+	// stands for none.
 	Ledger    ledger.Ledger
 	Party     ledger.Party
 	ListingID id.ID
@@ -43,15 +45,17 @@ type BalanceFilter struct {
 	// From is the first day, nil since ever; To is the last day, included.
 	From *day.Day
 	To   day.Day
-	// ListingIDs and AccountIDs narrow the entries unless nil; the zero id among the listings selects entries without one.
+	// ListingIDs and AccountIDs narrow the entries unless nil; the zero id among the listings selects entries without
+	// one.
 	ListingIDs page.Refs
 	AccountIDs []id.ID
 	// Party is owners, manager or nobody; empty selects all.
 	Party ledger.Party
 }
 
-// Balances adds up the entries of a period by account and grouping, in that order. It reads whole months from the month balances and of a
-// broken month the nearer side: from the day balances or, where listings matter, from at most half a month of entries.
+// Balances adds up the entries of a period by account and grouping, in that order. It reads whole months from the month
+// balances and of a broken month the nearer side: from the day balances or, where listings matter, from at most half a
+// month of entries.
 func Balances(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) ([]Cell, error) {
 	_, during, err := f.read(ctx, tx, g, false)
 	return during, err
@@ -68,8 +72,8 @@ type edge struct {
 	excess bool
 }
 
-// edgeAt rounds a cut, the days before it, to whole months. It gives the first month that is not among them any more, and the edge that
-// makes them the days before the cut.
+// edgeAt rounds a cut, the days before it, to whole months. It gives the first month that is not among them any more,
+// and the edge that makes them the days before the cut.
 func edgeAt(cut day.Day) (month day.Day, e edge) {
 	first := cut.FirstOfMonth()
 	if cut == first {
@@ -84,8 +88,8 @@ func edgeAt(cut day.Day) (month day.Day, e edge) {
 	return next, edge{days: day.Range{From: cut, To: next}, excess: true}
 }
 
-// reading is how a period is read. The whole months from their balances, less the edge at the start, plus the edge at the end; or alone the
-// edge at the end when that has fewer days.
+// reading is how a period is read. The whole months from their balances, less the edge at the start, plus the edge at
+// the end; or alone the edge at the end when that has fewer days.
 type reading struct {
 	months day.Range // without From: since ever
 	start  edge

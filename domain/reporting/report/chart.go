@@ -18,7 +18,8 @@ type charted struct {
 	CategoryID     id.ID
 	CategoryName   string
 	Classification account.Classification
-	// Held accounts are bank accounts and what guests owe or have paid ahead: what stands on them is the same whoever's it is.
+	// Held accounts are bank accounts and what guests owe or have paid ahead: what stands on them is the same whoever's
+	// it is.
 	Held bool
 }
 

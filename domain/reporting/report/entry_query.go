@@ -28,8 +28,8 @@ type EntrySort string
 // Enum lists the orders.
 func (EntrySort) Enum() []string { return entrySorts.Enum() }
 
-// EntryQuery is the list of entries that a valid selection selects, in rows of Entry; its conditions name no table but ledger_entry e, so that
-// the totals need no join. The caller sets the argument team.
+// EntryQuery is the list of entries that a valid selection selects, in rows of Entry; its conditions name no table but
+// ledger_entry e, so that the totals need no join. The caller sets the argument team.
 func EntryQuery(f Selection) page.Query {
 	q := page.Query{
 		Columns: entryColumns, From: "ledger_entry e left join account a on a.team_id = e.team_id and a.id = e.account_id",

@@ -18,7 +18,8 @@ type EntrySums struct {
 	EntryTotals
 }
 
-// SumEntries adds up the entries of a valid selection: of kept sums where those tell everything that the selection asks, else entry by entry.
+// SumEntries adds up the entries of a valid selection: of kept sums where those tell everything that the selection
+// asks, else entry by entry.
 func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) {
 	q, kept := f.keptSums()
 	columns := "coalesce(sum(e.entries), 0)::bigint as count, coalesce(sum(e.debit), 0)::bigint as debit, coalesce(sum(e.credit), 0)::bigint as credit"
@@ -40,8 +41,8 @@ func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) 
 	return sums, nil
 }
 
-// keptSums are the kept sums e of a selection, and whether there are such: it asks for active entries by account, party, ledger, currency and
-// date, or by listing as well when it begins and ends with a month.
+// keptSums are the kept sums e of a selection, and whether there are such: it asks for active entries by account,
+// party, ledger, currency and date, or by listing as well when it begins and ends with a month.
 func (f *Selection) keptSums() (page.Query, bool) {
 	rest := *f
 	rest.StartDate, rest.EndDate, rest.Dates = nil, nil, page.Dates{}

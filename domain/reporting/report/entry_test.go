@@ -14,8 +14,8 @@ import (
 	"stayledger/test/fixture"
 )
 
-// ledgerOfEverything is a team with six postings that credit rent with 1, 2, 4, 8, 16 and 32 cents, so that a sum of credits tells which of
-// them were selected. Each differs from the others in what it names.
+// ledgerOfEverything is a team with six postings that credit rent with 1, 2, 4, 8, 16 and 32 cents, so that a sum of
+// credits tells which of them were selected. Each differs from the others in what it names.
 type ledgerOfEverything struct {
 	*books
 	stays, contacts, listings, periods, transactions, fees, statements, sources []id.ID
@@ -98,7 +98,8 @@ func (b *ledgerOfEverything) postEverything() {
 	}
 }
 
-// selected are the postings whose rent a filter selects. A page that has not all of the entries tells the same totals of them.
+// selected are the postings whose rent a filter selects. A page that has not all of the entries tells the same totals
+// of them.
 func (b *ledgerOfEverything) selected(t *testing.T, filter string) int64 {
 	t.Helper()
 
@@ -191,8 +192,8 @@ func TestLockedAndAttachedEntries(t *testing.T) {
 			values (@team, @record, @transaction, @account, 16, '2026-01-01')`,
 			db.Args{"record": record, "transaction": transaction, "account": b.Accounts["1000"]})
 	}
-	// 1 is attached, 2 in the month of a statement, 8 before the books opened, 16 reconciled; 32 is reconciled too but moves no money. The other
-	// side of a posting goes or stays with it.
+	// 1 is attached, 2 in the month of a statement, 8 before the books opened, 16 reconciled; 32 is reconciled too but
+	// moves no money. The other side of a posting goes or stays with it.
 	if got := b.Get("/reports/journal-entries?locked=true&accountIds=" + b.Accounts["2000"].String()).Want(200).Int("totals.debit"); got != 1+2+8 {
 		t.Errorf("what guests owe is locked in %06b", got)
 	}

@@ -153,7 +153,8 @@ func (s *Section) percentOf(base *Figure) {
 
 const whole = 100_000
 
-// rateOf is an amount in parts per 100000 of a base, half away from zero; nil when the base is nothing or the share beyond a safe integer.
+// rateOf is an amount in parts per 100000 of a base, half away from zero; nil when the base is nothing or the share
+// beyond a safe integer.
 func rateOf(amount, base money.Cents) *int64 {
 	if base == 0 {
 		return nil

@@ -126,7 +126,8 @@ func TestTrialBalanceEqualsTheSumOfEntries(t *testing.T) {
 	}
 }
 
-// The filters behind the figures of a trial balance select exactly the entries that add up to them, whatever was asked for.
+// The filters behind the figures of a trial balance select exactly the entries that add up to them, whatever was asked
+// for.
 func TestTrialBalanceAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 5, 120)

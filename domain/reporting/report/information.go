@@ -20,7 +20,8 @@ import (
 // Form is a US information return.
 type Form string
 
-// The forms: what was collected for owners as rent, and what contacts, vendors or owners, were paid for their work by expenses.
+// The forms: what was collected for owners as rent, and what contacts, vendors or owners, were paid for their work by
+// expenses.
 const (
 	FormMISC Form = "1099-MISC"
 	FormNEC  Form = "1099-NEC"
@@ -109,7 +110,8 @@ func thresholds(year int64) ([]Threshold, error) {
 	return out, nil
 }
 
-// exempt says why a recipient need not be reported; nil when the form is due. Payments to corporations are not reported.
+// exempt says why a recipient need not be reported; nil when the form is due. Payments to corporations are not
+// reported.
 func exempt(r *InformationReturn, limits []Threshold) *Exempt {
 	reason := BelowThreshold
 	if r.CompanyType != nil && (*r.CompanyType == contact.CCorporation || *r.CompanyType == contact.SCorporation) {

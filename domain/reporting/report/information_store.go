@@ -23,8 +23,9 @@ type figure1099 struct {
 	drilldowns []Drilldown
 }
 
-// rents are what came in for an ownership in a year. Late are stays of earlier years of which some came in this year, and Unstayed tells that
-// the channel pays the owner and the manager apart, so that only what belongs to no stay counts.
+// rents are what came in for an ownership in a year. Late are stays of earlier years of which some came in this year,
+// and Unstayed tells that the channel pays the owner and the manager apart, so that only what belongs to no stay
+// counts.
 type rents struct {
 	PeriodID    id.ID
 	Live        money.Cents
@@ -36,10 +37,11 @@ type rents struct {
 	Splits      []int64
 }
 
-// rentsOf adds up, by ownership, what the manager collected of the owners' revenue: that of a stay as far as the guest, or the channel, had paid
-// for the stay by the end of the year, less what counted by the end of the year before. A payment is for all that was charged by then, in
-// proportion, so what was paid ahead counts when the revenue is booked. Stays that the channel pays to the owner directly are left out, revenue
-// without a stay counts when it is booked, and so does that of a stay that charges guests nothing.
+// rentsOf adds up, by ownership, what the manager collected of the owners' revenue: that of a stay as far as the guest,
+// or the channel, had paid for the stay by the end of the year, less what counted by the end of the year before. A
+// payment is for all that was charged by then, in proportion, so what was paid ahead counts when the revenue is booked.
+// Stays that the channel pays to the owner directly are left out, revenue without a stay counts when it is booked, and
+// so does that of a stay that charges guests nothing.
 //
 // Only stays that something happened to in the year are read, with all that came before.
 const rentsOf = `
@@ -97,8 +99,8 @@ const rentsOf = `
 	from owned o join listing_ownership_member m on m.team_id = @team and m.period_id = o.period_id
 	group by o.period_id, o.live, o.historic, o.has_historic, o.unstayed, o.late order by o.period_id`
 
-// grossRents are what the manager collected for owners in a year before anything was taken off, each ownership divided among its members, with
-// what months that came in as finished statements show as revenue.
+// grossRents are what the manager collected for owners in a year before anything was taken off, each ownership divided
+// among its members, with what months that came in as finished statements show as revenue.
 func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	from, to := yearRange(year)
 
@@ -132,7 +134,8 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 	return out, nil
 }
 
-// rentDrilldowns lead to the revenue of the year, to that of earlier years of which some came in this year, and to what imported statements tell.
+// rentDrilldowns lead to the revenue of the year, to that of earlier years of which some came in this year, and to what
+// imported statements tell.
 func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 	var managed, apart, historic, late page.Refs
 
@@ -189,8 +192,9 @@ func yearSelection(year int64) Selection {
 	return Selection{StartDate: &Start{from}, EndDate: &End{to}, Currency: string(informationCurrency)}
 }
 
-// loadWorkPayments adds up what left the bank accounts by expenses to each contact in a year, by the day of payment. An owner who is paid for
-// work counts as a vendor does. What a provider refused, gave back or does not answer for has not left.
+// loadWorkPayments adds up what left the bank accounts by expenses to each contact in a year, by the day of payment. An
+// owner who is paid for work counts as a vendor does. What a provider refused, gave back or does not answer for has not
+// left.
 func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	type paid struct {
 		ContactID  id.ID

@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Matrix is a report in numbers alone, with no drill-downs and no sums: an amount per account and column of the view. It is small where the
-// report itself, each of whose figures leads to its entries, is not.
+// Matrix is a report in numbers alone, with no drill-downs and no sums: an amount per account and column of the view.
+// It is small where the report itself, each of whose figures leads to its entries, is not.
 type Matrix struct {
 	Currency money.Currency
 	View     View
@@ -30,7 +30,8 @@ type MatrixRow struct {
 	Total  money.Cents
 }
 
-// ProfitMatrix reads the accounts of the profit and loss that a valid filter selects, with the signs that the report has.
+// ProfitMatrix reads the accounts of the profit and loss that a valid filter selects, with the signs that the report
+// has.
 func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, error) {
 	b, err := f.read(ctx, tx)
 	if err != nil {
@@ -44,8 +45,8 @@ func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, erro
 	return m, nil
 }
 
-// SheetMatrix reads the accounts and the balances of owners and manager of the balance sheet that a valid filter selects, with the signs that
-// the report has: assets equal all others.
+// SheetMatrix reads the accounts and the balances of owners and manager of the balance sheet that a valid filter
+// selects, with the signs that the report has: assets equal all others.
 func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error) {
 	b, err := f.read(ctx, tx)
 	if err != nil {

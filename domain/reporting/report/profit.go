@@ -96,7 +96,8 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	}, nil
 }
 
-// celled is what a report by account is made of: the chart by category, the sums, and the columns of the view that they go into.
+// celled is what a report by account is made of: the chart by category, the sums, and the columns of the view that they
+// go into.
 type celled struct {
 	view     View
 	currency money.Currency

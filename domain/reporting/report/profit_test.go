@@ -40,8 +40,8 @@ func (b *books) book(in ledger.Ledger, at string, lines ...line) {
 	b.Replace([]id.ID{p.SourceID}, p)
 }
 
-// workedBooks are the worked examples: a stay recognised pro rata over January and February, an opening owner balance, a payout and a bill
-// that was paid by cheque.
+// workedBooks are the worked examples: a stay recognised pro rata over January and February, an opening owner balance,
+// a payout and a bill that was paid by cheque.
 func workedBooks(t *testing.T) *books {
 	t.Helper()
 
@@ -199,7 +199,8 @@ func TestProfitAndLossRefusals(t *testing.T) {
 	b.As(nil, nil).Get(path+"startDate=2026&endDate=2026").WantError(apierr.CodeForbidden, "")
 }
 
-// Every figure of every view is what the entries behind its drill-down come to, and the total is what all entries of the period come to.
+// Every figure of every view is what the entries behind its drill-down come to, and the total is what all entries of
+// the period come to.
 func TestProfitAndLossAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 17, 150)

@@ -1,9 +1,11 @@
-// Package report reads the books: the trial balance, profit and loss, the balance sheet and the journal entries behind every figure.
+// Package report reads the books: the trial balance, profit and loss, the balance sheet and the journal entries behind
+// every figure.
 //
-// A figure carries its drill-down, a filter of the journal-entry report: sent there, it selects exactly the entries that add up to the
-// figure. Reports read whole months from the ledger's month balances and of the broken months at their edges the nearer side from its day
-// balances, so their cost follows the length of the period, not the number of entries; by listing those edges are read from entries.
-// Historical entries are never part of a report that does not ask for that ledger by name.
+// A figure carries its drill-down, a filter of the journal-entry report: sent there, it selects exactly the entries
+// that add up to the figure. Reports read whole months from the ledger's month balances and of the broken months at
+// their edges the nearer side from its day balances, so their cost follows the length of the period, not the number of
+// entries; by listing those edges are read from entries. Historical entries are never part of a report that does not
+// ask for that ledger by name.
 package report
 
 import (

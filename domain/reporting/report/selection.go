@@ -12,8 +12,9 @@ import (
 	"stayledger/platform/page"
 )
 
-// Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an export. Every field
-// narrows; a field whose name starts with not gives the entries that the field without it leaves out.
+// Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an
+// export. Every field narrows; a field whose name starts with not gives the entries that the field without it leaves
+// out.
 type Selection struct {
 	StartDate *Start `query:"startDate" format:"date-boundary" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
 	EndDate   *End   `query:"endDate" format:"date-boundary" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`

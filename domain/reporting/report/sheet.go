@@ -13,9 +13,9 @@ import (
 	"stayledger/platform/page"
 )
 
-// BalanceSheet is what is held at the end of a day and to whom it is owed. Revenue and expense are never closed into an account: they are
-// the running balances of the parties, together with what is booked for a party on liabilities such as distributions and opening balances.
-// Every entry is in exactly one row, so assets equal liabilities and balances.
+// BalanceSheet is what is held at the end of a day and to whom it is owed. Revenue and expense are never closed into an
+// account: they are the running balances of the parties, together with what is booked for a party on liabilities such
+// as distributions and opening balances. Every entry is in exactly one row, so assets equal liabilities and balances.
 type BalanceSheet struct {
 	Currency    money.Currency `json:"currency"`
 	Date        day.Day        `json:"date"`

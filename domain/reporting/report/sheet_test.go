@@ -13,7 +13,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// The three legs of the worked trust reconciliation: what the bank holds is what guests, tax authorities, owners and manager are owed.
+// The three legs of the worked trust reconciliation: what the bank holds is what guests, tax authorities, owners and
+// manager are owed.
 func TestBalanceSheetOfTheWorkedExample(t *testing.T) {
 	t.Parallel()
 	b := workedBooks(t)
@@ -46,8 +47,8 @@ func TestBalanceSheetOfTheWorkedExample(t *testing.T) {
 	}
 }
 
-// What is booked for a party counts to it on every account but bank accounts and what guests owe; what is booked for nobody on revenue or
-// expense shows as unassigned.
+// What is booked for a party counts to it on every account but bank accounts and what guests owe; what is booked for
+// nobody on revenue or expense shows as unassigned.
 func TestBalanceSheetPlacesPartiesByAccount(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -86,7 +87,8 @@ func TestBalanceSheetRefusals(t *testing.T) {
 	b.As(nil, nil).Get(path+"date=2026").WantError(apierr.CodeForbidden, "")
 }
 
-// Assets equal liabilities and balances on any day, in total and in each ledger; every figure is what the entries behind it come to.
+// Assets equal liabilities and balances on any day, in total and in each ledger; every figure is what the entries
+// behind it come to.
 func TestBalanceSheetAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 23, 150)
@@ -144,7 +146,8 @@ func TestBalanceSheetAgreesWithTheReconciliation(t *testing.T) {
 	}
 }
 
-// checkColumns holds every figure of an answer to the sum of its columns, and every group to the sum of what it is made of.
+// checkColumns holds every figure of an answer to the sum of its columns, and every group to the sum of what it is made
+// of.
 func checkColumns(t *testing.T, r *apitest.Response) {
 	t.Helper()
 

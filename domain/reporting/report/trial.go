@@ -41,7 +41,8 @@ type TrialRow struct {
 	TrialFigures
 }
 
-// TrialTotals are the sums over all accounts: unless a party or a listing is asked for, debit equals credit, and beginning and ending are zero.
+// TrialTotals are the sums over all accounts: unless a party or a listing is asked for, debit equals credit, and
+// beginning and ending are zero.
 type TrialTotals struct{ TrialFigures }
 
 // TrialFilter selects a trial balance: query parameters, and the body of its export.

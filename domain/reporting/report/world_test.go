@@ -18,8 +18,8 @@ import (
 	"stayledger/test/posted"
 )
 
-// world is a team with the standard chart, three listings and random postings from November 2025 to April 2026: of both ledgers, every
-// party and none, with and without a listing, beside postings in euros, inactive and historical ones.
+// world is a team with the standard chart, three listings and random postings from November 2025 to April 2026: of both
+// ledgers, every party and none, with and without a listing, beside postings in euros, inactive and historical ones.
 type world struct {
 	*books
 	listings []id.ID
@@ -157,8 +157,8 @@ func (b *books) behind(filter any) (debit, credit int64) {
 	return r.Int("totals.debit"), r.Int("totals.credit")
 }
 
-// checkDrilldowns sends drill-downs of an answer, all or at most so many at random, to the journal entries and compares the sums with the
-// figures. Under the path debitIn totals are debit positive, elsewhere credit positive.
+// checkDrilldowns sends drill-downs of an answer, all or at most so many at random, to the journal entries and compares
+// the sums with the figures. Under the path debitIn totals are debit positive, elsewhere credit positive.
 func (b *books) checkDrilldowns(t *testing.T, r *apitest.Response, debitIn string, most int) {
 	t.Helper()
 

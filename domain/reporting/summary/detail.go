@@ -64,7 +64,8 @@ type SectionSummary struct {
 	Total   money.Cents     `json:"total" doc:"What the section adds to the statement, hidden columns included."`
 }
 
-// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, on top of what was earned before the section, so columns can be a cent off their subtotal.
+// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, on top of what was
+// earned before the section, so columns can be a cent off their subtotal.
 type ColumnSummary struct {
 	Name   string            `json:"name"`
 	Type   layout.ColumnType `json:"type" enum:"accounts,subTotal,formula.currency"`
@@ -98,8 +99,8 @@ func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDe
 	return d, nil
 }
 
-// ReadOwnerDetail reads the summary of one owner and hands every statement to each, by listing and month. It fails with apierr.NotFound for a
-// contact that the team does not have.
+// ReadOwnerDetail reads the summary of one owner and hands every statement to each, by listing and month. It fails with
+// apierr.NotFound for a contact that the team does not have.
 func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, each func(*OwnerStatement) error) (*OwnerDetail, error) {
 	who, err := ReadContact(ctx, tx, contact)
 	if err != nil {

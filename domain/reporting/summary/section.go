@@ -13,9 +13,10 @@ import (
 	"stayledger/platform/page"
 )
 
-// summing adds up what statements are to their owners, by ownership period and then by owner: the net revenue, expenses and payouts of each, the
-// balance at the start of the first, and the balance at the end and the reserve of the last. What the members have of a balance follows from what
-// they earned and were paid, so that it is the same in a statement, here and in the trust report.
+// summing adds up what statements are to their owners, by ownership period and then by owner: the net revenue, expenses
+// and payouts of each, the balance at the start of the first, and the balance at the end and the reserve of the last.
+// What the members have of a balance follows from what they earned and were paid, so that it is the same in a
+// statement, here and in the trust report.
 type summing struct {
 	only   map[id.ID]bool // nil means everybody
 	chains map[id.ID]*ownedChain
@@ -177,7 +178,8 @@ type OwnerPart struct {
 	Figures   Figures
 }
 
-// ReadOwnerParts gives what the summaries add up, by owner, listing and month. It holds a row for each owner of each statement.
+// ReadOwnerParts gives what the summaries add up, by owner, listing and month. It holds a row for each owner of each
+// statement.
 func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, error) {
 	_, selected, err := f.selection(ctx, tx)
 	if err != nil || selected == nil {

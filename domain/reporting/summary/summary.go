@@ -1,4 +1,5 @@
-// Package summary tells owners and managers what the statements of a period come to: for each owner, by layout, section and column.
+// Package summary tells owners and managers what the statements of a period come to: for each owner, by layout, section
+// and column.
 package summary
 
 import (
@@ -20,7 +21,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Period selects the statements that the summaries of owners are made of: those of one currency whose month begins in the period.
+// Period selects the statements that the summaries of owners are made of: those of one currency whose month begins in
+// the period.
 type Period struct {
 	StartAt    report.Start `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
 	EndAt      report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
@@ -59,8 +61,8 @@ type Filter struct {
 	Search string `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of an owner's name, first name or e-mail address."`
 }
 
-// Figures are an owner's part of statements, owner-facing: expenses and payouts are negative. The parts of all members add up to the
-// statements' figures.
+// Figures are an owner's part of statements, owner-facing: expenses and payouts are negative. The parts of all members
+// add up to the statements' figures.
 type Figures struct {
 	BalanceStart money.Cents `json:"balanceStart" doc:"Of the first statement of each ownership."`
 	NetRevenue   money.Cents `json:"netRevenue"`

@@ -150,14 +150,15 @@ func TestOwnerSummariesAreTheStatements(t *testing.T) {
 	if all != totals || got.Totals.BalanceEnd != totals.BalanceEnd || got.Totals.CurrentBalance != totals.CurrentBalance {
 		t.Errorf("the owners have %+v, the statements %+v, the totals are %+v", all, totals, got.Totals)
 	}
-	// Ann: 60% of 1000.03 is 600.02; 333.31 brings what she earned from 60% of 750.02 (450.01) to 60% of 1083.33 (650.00); 33.334% of 1000.01 is 333.34
-	// and gets the cent that is left; and 0.07.
+	// Ann: 60% of 1000.03 is 600.02; 333.31 brings what she earned from 60% of 750.02 (450.01) to 60% of 1083.33
+	// (650.00); 33.334% of 1000.01 is 333.34 and gets the cent that is left; and 0.07.
 	if ann := got.Data[0]; ann.Financials.NetRevenue != 60_002+19_999+33_335+7 || ann.Listings != 3 || ann.Statements != 6 || ann.Financials.Reserve != 6_001 {
 		t.Errorf("Ann: %+v", ann)
 	}
 }
 
-// A later period begins with what an earlier one ended with, and the drill-down leads to all entries of the ownerships in it.
+// A later period begins with what an earlier one ended with, and the drill-down leads to all entries of the ownerships
+// in it.
 func TestOwnerSummariesChainAndDrillDown(t *testing.T) {
 	t.Parallel()
 	w := newOwning(t)

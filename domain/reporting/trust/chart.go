@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// Claim says to whom a part of the trust belongs. Every active entry of the trust ledger is in exactly one: its account decides for banks and
-// guest money, then its party, then, when it is nobody's, its account again.
+// Claim says to whom a part of the trust belongs. Every active entry of the trust ledger is in exactly one: its account
+// decides for banks and guest money, then its party, then, when it is nobody's, its account again.
 type Claim string
 
 // The claims. Bank is the money itself; all others are what it is owed to, and add up to it.
@@ -134,8 +134,8 @@ func newChart(accounts []charted) *chart {
 	return c
 }
 
-// claimOf is what an account stands for when its entries are nobody's. Taxes and security deposits have no part that an account could play:
-// an account counts as one by its category, that of the sales tax and that of the guest deposits.
+// claimOf is what an account stands for when its entries are nobody's. Taxes and security deposits have no part that an
+// account could play: an account counts as one by its category, that of the sales tax and that of the guest deposits.
 func claimOf(a *charted, guests, taxes id.ID) Claim {
 	switch {
 	case a.Type == account.TypeBank:

@@ -164,8 +164,8 @@ func modelDays() []string {
 	return days
 }
 
-// Whatever arrives, in whatever order: the summary of the account and the trust reconciliation agree with each other and with a model, to
-// the cent, on any day; and no rule books what another transaction explains.
+// Whatever arrives, in whatever order: the summary of the account and the trust reconciliation agree with each other
+// and with a model, to the cent, on any day; and no rule books what another transaction explains.
 func TestBankAndBooksAgreeWithAModel(t *testing.T) {
 	t.Parallel()
 

@@ -84,7 +84,8 @@ type figures struct {
 	held, book, transit, outstanding, atBank, atOpening, adjusted, difference int64
 }
 
-// agree returns the figures of a day, and fails unless the account's summary, the trust reconciliation and the rows of both agree.
+// agree returns the figures of a day, and fails unless the account's summary, the trust reconciliation and the rows of
+// both agree.
 func (c *compared) agree(date string) figures {
 	c.T.Helper()
 
@@ -142,7 +143,8 @@ func (c *compared) wantFigures(date string, want figures) {
 	}
 }
 
-// A bill that the bank paid on the last day of a month and that is booked on the first of the next is at the bank and not in the books between.
+// A bill that the bank paid on the last day of a month and that is booked on the first of the next is at the bank and
+// not in the books between.
 func TestABankDateBeforeTheBookDate(t *testing.T) {
 	t.Parallel()
 	c := newCompared(t)
@@ -166,7 +168,8 @@ func TestAnOpeningDepositBesideAStatedBalance(t *testing.T) {
 	c.wantFigures("2026-01-05", figures{held: 100000, book: 100000, adjusted: 100000})
 }
 
-// What was in transit on the first day of an account belongs to neither side, and beginning again takes it out of the opening.
+// What was in transit on the first day of an account belongs to neither side, and beginning again takes it out of the
+// opening.
 func TestADepositInTransitWhenAnAccountBegins(t *testing.T) {
 	t.Parallel()
 	c := newCompared(t)

@@ -328,7 +328,8 @@ type stayBalance struct {
 	total         money.Cents
 }
 
-// stayBalances folds cells by reservation, in the order in which the reservations come; those that come to nothing are left out.
+// stayBalances folds cells by reservation, in the order in which the reservations come; those that come to nothing are
+// left out.
 func stayBalances(cells []guestCell) []stayBalance {
 	at := map[id.ID]int{}
 
@@ -353,7 +354,8 @@ func stayBalances(cells []guestCell) []stayBalance {
 	return slices.DeleteFunc(all, func(s stayBalance) bool { return s.total == 0 })
 }
 
-// stays is what stays come to, with a drill-down that names them; without one for none, and for more than a filter can name.
+// stays is what stays come to, with a drill-down that names them; without one for none, and for more than a filter can
+// name.
 func (c *chart) stays(stays []stayBalance, behind report.Selection) Figure {
 	var sum money.Cents
 

@@ -13,8 +13,9 @@ import (
 	"stayledger/platform/page"
 )
 
-// guestCell is what stands on the guest accounts for a stay in a listing, or for a posting without a reservation. Settled stays of a status
-// and listing are one cell without a reservation: nothing is open on them, but what was charged and paid is.
+// guestCell is what stands on the guest accounts for a stay in a listing, or for a posting without a reservation.
+// Settled stays of a status and listing are one cell without a reservation: nothing is open on them, but what was
+// charged and paid is.
 type guestCell struct {
 	Status        report.Occupancy
 	Open          bool
@@ -47,12 +48,13 @@ type guestSelection struct {
 	balancesOnly bool
 }
 
-// occupancySQL is the status of a reservation r (null for none) at the end of the day @date, as journal entries are filtered by it.
+// occupancySQL is the status of a reservation r (null for none) at the end of the day @date, as journal entries are
+// filtered by it.
 const occupancySQL = `case when r.id is null then 'unassigned' when r.status <> 'booked' then 'cancelled' when r.check_out <= @date then 'departed'
 	when r.check_in <= @date then 'inHouse' else 'upcoming' end`
 
-// guestTables are the tables that guest balances are read from, for a WITH: told has a row per stay and listing, and per posting without a
-// reservation. What a transaction brought is a payment, all else a charge.
+// guestTables are the tables that guest balances are read from, for a WITH: told has a row per stay and listing, and
+// per posting without a reservation. What a transaction brought is a payment, all else a charge.
 func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	args = db.Args{
 		"team": team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": s.search,
@@ -65,9 +67,9 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 		of = ` and coalesce(r.id is not null and coalesce(r.booking_platform, 'null') = any(@channels), false)`
 		args["channels"] = s.channels
 	}
-	// Settled stays are most of them and are looked up all at once, open ones one by one. A full join is never done as a search per stay, which
-	// is what a left join becomes where the planner takes a team for a new one; no condition, not even of who reads told, may tell that it could be
-	// one.
+	// Settled stays are most of them and are looked up all at once, open ones one by one. A full join is never done as
+	// a search per stay, which is what a left join becomes where the planner takes a team for a new one; no condition,
+	// not even of who reads told, may tell that it could be one.
 	sums, open, reading, join := `coalesce(sum(e.cent_total) filter (where e.transaction_id is null), 0) as charges,
 				coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null), 0) as payments`, "", "materialized", "full"
 	if s.balancesOnly {

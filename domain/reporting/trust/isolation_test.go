@@ -17,7 +17,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// booked are the tables that reports are read from, in the order in which rows can be copied; sums are kept by the ledger's triggers.
+// booked are the tables that reports are read from, in the order in which rows can be copied; sums are kept by the
+// ledger's triggers.
 var booked = []string{
 	"account_category", "account", "account_assignment", "reservation_line_mapping", "contact", "listing", "listing_ownership_period",
 	"listing_ownership_member", "reservation", "transaction", "bank_record", "bank_reconciliation", "statement", "ledger_entry",

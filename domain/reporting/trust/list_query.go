@@ -10,9 +10,10 @@ import (
 	"stayledger/platform/page"
 )
 
-// GuestQuery is the list of all reservations and postings that guest balances show, in their order, as rows of g: status, listing_id,
-// listing_name, reservation_id, txn_code, guest_name, confirmation_code, booking_platform, check_in, check_out, booked_at, cancelled_at,
-// transaction_ref, transaction_date, description, charges, payments, as_of and currency.
+// GuestQuery is the list of all reservations and postings that guest balances show, in their order, as rows of g:
+// status, listing_id, listing_name, reservation_id, txn_code, guest_name, confirmation_code, booking_platform,
+// check_in, check_out, booked_at, cancelled_at, transaction_ref, transaction_date, description, charges, payments,
+// as_of and currency.
 func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
@@ -49,9 +50,9 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	return q, nil
 }
 
-// TaxQuery is the list of all reservations that the sales-tax liability shows, in its order, as rows of b: listing_id, listing_name,
-// booking_platform, reservation_id, guest_name, confirmation_code, check_in, check_out, booked_at, income, taxes and currency. It fails as
-// ReadTaxLiability does.
+// TaxQuery is the list of all reservations that the sales-tax liability shows, in its order, as rows of b: listing_id,
+// listing_name, booking_platform, reservation_id, guest_name, confirmation_code, check_in, check_out, booked_at,
+// income, taxes and currency. It fails as ReadTaxLiability does.
 func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) {
 	r, err := taxReportOf(ctx, tx, f)
 	if err != nil {
@@ -74,9 +75,9 @@ func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) 
 	}, nil
 }
 
-// ManagerEntryQuery is the list of entries behind the manager statement of a period: those of the party in the trust ledger, bank and guest
-// accounts aside, and for the first month of the statements the adjustments dated before it. Their credits less debits are the statement's net
-// income, adjustments and transfers.
+// ManagerEntryQuery is the list of entries behind the manager statement of a period: those of the party in the trust
+// ledger, bank and guest accounts aside, and for the first month of the statements the adjustments dated before it.
+// Their credits less debits are the statement's net income, adjustments and transfers.
 func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Query, error) {
 	r, err := readRolling(ctx, tx, f.Currency)
 	if err != nil {

@@ -77,7 +77,8 @@ func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params
 	return &out, nil
 }
 
-// ListingTrusts is a reconciliation by listing whose rows are made one by one: each is much larger than what it is made of.
+// ListingTrusts is a reconciliation by listing whose rows are made one by one: each is much larger than what it is made
+// of.
 type ListingTrusts struct {
 	// Head is the report without its rows.
 	Head ByListing

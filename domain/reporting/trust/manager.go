@@ -16,7 +16,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// ManagerFinancials are how the manager's part of the trust rolls forward; income is positive, costs and what the manager drew are negative.
+// ManagerFinancials are how the manager's part of the trust rolls forward; income is positive, costs and what the
+// manager drew are negative.
 type ManagerFinancials struct {
 	BalanceStart money.Cents `json:"balanceStart"`
 	NetRevenue   money.Cents `json:"netRevenue"`
@@ -228,8 +229,8 @@ func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p p
 	return &page.Page[ManagerMonth]{Data: months[first:min(first+p.Limit, total)], Pagination: p.Of(total)}, nil
 }
 
-// ManagerStatements lists the months from the first of the statements, or of the manager's entries when the team names none, to the current
-// one, newest first; never nil.
+// ManagerStatements lists the months from the first of the statements, or of the manager's entries when the team names
+// none, to the current one, newest first; never nil.
 func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
 	r, err := readRolling(ctx, tx, f.Currency)
 	if err != nil {

@@ -207,8 +207,9 @@ func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []Manager
 	return out
 }
 
-// timing is what keeps the manager's balance apart from the money that can be drawn: what others owe is not in the bank, and what the trust
-// owes to the manager's own account is. What is held for guests, tax offices, vendors and owners is theirs.
+// timing is what keeps the manager's balance apart from the money that can be drawn: what others owe is not in the
+// bank, and what the trust owes to the manager's own account is. What is held for guests, tax offices, vendors and
+// owners is theirs.
 func (p *position) timing(owners []OwnerListing) []TimingRow {
 	var owing []stayBalance
 
@@ -235,8 +236,8 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 	return slices.DeleteFunc(rows, func(r TimingRow) bool { return r.CentTotal == 0 })
 }
 
-// deficits are the ownership periods whose owners owe the trust, with what is owed for a time in which nobody owned, which no filter can name
-// beside them.
+// deficits are the ownership periods whose owners owe the trust, with what is owed for a time in which nobody owned,
+// which no filter can name beside them.
 func (p *position) deficits(owners []OwnerListing) Figure {
 	var (
 		sum               money.Cents

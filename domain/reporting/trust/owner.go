@@ -17,7 +17,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// OwnerBalances are what the trust holds for owners, listing by listing. One listing's surplus never covers another's deficit.
+// OwnerBalances are what the trust holds for owners, listing by listing. One listing's surplus never covers another's
+// deficit.
 type OwnerBalances struct {
 	Figure
 	Listings []OwnerListing `json:"listings" doc:"Listings with an open balance, by name."`
@@ -43,7 +44,8 @@ type OwnerPeriod struct {
 	ownerless []WarningItem
 }
 
-// OwnerShare is a member's part, as owner statements divide: what was earned so far by split, less what the member was paid.
+// OwnerShare is a member's part, as owner statements divide: what was earned so far by split, less what the member was
+// paid.
 type OwnerShare struct {
 	ContactID id.ID       `json:"contactId"`
 	Name      string      `json:"name"`
@@ -63,7 +65,8 @@ type ownerFacts struct {
 	listings map[id.ID]string
 	periods  map[id.ID][]listing.Period
 	contacts map[id.ID]string
-	// sums are the balances of single ownership periods; those of the zero id are by listing, of the time in which nobody owned it.
+	// sums are the balances of single ownership periods; those of the zero id are by listing, of the time in which
+	// nobody owned it.
 	sums map[ownerKey]money.Cents
 	// ownerless are the sources of what nobody owns, by listing.
 	ownerless map[id.ID][]ownerSum
@@ -78,7 +81,8 @@ type paidKey struct {
 	contact id.ID
 }
 
-// ownerTotals are the owners' balances by listing, those that came to nothing included when a period of it may not have.
+// ownerTotals are the owners' balances by listing, those that came to nothing included when a period of it may not
+// have.
 func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
 	totals := map[id.ID]money.Cents{}
 
@@ -172,8 +176,8 @@ func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 	if f.periods, err = listing.Periods(ctx, tx, listings); err != nil {
 		return nil, err
 	}
-	// Entries name their period, balances do not. Where a listing has had one period only, all that is not nobody's is that period's, and its
-	// entries need not be read.
+	// Entries name their period, balances do not. Where a listing has had one period only, all that is not nobody's is
+	// that period's, and its entries need not be read.
 	shared, members := []id.ID{}, []id.ID{}
 
 	for _, periods := range f.periods {

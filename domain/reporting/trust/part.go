@@ -1,8 +1,8 @@
-// Package trust tells whose money the trust holds: what guests have paid ahead and owe, what is the tax offices', the owners' and the manager's,
-// and whether the banks, the books and these claims are the same amount.
+// Package trust tells whose money the trust holds: what guests have paid ahead and owe, what is the tax offices', the
+// owners' and the manager's, and whether the banks, the books and these claims are the same amount.
 //
-// Every active entry of the trust ledger is in exactly one claim, which its account and party decide (Claim). What the entries come to is read
-// by package report, and every figure carries its drill-down into the journal entries there.
+// Every active entry of the trust ledger is in exactly one claim, which its account and party decide (Claim). What the
+// entries come to is read by package report, and every figure carries its drill-down into the journal entries there.
 package trust
 
 import (

@@ -27,8 +27,8 @@ func guests(b *posted.Books, stays int) {
 		db.Args{"guests": b.Accounts["2000"], "rent": b.Accounts["4000"]})
 }
 
-// A team that the planner knows to have nothing has thousands of stays: reports that name the stay of each entry look it up by its id, and do
-// not search the team's stays each time.
+// A team that the planner knows to have nothing has thousands of stays: reports that name the stay of each entry look
+// it up by its id, and do not search the team's stays each time.
 func TestStaysOfANewTeam(t *testing.T) {
 	t.Parallel()
 

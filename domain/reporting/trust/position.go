@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// position is what the trust ledger comes to at the end of a day. Amounts are owed by the trust: positive is a liability, so the bank, which
-// is what the trust has, is negative, and all claims together are zero.
+// position is what the trust ledger comes to at the end of a day. Amounts are owed by the trust: positive is a
+// liability, so the bank, which is what the trust has, is negative, and all claims together are zero.
 type position struct {
 	chart    *chart
 	date     day.Day
@@ -38,8 +38,8 @@ type listingKey struct {
 	listing id.ID
 }
 
-// readPosition adds up the books by claim, account and listing. Listings cost as many rows as they have accounts with entries; a reader that
-// does not need them does without.
+// readPosition adds up the books by claim, account and listing. Listings cost as many rows as they have accounts with
+// entries; a reader that does not need them does without.
 func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.Currency, byListing bool) (*position, error) {
 	c, err := readChart(ctx, tx)
 	if err != nil {
@@ -114,8 +114,8 @@ func (p *position) isForeign(a *charted) bool {
 	return a.BankingCurrency != "" && a.BankingCurrency != string(p.currency)
 }
 
-// foreignBanks returns the bank accounts of another currency that old entries of this one are on, each with what they add up to. No bank
-// holds that money, so no leg counts it.
+// foreignBanks returns the bank accounts of another currency that old entries of this one are on, each with what they
+// add up to. No bank holds that money, so no leg counts it.
 func (p *position) foreignBanks() []AccountFigure {
 	found := []AccountFigure{}
 
@@ -210,7 +210,8 @@ type GuestSplit struct {
 	Unassigned GuestFigure `json:"unassigned" doc:"Guest money that no reservation explains."`
 }
 
-// GuestFigure is what is held for the guests of a status, net; Deposits and Receivables are its stays with money held and money owed.
+// GuestFigure is what is held for the guests of a status, net; Deposits and Receivables are its stays with money held
+// and money owed.
 type GuestFigure struct {
 	Figure
 	Deposits    *Figure `json:"deposits" doc:"Null for unassigned money."`

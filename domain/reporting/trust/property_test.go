@@ -119,8 +119,9 @@ func (b *randomBooks) periodOf(listing id.ID, n int) id.ID {
 	}
 }
 
-// Whatever the books, the second and the third leg are equal: the money at the bank is guests', tax offices', vendors', owners', the manager's,
-// or between the ledgers (invariant 3). Its parts add up, by listing too, and what can be drawn is what is left.
+// Whatever the books, the second and the third leg are equal: the money at the bank is guests', tax offices', vendors',
+// owners', the manager's, or between the ledgers (invariant 3). Its parts add up, by listing too, and what can be drawn
+// is what is left.
 func TestLegsOfRandomBooksAreEqual(t *testing.T) {
 	t.Parallel()
 	b := newRandomBooks(t)
@@ -237,8 +238,8 @@ func (b *randomBooks) canBeDrawn(t *rapid.T, at string, trust *apitest.Response)
 	}
 }
 
-// What a month ends with is what the next one starts with, in the list and in each statement; the end is the manager's balance of the
-// reconciliation.
+// What a month ends with is what the next one starts with, in the list and in each statement; the end is the manager's
+// balance of the reconciliation.
 func TestManagerStatementsRollForward(t *testing.T) {
 	t.Parallel()
 	b := newRandomBooks(t)

@@ -15,8 +15,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Reconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a day. All three
-// are the same number in a trust that is in order.
+// Reconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a
+// day. All three are the same number in a trust that is in order.
 type Reconciliation struct {
 	Currency    money.Currency `json:"currency"`
 	Date        day.Day        `json:"date"`

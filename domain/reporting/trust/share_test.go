@@ -11,8 +11,9 @@ import (
 	whole "stayledger/test/world"
 )
 
-// Three owners of a third each, twelve months that leave a cent or two, payouts of all, of some and of none: the statement, the owner's summary and
-// the trust report say the same of every owner, at the end of every month, and none is a cent or more off his part of what was earned so far.
+// Three owners of a third each, twelve months that leave a cent or two, payouts of all, of some and of none: the
+// statement, the owner's summary and the trust report say the same of every owner, at the end of every month, and none
+// is a cent or more off his part of what was earned so far.
 func TestStatementSummaryAndTrustAgreeOnShares(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)

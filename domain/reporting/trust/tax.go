@@ -101,8 +101,8 @@ func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, 
 	return ReadTaxLiability(ctx, tx, &in.TaxFilter, in.Params)
 }
 
-// ReadTaxLiability reads the page of the report that a valid filter selects. It fails with the issue notFound for an id of neither an account nor a mapped
-// line type.
+// ReadTaxLiability reads the page of the report that a valid filter selects. It fails with the issue notFound for an id
+// of neither an account nor a mapped line type.
 func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
 	r, err := taxReportOf(ctx, tx, f)
 	if err != nil {
@@ -190,8 +190,8 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 	return accounts, nil
 }
 
-// lodgingTaxes are the accounts of taxes that guests are charged: all tax accounts but the one for the tax on the manager's fees and markups,
-// unless tax lines of reservations go there too.
+// lodgingTaxes are the accounts of taxes that guests are charged: all tax accounts but the one for the tax on the
+// manager's fees and markups, unless tax lines of reservations go there too.
 func (c *chart) lodgingTaxes() []id.ID {
 	return slices.DeleteFunc(c.of(ClaimTaxes), func(v id.ID) bool {
 		return c.at[v].plays(account.ExpenseSalesTax) && !c.at[v].TaxLines

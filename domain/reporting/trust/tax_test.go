@@ -25,7 +25,8 @@ func TestSalesTaxLiability(t *testing.T) {
 
 	unnamed := b.stayed(alder, "2026-01-20", "2026-01-22", "booked", "")
 	charge(unnamed, alder, "2026-01-31", 100, 10, 12)
-	// The channel keeps part of the tax: guests were charged less. A remittance changes nothing, the tax on a bill is not the guests'.
+	// The channel keeps part of the tax: guests were charged less. A remittance changes nothing, the tax on a bill is
+	// not the guests'.
 	withheld := b.transacted("deposit", "2026-01-21", false)
 	b.book(withheld, true, "2026-01-21", dr("2100", 40).of(channel, birch), cr("1000", 40))
 	remitted := b.transacted("expense", "2026-01-25", false)
@@ -102,7 +103,8 @@ func TestSalesTaxLiabilityRefuses(t *testing.T) {
 	}
 }
 
-// A channel is selected by its name whatever characters that has. Decided on 2026-11-25: lists of free texts in queries.
+// A channel is selected by its name whatever characters that has. Decided on 2026-11-25: lists of free texts in
+// queries.
 func TestChannelsOfAnyNameLeadToTheirEntries(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)

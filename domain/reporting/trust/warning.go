@@ -113,7 +113,8 @@ func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	return finding.Warning, ""
 }
 
-// places are where a finding was made: the items that are known, how many there are, and what they come to. Of many only the largest are known.
+// places are where a finding was made: the items that are known, how many there are, and what they come to. Of many
+// only the largest are known.
 type places struct {
 	items []WarningItem
 	count int
@@ -233,8 +234,8 @@ func (f findings) banks(leg *BankLeg) {
 	}
 }
 
-// elimination finds the accounts on which trust and operating ledger do not owe each other the same: what a transaction or a manual journal
-// booked there by name has no other side.
+// elimination finds the accounts on which trust and operating ledger do not owe each other the same: what a transaction
+// or a manual journal booked there by name has no other side.
 func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error {
 	accounts := p.chart.of(ClaimDueToFrom)
 	if len(accounts) == 0 {
@@ -261,7 +262,8 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 	return nil
 }
 
-// payments finds money that the books have taken off a trust bank account by the day, and that has not left it or is not known to have.
+// payments finds money that the books have taken off a trust bank account by the day, and that has not left it or is
+// not known to have.
 func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 	type payment struct {
 		TransactionID id.ID

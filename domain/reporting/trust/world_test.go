@@ -167,7 +167,8 @@ type figureAt struct {
 	filter any
 }
 
-// figuresOf finds the figures of an answer that have a drill-down: beside it, or, in drilldowns, the field of the same name above it.
+// figuresOf finds the figures of an answer that have a drill-down: beside it, or, in drilldowns, the field of the same
+// name above it.
 func figuresOf(t *testing.T, path string, node any, above map[string]any) []figureAt {
 	t.Helper()
 

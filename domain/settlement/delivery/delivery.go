@@ -1,9 +1,10 @@
-// Package delivery brings published owner statements to their owners: by links that open them without signing in, and by e-mails that carry
-// such a link.
+// Package delivery brings published owner statements to their owners: by links that open them without signing in, and
+// by e-mails that carry such a link.
 //
-// An e-mail is a row, a job and a link, written in the transaction that asks for it; a dry run takes all three back. The row holds the sealed
-// secret of the link until the message is settled, so every attempt sends the same text under the same Message-ID: a crash between the send
-// and the commit is at worst the same message twice. No message says an amount: mail is read over shoulders and kept by strangers.
+// An e-mail is a row, a job and a link, written in the transaction that asks for it; a dry run takes all three back.
+// The row holds the sealed secret of the link until the message is settled, so every attempt sends the same text under
+// the same Message-ID: a crash between the send and the commit is at worst the same message twice. No message says an
+// amount: mail is read over shoulders and kept by strangers.
 package delivery
 
 import (
@@ -22,7 +23,8 @@ import (
 // Status of an e-mail.
 type Status string
 
-// The states: a queued message is sent or fails, and then stays as it is. One that has nowhere to go is never queued: it is notSent.
+// The states: a queued message is sent or fails, and then stays as it is. One that has nowhere to go is never queued:
+// it is notSent.
 const (
 	Queued  Status = "queued"
 	Sent    Status = "sent"
@@ -38,8 +40,9 @@ func (Status) Enum() []string {
 // Failure is why an e-mail was not sent.
 type Failure string
 
-// The failures: the mail server refuses the recipient or the text; it could not be reached for a day; or the owner may not open the statement
-// any more (reopened, link revoked, ownership or address changed); or the owner had no address when the statement was published.
+// The failures: the mail server refuses the recipient or the text; it could not be reached for a day; or the owner may
+// not open the statement any more (reopened, link revoked, ownership or address changed); or the owner had no address
+// when the statement was published.
 const (
 	Refused       Failure = "refused"
 	Undeliverable Failure = "undeliverable"
@@ -97,7 +100,8 @@ func (nobody) Send(context.Context, mail.Message) error {
 	return fmt.Errorf("%w: there is no mail server", mail.ErrRefused)
 }
 
-// handlers do the jobs of the package. They run in the lane of bulk work: a mail server that hangs must not hold up the work of people.
+// handlers do the jobs of the package. They run in the lane of bulk work: a mail server that hangs must not hold up the
+// work of people.
 func (p Post) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		statement.MailKind: {Do: p.announce},

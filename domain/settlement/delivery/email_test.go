@@ -309,7 +309,8 @@ func TestAMessageIsWithdrawnWithItsStatement(t *testing.T) {
 	}
 }
 
-// The worker loses its job between the send and the commit, as in a crash: the next one sends the same message under the same key.
+// The worker loses its job between the send and the commit, as in a crash: the next one sends the same message under
+// the same key.
 func TestACrashAfterTheSendRepeatsTheSameMessage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -15,8 +15,8 @@ import (
 
 const tag = "Owner access"
 
-// endpoints give owners access to published statements. Making a link and sending an e-mail need statements:publish: both show a statement
-// to people outside the team.
+// endpoints give owners access to published statements. Making a link and sending an e-mail need statements:publish:
+// both show a statement to people outside the team.
 func (p Post) endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{

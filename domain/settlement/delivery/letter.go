@@ -52,7 +52,8 @@ func (l *letter) write(url string) (mail.Message, error) {
 	facts := map[string]any{"Name": l.GreetingName, "Listing": l.ListingName, "Period": l.period(), "URL": url, "Team": l.TeamName, "Email": ""}
 
 	m := mail.Message{
-		// The message's own id stands for the statement, the contact and the version, and leaves the Message-Id on one line.
+		// The message's own id stands for the statement, the contact and the version, and leaves the Message-Id on one
+		// line.
 		Key: l.ID.String(), Date: l.WrittenAt, To: l.Address, ToName: l.OwnerName, From: l.TeamName,
 		Subject: "Owner statement " + l.period() + ": " + l.ListingName,
 	}

@@ -58,7 +58,8 @@ func (o *outbox) messages() []mail.Message {
 	return slices.Clone(o.took)
 }
 
-// fixture is a team with a villa of Ada and Ben and a hut of Cleo, whose January is published, before the real gate as well.
+// fixture is a team with a villa of Ada and Ben and a hut of Cleo, whose January is published, before the real gate as
+// well.
 type fixture struct {
 	*world.World
 	t             *testing.T
@@ -90,7 +91,8 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// serve puts the service behind a fresh gate, as a restart does; it remembers credentials for so long, a moment when that is zero.
+// serve puts the service behind a fresh gate, as a restart does; it remembers credentials for so long, a moment when
+// that is zero.
 func (f *fixture) serve(remember time.Duration) {
 	if remember == 0 {
 		remember = time.Nanosecond

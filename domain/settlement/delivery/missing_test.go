@@ -20,8 +20,8 @@ func (f *fixture) wantMissing(path string, want ...any) {
 	}
 }
 
-// An owner without an address keeps no statement from being published; the statement, its e-mails and whoever reads them say that nothing
-// was sent to that owner (decision of 2026-11-25).
+// An owner without an address keeps no statement from being published; the statement, its e-mails and whoever reads
+// them say that nothing was sent to that owner (decision of 2026-11-25).
 func TestPublishingSaysWhichOwnersHaveNoAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

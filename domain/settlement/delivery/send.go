@@ -30,8 +30,8 @@ type sendArgs struct {
 	EmailID id.ID `json:"emailId"`
 }
 
-// announce queues a message to every active owner of a statement that was published, and notes of those without an address that they get none.
-// It passes over a statement that is not published any more.
+// announce queues a message to every active owner of a statement that was published, and notes of those without an
+// address that they get none. It passes over a statement that is not published any more.
 func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 	var args statement.MailArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {

@@ -40,8 +40,8 @@ func (p *publication) member(contact id.ID) *member {
 	return nil
 }
 
-// published reads a published statement and keeps it from being reopened until the transaction ends. It fails with apierr.NotFound for an
-// id that names no statement, and with errNotPublished for a draft or one in review.
+// published reads a published statement and keeps it from being reopened until the transaction ends. It fails with
+// apierr.NotFound for an id that names no statement, and with errNotPublished for a draft or one in review.
 func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	type stored struct {
 		Status      statement.Status
@@ -108,8 +108,8 @@ func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page
 	}, p, "")
 }
 
-// queue writes one message each to members who have an address, with its link and its job. An owner who is already being written to is not
-// written to twice. It gives the messages in the members' order.
+// queue writes one message each to members who have an address, with its link and its job. An owner who is already
+// being written to is not written to twice. It gives the messages in the members' order.
 func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []member) ([]Email, error) {
 	out := make([]Email, 0, len(to))
 
@@ -145,8 +145,8 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 	return out, nil
 }
 
-// insertMissing inserts a row for each active owner without an address, so that the list of e-mails leaves out no owner. An owner who has one
-// of this publication already gets no second.
+// insertMissing inserts a row for each active owner without an address, so that the list of e-mails leaves out no
+// owner. An owner who has one of this publication already gets no second.
 func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
 	var contacts, ids []id.ID
 

@@ -52,7 +52,8 @@ func handler() job.Handler {
 	return h
 }
 
-// refuseBesideImport refuses statements whose reference or days an unfinished import has: it would undo them, or fail on them.
+// refuseBesideImport refuses statements whose reference or days an unfinished import has: it would undo them, or fail
+// on them.
 func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 	args := db.Args{"team": tx.Team}
 	refs, listings, currencies := make([]string, len(s.all)), make([]id.ID, len(s.all)), make([]string, len(s.all))
@@ -156,9 +157,10 @@ type stagedStatement struct {
 	Statement  Import
 }
 
-// importStaged imports what a bulk import has staged, all of it or nothing: everything happens in one transaction, so a run that dies leaves
-// nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports of a team take turns: one that finds another at work
-// fails with errOtherImport and is tried again later, since waiting here would keep a connection and the team's gate.
+// importStaged imports what a bulk import has staged, all of it or nothing: everything happens in one transaction, so a
+// run that dies leaves nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports
+// of a team take turns: one that finds another at work fails with errOtherImport and is tried again later, since
+// waiting here would keep a connection and the team's gate.
 func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statement, error) {
 	// A plan kept from when the tables were small would read all of them for every statement.
 	turn, err := db.Get[bool](ctx, tx, `

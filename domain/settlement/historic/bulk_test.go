@@ -154,7 +154,8 @@ func TestAnUnfinishedImport(t *testing.T) {
 	p.Post(single, p.month("11")).Want(200)
 }
 
-// An import that finds another one of the team at work is tried until that has ended, and keeps no change of the team waiting meanwhile.
+// An import that finds another one of the team at work is tried until that has ended, and keeps no change of the team
+// waiting meanwhile.
 func TestAnImportOutlastsAnother(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)
@@ -268,7 +269,8 @@ func (p *past) many(statements, lines int) string {
 	return body.String()
 }
 
-// An import of several rounds of staging and writing, and once more over itself; STAYLEDGER_LARGE tries the largest that is accepted.
+// An import of several rounds of staging and writing, and once more over itself; STAYLEDGER_LARGE tries the largest
+// that is accepted.
 func TestALargeBulkImport(t *testing.T) {
 	t.Parallel()
 

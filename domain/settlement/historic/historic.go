@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Import is an owner statement of an earlier system. It comes in whole: its balances are as they are told, and its lines become entries of
-// the historical ledger, which no books and no live statement add up.
+// Import is an owner statement of an earlier system. It comes in whole: its balances are as they are told, and its
+// lines become entries of the historical ledger, which no books and no live statement add up.
 type Import struct {
 	UniqueRef        string       `json:"uniqueRef" minLength:"1" maxLength:"180" doc:"Names the statement; sent again, it replaces the import."`
 	ListingID        id.ID        `json:"listingId"`
@@ -105,8 +105,8 @@ func (f Financials) complete(end *money.Cents) Financials {
 	return f
 }
 
-// triggerOf puts a line under the revenue or the expenses. The class of its account decides, so that a refund is a smaller cost and not
-// revenue; on an account that is neither, the sign does.
+// triggerOf puts a line under the revenue or the expenses. The class of its account decides, so that a refund is a
+// smaller cost and not revenue; on an account that is neither, the sign does.
 func triggerOf(class account.Classification, cents money.Cents) string {
 	switch class {
 	case account.Revenue:

@@ -398,7 +398,8 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-// Imported statements tell their own balances, so they come in any order; a live statement rests on what came before it.
+// Imported statements tell their own balances, so they come in any order; a live statement rests on what came before
+// it.
 func TestTheOrderOfImports(t *testing.T) {
 	t.Parallel()
 	p := newPast(t)

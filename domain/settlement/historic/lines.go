@@ -81,7 +81,8 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 	return n, nil
 }
 
-// check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement. Rules HST-18, HST-29, HST-41.
+// check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement.
+// Rules HST-18, HST-29, HST-41.
 func (n *named) check(all []*arrival) error {
 	var f findings
 
@@ -140,7 +141,8 @@ func idOrZero(v *id.ID) id.ID {
 	return *v
 }
 
-// book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it is on a live payout.
+// book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it
+// is on a live payout.
 func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported) {
 	f := Financials{CentBalanceStart: a.CentBalanceStart}
 	for i := range a.Lines {
@@ -165,7 +167,8 @@ func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported)
 	a.figures = f.complete(a.CentBalanceEnd)
 }
 
-// bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes none. Rules HST-50, HST-51.
+// bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes
+// none. Rules HST-50, HST-51.
 func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported) {
 	to := ledger.Line{Trigger: statement.TriggerHistoricPayout, AccountID: s.distribution}
 	if l.ContactID != nil {

@@ -1,6 +1,6 @@
-// Package historic imports the owner statements of an earlier system, one or thousands of them. It checks what comes in, finds its place among
-// the statements that there are and books its lines; package statement keeps the statements themselves. What a bulk import has yet to do waits
-// in statement_import.
+// Package historic imports the owner statements of an earlier system, one or thousands of them. It checks what comes
+// in, finds its place among the statements that there are and books its lines; package statement keeps the statements
+// themselves. What a bulk import has yet to do waits in statement_import.
 package historic
 
 import (

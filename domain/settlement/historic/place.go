@@ -27,8 +27,8 @@ type arrival struct {
 	entries  int
 }
 
-// arrivals are the statements of one import. Shared says that live postings to their ownership periods go on meanwhile, which suits an
-// import that takes a while.
+// arrivals are the statements of one import. Shared says that live postings to their ownership periods go on meanwhile,
+// which suits an import that takes a while.
 type arrivals struct {
 	all          []*arrival
 	shared       bool
@@ -64,9 +64,10 @@ func (a *arrival) reopens() bool {
 	return a.replaces.Reopens(statement.Status(a.Status))
 }
 
-// place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is replaced until the
-// transaction ends. Failures in order: an unknown listing; no single ownership period over the range; payouts without members or without an
-// account for them; no layout; a reference of a live statement or of another listing's; payouts that would lose their statement; the order rule; an overlap.
+// place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is
+// replaced until the transaction ends. Failures in order: an unknown listing; no single ownership period over the
+// range; payouts without members or without an account for them; no layout; a reference of a live statement or of
+// another listing's; payouts that would lose their statement; the order rule; an overlap.
 func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
 	if err := s.findPeriods(ctx, tx); err != nil {
 		return err
@@ -208,9 +209,9 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// keepOrder refuses a statement in front of a live one that is saved: the live ones rest on what came before them. Imported ones tell their
-// own balances and come in any order, and one that is replaced keeps its place; it is reopened or published as any other is, after the live
-// ones. Rules STM-03 and STM-04.
+// keepOrder refuses a statement in front of a live one that is saved: the live ones rest on what came before them.
+// Imported ones tell their own balances and come in any order, and one that is replaced keeps its place; it is reopened
+// or published as any other is, after the live ones. Rules STM-03 and STM-04.
 func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
 	var at []*arrival
 
@@ -247,7 +248,8 @@ func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 	return statement.Park(ctx, tx, moving)
 }
 
-// keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import. Rule HST-49.
+// keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import.
+// Rule HST-49.
 func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	var f findings
 

@@ -203,7 +203,8 @@ func TestADeletedImportLeavesNothing(t *testing.T) {
 	wantFields(t, p.Post(single, p.month("12")).Want(201), map[string]string{"replaced": "false"})
 }
 
-// What the rest of an imported month brought is in the balance that the next statement starts with, as its predecessor foresees.
+// What the rest of an imported month brought is in the balance that the next statement starts with, as its predecessor
+// foresees.
 // Proves: HST-53.
 func TestTheRestOfAnImportedMonthChains(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// lockListings locks the ownership periods of listings and reports which of the listings there are. Shared keeps live statements and
-// the terms of the ownership as they are; otherwise other imports wait as well, and postings.
+// lockListings locks the ownership periods of listings and reports which of the listings there are. Shared keeps live
+// statements and the terms of the ownership as they are; otherwise other imports wait as well, and postings.
 func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool) (map[id.ID]bool, error) {
 	mode := "update"
 	if shared {
@@ -39,7 +39,8 @@ func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool)
 	return known, nil
 }
 
-// liveAfter is the latest live statement that is saved after one of the places in its ownership period, nil when there is none.
+// liveAfter is the latest live statement that is saved after one of the places in its ownership period, nil when there
+// is none.
 func liveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocking, error) {
 	where := ranges(at)
 

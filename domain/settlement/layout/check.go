@@ -185,7 +185,8 @@ func (l *sectionList) lock(k *checking) {
 	}
 }
 
-// checkColumns refuses values that are not of the column's type, names that cannot be told apart and columns that are not there.
+// checkColumns refuses values that are not of the column's type, names that cannot be told apart and columns that are
+// not there.
 func (k *checking) checkColumns(l *sectionList) {
 	for i := range l.sections {
 		s := &l.sections[i]
@@ -315,7 +316,8 @@ func (k *checking) checkAccounts(l *sectionList) {
 	}
 }
 
-// checkFormulas finds out what formulas refer to and refuses the first that is none, names what is not there or leads back to itself.
+// checkFormulas finds out what formulas refer to and refuses the first that is none, names what is not there or leads
+// back to itself.
 func (k *checking) checkFormulas(l *sectionList) error {
 	for i := range l.sections {
 		s := &l.sections[i]
@@ -380,8 +382,8 @@ func (l *sectionList) former(s *Section) (out []Column) {
 	return out
 }
 
-// meanings are what the names of a formula can stand for, the likelier later: columns by their former names and by their present ones,
-// accounts by name and by code, and in a formula that stays what it stood for.
+// meanings are what the names of a formula can stand for, the likelier later: columns by their former names and by
+// their present ones, accounts by name and by code, and in a formula that stays what it stood for.
 func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.Reference) {
 	for _, columns := range [][]Column{former, s.Columns} {
 		for i := range columns {

@@ -156,7 +156,8 @@ func TestTheStandardsLocksHold(t *testing.T) {
 	})
 }
 
-// Formulas follow columns that are renamed: what was not changed means what it meant, and what was changed may use the old names for the last time.
+// Formulas follow columns that are renamed: what was not changed means what it meant, and what was changed may use the
+// old names for the last time.
 func TestFormulasFollowRenamedColumns(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)

@@ -10,8 +10,9 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Copy copies the layouts of another team whose accounts map to those of this one; a name that exists is left alone, and so is the team's
-// default. Accounts without a counterpart are left out of their columns, and with them the formulas that name them and what builds on those.
+// Copy copies the layouts of another team whose accounts map to those of this one; a name that exists is left alone,
+// and so is the team's default. Accounts without a counterpart are left out of their columns, and with them the
+// formulas that name them and what builds on those.
 func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterparts) error {
 	if err := hold(ctx, tx); err != nil {
 		return err
@@ -76,8 +77,8 @@ func mapped(ids []id.ID, accounts map[id.ID]id.ID) []id.ID {
 	return out
 }
 
-// dropBroken leaves out columns that name something that is not there, and reports whether there were any. A subtotal only loses what is
-// missing, unless it loses all: then it would mean every column before it.
+// dropBroken leaves out columns that name something that is not there, and reports whether there were any. A subtotal
+// only loses what is missing, unless it loses all: then it would mean every column before it.
 func (s *Section) dropBroken() bool {
 	before := len(s.Columns)
 	there := func(v id.ID) bool { return s.column(v) != nil }

@@ -32,8 +32,8 @@ func known(references []Reference) []fee.Reference {
 	return out
 }
 
-// useCurrentNames writes the formulas of a section with what columns and accounts are called now, and leaves accounts out of the columns that
-// do not exist any more.
+// useCurrentNames writes the formulas of a section with what columns and accounts are called now, and leaves accounts
+// out of the columns that do not exist any more.
 func (s *Section) useCurrentNames(accounts map[id.ID]account.Ref) {
 	for i := range s.Columns {
 		c := &s.Columns[i]
@@ -45,7 +45,8 @@ func (s *Section) useCurrentNames(accounts map[id.ID]account.Ref) {
 	}
 }
 
-// rewrite leaves a formula as it was written where the current names could not be told apart, or are too long for a formula.
+// rewrite leaves a formula as it was written where the current names could not be told apart, or are too long for a
+// formula.
 func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	f, err := c.formula()
 	if err != nil {

@@ -73,8 +73,8 @@ func TestPropertyPercentagesRoundHalfAwayFromZero(t *testing.T) {
 	})
 }
 
-// Whatever stands in a formula, rendering ends, repeats and gives no share of nothing; what can be read keeps its meaning when everything that
-// it names is renamed.
+// Whatever stands in a formula, rendering ends, repeats and gives no share of nothing; what can be read keeps its
+// meaning when everything that it names is renamed.
 func FuzzFormula(f *testing.F) {
 	for _, seed := range []string{
 		"Rent", "Rent - 20% * (Fees + account(\"4000\"))", `column("Rent") / "Rent"`, "-Rent / Fees", "Rent / (Rent - Rent)", "a / b / c", "/", "((((", `account("`, "é / 1", "0.2 * Rent /",
@@ -124,7 +124,8 @@ func FuzzFormula(f *testing.F) {
 	})
 }
 
-// rename makes all columns of a formula the first and all accounts the fees, and gives the references as they are and the formula renamed.
+// rename makes all columns of a formula the first and all accounts the fees, and gives the references as they are and
+// the formula renamed.
 func rename(t *testing.T, grammar fee.Grammar, f fee.Formula) ([]layout.Reference, layout.Value) {
 	t.Helper()
 

@@ -229,7 +229,8 @@ func TestLayoutsAreATeamsOwn(t *testing.T) {
 	})
 }
 
-// A design that was frozen gives the same figures after its layout was changed and deleted and its accounts and columns were renamed.
+// A design that was frozen gives the same figures after its layout was changed and deleted and its accounts and columns
+// were renamed.
 func TestFrozenDesignsOutliveTheirLayout(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)

@@ -1,12 +1,13 @@
-// Package layout owns how owner statements are laid out: sections, columns and formulas, which listing uses which layout, and the rendering of
-// a statement's entries into the sections, which is a pure function.
+// Package layout owns how owner statements are laid out: sections, columns and formulas, which listing uses which
+// layout, and the rendering of a statement's entries into the sections, which is a pure function.
 //
-// There are two kinds of sections. Net revenue sections have a row per stay, other sections a row per expense. Within its kind an account is
-// added up where a column lists it, else by the column that takes the rest of its classification, else by the one that takes the rest. What
-// no column takes is not laid out, and its statement then shows less than it adds up to.
+// There are two kinds of sections. Net revenue sections have a row per stay, other sections a row per expense. Within
+// its kind an account is added up where a column lists it, else by the column that takes the rest of its
+// classification, else by the one that takes the rest. What no column takes is not laid out, and its statement then
+// shows less than it adds up to.
 //
-// A saved statement keeps its Design, which refers to accounts and columns by id alone: it renders the same after the layout was changed or
-// deleted and whatever the accounts are called by then.
+// A saved statement keeps its Design, which refers to accounts and columns by id alone: it renders the same after the
+// layout was changed or deleted and whatever the accounts are called by then.
 package layout
 
 import (
@@ -160,7 +161,8 @@ type Design struct {
 	OtherSections      []Section `json:"otherSections"`
 }
 
-// Seen is the design as the owner, else the manager, may know it: owners are told neither of what is hidden from them nor how amounts are made.
+// Seen is the design as the owner, else the manager, may know it: owners are told neither of what is hidden from them
+// nor how amounts are made.
 func (d *Design) Seen(asOwner bool) *Design {
 	if !asOwner {
 		return d

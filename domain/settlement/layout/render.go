@@ -165,7 +165,8 @@ func (d *drawing) masks(g *group) (masks []uint64, sum money.Cents, some bool) {
 	return masks, sum, some
 }
 
-// visible are the entries of a group that are in a visible amount; where no column has an amount, those that the section adds up.
+// visible are the entries of a group that are in a visible amount; where no column has an amount, those that the
+// section adds up.
 func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 	amounts := d.reach != 0 || len(d.accounts) > 0
 
@@ -179,8 +180,8 @@ func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 	return out
 }
 
-// row computes all columns of a group and gives the visible ones. A row whose amounts are all hidden is not shown, which changes no total:
-// it has nothing in a visible one.
+// row computes all columns of a group and gives the visible ones. A row whose amounts are all hidden is not shown,
+// which changes no total: it has nothing in a visible one.
 func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 	visible := d.visible(g, masks)
 	for _, e := range visible {
@@ -279,7 +280,8 @@ func (d *drawing) foot() []Cell {
 	return out
 }
 
-// percent is a quotient in parts per 100000, rounded half away from zero and held at what JSON can carry; nil when the divisor is 0.
+// percent is a quotient in parts per 100000, rounded half away from zero and held at what JSON can carry; nil when the
+// divisor is 0.
 func percent(dividend, divisor money.Cents) *int64 {
 	if divisor == 0 {
 		return nil

@@ -120,7 +120,8 @@ func column(n int, name string, t layout.ColumnType, v layout.Value) layout.Colu
 
 func of(accounts ...id.ID) layout.Value { return layout.Value{AccountIDs: accounts} }
 
-// formula is the value of a formula whose plain names are those of columns, by number, and whose accounts are named by code.
+// formula is the value of a formula whose plain names are those of columns, by number, and whose accounts are named by
+// code.
 func formula(text string, columns map[string]int, accounts map[string]id.ID) layout.Value {
 	v := layout.Value{Formula: text}
 	for name, n := range columns {
@@ -451,7 +452,8 @@ func TestHeadsAreDrillDowns(t *testing.T) {
 	}
 }
 
-// A frozen design refers to columns and accounts by id: it renders the same from its JSON, whatever anything is called by then.
+// A frozen design refers to columns and accounts by id: it renders the same from its JSON, whatever anything is called
+// by then.
 func TestAFrozenDesignRendersAsBefore(t *testing.T) {
 	t.Parallel()
 

@@ -30,7 +30,8 @@ type group struct {
 	aggregate bool
 }
 
-// grouped gives the rows of a kind of sections in their order: stays by arrival and then the rest by date, or expenses by date.
+// grouped gives the rows of a kind of sections in their order: stays by arrival and then the rest by date, or expenses
+// by date.
 func grouped(kind string, items []item) []*group {
 	var groups []*group
 

@@ -16,7 +16,8 @@ const standardName = "Standard"
 // lineAccounts are where a team's rents and cleaning fees are posted for owners.
 type lineAccounts struct{ rent, cleaning []id.ID }
 
-// Standard is the built-in design, which places every account. Its sections and columns have the same ids in every team.
+// Standard is the built-in design, which places every account. Its sections and columns have the same ids in every
+// team.
 func Standard() *Design { return standard(lineAccounts{}) }
 
 // standard shows rents and cleaning fees in columns of their own where it is known which accounts they are on.
@@ -103,7 +104,8 @@ func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 	return standard(on), nil
 }
 
-// Chosen gives the design for each listing: its own layout, else the team's default, else the standard one. Listings of one layout share it.
+// Chosen gives the design for each listing: its own layout, else the team's default, else the standard one. Listings of
+// one layout share it.
 func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
 	out, err := Stored(ctx, tx, listings)
 	if err != nil {

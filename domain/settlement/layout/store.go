@@ -143,7 +143,8 @@ func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
 	return &found[0], nil
 }
 
-// Stored gives the designs as Chosen does, but only of stored layouts: a listing that has none, and no default, is missing.
+// Stored gives the designs as Chosen does, but only of stored layouts: a listing that has none, and no default, is
+// missing.
 func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
 	type choice struct{ ListingID, LayoutID id.ID }
 
@@ -190,7 +191,8 @@ func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 	return out, nil
 }
 
-// hold makes the changes of the team's layouts take turns: which is the default, and what listings rely on, depends on all of them.
+// hold makes the changes of the team's layouts take turns: which is the default, and what listings rely on, depends on
+// all of them.
 func hold(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)
@@ -199,7 +201,8 @@ func hold(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// relying are listings that would lose their layout, at most 100: those that chose it and, when it is the default, those that chose none.
+// relying are listings that would lose their layout, at most 100: those that chose it and, when it is the default,
+// those that chose none.
 func relying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.ID, error) {
 	ids, err := db.Select[id.ID](ctx, tx, `
 		select l.id from listing l left join layout_listing u on u.team_id = l.team_id and u.listing_id = l.id

@@ -74,8 +74,8 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
 	return c.save(ctx, tx)
 }
 
-// Unsaved is the design of the layout that the body would make, stored nowhere: its name may be taken. It fails as createStatementLayout does
-// otherwise.
+// Unsaved is the design of the layout that the body would make, stored nowhere: its name may be taken. It fails as
+// createStatementLayout does otherwise.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	c, err := drafted(ctx, tx, b)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package payee owns how contacts are paid: their ACH payment methods, sealed, verified, and which one counts.
 //
-// The numbers of a method never change: others make another method. A verified method becomes the default one, which is what its contact is
-// paid with, unless somebody has chosen another since. When a default method goes, none takes its place by itself: where money goes is for a
-// person to say.
+// The numbers of a method never change: others make another method. A verified method becomes the default one, which is
+// what its contact is paid with, unless somebody has chosen another since. When a default method goes, none takes its
+// place by itself: where money goes is for a person to say.
 package payee
 
 import (
@@ -65,8 +65,8 @@ type Method struct {
 	ChosenAt day.Instant      `json:"-"`
 }
 
-// Ready gives the default method, which is verified, of each of the contacts that has one. They stay so until the transaction ends: no money is
-// sent to an account that was put away meanwhile.
+// Ready gives the default method, which is verified, of each of the contacts that has one. They stay so until the
+// transaction ends: no money is sent to an account that was put away meanwhile.
 func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, error) {
 	methods, err := db.Select[Method](ctx, tx, `
 		select `+columns+` from payee_method m

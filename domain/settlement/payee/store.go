@@ -52,8 +52,8 @@ func findContact(ctx context.Context, tx *db.Tx, contact id.ID, locked string) e
 	return nil
 }
 
-// read reads a method, of one contact unless the contact is the zero id. Locked for update, no new payment refers to it until the transaction
-// ends.
+// read reads a method, of one contact unless the contact is the zero id. Locked for update, no new payment refers to it
+// until the transaction ends.
 func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...string) (*Method, error) {
 	m, err := db.One[Method](ctx, tx, apierr.NotFound, `
 		select `+columns+` from payee_method m where m.team_id = @team and m.id = @id and (m.contact_id = @contact or @contact::uuid is null) `+strings.Join(locked, " "),

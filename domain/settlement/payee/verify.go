@@ -62,8 +62,8 @@ func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{verifyKind: h}
 }
 
-// learn keeps what a failed verification taught. After any other failure nothing is known of the account: the method stays as it was, and
-// can be verified again.
+// learn keeps what a failed verification taught. After any other failure nothing is known of the account: the method
+// stays as it was, and can be verified again.
 func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 	if errors.Is(cause, errRejected) {
 		m, err := read(ctx, tx, id.Zero, method)
@@ -96,8 +96,8 @@ type verifier struct {
 	open connection.Opener
 }
 
-// verify asks the team's payment provider about the account; without one the check of the numbers when they came must do. Asking again does
-// no harm: the method is the key of the question.
+// verify asks the team's payment provider about the account; without one the check of the numbers when they came must
+// do. Asking again does no harm: the method is the key of the question.
 func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method id.ID) (db.Work, error) {
 	var (
 		m  *Method
@@ -145,7 +145,8 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 	}, nil
 }
 
-// ask fails for an account that the provider does not verify. Refusals are final; a provider that is out of reach is asked again.
+// ask fails for an account that the provider does not verify. Refusals are final; a provider that is out of reach is
+// asked again.
 func (v verifier) ask(ctx context.Context, by *connection.Connection, m *Method) error {
 	account, err := m.Account(v.box)
 	if err != nil {

@@ -49,8 +49,9 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) ([]held, error) {
 	return found, nil
 }
 
-// apply takes in what providers say of payments of the team, whichever way it came: as the answer to a submission, on asking, by a callback or
-// in a return file. The same news twice, and news in any order, come to the same. What follows from them for the books is booked here.
+// apply takes in what providers say of payments of the team, whichever way it came: as the answer to a submission, on
+// asking, by a callback or in a return file. The same news twice, and news in any order, come to the same. What follows
+// from them for the books is booked here.
 func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 	news := make(map[id.ID][]pay.Outcome, len(outcomes))
 	for _, o := range outcomes {
@@ -128,7 +129,8 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 	}
 }
 
-// other reports that a reference is that of another payment under the same key. The return file of a bank knows a reference by its end.
+// other reports that a reference is that of another payment under the same key. The return file of a bank knows a
+// reference by its end.
 func (h *held) other(ref string) bool {
 	return ref != "" && h.ProviderRef != nil && !strings.HasSuffix(*h.ProviderRef, ref)
 }
@@ -157,8 +159,9 @@ type keptRow struct {
 	RecoveredAt *day.Instant `json:"recovered_at"`
 }
 
-// keep writes payments back. One that is on its way stays in the round of questions; one that was paid is asked for daily, since it can still
-// come back; any other is done. What the provider has said of a payment ends that nothing is known of it.
+// keep writes payments back. One that is on its way stays in the round of questions; one that was paid is asked for
+// daily, since it can still come back; any other is done. What the provider has said of a payment ends that nothing is
+// known of it.
 func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	rows := make([]keptRow, len(all))
 	for i := range all {
@@ -189,8 +192,8 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	return nil
 }
 
-// follow books what a new state means. Our books never keep us from knowing what the provider says: what cannot be booked, because a lock
-// holds it for example, is an issue of the payment.
+// follow books what a new state means. Our books never keep us from knowing what the provider says: what cannot be
+// booked, because a lock holds it for example, is an issue of the payment.
 func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 	var do db.Work
 

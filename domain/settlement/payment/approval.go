@@ -118,8 +118,9 @@ type waiting struct {
 	Date          day.Day
 }
 
-// holdApproval holds what is to be decided on: the approval, then the transactions, then the payments that still wait. It fails with 404, with
-// 403 selfModification for whoever has asked for the payments, and with 409 when nothing is left to decide.
+// holdApproval holds what is to be decided on: the approval, then the transactions, then the payments that still wait.
+// It fails with 404, with 403 selfModification for whoever has asked for the payments, and with 409 when nothing is
+// left to decide.
 func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiting, error) {
 	args := db.Args{"team": tx.Team, "id": one}
 	if _, err := tx.Exec(ctx, `select from payment_approval where team_id = @team and id = @id for update`, args); err != nil {
@@ -155,7 +156,8 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	return a, of, nil
 }
 
-// approve releases payments: what stands against them is looked at again, bills are booked as paid, and an operation sends them.
+// approve releases payments: what stands against them is looked at again, bills are booked as paid, and an operation
+// sends them.
 func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
@@ -226,8 +228,8 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	return a.decide(ctx, tx, Approved, nil, &ack.OperationID)
 }
 
-// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods are shared until the
-// payments are released, so that no news of them comes in between.
+// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods are
+// shared until the payments are released, so that no news of them comes in between.
 func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 	type row struct {
 		ContactID id.ID
@@ -258,7 +260,8 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 	return nil
 }
 
-// judgeWaiting refuses payments that there is not enough for, or that a limit does not let through, on the day of the approval.
+// judgeWaiting refuses payments that there is not enough for, or that a limit does not let through, on the day of the
+// approval.
 func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
 	transactions := make([]id.ID, len(of))
 	for i := range of {
@@ -295,8 +298,8 @@ func refusalOf(found [][]finding.Finding) error {
 	return nil
 }
 
-// claimsOf are what transactions claim, in the order given: payouts are booked, and their entries tell of whom they take; bills that are not
-// paid yet take of nobody.
+// claimsOf are what transactions claim, in the order given: payouts are booked, and their entries tell of whom they
+// take; bills that are not paid yet take of nobody.
 func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, error) {
 	type row struct {
 		ID                id.ID
@@ -372,8 +375,8 @@ func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) 
 	return a.decide(ctx, tx, Rejected, &in.Body.Reason, nil)
 }
 
-// takeBackWaiting cancels payments that wait, and mends the books as for one that was canceled: a payout is archived, or given back when a
-// lock holds it; a bill was never booked as paid.
+// takeBackWaiting cancels payments that wait, and mends the books as for one that was canceled: a payout is archived,
+// or given back when a lock holds it; a bill was never booked as paid.
 func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	all, err := hold(ctx, tx, ids)
 	if err != nil {

@@ -46,7 +46,8 @@ func (w *till) audited(endpoint string) int {
 	return n
 }
 
-// Neither an owner's balance nor the account is overdrawn by paying what was booked before; a bill is paid from what the account holds.
+// Neither an owner's balance nor the account is overdrawn by paying what was booked before; a bill is paid from what
+// the account holds.
 func TestAProviderPaysNoMoreThanThereIs(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -158,7 +159,8 @@ func TestLimitsAreInTheTeamsCurrency(t *testing.T) {
 	w.wantStatus(large, payment.Submitted)
 }
 
-// What waits is unpaid and nobody is told of it; a second person sends it, once, however often and whoever else approves.
+// What waits is unpaid and nobody is told of it; a second person sends it, once, however often and whoever else
+// approves.
 func TestASecondPersonApproves(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)

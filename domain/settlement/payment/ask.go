@@ -25,7 +25,8 @@ const (
 	keepCallbacks = 24 * time.Hour
 )
 
-// every lists the periodic tasks of the package: asking providers for news of the payments that are on their way, and forgetting callbacks.
+// every lists the periodic tasks of the package: asking providers for news of the payments that are on their way, and
+// forgetting callbacks.
 func (s *Service) every() []job.Every {
 	return []job.Every{
 		{Name: "payment-ask", Interval: askInterval, Do: s.Ask},
@@ -52,9 +53,9 @@ type due struct {
 	ID           id.ID
 }
 
-// Ask asks providers for the payments that are due. A payment is asked for the more rarely the longer it is on its way; the questions of a
-// provider that does not answer are put off. It submits nothing itself: what is sending, unknown to the provider and nobody's work any more goes
-// back to those who send.
+// Ask asks providers for the payments that are due. A payment is asked for the more rarely the longer it is on its way;
+// the questions of a provider that does not answer are put off. It submits nothing itself: what is sending, unknown to
+// the provider and nobody's work any more goes back to those who send.
 func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 	end := d.Now().Add(askBudget)
 
@@ -89,8 +90,9 @@ func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 	return errors.Join(failures...)
 }
 
-// claimDue takes payments that are due and sets when they are due next: after a quarter of the time that they have been on their way, at least a
-// minute and at most an hour; those that were paid after a day, for as long as banks give payments back.
+// claimDue takes payments that are due and sets when they are due next: after a quarter of the time that they have been
+// on their way, at least a minute and at most an hour; those that were paid after a day, for as long as banks give
+// payments back.
 func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 	var found []due
 
@@ -190,8 +192,8 @@ func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	return keep(ctx, tx, all)
 }
 
-// sendAgain queues the batches of payments that are sending and that their provider has never seen, under the keys that they have, when no job
-// is left to do it: the workers have died of it. After a day it is for a person to decide.
+// sendAgain queues the batches of payments that are sending and that their provider has never seen, under the keys that
+// they have, when no job is left to do it: the workers have died of it. After a day it is for a person to decide.
 func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
@@ -268,7 +270,8 @@ func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error 
 	return nil
 }
 
-// putOff lets a provider that does not answer alone for a while; one that refuses the credentials until somebody mends them.
+// putOff lets a provider that does not answer alone for a while; one that refuses the credentials until somebody mends
+// them.
 func putOff(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
 	if failure == nil {
 		return nil

@@ -37,7 +37,8 @@ type slip struct {
 	amount money.Cents
 }
 
-// bank is a provider that does what it is told. It keeps one payment per key, as its protocol promises, unless it is told to pay twice.
+// bank is a provider that does what it is told. It keeps one payment per key, as its protocol promises, unless it is
+// told to pay twice.
 type bank struct {
 	mu      sync.Mutex
 	held    map[string][]*slip

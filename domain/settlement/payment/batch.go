@@ -81,8 +81,8 @@ func members(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
 // maxMemo is what a recipient's bank shows at most, in characters.
 const maxMemo = 15
 
-// order is what the provider is told of a payment. Every attempt tells it the same: a date that has passed becomes the day on which the batch
-// was first made.
+// order is what the provider is told of a payment. Every attempt tells it the same: a date that has passed becomes the
+// day on which the batch was first made.
 func (m *member) order(b *batch, box *seal.Box) (pay.Payment, error) {
 	method := payee.Method{ID: m.MethodID, AccountHolder: m.AccountHolder, AccountType: m.AccountType, Numbers: m.Numbers}
 
@@ -108,15 +108,16 @@ type work struct {
 	before *day.Instant
 	// recovering are payments that somebody is taking back. This attempt leaves them alone.
 	recovering int
-	// fresh were marked as sending by this attempt, so that nobody has told the provider of them; of the others it is not known.
+	// fresh were marked as sending by this attempt, so that nobody has told the provider of them; of the others it is
+	// not known.
 	fresh, unclear []pay.Payment
 }
 
 // firstQuestion is how long after it was sent a payment is first asked for, unless its outcome is known at once.
 const firstQuestion = 2 * time.Minute
 
-// begin marks what is still requested in a batch as sending and gives the batch its identity. When this has committed, and not before, the
-// provider may be told.
+// begin marks what is still requested in a batch as sending and gives the batch its identity. When this has committed,
+// and not before, the provider may be told.
 func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
 	b, err := holdBatch(ctx, tx, one)
 	if err != nil {
@@ -186,7 +187,8 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 	return w, markUnknown(ctx, tx, one, left)
 }
 
-// markUnknown notes of the payments of a batch that are still sending, of some or with nil of all, that nobody can say what became of them.
+// markUnknown notes of the payments of a batch that are still sending, of some or with nil of all, that nobody can say
+// what became of them.
 func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update payment set unknown_since = @now, updated_at = @now
@@ -199,8 +201,9 @@ func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) erro
 	return nil
 }
 
-// ended notes that this attempt has told the provider all that it will. One that began while another was under way leaves the batch as busy
-// as it found it, since the other may be alive; an answer that did not come in time may still be worked on at the provider.
+// ended notes that this attempt has told the provider all that it will. One that began while another was under way
+// leaves the batch as busy as it found it, since the other may be alive; an answer that did not come in time may still
+// be worked on at the provider.
 func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 	if w.until.IsZero() {
 		return nil
@@ -285,8 +288,8 @@ type result struct {
 	file     *file.New // nil when there is none
 }
 
-// settled keeps what a batch came to, in the transaction that settles its task. Of several attempts that made the batch's file, the first one
-// that gets here keeps its own.
+// settled keeps what a batch came to, in the transaction that settles its task. Of several attempts that made the
+// batch's file, the first one that gets here keeps its own.
 func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error {
 	b, err := holdBatch(ctx, tx, r.batch)
 	if err != nil {
@@ -319,8 +322,9 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 	return apply(ctx, tx, r.outcomes)
 }
 
-// withdraw gives a batch up. Payments that were never sent have failed. Those that are sending stay so, since the provider may have them: an
-// issue asks a person to decide, unless only our workers died and the provider can be asked: then they are sent again when it is.
+// withdraw gives a batch up. Payments that were never sent have failed. Those that are sending stay so, since the
+// provider may have them: an issue asks a person to decide, unless only our workers died and the provider can be asked:
+// then they are sent again when it is.
 func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 	if _, err := holdBatch(ctx, tx, one); errors.Is(err, errNoBatch) {
 		return nil

@@ -20,8 +20,9 @@ type callbackInput struct {
 	Raw          api.Raw
 }
 
-// callback takes news that a provider signed with the secret of the connection. An unknown connection is told from a wrong signature by nobody.
-// News can come before our own note of the submission has committed: they name our key, which has.
+// callback takes news that a provider signed with the secret of the connection. An unknown connection is told from a
+// wrong signature by nobody. News can come before our own note of the submission has committed: they name our key,
+// which has.
 func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
 	c, team, err := s.called(ctx, d, in.ConnectionID)
 	if err != nil {
@@ -54,8 +55,8 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	return &api.None{}, nil
 }
 
-// called finds the connection that a callback names. It names no team, so this one look is across all; what it finds is believed only under
-// the signature of the connection's own secret.
+// called finds the connection that a callback names. It names no team, so this one look is across all; what it finds is
+// believed only under the signature of the connection's own secret.
 func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
 	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		team, err = db.One[id.ID](ctx, tx, errCallback, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
@@ -73,7 +74,8 @@ func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connectio
 	return c, team, err
 }
 
-// takeCallback applies the news of a callback once. A message about a payment of another connection, or of none, is not found.
+// takeCallback applies the news of a callback once. A message about a payment of another connection, or of none, is not
+// found.
 func takeCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callback) error {
 	key, err := id.Parse(message.Outcome.Key)
 	if err != nil {

@@ -39,9 +39,9 @@ type Desk struct {
 	Methods map[id.ID]payee.Method
 }
 
-// OpenDesk finds what is needed to pay contacts over a connection. Funding is the zero id to take the connection's own account, else the one
-// assigned to payout_bankAccount. It fails with 400 for an unknown connection (path connectionId) or account (path fundingAccountId), with the
-// reasons payProviderConnectionInactive and payProviderAccountNotReady.
+// OpenDesk finds what is needed to pay contacts over a connection. Funding is the zero id to take the connection's own
+// account, else the one assigned to payout_bankAccount. It fails with 400 for an unknown connection (path connectionId)
+// or account (path fundingAccountId), with the reasons payProviderConnectionInactive and payProviderAccountNotReady.
 func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Desk, error) {
 	c, err := connection.Hold(ctx, tx, connectionID)
 	if errors.Is(err, apierr.NotFound) {
@@ -68,7 +68,8 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 	return d, nil
 }
 
-// findFunding takes the account that was given, the connection's own or the assigned one, and refuses any that does not pay.
+// findFunding takes the account that was given, the connection's own or the assigned one, and refuses any that does not
+// pay.
 func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 	given := !d.FundingAccountID.IsZero()
 	if !given {
@@ -102,8 +103,8 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 // SendKind is the kind of the task that sends a batch of payments.
 var SendKind = job.NewKind("payment.send")
 
-// batchSize is how many payments go out together. A provider is told one by one, so that a batch is a stretch of work that may have to be
-// asked for again; a bank takes a whole file, and few files a day.
+// batchSize is how many payments go out together. A provider is told one by one, so that a batch is a stretch of work
+// that may have to be asked for again; a bank takes a whole file, and few files a day.
 func (d *Desk) batchSize() int {
 	if d.Connection.AppID.Can(connection.PaysByFile) {
 		return 10_000
@@ -112,18 +113,22 @@ func (d *Desk) batchSize() int {
 	return 200
 }
 
-// nothingKind is the kind of the task of an operation that has nothing to do: what it asks for waits for a second person, or is done.
+// nothingKind is the kind of the task of an operation that has nothing to do: what it asks for waits for a second
+// person, or is done.
 var nothingKind = job.NewKind("payment.nothing")
 
-// Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more than there is.
+// Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more
+// than there is.
 type Terms struct {
 	*CurrentLimits
 	Overdraft bool
 }
 
-// Request writes the payments of orders and gives the tasks of the provider-payment operation that sends them, and the ids of the payments
-// in the order given. Payments that the limits have wait are written with an approval of their own, and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an attempt, with 400
-// payProviderRecipientNotReady for a contact without a method, with payProviderPaymentNotSupported for money that no provider moves.
+// Request writes the payments of orders and gives the tasks of the provider-payment operation that sends them, and the
+// ids of the payments in the order given. Payments that the limits have wait are written with an approval of their own,
+// and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an attempt, with
+// 400 payProviderRecipientNotReady for a contact without a method, with payProviderPaymentNotSupported for money that
+// no provider moves.
 func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Terms) ([]id.ID, []operation.Task, error) {
 	if len(orders) == 0 {
 		return nil, nil, nil
@@ -225,7 +230,8 @@ func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overd
 // maxNamed bounds how many contacts a refusal names.
 const maxNamed = 100
 
-// check refuses what the connection can never pay: first what no recipient could get, then whom it cannot pay, all of them together.
+// check refuses what the connection can never pay: first what no recipient could get, then whom it cannot pay, all of
+// them together.
 func (d *Desk) check(orders []Order) error {
 	contacts := map[string][]id.ID{}
 
@@ -284,8 +290,8 @@ const (
 	causeHolder      = "holderInvalid"
 )
 
-// Fault returns why an order cannot be paid over the connection by its data alone, or nil. The numbers of accounts were checked when they came and
-// are not opened before they are sent.
+// Fault returns why an order cannot be paid over the connection by its data alone, or nil. The numbers of accounts were
+// checked when they came and are not opened before they are sent.
 func (d *Desk) Fault(o *Order) *Fault {
 	f := &Fault{
 		Reason: errNotSupported.Reason(), ContactID: o.ContactID, Currency: o.Currency, Amount: o.Amount, Date: o.Date,
@@ -316,7 +322,8 @@ func (d *Desk) Fault(o *Order) *Fault {
 	return f
 }
 
-// refuseAttempted holds transactions and refuses those that have an attempt which was not put away, or whose money came back.
+// refuseAttempted holds transactions and refuses those that have an attempt which was not put away, or whose money came
+// back.
 func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": transactions}
 	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`, args); err != nil {

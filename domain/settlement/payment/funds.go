@@ -65,9 +65,10 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 	return nil
 }
 
-// Judge finds what stands against claims that are made together: what they take of the owners of a period must be available to them, what
-// they take from an account must be on it, and the limits of the team hold. With overdraft the first two are warnings. The findings are by
-// claim. A preview asks it as well as whoever pays, who has called TakeTurns.
+// Judge finds what stands against claims that are made together: what they take of the owners of a period must be
+// available to them, what they take from an account must be on it, and the limits of the team hold. With overdraft the
+// first two are warnings. The findings are by claim. A preview asks it as well as whoever pays, who has called
+// TakeTurns.
 func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]finding.Finding, *CurrentLimits, error) {
 	limits, err := currentLimits(ctx, tx)
 	if err != nil {
@@ -91,8 +92,8 @@ func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]
 	return out, limits, limits.check(ctx, tx, claims, out)
 }
 
-// TakeTurns lets one request at a time decide on money that leaves the team, so that two do not spend the same. It comes before every other lock
-// of such a request.
+// TakeTurns lets one request at a time decide on money that leaves the team, so that two do not spend the same. It
+// comes before every other lock of such a request.
 func TakeTurns(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('provider payments ' || @team::text, 0))`, db.Args{"team": tx.Team.String()})
 	if err != nil {
@@ -170,8 +171,9 @@ func judged(claims []Claim) []id.ID {
 	return ids
 }
 
-// addAccounts adds the balances of accounts by the books at the end of today, less payments that were asked for and that the books have leave
-// later, or not yet: those that wait for approval among them, but for the ones that are judged.
+// addAccounts adds the balances of accounts by the books at the end of today, less payments that were asked for and
+// that the books have leave later, or not yet: those that wait for approval among them, but for the ones that are
+// judged.
 func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.ID, today day.Day) error {
 	type row struct {
 		AccountID id.ID

@@ -13,7 +13,8 @@ import (
 
 const tag = "Payments"
 
-// endpoints are the routes of payments: asking for them, reading, recovering and returning them, and the callbacks of providers.
+// endpoints are the routes of payments: asking for them, reading, recovering and returning them, and the callbacks of
+// providers.
 func (s *Service) endpoints() []api.Endpoint {
 	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
 		api.External(api.Endpoint{

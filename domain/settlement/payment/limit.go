@@ -93,7 +93,8 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 	return readLimits(ctx, tx, nil)
 }
 
-// CurrentLimits are the limits that count now, with the currency that they are in. Payments in another currency know none of them.
+// CurrentLimits are the limits that count now, with the currency that they are in. Payments in another currency know
+// none of them.
 type CurrentLimits struct {
 	Limits
 	Currency string

@@ -15,8 +15,9 @@ import (
 // lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
 const lag = 10 * time.Minute
 
-// A provider that is away for seconds, minutes or hours is waited for: every payment is made once, nobody has to do anything, and meanwhile the
-// operation goes on and the money does not read as paid. After a day it is given up with an issue.
+// A provider that is away for seconds, minutes or hours is waited for: every payment is made once, nobody has to do
+// anything, and meanwhile the operation goes on and the money does not read as paid. After a day it is given up with an
+// issue.
 func TestAProviderThatIsAway(t *testing.T) {
 	t.Parallel()
 
@@ -107,8 +108,8 @@ func (w *till) wantPaid(transaction id.ID) {
 	}
 }
 
-// Money that failed, was canceled or came back is open again at once, bill and payout, also where a lock keeps the books from saying so, and is
-// no payment to a vendor of the year.
+// Money that failed, was canceled or came back is open again at once, bill and payout, also where a lock keeps the
+// books from saying so, and is no payment to a vendor of the year.
 func TestRefusedMoneyIsOpenAgain(t *testing.T) {
 	t.Parallel()
 
@@ -217,7 +218,8 @@ func (w *till) wantVendorPaid(cents int64) {
 	}
 }
 
-// A payment of which nothing is known can be taken back while its job waits for the next attempt, and is not sent after that.
+// A payment of which nothing is known can be taken back while its job waits for the next attempt, and is not sent after
+// that.
 func TestTakingBackWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -240,7 +242,8 @@ func TestTakingBackWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// A payment that is just being sent is not taken for unknown: the recovery waits for the attempt, and then takes back what the bank has.
+// A payment that is just being sent is not taken for unknown: the recovery waits for the attempt, and then takes back
+// what the bank has.
 func TestTakingBackWaitsForTheSender(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -276,8 +279,8 @@ func TestTakingBackWaitsForTheSender(t *testing.T) {
 	}
 }
 
-// A payment that is left sending without a job, since the workers died of it, is asked for and sent again under its key; after a day a person
-// is asked.
+// A payment that is left sending without a job, since the workers died of it, is asked for and sent again under its
+// key; after a day a person is asked.
 func TestWhatIsLeftSendingIsSentAgain(t *testing.T) {
 	t.Parallel()
 

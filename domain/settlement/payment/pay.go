@@ -63,7 +63,8 @@ func payAnswers() map[int]reflect.Type {
 	}
 }
 
-// payTransaction pays a bill or a payout. A credential that may only record payments gives a date and nothing else (RSN-37).
+// payTransaction pays a bill or a payout. A credential that may only record payments gives a date and nothing else
+// (RSN-37).
 func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, error) {
 	b := &in.Body
 	if !tx.Actor.Has("transactions:pay") && (b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
@@ -264,7 +265,8 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	})
 }
 
-// maxAhead is how many days ahead a provider can be asked to pay: what there is today says little about the balance of a later quarter.
+// maxAhead is how many days ahead a provider can be asked to pay: what there is today says little about the balance of
+// a later quarter.
 const maxAhead = 60
 
 // CheckDate refuses a date that has passed for money that is yet to leave, and one too far ahead.

@@ -1,8 +1,10 @@
-// Package payment owns what is asked of payment providers: sending each payment at most once, learning its outcome, recovery and returns.
+// Package payment owns what is asked of payment providers: sending each payment at most once, learning its outcome,
+// recovery and returns.
 //
-// A payment is a row that is committed before anything leaves; its id is the key under which the provider knows it. It is marked as sending,
-// in a commit of its own, before the provider hears of it. After that nothing but the provider's word moves it: whoever finds a payment
-// sending asks for it by its key first, and submits it again, under the same key, only when the provider has never seen it.
+// A payment is a row that is committed before anything leaves; its id is the key under which the provider knows it. It
+// is marked as sending, in a commit of its own, before the provider hears of it. After that nothing but the provider's
+// word moves it: whoever finds a payment sending asks for it by its key first, and submits it again, under the same
+// key, only when the provider has never seen it.
 package payment
 
 import (
@@ -18,8 +20,8 @@ import (
 // Status is how far a payment is.
 type Status string
 
-// The states. Payments that await approval wait for a second person, requested ones to be sent; of those sending it is not known whether the
-// provider has them.
+// The states. Payments that await approval wait for a second person, requested ones to be sent; of those sending it is
+// not known whether the provider has them.
 const (
 	Awaiting  Status = "awaitingApproval"
 	Requested Status = "requested"
@@ -78,9 +80,9 @@ type Issue struct {
 	Context  map[string]string `json:"context"`
 }
 
-// The issues: the provider holds more than one payment under our key; it said something that cannot follow what it said before; it does not
-// know what it has taken; the money came back and could not be booked; no money left and the bill still stands as paid; for a day nobody could
-// say whether the provider has it, so that it is not sent again by itself.
+// The issues: the provider holds more than one payment under our key; it said something that cannot follow what it said
+// before; it does not know what it has taken; the money came back and could not be booked; no money left and the bill
+// still stands as paid; for a day nobody could say whether the provider has it, so that it is not sent again by itself.
 const (
 	duplicatePayment   = "duplicatePayment"
 	contradictoryNews  = "contradictoryNews"
@@ -119,8 +121,9 @@ var (
 	errCallback      = apierr.New(apierr.CodeUnauthorized, "", "The callback is not to be believed")
 )
 
-// next is where news of a provider take a payment. Acknowledged says that the provider has once told us that it holds the payment. States
-// only move forward. News that are older than what is known change nothing; those that contradict it change nothing either, and are reported.
+// next is where news of a provider take a payment. Acknowledged says that the provider has once told us that it holds
+// the payment. States only move forward. News that are older than what is known change nothing; those that contradict
+// it change nothing either, and are reported.
 func (s Status) next(news pay.State, acknowledged bool) (next Status, contradiction bool) {
 	n := Status(news)
 
@@ -163,7 +166,8 @@ func notFoundAt(path ...any) error {
 	return apierr.BadRequest.At(apierr.IssueNotFound.InBody(path...))
 }
 
-// Refusals are the conditions that a payment through a provider is refused with, beside those of the transaction that books it.
+// Refusals are the conditions that a payment through a provider is refused with, beside those of the transaction that
+// books it.
 func Refusals() apierr.List {
 	return apierr.List{errConnection, errFunding, errNotSupported, errRecipient, errFunds, errLimit}
 }

@@ -10,8 +10,9 @@ import (
 	"stayledger/provider/pay"
 )
 
-// Whatever goes wrong, in whatever order: the bank holds at most one payment under a key, no payout is paid by two payments that live, and when
-// all is heard every payment is what the bank says; one that the bank has never seen can be canceled.
+// Whatever goes wrong, in whatever order: the bank holds at most one payment under a key, no payout is paid by two
+// payments that live, and when all is heard every payment is what the bank says; one that the bank has never seen can
+// be canceled.
 func TestNoPaymentIsMadeTwiceOrLost(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)

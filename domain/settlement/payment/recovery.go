@@ -100,7 +100,8 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 	return ack, nil
 }
 
-// cancelWaiting takes a payment back that waits for a second person, at once: no provider knows of it. It gives nil for any other payment.
+// cancelWaiting takes a payment back that waits for a second person, at once: no provider knows of it. It gives nil for
+// any other payment.
 func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Acknowledgement, error) {
 	args := db.Args{"team": tx.Team, "id": in.PaymentID, "transaction": in.ID}
 
@@ -155,8 +156,8 @@ func (h *held) cancelable() bool { return h.Status == Submitted || h.Status == S
 // errBusy is that an attempt at the batch is under way, which may be telling the provider of the payment.
 var errBusy = errors.New("the payment is being sent")
 
-// quiet fails with errBusy while an attempt at the payment's batch is under way. No further one begins with the payment once it is marked as
-// being recovered: both take the lock of its row.
+// quiet fails with errBusy while an attempt at the payment's batch is under way. No further one begins with the payment
+// once it is marked as being recovered: both take the lock of its row.
 func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
 	busy, err := db.Get[bool](ctx, tx, `select coalesce(busy_until > @now, false) from payment_batch where team_id = @team and id = @batch`,
 		db.Args{"team": tx.Team, "batch": h.BatchID, "now": tx.Now})
@@ -315,7 +316,8 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
 }
 
-// doubtful reports a payment that counts as failed and of which the provider has said since that it moves money, or has moved it.
+// doubtful reports a payment that counts as failed and of which the provider has said since that it moves money, or has
+// moved it.
 func (h *held) doubtful() bool {
 	if h.Status != Failed && h.Status != Canceled || h.RecoveredAt != nil {
 		return false
@@ -359,8 +361,8 @@ func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment
 	return err == nil && !o.Duplicate && (o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
 }
 
-// neverSent cancels a payment that the provider does not know, and that nobody can be sending any more; it fails with errBusy while somebody
-// can. The decision is ours and not the provider's, so it gives way to news that came meanwhile.
+// neverSent cancels a payment that the provider does not know, and that nobody can be sending any more; it fails with
+// errBusy while somebody can. The decision is ours and not the provider's, so it gives way to news that came meanwhile.
 func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID) error {
 	h, err := holdOne(ctx, tx, payment)
 	if err != nil || h.Status != Sending {
@@ -386,8 +388,9 @@ func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID)
 	return h.follow(ctx, tx)
 }
 
-// recover puts a payment away and mends the books: the payout is archived, the bill open again. A payout that a lock holds, or that is
-// part of a return, stays in the books as it was reported, and what is left of it is given back on the first open day.
+// recover puts a payment away and mends the books: the payout is archived, the bill open again. A payout that a lock
+// holds, or that is part of a return, stays in the books as it was reported, and what is left of it is given back on
+// the first open day.
 func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 	if h.RecoveredAt != nil {
 		return nil

@@ -183,7 +183,8 @@ func TestArchivingALockedPayout(t *testing.T) {
 	w.Post("/transactions/"+out.String()+"/pay", object{"connectionId": w.connection}).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
 
-// A payout that is part of a return is not archived: what is left of it is given back, so that its statement can be paid again.
+// A payout that is part of a return is not archived: what is left of it is given back, so that its statement can be
+// paid again.
 func TestArchivingAPayoutThatIsPartOfAReturn(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -219,7 +220,8 @@ func TestArchivingAPayoutThatIsPartOfAReturn(t *testing.T) {
 	}
 }
 
-// A payment that failed and was paid all the same is not put away, since it would be paid twice, until the provider says that it has failed.
+// A payment that failed and was paid all the same is not put away, since it would be paid twice, until the provider
+// says that it has failed.
 //
 // Proves: RSN-45.
 func TestADoubtfulFailureIsNotArchived(t *testing.T) {

@@ -40,7 +40,8 @@ type link struct {
 	payment *id.ID
 }
 
-// counter books a payout on the contact, listing and statement of another one, negative for money that came back, and links the two.
+// counter books a payout on the contact, listing and statement of another one, negative for money that came back, and
+// links the two.
 func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, c *transaction.Create, l link) (*transaction.Transaction, error) {
 	made, err := transaction.Add(ctx, tx, c, ledger.Lenience{})
 	if err != nil {
@@ -72,8 +73,8 @@ func another(original *transaction.Transaction, amount money.Cents, at day.Day, 
 	}
 }
 
-// bookReturn books the money that a provider gave back, as a negative payout on the first open day. What somebody has returned by hand before
-// is not returned again.
+// bookReturn books the money that a provider gave back, as a negative payout on the first open day. What somebody has
+// returned by hand before is not returned again.
 func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 	original, err := transaction.Hold(ctx, tx, h.TransactionID)
 	if err != nil {
@@ -164,8 +165,9 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 	return in.book(ctx, tx, original, original.Total-s.Returned, link{kind: "return"})
 }
 
-// replacePayout pays again what came back. Money that has not come back is not paid twice: an original whose payment brought nothing is
-// archived first, any other one returned; what the statement has been paid since is no longer there to replace (RSN-05, RSN-06).
+// replacePayout pays again what came back. Money that has not come back is not paid twice: an original whose payment
+// brought nothing is archived first, any other one returned; what the statement has been paid since is no longer there
+// to replace (RSN-05, RSN-06).
 func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
 	original, err := counterable(ctx, tx, in.ID)
 	if err != nil {
@@ -198,7 +200,8 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 	return in.book(ctx, tx, original, back-s.Replaced-again, link{kind: "replacement"})
 }
 
-// holdChain makes a replacement take turns with the payouts of the statement's ownership period: they pay what came back as well.
+// holdChain makes a replacement take turns with the payouts of the statement's ownership period: they pay what came
+// back as well.
 func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
@@ -215,8 +218,8 @@ func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	return nil
 }
 
-// paidAgain is what other payouts have brought the same contact on the statement since the money came back. Replacements are not among them:
-// they are about payouts of their own.
+// paidAgain is what other payouts have brought the same contact on the statement since the money came back.
+// Replacements are not among them: they are about payouts of their own.
 func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		with original as (
@@ -258,8 +261,9 @@ type attempt struct {
 	AppID  connection.App
 }
 
-// mayComeBack reports that a person may know that the money came back. Of money that is under way a provider tells by itself, and what was
-// returned too early could be replaced while the payment still arrives; of what went to a bank in a file nobody tells.
+// mayComeBack reports that a person may know that the money came back. Of money that is under way a provider tells by
+// itself, and what was returned too early could be replaced while the payment still arrives; of what went to a bank in
+// a file nobody tells.
 func (a *attempt) mayComeBack() bool {
 	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !a.AppID.Can(connection.TellsOutcomes)
 }

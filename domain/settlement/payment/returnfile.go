@@ -80,8 +80,9 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 	return answerReturns(ctx, tx, outcomes, found)
 }
 
-// traced finds the payments of returns: by the trace number, which repeats itself in time, and by the name in the file, which is that of one
-// payment. Without a name the trace number has to be that of one payment. What is not found has the zero id.
+// traced finds the payments of returns: by the trace number, which repeats itself in time, and by the name in the file,
+// which is that of one payment. Without a name the trace number has to be that of one payment. What is not found has
+// the zero id.
 func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) ([]id.ID, error) {
 	traces := make([]string, len(outcomes))
 	for i := range outcomes {

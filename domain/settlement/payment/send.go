@@ -68,8 +68,8 @@ var (
 	errTakenBack = errors.New("payments of the batch are being taken back")
 )
 
-// send makes one attempt at a batch. Whatever an earlier attempt may have told the provider is asked for first. What is learned is kept even
-// when the attempt fails. Payments that somebody is taking back are waited for.
+// send makes one attempt at a batch. Whatever an earlier attempt may have told the provider is asked for first. What is
+// learned is kept even when the attempt fails. Payments that somebody is taking back are waited for.
 func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args sendArgs) (db.Work, error) {
 	var w *work
 
@@ -121,7 +121,8 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 		return settle, err
 	}
 
-	// A task that fails writes nothing when it settles, so what the batch came to is kept first. Another attempt finds it and fails as well.
+	// A task that fails writes nothing when it settles, so what the batch came to is kept first. Another attempt finds
+	// it and fails as well.
 	if err := d.Write(ctx, scope, settle); err != nil {
 		return nil, w.failed(ctx, d, scope, nil, err)
 	}
@@ -153,7 +154,8 @@ func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *wor
 	return err
 }
 
-// deliver asks for what is unclear and submits the rest. It gives every outcome that it has learned, also when it fails.
+// deliver asks for what is unclear and submits the rest. It gives every outcome that it has learned, also when it
+// fails.
 func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome, pay.Receipt, error) {
 	var outcomes []pay.Outcome
 
@@ -202,8 +204,8 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 	return outcomes, pay.Receipt{}, fmt.Errorf("submit a batch of payments: %w", err)
 }
 
-// definite reports that nothing was moved. Payments that go out one by one can fail in several ways at once, so that a provider who is not
-// ready says nothing of the others; a file is made as a whole.
+// definite reports that nothing was moved. Payments that go out one by one can fail in several ways at once, so that a
+// provider who is not ready says nothing of the others; a file is made as a whole.
 func definite(err error, whole bool) bool {
 	return errors.Is(err, pay.ErrRefused) || errors.Is(err, pay.ErrNotReady) && whole
 }
@@ -225,7 +227,8 @@ func find(ctx context.Context, p pay.Provider, key string) (pay.Outcome, error) 
 	return o, nil
 }
 
-// match finds the outcomes of payments by their keys, and those that have none. What a provider says of other keys is none of this batch.
+// match finds the outcomes of payments by their keys, and those that have none. What a provider says of other keys is
+// none of this batch.
 func match(payments []pay.Payment, outcomes []pay.Outcome) (told []pay.Outcome, silent []pay.Payment) {
 	byKey := make(map[string][]pay.Outcome, len(outcomes))
 	for _, o := range outcomes {

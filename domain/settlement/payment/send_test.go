@@ -17,7 +17,8 @@ import (
 	"stayledger/provider/pay"
 )
 
-// The crash matrix: wherever an attempt ends, the bank holds the payment once at most, and our books say what the bank says.
+// The crash matrix: wherever an attempt ends, the bank holds the payment once at most, and our books say what the bank
+// says.
 func TestEveryFailureOfASubmission(t *testing.T) {
 	t.Parallel()
 
@@ -113,7 +114,8 @@ func TestABatchIsFinished(t *testing.T) {
 	}
 }
 
-// An operation of which one payment failed has failed, whichever attempt heard of it, once the others have settled; those are sent all the same.
+// An operation of which one payment failed has failed, whichever attempt heard of it, once the others have settled;
+// those are sent all the same.
 // Proves: OPS-84, OPS-85.
 func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
 	t.Parallel()
@@ -250,7 +252,8 @@ func TestAKilledWorker(t *testing.T) {
 	}
 }
 
-// A worker that stalls beyond its lease and wakes up after another has taken its job over submits the same key, and its note is not kept.
+// A worker that stalls beyond its lease and wakes up after another has taken its job over submits the same key, and its
+// note is not kept.
 func TestTwoWorkersWithOneBatch(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)

@@ -29,7 +29,8 @@ type (
 // secret is what the test bank signs its callbacks with.
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-// till is a team that pays through a bank: an owner with a published statement, a vendor, both with a verified payment method.
+// till is a team that pays through a bank: an owner with a published statement, a vendor, both with a verified payment
+// method.
 type till struct {
 	*world.World
 	tb            testing.TB
@@ -140,7 +141,8 @@ func (w *till) ask() {
 	}
 }
 
-// asking lets one test ask at a time: whoever asks does so for all teams, and would take another test's payments and not be done with them when that looks.
+// asking lets one test ask at a time: whoever asks does so for all teams, and would take another test's payments and
+// not be done with them when that looks.
 var asking sync.Mutex
 
 func (w *till) service() *payment.Service { return &payment.Service{Open: open, Box: w.Box} }

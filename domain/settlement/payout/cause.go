@@ -43,8 +43,8 @@ const (
 	causeAwaiting   cause = "awaitingApproval"
 )
 
-// refusals are the causes that a request is refused for as a whole, in the order in which they are checked. Those without a condition are
-// plain mistakes of the caller.
+// refusals are the causes that a request is refused for as a whole, in the order in which they are checked. Those
+// without a condition are plain mistakes of the caller.
 var refusals = []struct {
 	cause     cause
 	issue     apierr.IssueCode
@@ -62,7 +62,8 @@ var refusals = []struct {
 	{causePaid, apierr.IssueAlreadyPaid, payment.ErrAlreadyPaid},
 }
 
-// skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any more, to pay.
+// skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any
+// more, to pay.
 func (c cause) skips() bool {
 	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
 }

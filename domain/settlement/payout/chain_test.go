@@ -18,8 +18,8 @@ func total(r *apitest.Response, at string) (sum int64) {
 	return sum
 }
 
-// A statement holds what the ones before it left unpaid: paid together, in whatever order they are named, all of them come to what the last
-// one has, and no owner is paid the same money twice.
+// A statement holds what the ones before it left unpaid: paid together, in whatever order they are named, all of them
+// come to what the last one has, and no owner is paid the same money twice.
 func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 	t.Parallel()
 
@@ -104,7 +104,8 @@ func TestPayoutsThatNameNoStatement(t *testing.T) {
 	h.wantPayouts(january, 0, 0)
 }
 
-// A payout of more than the owners of this listing have is made with a warning, whatever they have elsewhere. The bank is watched likewise.
+// A payout of more than the owners of this listing have is made with a warning, whatever they have elsewhere. The bank
+// is watched likewise.
 func TestInsufficientFundsAreWarnedOf(t *testing.T) {
 	t.Parallel()
 

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Whoever pays the same statements at the same time, as payment or as operation, pays them once between them; one that is reopened meanwhile
-// is either paid or a draft.
+// Whoever pays the same statements at the same time, as payment or as operation, pays them once between them; one that
+// is reopened meanwhile is either paid or a draft.
 func TestTheSameStatementsArePaidOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -175,7 +175,8 @@ func TestManyStatements(t *testing.T) {
 
 const scale = 300
 
-// Two statements of one ownership period that are paid at the same time come to what the later one has: it holds what the earlier one left.
+// Two statements of one ownership period that are paid at the same time come to what the later one has: it holds what
+// the earlier one left.
 func TestStatementsOfOneChainArePaidInTurn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -5,8 +5,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// settled reports that payouts have brought all that was available, or owed, and perhaps more. A statement on which nothing was available is
-// settled once anything was paid on it.
+// settled reports that payouts have brought all that was available, or owed, and perhaps more. A statement on which
+// nothing was available is settled once anything was paid on it.
 func settled(available, received money.Cents) bool {
 	switch {
 	case available > 0:
@@ -18,8 +18,8 @@ func settled(available, received money.Cents) bool {
 	}
 }
 
-// due is what to pay on a statement: what is left for its members together, if that has the direction of what was available. Negative is due
-// from the owners.
+// due is what to pay on a statement: what is left for its members together, if that has the direction of what was
+// available. Negative is due from the owners.
 func due(available money.Cents, left []money.Cents) money.Cents {
 	var rest money.Cents
 	for _, cents := range left {
@@ -36,8 +36,9 @@ func due(available money.Cents, left []money.Cents) money.Cents {
 	}
 }
 
-// divide splits what is due among the members to whom, or from whom, something is left, in proportion to it: the ownership has no more to give
-// when another member was paid too much. The cents that remain go to the largest remainders, and the parts add up to the amount.
+// divide splits what is due among the members to whom, or from whom, something is left, in proportion to it: the
+// ownership has no more to give when another member was paid too much. The cents that remain go to the largest
+// remainders, and the parts add up to the amount.
 func divide(amount money.Cents, shares []statement.Share, left []money.Cents) []Payout {
 	weights := make([]int64, len(left))
 	for i, cents := range left {

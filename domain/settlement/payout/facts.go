@@ -17,8 +17,8 @@ import (
 // facts are what payouts are decided on, loaded for all statements at once.
 type facts struct {
 	found map[id.ID]*statement.Payable
-	// failed are the active payouts by statement whose payment brought nothing and was not put away; unknown are the statements with one of which
-	// the provider has not said what became of it.
+	// failed are the active payouts by statement whose payment brought nothing and was not put away; unknown are the
+	// statements with one of which the provider has not said what became of it.
 	failed  map[id.ID][]id.ID
 	unknown map[id.ID]bool
 	// own are the bank accounts of owners who have one to be paid from.
@@ -36,8 +36,8 @@ type bank struct {
 	Currency *string
 }
 
-// lock makes payouts of the same ownership periods take turns, since each decides on what the others have paid on any of the statements of a
-// chain; with whatever changes the statements as well: that locks the ownership period first.
+// lock makes payouts of the same ownership periods take turns, since each decides on what the others have paid on any
+// of the statements of a chain; with whatever changes the statements as well: that locks the ownership period first.
 func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{

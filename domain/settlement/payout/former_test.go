@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Who owned a listing is paid for that time after it has ended, be it that another owns the listing by then or that it is closed; the
-// money comes out of the former owners' balance, and stays there when the journals are derived anew.
+// Who owned a listing is paid for that time after it has ended, be it that another owns the listing by then or that it
+// is closed; the money comes out of the former owners' balance, and stays there when the journals are derived anew.
 func TestFormerOwnersArePaid(t *testing.T) {
 	t.Parallel()
 

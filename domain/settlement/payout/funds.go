@@ -17,15 +17,16 @@ import (
 	"stayledger/platform/money"
 )
 
-// fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. One listing's surplus covers no
-// other listing's deficit, whoever owns them.
+// fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. One listing's
+// surplus covers no other listing's deficit, whoever owns them.
 type fund struct {
 	statement.Chain
 
 	account id.ID
 }
 
-// warn finds payouts that take more than is there on their date. They are made all the same: the caller may know what is on its way.
+// warn finds payouts that take more than is there on their date. They are made all the same: the caller may know what
+// is on its way.
 func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 	funds, err := b.loadFunds(ctx, tx)
 	if err != nil {
@@ -124,7 +125,8 @@ func (b *book) unaffordable() error {
 	return first.At(issues...)
 }
 
-// leaves refuses what money that leaves through a provider is not asked for by: an overdraft without the scope, a day that has passed or lies too far ahead.
+// leaves refuses what money that leaves through a provider is not asked for by: an overdraft without the scope, a day
+// that has passed or lies too far ahead.
 func (r *Request) leaves(tx *db.Tx) error {
 	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
 		return err

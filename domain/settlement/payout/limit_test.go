@@ -131,7 +131,8 @@ func TestLaterPayoutsAreNotAvailableAgain(t *testing.T) {
 	h.Post("/statements/pay", with(body("2026-02-05", statement), object{"connectionId": c})).WantError(apierr.CodeBadRequest, "").WantIssue("dateInPast", "date")
 }
 
-// The reserve is kept, but for the costs that it is there for: what a statement has made available stays so while the balance covers it.
+// The reserve is kept, but for the costs that it is there for: what a statement has made available stays so while the
+// balance covers it.
 func TestCostsComeOutOfTheReserveFirst(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)
@@ -191,8 +192,8 @@ func TestWhatAChannelOwesACoHostIsNotCollected(t *testing.T) {
 	}
 }
 
-// Whoever pays a statement and whoever pays a bill of the same listing hold what they need in one order, so that neither stands in the other's
-// way: the one that came second waits for its turn before it holds anything else.
+// Whoever pays a statement and whoever pays a bill of the same listing hold what they need in one order, so that
+// neither stands in the other's way: the one that came second waits for its turn before it holds anything else.
 //
 //nolint:paralleltest // It looks at all that waits in the database.
 func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
@@ -239,8 +240,8 @@ func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
 	group.Wait()
 }
 
-// Of requests that come at once and that there is not enough for together, one is made: none goes on before all of them have come as far as
-// they can while no payment can be written.
+// Of requests that come at once and that there is not enough for together, one is made: none goes on before all of them
+// have come as far as they can while no payment can be written.
 //
 //nolint:paralleltest // It holds a table that the other tests write.
 func TestTwoRequestsDoNotSpendTheSame(t *testing.T) {
@@ -356,7 +357,8 @@ func TestAnApprovalTellsWhatIsLeftOfIt(t *testing.T) {
 	want("canceled", 10000, 2)
 }
 
-// What waits for a second person is booked and reads as unpaid; nobody pays it again meanwhile. Rejected, the statement can be paid anew.
+// What waits for a second person is booked and reads as unpaid; nobody pays it again meanwhile. Rejected, the statement
+// can be paid anew.
 func TestPayoutsThatWaitAreUnpaid(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)

@@ -27,8 +27,8 @@ func handlers() map[job.Kind]job.Handler {
 	}
 }
 
-// task works through the statements of an operation in one transaction that keeps their results as well. Another attempt finds them there
-// and only settles the operation, so nothing is paid twice whenever a worker dies.
+// task works through the statements of an operation in one transaction that keeps their results as well. Another
+// attempt finds them there and only settles the operation, so nothing is paid twice whenever a worker dies.
 func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) func(context.Context, *db.DB, db.Scope, operation.Run, Request) (db.Work, error) {
 	return func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, r Request) (db.Work, error) {
 		var failed int
@@ -63,7 +63,8 @@ func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) fu
 	}
 }
 
-// recordTask pays what can be paid now: statements may have changed, or have been paid, since the operation was asked for.
+// recordTask pays what can be paid now: statements may have changed, or have been paid, since the operation was asked
+// for.
 func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	b, err := prepare(ctx, tx, r, true)
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package payout pays owner statements: it decides what each member of an ownership is due, records the payouts as transactions, and asks a
-// payment provider for those that one can make.
+// Package payout pays owner statements: it decides what each member of an ownership is due, records the payouts as
+// transactions, and asks a payment provider for those that one can make.
 //
-// A payout is a transaction with one line of the owners that names its statement; a negative one is paid in by the owner. What is suggested
-// for a statement is never more than what is available on it and on every later published statement of its ownership period, since each of
-// these contains what the earlier ones left unpaid. Statements that are paid are locked, so that of two requests the second sees what the
-// first has paid.
+// A payout is a transaction with one line of the owners that names its statement; a negative one is paid in by the
+// owner. What is suggested for a statement is never more than what is available on it and on every later published
+// statement of its ownership period, since each of these contains what the earlier ones left unpaid. Statements that
+// are paid are locked, so that of two requests the second sees what the first has paid.
 package payout
 
 import (

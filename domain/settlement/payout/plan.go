@@ -52,8 +52,9 @@ type book struct {
 	limits  *payment.CurrentLimits
 }
 
-// prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the request says of the bank
-// account and the connection; what stands against single statements is the cause in their plan.
+// prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the
+// request says of the bank account and the connection; what stands against single statements is the cause in their
+// plan.
 func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
 	if toPay && r.ConnectionID != nil {
 		if err := payment.TakeTurns(ctx, tx); err != nil {
@@ -86,7 +87,8 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 	return b, b.warn(ctx, tx)
 }
 
-// decide plans the amounts. Earlier statements of a chain come first: what they are paid is not available on the later ones any more.
+// decide plans the amounts. Earlier statements of a chain come first: what they are paid is not available on the later
+// ones any more.
 func (b *book) decide() {
 	given := map[id.ID][]int{}
 

@@ -17,7 +17,8 @@ import (
 	"stayledger/test/world"
 )
 
-// teller is a provider that gives every payment the state that is due to its amount, submitted unless it says otherwise.
+// teller is a provider that gives every payment the state that is due to its amount, submitted unless it says
+// otherwise.
 type teller struct {
 	mu     sync.Mutex
 	states map[money.Cents]pay.State
@@ -98,7 +99,8 @@ func (h *house) method(contact id.ID) {
 	})
 }
 
-// A payment through a provider is acknowledged at once and told by what becomes of its payments; what owners owe is recorded beside it.
+// A payment through a provider is acknowledged at once and told by what becomes of its payments; what owners owe is
+// recorded beside it.
 // Proves: OPS-71, OPS-73, OPS-75, OPS-76, OPS-77, OPS-78, OPS-79, OPEN-03, OPEN-34.
 func TestPayThroughAProvider(t *testing.T) {
 	t.Parallel()
@@ -157,7 +159,8 @@ func TestPayThroughAProvider(t *testing.T) {
 	h.Post("/statements/pay", with(body(h.today(), even), object{"connectionId": c})).Want(200) // nothing for the provider to do
 }
 
-// A payout whose payment failed counts as paid until it is archived, so its statement is not paid over it. Proves: RSN-06, OPS-74, OPS-80.
+// A payout whose payment failed counts as paid until it is archived, so its statement is not paid over it. Proves:
+// RSN-06, OPS-74, OPS-80.
 func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, map[money.Cents]pay.State{38132: pay.Failed})
@@ -183,8 +186,8 @@ func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	h.wantPayouts(january, 2, 63554)
 }
 
-// What can never be paid by its data is told by the preview as it is refused (decision of 2026-11-25): a name that no bank's file can hold, and
-// money in another currency.
+// What can never be paid by its data is told by the preview as it is refused (decision of 2026-11-25): a name that no
+// bank's file can hold, and money in another currency.
 func TestAPreviewTellsWhatCanNeverBePaid(t *testing.T) {
 	t.Parallel()
 	h, connected := newPayingHouse(t, nil)

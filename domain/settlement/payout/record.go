@@ -67,7 +67,8 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	return nil
 }
 
-// recordEach books what can be booked: when the books refuse some of the plans, these are found by halving, and the others are recorded.
+// recordEach books what can be booked: when the books refuse some of the plans, these are found by halving, and the
+// others are recorded.
 func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return b.record(ctx, tx, plans) })
 	switch half := len(plans) / 2; {
@@ -88,7 +89,8 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	return nil
 }
 
-// conclude gives every plan without one its status: a cause skips a statement or makes it fail, and nothing is paid on it.
+// conclude gives every plan without one its status: a cause skips a statement or makes it fail, and nothing is paid on
+// it.
 func (b *book) conclude(done Status) {
 	for _, p := range b.plans {
 		if p.cause != "" {

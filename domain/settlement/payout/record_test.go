@@ -74,7 +74,8 @@ func TestPayoutsOfExampleJ(t *testing.T) {
 	h.Delete("/statements/"+january.String()+"?onLocked=unlockAndDelete").WantError(apierr.CodeConflict, apierr.ReasonStatementHasPayouts)
 }
 
-// wantJournal compares the payouts' entries of February: debits of the owners, and a credit of the bank over all of them.
+// wantJournal compares the payouts' entries of February: debits of the owners, and a credit of the bank over all of
+// them.
 func (h *house) wantJournal(owners map[id.ID]int64) {
 	h.T.Helper()
 
@@ -196,7 +197,8 @@ func TestMistakesAreNamed(t *testing.T) {
 	h.wantPayouts(january, 0, 0)
 }
 
-// An amount that the request names replaces what is suggested for its statement, down into the reserve; the rest is due later.
+// An amount that the request names replaces what is suggested for its statement, down into the reserve; the rest is due
+// later.
 func TestAmountsReplaceTheSuggestion(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -254,7 +256,8 @@ func TestRemainingCents(t *testing.T) {
 	wantEntry(t, h.Post("/statements/pay", body("2026-02-05", january)).Want(200), "results.0", isRecorded, 6667, 6667, 6666)
 }
 
-// The result needs both scopes, is none of an owner's, and no other team's; other operations have none. Proves: OPS-70, OPEN-34.
+// The result needs both scopes, is none of an owner's, and no other team's; other operations have none. Proves: OPS-70,
+// OPEN-34.
 func TestWhoReadsResults(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// Neither a preview nor a payout nor a payment is made over journals that are not current. Proves: ERR-60, ERR-61, ERR-62, ERR-63, ERR-64, ERR-65, ERR-66.
+// Neither a preview nor a payout nor a payment is made over journals that are not current. Proves: ERR-60, ERR-61,
+// ERR-62, ERR-63, ERR-64, ERR-65, ERR-66.
 func TestPayoutsWaitForJournals(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -61,7 +62,8 @@ func TestPayoutsWaitForJournals(t *testing.T) {
 	wantEntry(t, h.Post("/statements/pay", body("2026-02-05", january)).Want(200), "results.0", isRecorded, 38132, 25422)
 }
 
-// What the books refuse fails its statement alone, and the operation; the others are recorded. Proves: OPS-74, OPS-80, OPS-35.
+// What the books refuse fails its statement alone, and the operation; the others are recorded. Proves: OPS-74, OPS-80,
+// OPS-35.
 func TestTheBooksRefuseSingleStatements(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -107,7 +109,8 @@ func TestTheBooksRefuseSingleStatements(t *testing.T) {
 		WantIssue("beforeStatementStartDate", "date")
 }
 
-// The bank account of the request pays, else the owner's own, else the assigned one; it has the currency of the statement.
+// The bank account of the request pays, else the owner's own, else the assigned one; it has the currency of the
+// statement.
 func TestWhichAccountPays(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -153,8 +156,8 @@ func (h *house) bank(name, currency string) id.ID {
 	return v
 }
 
-// Today is the date of payouts that have none. A dry run leaves no trace; a worker that dies between its work and the end of the operation
-// pays nothing twice.
+// Today is the date of payouts that have none. A dry run leaves no trace; a worker that dies between its work and the
+// end of the operation pays nothing twice.
 func TestAnotherAttemptPaysNothingTwice(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

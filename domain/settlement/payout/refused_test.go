@@ -11,8 +11,9 @@ import (
 	"stayledger/provider/pay"
 )
 
-// What a provider refused, gave back or does not answer for is open again at once on the statement, on the shares and in the reports, with an
-// issue that names the payment and its amount; what was put away is not told any more. Nothing goes out a second time for that.
+// What a provider refused, gave back or does not answer for is open again at once on the statement, on the shares and
+// in the reports, with an issue that names the payment and its amount; what was put away is not told any more. Nothing
+// goes out a second time for that.
 func TestWhatWasNotReceivedIsOpen(t *testing.T) {
 	t.Parallel()
 

@@ -65,8 +65,8 @@ func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 	return &Reading{result: Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}}, err
 }
 
-// entry tells a stored result. Of payments that were requested the states of today count: one that failed fails the statement, and only when
-// all are paid is it more than requested.
+// entry tells a stored result. Of payments that were requested the states of today count: one that failed fails the
+// statement, and only when all are paid is it more than requested.
 func (t *told) entry() Entry {
 	const rejected = "rejected"
 

@@ -63,8 +63,8 @@ func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	return nil
 }
 
-// begun reports that an earlier attempt of the operation has come to its statements, all of them being settled together, and how many of
-// them failed. Two attempts at once take turns.
+// begun reports that an earlier attempt of the operation has come to its statements, all of them being settled
+// together, and how many of them failed. Two attempts at once take turns.
 func begun(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
 	rows, err := db.Select[resultRow](ctx, tx, `
 		select position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result

@@ -30,7 +30,8 @@ const linkLife = 15 * time.Minute
 // attachments are files by the transaction that they belong to.
 type attachments map[id.ID][]Attachment
 
-// attachmentsOf are the files of the transactions behind the expenses among the entries of statements. Rules ATT-15 and ATT-16.
+// attachmentsOf are the files of the transactions behind the expenses among the entries of statements. Rules ATT-15 and
+// ATT-16.
 func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, asOwner bool) (attachments, error) {
 	var expenses []id.ID
 	for _, own := range entries {

@@ -17,7 +17,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// Batch asks for a status for many statements. What is locked, refused or already so is passed over statement by statement: the others change.
+// Batch asks for a status for many statements. What is locked, refused or already so is passed over statement by
+// statement: the others change.
 type Batch struct {
 	Status        Status     `json:"status" doc:"draft returns saved statements to draft."`
 	StatementIDs  []id.ID    `json:"statementIds,omitempty" maxItems:"20000" doc:"Saved statements or drafts; instead of a month."`
@@ -91,7 +92,8 @@ var batchTask = job.NewKind("statement-batch")
 // batchParts is how many parts of a batch run side by side; each holds other ownership periods.
 const batchParts = 2
 
-// batchChunk is how many statements one transaction changes: enough to write set-based, few enough that a transaction is short.
+// batchChunk is how many statements one transaction changes: enough to write set-based, few enough that a transaction
+// is short.
 const batchChunk = 250
 
 type batchArgs struct {
@@ -107,7 +109,8 @@ func handlers() map[job.Kind]job.Handler {
 // errBatchRefused fails the operation of a batch in which a statement was refused; which and why, the batch tells.
 var errBatchRefused = errors.New("statements of the batch were refused")
 
-// batchPart works through one part chunk by chunk. What a chunk came to is kept with it, so a worker that dies repeats nothing.
+// batchPart works through one part chunk by chunk. What a chunk came to is kept with it, so a worker that dies repeats
+// nothing.
 func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args batchArgs) (db.Work, error) {
 	for more := true; more; {
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {

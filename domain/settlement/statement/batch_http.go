@@ -220,7 +220,8 @@ func readBatch(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 	return &BatchOutcome{ID: run, Status: b.Status, State: counts.state(b.State), Counts: counts, Page: *statements}, nil
 }
 
-// state is that of the operation behind the batch. In the transaction that starts it there is none yet: then the statements tell.
+// state is that of the operation behind the batch. In the transaction that starts it there is none yet: then the
+// statements tell.
 func (c BatchCounts) state(of operation.Status) operation.Status {
 	switch {
 	case of != "":

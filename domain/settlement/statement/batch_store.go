@@ -18,7 +18,8 @@ type batchItem struct {
 	key
 }
 
-// keepBatch stores a batch with its items in the order of their change: months forward, or backward when statements are returned to draft.
+// keepBatch stores a batch with its items in the order of their change: months forward, or backward when statements are
+// returned to draft.
 func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) error {
 	periods, currencies, starts := columns(at)
 
@@ -66,7 +67,8 @@ func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
 	return &b, nil
 }
 
-// nextItems are the next statements of a part, all of one month: those of the next month are decided by what this one came to.
+// nextItems are the next statements of a part, all of one month: those of the next month are decided by what this one
+// came to.
 func nextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem, error) {
 	items, err := db.Select[batchItem](ctx, tx, `
 		with next as (
@@ -140,8 +142,8 @@ func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error)
 	return c, nil
 }
 
-// batchPage is a page of the statements of a batch, in the order in which they were changed: those with one of the given outcomes, or all of
-// them when none is given.
+// batchPage is a page of the statements of a batch, in the order in which they were changed: those with one of the
+// given outcomes, or all of them when none is given.
 func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*page.Page[BatchStatement], error) {
 	type stored struct {
 		key

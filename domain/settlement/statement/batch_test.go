@@ -121,7 +121,8 @@ func TestABatchKeepsPaidStatements(t *testing.T) {
 	}
 }
 
-// A batch names its statements from the beginning, and what became of each. It is internal work: the contract has no type of operations for it.
+// A batch names its statements from the beginning, and what became of each. It is internal work: the contract has no
+// type of operations for it.
 // Proves: OPS-32, OPS-33.
 func TestABatchNamesItsStatements(t *testing.T) {
 	t.Parallel()

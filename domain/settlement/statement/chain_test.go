@@ -105,7 +105,8 @@ func TestStatementsChainInTheBooks(t *testing.T) {
 	}
 }
 
-// Two requests over one ownership period take turns: of a reopened January and a published February only one can be had.
+// Two requests over one ownership period take turns: of a reopened January and a published February only one can be
+// had.
 func TestConcurrentChangesTakeTurns(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

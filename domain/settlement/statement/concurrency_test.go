@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Whatever is posted into a month while its statement is published is either told by the statement or refused: no entry of the month is
-// left beside a published statement, and the stored figure is the sum of what is attached.
+// Whatever is posted into a month while its statement is published is either told by the statement or refused: no entry
+// of the month is left beside a published statement, and the stored figure is the sum of what is attached.
 func TestPostingMeetsPublishing(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -66,7 +66,8 @@ func TestPostingMeetsPublishing(t *testing.T) {
 	t.Logf("%d postings came in time, %d too late", inTime, late)
 }
 
-// wantAttached fails the test when an owners' entry of January is not attached, or the statement does not add up to those that are.
+// wantAttached fails the test when an owners' entry of January is not attached, or the statement does not add up to
+// those that are.
 func (b *books) wantAttached(round int) {
 	b.t.Helper()
 

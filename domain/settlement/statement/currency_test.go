@@ -7,7 +7,8 @@ import (
 	whole "stayledger/test/world"
 )
 
-// A reserve, a flat fee and the condition of a fee are amounts in the listing's currency: what is in another currency knows none of them.
+// A reserve, a flat fee and the condition of a fee are amounts in the listing's currency: what is in another currency
+// knows none of them.
 func TestAmountsWithoutACurrencyAreInThatOfTheListing(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)

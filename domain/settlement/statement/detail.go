@@ -127,7 +127,8 @@ func entryRows(of, join, which string) string {
 		where ` + which
 }
 
-// entriesSQL are the entries that statements are made of: those attached to saved ones, those of the month of drafts. Nothing is read for none.
+// entriesSQL are the entries that statements are made of: those attached to saved ones, those of the month of drafts.
+// Nothing is read for none.
 func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	args := db.Args{"team": tx.Team}
 
@@ -159,7 +160,8 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	return "(" + strings.Join(parts, " union all ") + ")", args
 }
 
-// entriesOf reads what statements are made of, by their ids, in the words that the published ones keep. Opening balances are in no section: they are part of the balance at the start.
+// entriesOf reads what statements are made of, by their ids, in the words that the published ones keep. Opening
+// balances are in no section: they are part of the balance at the start.
 func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
 	words, err := wordsOf(ctx, tx, rows)
 	if err != nil {
@@ -268,8 +270,8 @@ func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) 
 	return columns, at
 }
 
-// Read gives a statement, saved or draft, with its lines. It fails with apierr.NotFound for an id that names none, another team's, and one
-// that the actor may not see. An owner gets the owner's view.
+// Read gives a statement, saved or draft, with its lines. It fails with apierr.NotFound for an id that names none,
+// another team's, and one that the actor may not see. An owner gets the owner's view.
 func Read(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
 	return read(ctx, tx, statement, tx.Actor.Owner != nil)
 }

@@ -26,7 +26,8 @@ func wantDifference(t *testing.T, r *apitest.Response, want string) {
 	}
 }
 
-// What owners have seen is kept when a statement is reopened, and compared with what it says now: as a draft, saved and published again.
+// What owners have seen is kept when a statement is reopened, and compared with what it says now: as a draft, saved and
+// published again.
 func TestDifferenceSincePublished(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

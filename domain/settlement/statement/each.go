@@ -49,7 +49,8 @@ func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) erro
 	})
 }
 
-// EachDetail hands all selected statements to f in their order, with their lines and tables as the owner or the manager sees them.
+// EachDetail hands all selected statements to f in their order, with their lines and tables as the owner or the manager
+// sees them.
 func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func(*Detail) error) error {
 	return EachDetails(ctx, tx, filter, asOwner, func(details []Detail) error { return handAll(details, f) })
 }
@@ -72,8 +73,8 @@ type WithLines struct {
 	Lines []Line
 }
 
-// EachWithLines hands all selected statements to f in their order, with their lines but without issues and drill-downs. Every hundred
-// statements take a constant number of queries.
+// EachWithLines hands all selected statements to f in their order, with their lines but without issues and drill-downs.
+// Every hundred statements take a constant number of queries.
 func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLines) error) error {
 	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
 		statements, err := present(ctx, tx, rows, true)
@@ -111,7 +112,8 @@ type Counts struct {
 	Statements int64
 	// Periods are ownership periods, once per currency.
 	Periods int64
-	// Owners are the members of the ownership periods, and Parts their parts in statements: only those named by OwnerIDs when the filter names any.
+	// Owners are the members of the ownership periods, and Parts their parts in statements: only those named by
+	// OwnerIDs when the filter names any.
 	Owners, Parts int64
 }
 
@@ -163,8 +165,8 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 	return n, nil
 }
 
-// CurrentShares are what the books hold for each member of ownership periods, in their order, by the end of the current month: the parts of what
-// the statements of this month end with.
+// CurrentShares are what the books hold for each member of ownership periods, in their order, by the end of the current
+// month: the parts of what the statements of this month end with.
 func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency string) (map[id.ID][]money.Cents, error) {
 	type sum struct {
 		Period id.ID

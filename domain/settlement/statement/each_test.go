@@ -167,7 +167,8 @@ func TestFiguresAreTheStatements(t *testing.T) {
 	})
 }
 
-// A run is the same whatever order its statements come in. Gaps are adjustments; what is left is what the last one leaves.
+// A run is the same whatever order its statements come in. Gaps are adjustments; what is left is what the last one
+// leaves.
 func TestRun(t *testing.T) {
 	t.Parallel()
 

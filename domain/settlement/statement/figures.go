@@ -60,8 +60,9 @@ func (s *monthSum) total() money.Cents {
 // sums are the months of each chain.
 type sums map[Chain][]monthSum
 
-// figuresAt are the financials of a month of a chain without the reserve: what came before it and the opening balances of the month are the
-// balance at its start. A statement thus starts with what the one before it ended with, opening balances of its own month aside.
+// figuresAt are the financials of a month of a chain without the reserve: what came before it and the opening balances
+// of the month are the balance at its start. A statement thus starts with what the one before it ended with, opening
+// balances of its own month aside.
 func figuresAt(months []monthSum, at day.Day) Financials {
 	var f Financials
 
@@ -78,8 +79,8 @@ func figuresAt(months []monthSum, at day.Day) Financials {
 	return f
 }
 
-// financials are the figures of a drawn draft, or those that a saved statement was stored with. The balance at the end of an imported one is
-// what it was told to be.
+// financials are the figures of a drawn draft, or those that a saved statement was stored with. The balance at the end
+// of an imported one is what it was told to be.
 func (r *row) financials() Financials {
 	f := Financials{BalanceStart: r.BalanceStart, NetRevenue: r.NetRevenue, Expenses: r.Expenses, Payouts: r.Payouts}
 	if r.isDraft() {
@@ -100,8 +101,8 @@ func (r *row) financials() Financials {
 // The ways in which a layout has the summary told.
 const invoice = "invoice"
 
-// summary is the way from the balance at the start to what can be paid out. The reserve is taken off, so it is shown negative. As an invoice
-// it begins with what the month came to and takes in what was open before.
+// summary is the way from the balance at the start to what can be paid out. The reserve is taken off, so it is shown
+// negative. As an invoice it begins with what the month came to and takes in what was open before.
 func (f *Financials) summary(summaryType string) []SummaryLine {
 	end := []SummaryLine{
 		{Name: "balanceEnd", Text: "Balance end", Value: f.BalanceEnd, Separated: true},

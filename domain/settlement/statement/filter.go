@@ -42,7 +42,8 @@ type Sort string
 // Enum lists the orders.
 func (Sort) Enum() []string { return sorts.Enum() }
 
-// keyFilter are the conditions on the names that drafts and saved statements share; they are applied to both before the two are joined.
+// keyFilter are the conditions on the names that drafts and saved statements share; they are applied to both before the
+// two are joined.
 type keyFilter struct {
 	page.Query
 
@@ -138,8 +139,8 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 	return q, nil
 }
 
-// keyName is the key of a statement as one text: a join with its three columns would be planned without knowing how few statements are
-// asked for, and a list of statements that were just saved took seconds.
+// keyName is the key of a statement as one text: a join with its three columns would be planned without knowing how few
+// statements are asked for, and a list of statements that were just saved took seconds.
 const keyName = "ownership_period_id::text || currency || start_at"
 
 func names(at []key) []string {
@@ -176,8 +177,8 @@ func memberCondition(contact string) string {
 		where m.team_id = @team and m.period_id = g.ownership_period_id and m.contact_id = ` + contact + `)`
 }
 
-// queryOf is the list under conditions on the keys, restricted to what the actor may see: an owner sees the published statements of the
-// ownership periods that he or she is a member of, and their drafts when the team shows them.
+// queryOf is the list under conditions on the keys, restricted to what the actor may see: an owner sees the published
+// statements of the ownership periods that he or she is a member of, and their drafts when the team shows them.
 func queryOf(tx *db.Tx, k *keyFilter) page.Query {
 	args := maps.Clone(k.Args)
 	if args == nil {

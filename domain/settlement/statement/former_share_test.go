@@ -13,7 +13,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Statements that were saved before shares were kept are given those that they told: the available balance by split alone, to the cent.
+// Statements that were saved before shares were kept are given those that they told: the available balance by split
+// alone, to the cent.
 func TestFormerStatementsKeepTheirShares(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// history is what a chain's balances are divided by, and what of them is open: its members, what its saved statements made available, and all
-// payouts, whatever statement they name.
+// history is what a chain's balances are divided by, and what of them is open: its members, what its saved statements
+// made available, and all payouts, whatever statement they name.
 type history struct {
 	owners   []owner
 	splits   []int64 // of the owners; a single part when there are none
@@ -32,21 +32,22 @@ type balance struct {
 	// Shares are what it told the members, in their order; those of a draft follow from the history.
 	Shares []money.Cents
 
-	// due is the available balance by member with the payouts in it that did not arrive, paid what payouts after its end have brought of it, left
-	// what is still to be paid. Payable is what is left when all that is booked counts as paid, so that nothing is paid twice. Of a history without
-	// members they have one part. Set by settle.
+	// due is the available balance by member with the payouts in it that did not arrive, paid what payouts after its
+	// end have brought of it, left what is still to be paid. Payable is what is left when all that is booked counts as
+	// paid, so that nothing is paid twice. Of a history without members they have one part. Set by settle.
 	due, paid, left, payable []money.Cents
 	// unpaid is the available balance less all that was booked since.
 	unpaid money.Cents
 }
 
-// distribution is what payouts of one day brought a member, or all of them when it names none. It is negative when money came back.
+// distribution is what payouts of one day brought a member, or all of them when it names none. It is negative when
+// money came back.
 type distribution struct {
 	OwnershipPeriodID id.ID
 	Currency          string
 	ContactID         id.ID
-	// Date is when it was booked: from then on it is in the balances. Since is the same day, or the first one after the imported statement that
-	// it pays: that came in with a balance which the live books do not change.
+	// Date is when it was booked: from then on it is in the balances. Since is the same day, or the first one after the
+	// imported statement that it pays: that came in with a balance which the live books do not change.
 	Date, Since day.Day
 	// Imported came in with statements: it is in their balances, and in no other.
 	Imported bool
@@ -150,8 +151,8 @@ func (h *history) pay(p *distribution) {
 	h.payouts = append(h.payouts, *p)
 }
 
-// own is what payouts that name a member have brought each by the end of a day, as negative amounts. Imported statements know of imported ones
-// alone, and live books of live ones.
+// own is what payouts that name a member have brought each by the end of a day, as negative amounts. Imported
+// statements know of imported ones alone, and live books of live ones.
 func (h *history) own(until day.Day, imported bool) []money.Cents {
 	own := make([]money.Cents, len(h.splits))
 	for i := range h.payouts {
@@ -178,8 +179,8 @@ func (h *history) parts(b *balance) []money.Cents {
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
-// spread gives the members their parts of what payouts have to do with a balance. What names no member is everybody's: a part is what it takes
-// from the member's part of the common balance.
+// spread gives the members their parts of what payouts have to do with a balance. What names no member is everybody's:
+// a part is what it takes from the member's part of the common balance.
 func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money.Cents {
 	parts := make([]money.Cents, len(h.splits))
 
@@ -208,9 +209,9 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 	return parts
 }
 
-// settle finds out what of each balance is open: of published statements, what is still there of it in every later one, so that payouts settle
-// the oldest balance first, and a later loss what was not paid before it. Nobody has been told the other balances yet: these are taken as
-// they are.
+// settle finds out what of each balance is open: of published statements, what is still there of it in every later one,
+// so that payouts settle the oldest balance first, and a later loss what was not paid before it. Nobody has been told
+// the other balances yet: these are taken as they are.
 func (h *history) settle() {
 	var later *balance // the published statement after this one, on which never more is left than on any behind it
 
@@ -267,7 +268,8 @@ func (h *history) weigh(b *balance) {
 	}
 }
 
-// within is what is in both of two open amounts: the smaller one in their direction, nothing when the directions differ.
+// within is what is in both of two open amounts: the smaller one in their direction, nothing when the directions
+// differ.
 func within(a, b money.Cents) money.Cents {
 	switch {
 	case a > 0 && b > 0:
@@ -295,8 +297,8 @@ func (h *history) balanceOf(r *row, f *Financials) *balance {
 	return b
 }
 
-// before is the balance that a statement goes on from, nil for the first one. Before a published statement that is the last published one.
-// A draft goes on from the draft of the month before, if no statement was saved over that.
+// before is the balance that a statement goes on from, nil for the first one. Before a published statement that is the
+// last published one. A draft goes on from the draft of the month before, if no statement was saved over that.
 func (h *history) before(r *row) *balance {
 	var last *balance
 
@@ -323,8 +325,8 @@ func (h *history) before(r *row) *balance {
 	return b
 }
 
-// standing is what became of a member's part of a statement's balance. Due is the part; what of it is open is due less received, offset and
-// brought forward.
+// standing is what became of a member's part of a statement's balance. Due is the part; what of it is open is due less
+// received, offset and brought forward.
 type standing struct {
 	amount         money.Cents // of the available balance
 	due, received  money.Cents
@@ -359,7 +361,8 @@ func (h *history) standings(r *row, f *Financials) []standing {
 	return out
 }
 
-// cut gives the members their parts of a statement's figures, by what they have earned and were paid whatever the statement told them.
+// cut gives the members their parts of a statement's figures, by what they have earned and were paid whatever the
+// statement told them.
 func (h *history) cut(r *row, f *Financials) []Financials {
 	if len(h.owners) == 0 {
 		return nil
@@ -389,7 +392,8 @@ func shares(owners []owner, of []standing) []Share {
 	return out
 }
 
-// payment adds up what the members are due and have received. What stands against a statement on which nothing is open is settled.
+// payment adds up what the members are due and have received. What stands against a statement on which nothing is open
+// is settled.
 func payment(of []standing) Payment {
 	var p Payment
 	for i := range of {

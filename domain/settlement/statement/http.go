@@ -14,7 +14,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links, which owners need.
+// endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links,
+// which owners need.
 func endpoints(linkers ...Linker) []api.Endpoint {
 	var shown detailed
 	if len(linkers) > 0 {
@@ -209,8 +210,8 @@ func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 	return nil
 }
 
-// chosen locks the ownership periods of a request and gives the drafts to save. With a selection every period must be there and have a draft
-// of the month; without one what is saved already is passed over, unless nothing else is left.
+// chosen locks the ownership periods of a request and gives the drafts to save. With a selection every period must be
+// there and have a draft of the month; without one what is saved already is passed over, unless nothing else is left.
 func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	locked, err := lockPeriods(ctx, tx, c.ListingPeriodIDs)
 	if err != nil {

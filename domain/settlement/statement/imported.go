@@ -16,7 +16,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Imported is a statement of an earlier system as package historic brings it: it is not computed but told. Amounts are owner-facing.
+// Imported is a statement of an earlier system as package historic brings it: it is not computed but told. Amounts are
+// owner-facing.
 type Imported struct {
 	ID                id.ID       `json:"id"`
 	UniqueRef         string      `json:"unique_ref"`
@@ -62,7 +63,8 @@ const (
 	TriggerHistoricPayout  = "historicalPayout"
 )
 
-// UnfinishedImport holds for an operation o of the team that imports statements and has not settled, as a condition in SQL.
+// UnfinishedImport holds for an operation o of the team that imports statements and has not settled, as a condition in
+// SQL.
 const UnfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ('` +
 	string(operation.HistoricalStatements) + `', '` + string(operation.LegacyStatementImport) + `')`
 
@@ -93,8 +95,8 @@ func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Ref
 	return out, nil
 }
 
-// Park takes imported statements that move to another place out of their old ones, so that they can take each other's. Their id stands for the
-// currency until they are stored.
+// Park takes imported statements that move to another place out of their old ones, so that they can take each other's.
+// Their id stands for the currency until they are stored.
 func Park(ctx context.Context, tx *db.Tx, moving []id.ID) error {
 	if len(moving) == 0 {
 		return nil
@@ -124,8 +126,9 @@ const upsertImported = `
 		reserve = excluded.reserve, layout = excluded.layout, updated_at = excluded.updated_at,
 		published_at = case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end`
 
-// StoreImported writes statements and their entries, in place of what an earlier import wrote. Fails with ErrExists and ErrRef when another
-// request took the place or the reference meanwhile. The caller holds their ownership periods. Rules HST-33, HST-44, HST-45.
+// StoreImported writes statements and their entries, in place of what an earlier import wrote. Fails with ErrExists and
+// ErrRef when another request took the place or the reference meanwhile. The caller holds their ownership periods.
+// Rules HST-33, HST-44, HST-45.
 func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledger.Imported) error {
 	type stored struct {
 		*Imported
@@ -231,8 +234,8 @@ func (i *Imported) noted() any {
 	}
 }
 
-// storeImportedShares keeps what imported statements tell their members: their parts of the available balance, which the payouts that came in
-// with the statements so far decide on.
+// storeImportedShares keeps what imported statements tell their members: their parts of the available balance, which
+// the payouts that came in with the statements so far decide on.
 func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 	type told struct {
 		ID     id.ID         `json:"id"`

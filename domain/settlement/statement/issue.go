@@ -38,7 +38,8 @@ func blockingIssues(issues []finding.Finding) []finding.Finding {
 	return out
 }
 
-// issue is a finding about a statement. A computed one with an error is not saved; an imported one is as it is, so that what is found is a warning.
+// issue is a finding about a statement. A computed one with an error is not saved; an imported one is as it is, so that
+// what is found is a warning.
 func (r *row) issue(code string, context map[string]any) finding.Finding {
 	if r.Imported {
 		return finding.Finding{Code: code, Severity: finding.Warning, Context: context}
@@ -47,8 +48,8 @@ func (r *row) issue(code string, context map[string]any) finding.Finding {
 	return finding.Finding{Code: code, Severity: finding.Error, Context: context}
 }
 
-// paymentIssues are the payouts that have not arrived; of one that was given back, and booked so, until the statement is paid otherwise. They
-// say nothing of the figures, so that they keep no statement from being saved.
+// paymentIssues are the payouts that have not arrived; of one that was given back, and booked so, until the statement
+// is paid otherwise. They say nothing of the figures, so that they keep no statement from being saved.
 func paymentIssues(s *Statement, payouts []linkedPayout) []finding.Finding {
 	var issues []finding.Finding
 
@@ -83,8 +84,9 @@ func emailIssues(contacts []id.ID) []finding.Finding {
 	return issues
 }
 
-// issuesOf finds what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be drawn. The layout of a saved
-// computed statement is not looked at again: neither it nor the entries have changed since it fitted.
+// issuesOf finds what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be drawn.
+// The layout of a saved computed statement is not looked at again: neither it nor the entries have changed since it
+// fitted.
 func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
 	out := map[id.ID][]finding.Finding{}
 
@@ -192,8 +194,9 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 	return nil
 }
 
-// expected is what a statement is to start with after its predecessor: the balance that one ended with and what was booked between the two.
-// Opening balances add to it, save after an imported statement, whose balance they bring into the books.
+// expected is what a statement is to start with after its predecessor: the balance that one ended with and what was
+// booked between the two. Opening balances add to it, save after an imported statement, whose balance they bring into
+// the books.
 func (p *predecessor) expected(r *row) money.Cents {
 	expected := p.BalanceEnd
 	if r.Imported {
@@ -247,7 +250,8 @@ func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predec
 	return out, nil
 }
 
-// drawGaps reads the months of saved statements that do not simply go on where the one before them ended; those are few.
+// drawGaps reads the months of saved statements that do not simply go on where the one before them ended; those are
+// few.
 func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
 	var (
 		periods []id.ID

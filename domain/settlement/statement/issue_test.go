@@ -24,8 +24,8 @@ func issuesAt(r *apitest.Response, path string) string {
 	return strings.Join(out, ", ")
 }
 
-// What a layout leaves out of the net revenue, and columns of no account, keep a statement from being saved or published until the layout
-// is put right. Details, lists and refusals say the same.
+// What a layout leaves out of the net revenue, and columns of no account, keep a statement from being saved or
+// published until the layout is put right. Details, lists and refusals say the same.
 // Proves: RSN-59, ERR-114.
 func TestALayoutThatLeavesAccountsOut(t *testing.T) {
 	t.Parallel()
@@ -105,8 +105,9 @@ func imported(w *world.World, l world.Listing, over span, rent int64, rest ...an
 	}, rest...)).Want(201).ID("id").String()
 }
 
-// The first statement after imported ones starts with what the books have. It is saved once that is what the imported ones ended with; an
-// opening balance brings it into the books, however late. Imported statements are told their mismatches and keep them.
+// The first statement after imported ones starts with what the books have. It is saved once that is what the imported
+// ones ended with; an opening balance brings it into the books, however late. Imported statements are told their
+// mismatches and keep them.
 // Proves: ERR-112, ERR-113, RSN-59.
 func TestBalancesThatDoNotFollow(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// MailKind is the kind of the job that tells the owners by e-mail of a statement that was published. Package delivery handles it.
+// MailKind is the kind of the job that tells the owners by e-mail of a statement that was published. Package delivery
+// handles it.
 var MailKind = job.NewKind("statement.mail")
 
 // MailArgs name the published statement.
@@ -17,8 +18,8 @@ type MailArgs struct {
 	StatementID id.ID `json:"statementId"`
 }
 
-// loadUnmailed selects, by statement, the active owners whom nothing was sent to: the statement was published with e-mails, and either the
-// latest message since then was not sent, or none is made yet and the owner has no address.
+// loadUnmailed selects, by statement, the active owners whom nothing was sent to: the statement was published with
+// e-mails, and either the latest message since then was not sent, or none is made yet and the owner has no address.
 func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]id.ID, error) {
 	type unmailed struct{ StatementID, ContactID id.ID }
 

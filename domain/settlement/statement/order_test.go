@@ -198,9 +198,9 @@ func (c *chained) chains(t *testing.T) {
 	}
 }
 
-// Four months are saved, published, reopened, withdrawn, deleted and republished on a long random walk, and booked into in between: every
-// answer is the one that the order rule gives, and the balances chain after each leg. That every state is left in every way, package books
-// proves.
+// Four months are saved, published, reopened, withdrawn, deleted and republished on a long random walk, and booked into
+// in between: every answer is the one that the order rule gives, and the balances chain after each leg. That every
+// state is left in every way, package books proves.
 // Proves: STM-02, STM-03, STM-04, STM-05, STM-07, STM-08, STM-09, STM-10, RSN-43, RSN-57, RSN-58, RSN-64.
 func TestOrderRuleInEveryOrder(t *testing.T) {
 	t.Parallel()

@@ -19,14 +19,15 @@ type Chain struct {
 
 // Owned is what the owners of a chain have on a day.
 type Owned struct {
-	// Available is their balance by the books, less the reserve; Collected is that less what guests still owe on stays counted in it.
+	// Available is their balance by the books, less the reserve; Collected is that less what guests still owe on stays
+	// counted in it.
 	Available, Collected money.Cents
 }
 
-// OwnedOn reads what the owners of chains have at the end of a day. Payouts that are booked for a later day have been decided on, so they are
-// taken off already. The reserve is there for costs: those that came after the last saved statement are taken from it first, so that what a
-// statement makes available stays so while the balance covers it. Of the reserves of that statement and of the period now, the smaller counts:
-// one that was lowered is free.
+// OwnedOn reads what the owners of chains have at the end of a day. Payouts that are booked for a later day have been
+// decided on, so they are taken off already. The reserve is there for costs: those that came after the last saved
+// statement are taken from it first, so that what a statement makes available stays so while the balance covers it. Of
+// the reserves of that statement and of the period now, the smaller counts: one that was lowered is free.
 func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Chain]Owned, error) {
 	out := make(map[Chain]Owned, len(chains))
 	if len(chains) == 0 {
@@ -88,9 +89,10 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
 
-// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that pays for them, still owe
-// today: of a stay what is open on it, and no more than it brought. Guests whom nobody owes anything, since they have paid in advance, make up
-// for nobody else. Chains are those at the same place of periods, currencies and until.
+// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that
+// pays for them, still owe today: of a stay what is open on it, and no more than it brought. Guests whom nobody owes
+// anything, since they have paid in advance, make up for nobody else. Chains are those at the same place of periods,
+// currencies and until.
 func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []string, until []day.Day) ([]money.Cents, error) {
 	out := make([]money.Cents, len(periods))
 	if len(periods) == 0 {
@@ -130,8 +132,8 @@ type debt struct {
 	Currency      string
 }
 
-// guestsOwe is the SQL of the accounts of what guests, or the channels that pay for them, owe. One that nothing was ever booked on is left out: every stay
-// would be looked up on it.
+// guestsOwe is the SQL of the accounts of what guests, or the channels that pay for them, owe. One that nothing was
+// ever booked on is left out: every stay would be looked up on it.
 const guestsOwe = `array(select a.account_id from account_assignment a where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
 	and (select true from ledger_entry e where e.team_id = @team and e.account_id = a.account_id limit 1))`
 

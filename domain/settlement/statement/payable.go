@@ -30,9 +30,10 @@ type Payable struct {
 	history *history // that of all payables of the chain
 }
 
-// Left is what is still to be paid of each share, in their order: what payouts have left of it on this statement and on every later published
-// one of the ownership period and currency, since each of these contains what the earlier ones left unpaid. It is negative where it is due from
-// a member. Without members it has one part. What is booked counts as paid, whether it has arrived or not.
+// Left is what is still to be paid of each share, in their order: what payouts have left of it on this statement and on
+// every later published one of the ownership period and currency, since each of these contains what the earlier ones
+// left unpaid. It is negative where it is due from a member. Without members it has one part. What is booked counts as
+// paid, whether it has arrived or not.
 func (p *Payable) Left() []money.Cents {
 	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
 	if i < 0 {
@@ -58,8 +59,8 @@ func (p *Payable) Pay(date day.Day, contact id.ID, cents money.Cents) {
 	p.history.settle()
 }
 
-// Payables reads statements that money may be paid on, drafts included, in the order of the ids; ids that name none are left out. To pay them,
-// their rows are locked first: no one reopens a statement, or pays it, meanwhile.
+// Payables reads statements that money may be paid on, drafts included, in the order of the ids; ids that name none are
+// left out. To pay them, their rows are locked first: no one reopens a statement, or pays it, meanwhile.
 func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payable, error) {
 	if toPay {
 		if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,

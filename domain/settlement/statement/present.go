@@ -226,8 +226,8 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	return &page.Page[Statement]{Data: statements, Pagination: p.Of(total)}, nil
 }
 
-// pageOf names the statements of a page of a query, in their order, and counts all that it selects. They are told by rowsOf, so that what is not
-// on the page costs its name alone.
+// pageOf names the statements of a page of a query, in their order, and counts all that it selects. They are told by
+// rowsOf, so that what is not on the page costs its name alone.
 func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
 	type counted struct {
 		key
@@ -274,8 +274,8 @@ func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
 	return rows, nil
 }
 
-// Select gives the ids of all selected statements, drafts included, in the order that the filter asks for and as far as the actor may see
-// them. Ids in StatementIDs that name nothing are left out.
+// Select gives the ids of all selected statements, drafts included, in the order that the filter asks for and as far as
+// the actor may see them. Ids in StatementIDs that name nothing are left out.
 func Select(ctx context.Context, tx *db.Tx, f Filter) ([]id.ID, error) {
 	rows, err := selectRows(ctx, tx, &f)
 	if err != nil {

@@ -50,8 +50,8 @@ func (b *books) refreshListing(home id.ID) (started string) {
 	return started
 }
 
-// Statements are not saved and not published over journals that an operation is going to derive. The same requests are accepted once it has
-// settled. Proves: ERR-35, ERR-59, ERR-63, ERR-64, ERR-65, ERR-66.
+// Statements are not saved and not published over journals that an operation is going to derive. The same requests are
+// accepted once it has settled. Proves: ERR-35, ERR-59, ERR-63, ERR-64, ERR-65, ERR-66.
 func TestStatementsWaitForTheirJournals(t *testing.T) {
 	t.Parallel()
 
@@ -181,8 +181,8 @@ func (b *books) wantOperations(r *apitest.Response, path string, operations []st
 	}
 }
 
-// A journal that only locks keep from changing is final as it is: it holds no statement up while that lock stands, and is tried again once the
-// statement that held it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
+// A journal that only locks keep from changing is final as it is: it holds no statement up while that lock stands, and
+// is tried again once the statement that held it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
 func TestStatementsOverLockedJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

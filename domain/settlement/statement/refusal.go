@@ -26,7 +26,8 @@ type intent struct {
 
 func (in intent) move(r *row) move { return moveTo(r.Status, in.to) }
 
-// refused is what a check finds: the error of each row that it refuses, and the one that tells it of all of them together.
+// refused is what a check finds: the error of each row that it refuses, and the one that tells it of all of them
+// together.
 type refused struct {
 	each     map[id.ID]error
 	together error
@@ -58,8 +59,9 @@ func checks() []check {
 	}
 }
 
-// refusals finds which of the rows may not be moved to a status, and why: by the id of the statement, the first rule that refuses it. Rows are
-// judged as they stand: one does not count for another of the same call. The caller holds the ownership periods.
+// refusals finds which of the rows may not be moved to a status, and why: by the id of the statement, the first rule
+// that refuses it. Rows are judged as they stand: one does not count for another of the same call. The caller holds the
+// ownership periods.
 func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]error, error) {
 	out := map[id.ID]error{}
 
@@ -130,7 +132,8 @@ func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
 	return draw(ctx, tx, rows)
 }
 
-// mayReturn refuses to return imported statements to draft: what they tell is in no book that a draft could be computed from.
+// mayReturn refuses to return imported statements to draft: what they tell is in no book that a draft could be computed
+// from.
 func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
 	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.IssueImported.InBody("status"))}
 	for i := range rows {
@@ -148,8 +151,8 @@ type Blocking struct {
 	NextAction string  `json:"nextAction" db:"-"`
 }
 
-// mayChange refuses a change of statements while a later one of their ownership period is saved. Of several the latest blocks: it is the
-// one that can be returned to draft first. Rules STM-02 to STM-06.
+// mayChange refuses a change of statements while a later one of their ownership period is saved. Of several the latest
+// blocks: it is the one that can be returned to draft first. Rules STM-02 to STM-06.
 func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	type later struct {
 		Place int64
@@ -205,8 +208,9 @@ func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 	return r, nil
 }
 
-// mayFinalize refuses to save or publish statements while journals under them are not current. Repeating the request as it is does not help
-// before the operations have settled, so it does not invite to. Journals that only locks keep from changing are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
+// mayFinalize refuses to save or publish statements while journals under them are not current. Repeating the request as
+// it is does not help before the operations have settled, so it does not invite to. Journals that only locks keep from
+// changing are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
 func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	statuses, err := ledger.StatusOfListings(ctx, tx, listingsOf(rows))
 	if err != nil {
@@ -236,8 +240,9 @@ func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayPublish refuses to publish statements while an earlier month of their chain is not published, be it in review or a draft with entries.
-// Months before the team's statements begin do not count, and neither do months without entries. Rule RSN-43.
+// mayPublish refuses to publish statements while an earlier month of their chain is not published, be it in review or a
+// draft with entries. Months before the team's statements begin do not count, and neither do months without entries.
+// Rule RSN-43.
 func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	terms, err := termsOf(ctx, tx)
 	if err != nil {
@@ -297,8 +302,8 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayReopen refuses to reopen or remove statements that payouts are linked to; archived ones brought nobody anything. Their rows are locked first, so that no payout is linked
-// meanwhile. Rule RSN-60.
+// mayReopen refuses to reopen or remove statements that payouts are linked to; archived ones brought nobody anything.
+// Their rows are locked first, so that no payout is linked meanwhile. Rule RSN-60.
 func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	ids := idsOf(rows)
 	if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,

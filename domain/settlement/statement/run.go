@@ -22,7 +22,8 @@ type Figures struct {
 	// Owners are the members of the ownership period in their order, Parts what the financials are to each of them.
 	Owners []Owner
 	Parts  []Financials
-	// Left is the part of the available balance that is still to be paid, whether it was added by this statement or by earlier ones.
+	// Left is the part of the available balance that is still to be paid, whether it was added by this statement or by
+	// earlier ones.
 	Left money.Cents
 	// Paid is what the payouts that name it have brought the owners.
 	Paid []Receipt
@@ -35,7 +36,8 @@ type Owner struct {
 	Split     int64
 }
 
-// Receipt is what a payout has brought, positive, and when. Missing is what the books say on top of it and did not arrive.
+// Receipt is what a payout has brought, positive, and when. Missing is what the books say on top of it and did not
+// arrive.
 type Receipt struct {
 	ContactID *id.ID
 	Date      day.Day
@@ -94,8 +96,8 @@ func (t *told) figures(r *row) *Figures {
 	return &f
 }
 
-// Run is what statements of one ownership period in one currency come to together: it starts with what the first of them starts with, and
-// ends, reserve included, as the last one does. What is between is added up.
+// Run is what statements of one ownership period in one currency come to together: it starts with what the first of
+// them starts with, and ends, reserve included, as the last one does. What is between is added up.
 type Run struct {
 	Financials
 
@@ -133,8 +135,8 @@ func (r *Run) Add(f *Figures) {
 	r.Statements++
 }
 
-// Adjustments are what brings the balance at the start to the one at the end beside net income and payouts: opening balances that came later,
-// months that are not in the run, and balances that an imported statement was given.
+// Adjustments are what brings the balance at the start to the one at the end beside net income and payouts: opening
+// balances that came later, months that are not in the run, and balances that an imported statement was given.
 func (r *Run) Adjustments() money.Cents {
 	return r.BalanceEnd - r.BalanceStart - r.NetIncome - r.Payouts
 }

@@ -45,8 +45,8 @@ func moveTo(from, to Status) move {
 	}
 }
 
-// lockPeriods makes changes of statements over the same ownership periods, and postings to them, take turns; it gives the periods there
-// are, in the order in which it locked them. All of the team's when none is named.
+// lockPeriods makes changes of statements over the same ownership periods, and postings to them, take turns; it gives
+// the periods there are, in the order in which it locked them. All of the team's when none is named.
 func lockPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) ([]id.ID, error) {
 	locked, err := db.Select[id.ID](ctx, tx, `
 		select id from listing_ownership_period where team_id = @team and (@all::boolean or id = any(@periods::uuid[])) order by id for update`,
@@ -106,7 +106,8 @@ func (d *designs) at(design *layout.Design) int {
 	return d.place[design]
 }
 
-// store saves drafts with the figures that they have now and attaches their entries. The caller holds the ownership periods.
+// store saves drafts with the figures that they have now and attaches their entries. The caller holds the ownership
+// periods.
 func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if err := draw(ctx, tx, drafts); err != nil {
 		return err
@@ -185,7 +186,8 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// mark moves saved statements between review and published; their figures and entries stay, their words are those of now when they are published.
+// mark moves saved statements between review and published; their figures and entries stay, their words are those of
+// now when they are published.
 func mark(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `
@@ -211,7 +213,8 @@ func change(ctx context.Context, tx *db.Tx, r *row, in intent) error {
 	return apply(ctx, tx, rows, in)
 }
 
-// apply moves statements that nothing refuses, and leaves alone those that have the status already. The caller holds their ownership periods.
+// apply moves statements that nothing refuses, and leaves alone those that have the status already. The caller holds
+// their ownership periods.
 func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	by := map[move][]row{}
 

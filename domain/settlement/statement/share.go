@@ -5,12 +5,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// Divide gives each member of an ownership the part of a balance that is the member's: what all have earned so far by split, less what each was
-// paid. Own is what belongs to single members alone, by their place, the payouts that name them as negative amounts; the rest of the balance is
-// everybody's and goes by split, every part floored and the cents that remain to the largest remainders, the earlier member first.
+// Divide gives each member of an ownership the part of a balance that is the member's: what all have earned so far by
+// split, less what each was paid. Own is what belongs to single members alone, by their place, the payouts that name
+// them as negative amounts; the rest of the balance is everybody's and goes by split, every part floored and the cents
+// that remain to the largest remainders, the earlier member first.
 //
-// The parts add up to the balance, and none is a cent or more off the exact one. Since the balance is that of all months together, what a month
-// brings a member is the difference of two balances: the odd cent wanders, and no member is ahead by a cent however many months there are.
+// The parts add up to the balance, and none is a cent or more off the exact one. Since the balance is that of all
+// months together, what a month brings a member is the difference of two balances: the odd cent wanders, and no member
+// is ahead by a cent however many months there are.
 //
 // Splits are parts per 100000 and must not be all 0. Without members there are no parts.
 func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cents {
@@ -53,9 +55,10 @@ func splitsOf(owners []owner) []int64 {
 	return splits
 }
 
-// cut divides the figures of a statement among the members. Before is what payouts had brought each member by name before the statement began,
-// and during what they have brought until it ended, both negative. What a figure is to a member is what it adds to the member's balance, so the
-// parts of all members add up to each figure, and the figures of a member add up as those of the statement do.
+// cut divides the figures of a statement among the members. Before is what payouts had brought each member by name
+// before the statement began, and during what they have brought until it ended, both negative. What a figure is to a
+// member is what it adds to the member's balance, so the parts of all members add up to each figure, and the figures of
+// a member add up as those of the statement do.
 func cut(f *Financials, splits []int64, before, during []money.Cents) []Financials {
 	parts := make([]Financials, len(splits))
 	own := make([]money.Cents, len(splits))

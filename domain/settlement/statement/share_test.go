@@ -52,9 +52,9 @@ func drawSplits(t *rapid.T) []int64 {
 	return splits
 }
 
-// Whatever is earned and paid, a statement's shares add up to what is available and are within a cent of what each member earned so far less what
-// he was paid; what a month is to the members adds up to the month, and goes on where the one before ended. What is open on all statements
-// together is what is open in all, member by member.
+// Whatever is earned and paid, a statement's shares add up to what is available and are within a cent of what each
+// member earned so far less what he was paid; what a month is to the members adds up to the month, and goes on where
+// the one before ended. What is open on all statements together is what is open in all, member by member.
 func TestSharesFollowFromTheCumulativeBalance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -183,7 +183,8 @@ func sum64(values []int64) (total int64) {
 	return total
 }
 
-// A cent that does not divide goes around: over a year of months that leave one, no owner has more than his part by a cent.
+// A cent that does not divide goes around: over a year of months that leave one, no owner has more than his part by a
+// cent.
 func TestTheOddCentGoesAround(t *testing.T) {
 	t.Parallel()
 

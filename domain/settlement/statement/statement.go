@@ -1,11 +1,13 @@
 // Package statement owns owner statements: what the owners of a listing earned, spent and were paid in a month.
 //
-// There is one statement per ownership period, month and currency. A draft has no row: it is computed from the journal and changes with it.
-// Saving it (inReview, published) stores its figures and attaches the owners' entries of the month, which locks them; returning it to draft
-// removes the row and sets the entries free. Statements chain: the balance that one ends with is the one that the next starts with, so a
-// statement is saved, reopened or published only while every later one of its ownership period is a draft.
+// There is one statement per ownership period, month and currency. A draft has no row: it is computed from the journal
+// and changes with it. Saving it (inReview, published) stores its figures and attaches the owners' entries of the
+// month, which locks them; returning it to draft removes the row and sets the entries free. Statements chain: the
+// balance that one ends with is the one that the next starts with, so a statement is saved, reopened or published only
+// while every later one of its ownership period is a draft.
 //
-// Amounts are owner-facing: revenue is positive, expenses and payouts are negative; a journal entry has the opposite sign.
+// Amounts are owner-facing: revenue is positive, expenses and payouts are negative; a journal entry has the opposite
+// sign.
 package statement
 
 import (
@@ -65,8 +67,8 @@ type Statement struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
 
-	// Parts are what the financials are to each member, in the order of the shares, for reports. Earned is what the members have in common as the
-	// statement starts: the balance, and what was paid to any of them by name.
+	// Parts are what the financials are to each member, in the order of the shares, for reports. Earned is what the
+	// members have in common as the statement starts: the balance, and what was paid to any of them by name.
 	Parts  []Financials `json:"-"`
 	Earned money.Cents  `json:"-"`
 }
@@ -112,7 +114,8 @@ type Member struct {
 	Split     int64 `json:"split" doc:"Parts per 100000."`
 }
 
-// Share is what one member gets of the available balance. The shares add up to it, and each of their figures to that of the payment.
+// Share is what one member gets of the available balance. The shares add up to it, and each of their figures to that of
+// the payment.
 type Share struct {
 	ContactID      id.ID       `json:"contactId"`
 	Name           string      `json:"name"`
@@ -148,8 +151,9 @@ func (PaymentStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Payment is what the owners are due and what payouts have brought them. Payouts settle the oldest open balance first, whatever statement they
-// name. What is open adds up over the statements of an ownership period and currency to what is open in all.
+// Payment is what the owners are due and what payouts have brought them. Payouts settle the oldest open balance first,
+// whatever statement they name. What is open adds up over the statements of an ownership period and currency to what is
+// open in all.
 type Payment struct {
 	Expected       money.Cents   `json:"expected" doc:"The available balance; negative when the owners owe it. With payouts in it that did not arrive."`
 	Received       money.Cents   `json:"received" doc:"What payouts after the end of the statement have brought of it, the oldest balance first, whatever statement they name. Without payouts that a provider refused, gave back or does not answer for: those are issues, and can be paid again once they were put away."`
@@ -182,7 +186,8 @@ type DrilldownFilter struct {
 	Currency                string  `json:"currency"`
 	DateRange               string  `json:"dateRange"`
 	IsDateRangeEndInclusive bool    `json:"isDateRangeEndInclusive"`
-	// AccountIDs and NotAccountIDs restrict the accounts; the expenses are those of expense transactions, the net revenue is the rest.
+	// AccountIDs and NotAccountIDs restrict the accounts; the expenses are those of expense transactions, the net
+	// revenue is the rest.
 	AccountIDs []id.ID `json:"accountIds,omitempty"`
 	// IDs, ReservationIDs and TransactionIDs select the entries of a row.
 	IDs            []id.ID `json:"ids,omitempty"`

@@ -160,7 +160,8 @@ func TestSavingLocksAndDraftFrees(t *testing.T) {
 	b.Delete("/statements/"+january).WantError(apierr.CodeNotFound, "")
 }
 
-// A later saved statement of the same ownership period refuses every change of an earlier one, and says which and what to do.
+// A later saved statement of the same ownership period refuses every change of an earlier one, and says which and what
+// to do.
 // Proves: STM-02, STM-03, STM-04, STM-05, STM-07, STM-08, STM-09, STM-10, RSN-58, ERR-32, ERR-78.
 func TestOrderRule(t *testing.T) {
 	t.Parallel()
@@ -295,7 +296,8 @@ func TestDeletePublished(t *testing.T) {
 	}
 }
 
-// A dry run answers as the real call does and keeps nothing; the harness compares all rows of the team for every other test.
+// A dry run answers as the real call does and keeps nothing; the harness compares all rows of the team for every other
+// test.
 // Proves: DRY-44.
 func TestDryRun(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,8 @@ type row struct {
 	UniqueRef         *string
 	PublishedAt       *day.Instant
 	StatementsFrom    *day.Day // of the team
-	// months and design are what a draft is made of; draw fills them in. A saved statement has its figures and its own copy of a design.
+	// months and design are what a draft is made of; draw fills them in. A saved statement has its figures and its own
+	// copy of a design.
 	months []monthSum
 	design *layout.Design
 }
@@ -85,8 +86,8 @@ func (r *row) shortRef() string {
 	return r.id().ShortRef()
 }
 
-// reserveSQL returns what an ownership period p of a listing l holds back of a chain in a currency. A reserve is an amount in the listing's
-// currency: a chain in another has none.
+// reserveSQL returns what an ownership period p of a listing l holds back of a chain in a currency. A reserve is an
+// amount in the listing's currency: a chain in another has none.
 func reserveSQL(currency string) string {
 	return `case when ` + currency + ` = l.default_currency then coalesce(p.reserve, 0) else 0 end`
 }
@@ -110,8 +111,8 @@ const keyTables = `(
 	join listing l on l.team_id = @team and l.id = g.listing_id
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 
-// rowsOf are the rows of statements that a query of this transaction has found, in their order, as far as the actor may see them. One that is not
-// saved is taken for a draft: whether there is a draft of its month is not asked again.
+// rowsOf are the rows of statements that a query of this transaction has found, in their order, as far as the actor may
+// see them. One that is not saved is taken for a draft: whether there is a draft of its month is not asked again.
 func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	if len(at) == 0 {
 		return nil, nil
@@ -129,13 +130,15 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	return rows, nil
 }
 
-// rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from the start of the period
-// or of the team's statements to the current month, or to the end of the period: from its first and to its last entry when these are outside, so
-// that what a stay earns before or after the ownership, or what is paid out when it has ended, is told as well; these entries are looked up where the
-// answer could depend on them. A chain exists for the listing's default currency and every other that the owners have entries in. Which listings have
-// others is read from the month balances, which are far fewer than the entries, and only when a currency of the books is foreign to a listing at all:
-// the condition that asks for that names no row of the balances, so that it is asked once, before them. No month before @first_month and after
-// @last_month is looked at, where they are given. A month that an imported statement reaches into has no draft: what the owners earned then was told.
+// rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from
+// the start of the period or of the team's statements to the current month, or to the end of the period: from its first
+// and to its last entry when these are outside, so that what a stay earns before or after the ownership, or what is
+// paid out when it has ended, is told as well; these entries are looked up where the answer could depend on them. A
+// chain exists for the listing's default currency and every other that the owners have entries in. Which listings have
+// others is read from the month balances, which are far fewer than the entries, and only when a currency of the books
+// is foreign to a listing at all: the condition that asks for that names no row of the balances, so that it is asked
+// once, before them. No month before @first_month and after @last_month is looked at, where they are given. A month
+// that an imported statement reaches into has no draft: what the owners earned then was told.
 func rowTables(k *keyFilter) string {
 	keys, drafts := k.sql(), ""
 	if k.saved {
@@ -194,8 +197,9 @@ func rowTables(k *keyFilter) string {
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 }
 
-// liveSection tells which figure an entry e of the live books belongs to, or a sum e of ledger_owner; s are the special accounts, expense is whether
-// it was entered as one. The money paid out wins over how it was entered, so an expense that is booked on the distribution account is a payout.
+// liveSection tells which figure an entry e of the live books belongs to, or a sum e of ledger_owner; s are the special
+// accounts, expense is whether it was entered as one. The money paid out wins over how it was entered, so an expense
+// that is booked on the distribution account is a payout.
 func liveSection(expense string) string {
 	return `case
 		when e.account_id is not distinct from s.opening then 'balanceStart'
@@ -231,8 +235,8 @@ func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	return rows, nil
 }
 
-// resolve finds which statements the ids name. A saved one is found by its id; a draft's id holds its month, in which the team's ownership
-// periods are tried. Ids that name nothing, or nothing that the actor may see, are left out.
+// resolve finds which statements the ids name. A saved one is found by its id; a draft's id holds its month, in which
+// the team's ownership periods are tried. Ids that name nothing, or nothing that the actor may see, are left out.
 func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	type stored struct {
 		ID id.ID
@@ -346,16 +350,16 @@ type linkedPayout struct {
 	ContactID   *id.ID
 	Date        day.Day
 	Total       money.Cents
-	// Missing is what of it did not arrive, positive, because of PaymentID; Refused is the payment's amount, Code says what became of it. All
-	// are nothing for money that is on its way or has arrived.
+	// Missing is what of it did not arrive, positive, because of PaymentID; Refused is the payment's amount, Code says
+	// what became of it. All are nothing for money that is on its way or has arrived.
 	Missing   money.Cents
 	PaymentID *id.ID
 	Refused   money.Cents
 	Code      string
 }
 
-// payoutsOf are the payouts that pay statements, with what the books say they brought the owners, and what of it did not arrive. A payout has
-// one line, so its entries are that line's.
+// payoutsOf are the payouts that pay statements, with what the books say they brought the owners, and what of it did
+// not arrive. A payout has one line, so its entries are that line's.
 func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
 	payouts, err := db.Select[linkedPayout](ctx, tx, `
 		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
@@ -403,8 +407,8 @@ func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	return t, nil
 }
 
-// one finds a single statement that the actor may see, or fails with apierr.NotFound. For a change its ownership period is locked before the
-// row is read, since it may change while the lock is awaited.
+// one finds a single statement that the actor may see, or fails with apierr.NotFound. For a change its ownership period
+// is locked before the row is read, since it may change while the lock is awaited.
 func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
 	at, err := resolve(ctx, tx, []id.ID{statement})
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Table is a section of the layout with the statement's amounts. Every amount names the journal entries behind it, for the manager.
+// Table is a section of the layout with the statement's amounts. Every amount names the journal entries behind it, for
+// the manager.
 type Table struct {
 	ID        id.ID         `json:"id"`
 	Name      string        `json:"name"`
@@ -71,7 +72,8 @@ func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Des
 	return out, nil
 }
 
-// kept is how a saved statement is told without its entries: in its own words when it is published, the summary as its layout has it.
+// kept is how a saved statement is told without its entries: in its own words when it is published, the summary as its
+// layout has it.
 type kept struct {
 	ID          id.ID
 	SummaryType string
@@ -96,7 +98,8 @@ func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, erro
 	return out, nil
 }
 
-// designsOf are the designs that statements are shown with, by their ids: their own copies, or those that their listings have now.
+// designsOf are the designs that statements are shown with, by their ids: their own copies, or those that their
+// listings have now.
 func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
 	out := make(map[id.ID]*layout.Design, len(rows))
 
@@ -154,8 +157,8 @@ func laidOut(entries []entry) []layout.Entry {
 	return out
 }
 
-// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which they see. Payouts, and what no
-// column adds up, are hidden by nobody.
+// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which they see.
+// Payouts, and what no column adds up, are hidden by nobody.
 func shownToOwners(design *layout.Design, entries []entry) []entry {
 	hidden := setOf(design.Render(laidOut(entries), true).Hidden)
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return hidden[e.ID] })
@@ -271,7 +274,8 @@ func (t *tabling) table(r *layout.Table) Table {
 	return out
 }
 
-// cells lead to the entries of their row on the accounts of their column; what a formula makes of them, to all of the row.
+// cells lead to the entries of their row on the accounts of their column; what a formula makes of them, to all of the
+// row.
 func (t *tabling) cells(cells []layout.Cell, columns []layout.Head, row Drilldown) []TableCell {
 	out := make([]TableCell, len(cells))
 	for i := range cells {
@@ -299,8 +303,8 @@ func (t *tabling) show(d *Drilldown) *Drilldown {
 	return d
 }
 
-// row restricts a filter to the entries of a row: those of a stay in the net revenue, of a transaction in the expenses, else one by one. An
-// aggregate has all.
+// row restricts a filter to the entries of a row: those of a stay in the net revenue, of a transaction in the expenses,
+// else one by one. An aggregate has all.
 func (d Drilldown) row(r *layout.Row, figure Section) Drilldown {
 	switch {
 	case figure == NetRevenue && r.ReservationID != nil:

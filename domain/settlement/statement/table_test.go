@@ -46,7 +46,8 @@ func behind(w *world.World, drilldown any) int64 {
 	return total
 }
 
-// leads fails unless every amount of a statement is what the entries behind its drill-down come to; it counts the amounts.
+// leads fails unless every amount of a statement is what the entries behind its drill-down come to; it counts the
+// amounts.
 func leads(w *world.World, s *apitest.Response) (amounts int) {
 	w.T.Helper()
 
@@ -87,8 +88,8 @@ func leads(w *world.World, s *apitest.Response) (amounts int) {
 	return amounts
 }
 
-// Every amount of a statement leads to exactly the journal entries that it adds up, drafts, saved and imported ones alike; owners are shown
-// no way into the books.
+// Every amount of a statement leads to exactly the journal entries that it adds up, drafts, saved and imported ones
+// alike; owners are shown no way into the books.
 func TestEveryAmountLeadsToItsEntries(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

@@ -13,9 +13,10 @@ import (
 	"stayledger/platform/page"
 )
 
-// Words are the names that a published statement keeps: those of the moment at which it was published. Whoever reads it later, as JSON, PDF, CSV
-// or e-mail, reads what its owners were told then, however listings, owners, accounts and guests have been renamed. A statement that is not
-// published keeps none and is told in the names of today, which are those that it would be published with.
+// Words are the names that a published statement keeps: those of the moment at which it was published. Whoever reads it
+// later, as JSON, PDF, CSV or e-mail, reads what its owners were told then, however listings, owners, accounts and
+// guests have been renamed. A statement that is not published keeps none and is told in the names of today, which are
+// those that it would be published with.
 type Words struct {
 	Listing ListingWords         `json:"listing"`
 	Owners  map[id.ID]OwnerWords `json:"owners"`
@@ -54,7 +55,8 @@ type stayWords struct {
 	Status           string  `json:"status"`
 }
 
-// keepWords lets statements, whose status and entries have just been written, keep the names of now when they are published, and none otherwise.
+// keepWords lets statements, whose status and entries have just been written, keep the names of now when they are
+// published, and none otherwise.
 func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements}, SQL: `
 		update statement s set words = case when s.status = 'published' then jsonb_build_object(

@@ -39,7 +39,8 @@ func records(x *apitest.Team, query string) (n int, sums map[string]int64) {
 	return int(found.Int("pagination.total")), sums
 }
 
-// The bank's side shows everything that a reconciliation knows, and what it leaves unexplained is the records that nobody has matched.
+// The bank's side shows everything that a reconciliation knows, and what it leaves unexplained is the records that
+// nobody has matched.
 func TestTheBankExplainsTheBooks(t *testing.T) {
 	t.Parallel()
 
@@ -106,7 +107,8 @@ func showsAll(t *testing.T, x *apitest.Team, d *demo.Data) {
 		t.Errorf("%d bills for the internet", n)
 	}
 
-	// Every month end and the day before the books begin have a balance of each account, which the movements since the one before explain.
+	// Every month end and the day before the books begin have a balance of each account, which the movements since the
+	// one before explain.
 	stated := x.Get("/bank-records?limit=250&includeBalanceRecords=true&search=CLOSING").Want(200)
 
 	for _, account := range []string{operating, trust} {
@@ -155,8 +157,8 @@ func showsAll(t *testing.T, x *apitest.Team, d *demo.Data) {
 	}
 }
 
-// explained wants the difference of bank and books at the end of a day to be the unmatched records until then, in the summary of each
-// account and in the trust reconciliation.
+// explained wants the difference of bank and books at the end of a day to be the unmatched records until then, in the
+// summary of each account and in the trust reconciliation.
 func explained(t *testing.T, x *apitest.Team, d *demo.Data, at day.Day, unmatched map[string]int64) {
 	t.Helper()
 

@@ -1,4 +1,5 @@
-// Package demo makes sample books to try things on: what a manager of some listings does in some months, through the same functions as the endpoints.
+// Package demo makes sample books to try things on: what a manager of some listings does in some months, through the
+// same functions as the endpoints.
 package demo
 
 import (
@@ -114,8 +115,8 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
 }
 
-// Fill makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes a listing at a time
-// and reports the share that is done.
+// Fill makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes
+// a listing at a time and reports the share that is done.
 func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(share float64)) error {
 	alone := scope
 
@@ -166,8 +167,8 @@ func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	return err
 }
 
-// settle has the team's statements begin with the data. Cleaning is earned at check-out and deferred until then; stays of more than twenty nights are
-// recognised night by night. What the team has decided for itself stays.
+// settle has the team's statements begin with the data. Cleaning is earned at check-out and deferred until then; stays
+// of more than twenty nights are recognised night by night. What the team has decided for itself stays.
 func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 	t, err := team.Read(ctx, tx)
 	if err != nil {
@@ -206,8 +207,8 @@ func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 	return nil
 }
 
-// addFees makes what the manager charges owners: on stays that take place, on canceled ones, on owners' own, per night, with tax, and a share
-// of another fee.
+// addFees makes what the manager charges owners: on stays that take place, on canceled ones, on owners' own, per night,
+// with tax, and a share of another fee.
 func addFees(ctx context.Context, tx *db.Tx) error {
 	codes, err := accountCodes(ctx, tx)
 	if err != nil {
@@ -264,7 +265,8 @@ func demoTaxRate(ctx context.Context, tx *db.Tx) (id.ID, error) {
 
 const vendorRef = "demo-vendor"
 
-// grant lets the service's own work use the functions behind the endpoints; the request that asked for it was authorized.
+// grant lets the service's own work use the functions behind the endpoints; the request that asked for it was
+// authorized.
 func grant(tx *db.Tx) {
 	tx.Actor.Scopes = append(tx.Actor.Scopes, "contacts:write", "statements:publish", "transactions:write")
 }

@@ -42,7 +42,8 @@ func (s *seller) book(ctx context.Context, tx *db.Tx, c *transaction.Create) (*t
 	return made, nil
 }
 
-// fillListing makes a listing with its owners, stays, money in and out, owner statements, and what the bank says of them, in one transaction.
+// fillListing makes a listing with its owners, stays, money in and out, owner statements, and what the bank says of
+// them, in one transaction.
 func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	grant(tx)
 

@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// expenses books a repair in most months, with a markup, paid five days after the bill; every other one carries sales tax, and every third is
-// paid from the operating account, which the trust pays back.
+// expenses books a repair in most months, with a markup, paid five days after the bill; every other one carries sales
+// tax, and every third is paid from the operating account, which the trust pays back.
 func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 	n := s.number
 	for m := s.Start().Month(); !s.Today.Before(m.Last()); m = m.Next() {
@@ -108,8 +108,8 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// monthly books the bill for the office on the first of a month, paid from the operating account, and what the manager draws from the trust on the
-// tenth.
+// monthly books the bill for the office on the first of a month, paid from the operating account, and what the manager
+// draws from the trust on the tenth.
 func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *transaction.Create) error {
 	if _, err := s.book(ctx, tx, bill); err != nil {
 		return err

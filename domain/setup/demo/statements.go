@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// statements publishes the months that are over, but for the last one, and pays the owners what is available on the fifth of the next month.
+// statements publishes the months that are over, but for the last one, and pays the owners what is available on the
+// fifth of the next month.
 func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
 	period, err := db.Get[id.ID](ctx, tx, `select id from listing_ownership_period where team_id = @team and listing_id = @listing`,
 		db.Args{"team": tx.Team, "listing": s.listing})

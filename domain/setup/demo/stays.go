@@ -158,7 +158,8 @@ func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total mo
 	return s.deposit(ctx, tx, stay, deposit{at, cardPayment, total, money.Rate(2_900).Of(total) + 30, account.DepositMerchantFee})
 }
 
-// retain books a stay that was canceled: half was paid when it was booked, half of that goes back, the rest is kept as cancellation revenue.
+// retain books a stay that was canceled: half was paid when it was booked, half of that goes back, the rest is kept as
+// cancellation revenue.
 func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
 	paid := b.total() / 2
 
@@ -188,7 +189,8 @@ func (s *seller) secure(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	return s.receive(ctx, tx, b.checkOut.AddDays(3), "Security deposit returned", returned)
 }
 
-// adjust makes the guest pay for a late check-out, which is still open, and lets the owner off a part of the commission.
+// adjust makes the guest pay for a late check-out, which is still open, and lets the owner off a part of the
+// commission.
 func (s *seller) adjust(ctx context.Context, tx *db.Tx, stay id.ID) error {
 	owners := ledger.Owners
 	if err := addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Late check-out", 5_000, s.codes["4020"], &owners}); err != nil {

@@ -1,7 +1,8 @@
 // Package access owns who may call: keys, users, tokens, memberships, and the decision for which team a request works.
 //
-// A credential always acts as a user; a key acts as the service user that was made with it. Secrets are stored hashed and shown once.
-// What a secret stands for is remembered for a few seconds and forgotten at once, in every process, when a credential changes.
+// A credential always acts as a user; a key acts as the service user that was made with it. Secrets are stored hashed
+// and shown once. What a secret stands for is remembered for a few seconds and forgotten at once, in every process,
+// when a credential changes.
 package access
 
 import (
@@ -92,12 +93,14 @@ type membership struct {
 	ContactID *id.ID   // of an owner in this team
 }
 
-// works reports whether the credential works for the whole team: it is there, and the person behind it is no mere owner.
+// works reports whether the credential works for the whole team: it is there, and the person behind it is no mere
+// owner.
 func (t *membership) works() bool { return t.Status != "deleted" && t.ContactID == nil }
 
-// Authenticate implements api.Config.Authenticate. It refuses in this order: credential (401), closed route and missing scope (403), team
-// selection (400, 403, 404, 410, 421), frozen writes (423). What a person may do depends on the team, so for people the selection comes
-// before route and scope; and a route of the partner does not exist for a team's key (404).
+// Authenticate implements api.Config.Authenticate. It refuses in this order: credential (401), closed route and missing
+// scope (403), team selection (400, 403, 404, 410, 421), frozen writes (423). What a person may do depends on the team,
+// so for people the selection comes before route and scope; and a route of the partner does not exist for a team's key
+// (404).
 func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoint) (db.Scope, error) {
 	c, err := g.identify(ctx, r)
 	if err != nil {
@@ -260,8 +263,8 @@ func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 	return region, nil
 }
 
-// managed are the teams that a collection across teams works on, and the scopes that are held there: all customers of a partner, all teams
-// of a key, and of a person those where the person holds what the route asks for.
+// managed are the teams that a collection across teams works on, and the scopes that are held there: all customers of a
+// partner, all teams of a key, and of a person those where the person holds what the route asks for.
 func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scopes []string) {
 	teams, scopes = []id.ID{}, c.Scopes
 	for i := range c.Teams {

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// world is a gate of its own before the real endpoints and some toys, in the package's database. It serves us and ca; eu is served
-// elsewhere; ap and sa are served nowhere.
+// world is a gate of its own before the real endpoints and some toys, in the package's database. It serves us and ca;
+// eu is served elsewhere; ap and sa are served nowhere.
 type world struct {
 	t      *testing.T
 	db     *db.DB
@@ -196,7 +196,8 @@ func (w *world) person(members ...access.Member) (user id.ID, token string) {
 	return user, token
 }
 
-// call sends a request with a credential: a key, or a bearer token when it starts with ut_. Headers are name, value pairs.
+// call sends a request with a credential: a key, or a bearer token when it starts with ut_. Headers are name, value
+// pairs.
 func (w *world) call(method, path, secret string, headers ...string) *answer {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), method, path, http.NoBody)

@@ -10,8 +10,8 @@ import (
 
 const purgeBatch = 2000
 
-// every lists the periodic tasks of the package: forgetting the sessions of owners that are over. Their links stay, as a record of who was
-// given access.
+// every lists the periodic tasks of the package: forgetting the sessions of owners that are over. Their links stay, as
+// a record of who was given access.
 func every() []job.Every {
 	return []job.Every{{Name: "owner-session-purge", Interval: time.Hour, Do: purgeSessions}}
 }

@@ -19,7 +19,8 @@ import (
 // OwnerLinkValidity is how long a link to an owner statement can be exchanged. (OPEN-66).
 const OwnerLinkValidity = 30 * 24 * time.Hour
 
-// A session lasts an hour, unless its link ends sooner. A link has a number of live sessions; the oldest ends when one more begins.
+// A session lasts an hour, unless its link ends sooner. A link has a number of live sessions; the oldest ends when one
+// more begins.
 const (
 	ownerSessionValidity = time.Hour
 	ownerSessions        = 20
@@ -30,7 +31,8 @@ var (
 	errLinkInvalid = apierr.New(apierr.CodeOwnerStatementLinkInvalid, "", "The link is not valid")
 )
 
-// ErrNotOpen means that a link would open nothing: the statement is not published, or the contact is not an active member of its ownership.
+// ErrNotOpen means that a link would open nothing: the statement is not published, or the contact is not an active
+// member of its ownership.
 var ErrNotOpen = errors.New("the statement is not open to the contact")
 
 // linked are links l with the rows that decide whether they open anything.
@@ -38,8 +40,8 @@ const linked = `access_owner_link l join team t on t.id = l.team_id
 	left join statement s on s.team_id = l.team_id and s.id = l.statement_id
 	left join contact c on c.team_id = l.team_id and c.id = l.contact_id`
 
-// opens holds for a link that is worth what it was when it was made. Whatever ends it ends its sessions too, and it comes back with its cause:
-// a statement that is published again is open again. (AUTH-60 … AUTH-62).
+// opens holds for a link that is worth what it was when it was made. Whatever ends it ends its sessions too, and it
+// comes back with its cause: a statement that is published again is open again. (AUTH-60 … AUTH-62).
 const opens = `coalesce(t.status <> 'deleted' and s.status = 'published' and c.status = 'active' and c.email is not distinct from l.email
 	and exists (select from listing_ownership_member m
 		where m.team_id = l.team_id and m.period_id = s.ownership_period_id and m.contact_id = l.contact_id), false)`
@@ -149,7 +151,8 @@ func OwnerLinkOpens(ctx context.Context, tx *db.Tx, link id.ID) (bool, error) {
 		db.Args{"team": tx.Team, "id": link, "now": tx.Now})
 }
 
-// OwnerSession is what a link is exchanged for: a session that reads the statements of one contact's listings, and their files.
+// OwnerSession is what a link is exchanged for: a session that reads the statements of one contact's listings, and
+// their files.
 type OwnerSession struct {
 	AccessToken string      `json:"accessToken" doc:"Sent as a bearer token."`
 	ExpiresAt   day.Instant `json:"expiresAt"`
@@ -174,8 +177,8 @@ func exchange(ctx context.Context, d *db.DB, _ db.Scope, in *exchangeInput) (out
 	return out, err
 }
 
-// exchangeOwnerLink begins a session. It fails with errLinkExpired for a link that is too old and with errLinkInvalid for any other that
-// opens nothing, without a word about the cause: whoever has a bare token learns nothing from it.
+// exchangeOwnerLink begins a session. It fails with errLinkExpired for a link that is too old and with errLinkInvalid
+// for any other that opens nothing, without a word about the cause: whoever has a bare token learns nothing from it.
 func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSession, error) {
 	sum := hash(token)
 
@@ -238,8 +241,8 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 // linkScopes are what the session of a link holds: fewer than an owner who signs in.
 func linkScopes() []string { return []string{"files:read", "statements:read"} }
 
-// sessionHolder finds the owner of a live session whose link still opens its statement. The session acts as its link, which is what the logs
-// then name.
+// sessionHolder finds the owner of a live session whose link still opens its statement. The session acts as its link,
+// which is what the logs then name.
 func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
 	s, err := db.One[struct {
 		LinkID    id.ID

@@ -21,7 +21,8 @@ var (
 	ErrEmailTaken = errors.New("another person has this e-mail address")
 )
 
-// AddUser makes a person, who is known by an e-mail address of his or her own, in whatever case it is written. Tx works across teams.
+// AddUser makes a person, who is known by an e-mail address of his or her own, in whatever case it is written. Tx works
+// across teams.
 //
 // Errors: ErrEmail, ErrEmailTaken.
 func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
@@ -45,7 +46,8 @@ func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) 
 	return user, nil
 }
 
-// UserByEmail finds the person with an e-mail address, in whatever case it is written, who must be there. Tx works across teams.
+// UserByEmail finds the person with an e-mail address, in whatever case it is written, who must be there. Tx works
+// across teams.
 func UserByEmail(ctx context.Context, tx *db.Tx, email string) (id.ID, error) {
 	return db.Get[id.ID](ctx, tx, `select id from access_user where kind = 'person' and lower(email) = lower(@email)`, db.Args{"email": email})
 }
@@ -59,7 +61,8 @@ type Person struct {
 	CreatedAt time.Time
 }
 
-// People lists the persons whose name or e-mail address contains a text, by name; the empty text finds all. Tx works across teams.
+// People lists the persons whose name or e-mail address contains a text, by name; the empty text finds all. Tx works
+// across teams.
 func People(ctx context.Context, tx *db.Tx, search string) ([]Person, error) {
 	return db.Select[Person](ctx, tx, `
 		select u.id, u.name, u.email, (select count(*) from access_member m where m.user_id = u.id) as teams, u.created_at
@@ -130,7 +133,8 @@ func Tokens(ctx context.Context, tx *db.Tx, user id.ID) ([]TokenInfo, error) {
 		select id, user_id, expires_at, revoked_at, created_at from access_token where user_id = @user order by id desc`, db.Args{"user": user})
 }
 
-// RevokeTokens ends one token, or all of a person when the token is the zero id, at once. It reports how many were live or expired.
+// RevokeTokens ends one token, or all of a person when the token is the zero id, at once. It reports how many were live
+// or expired.
 func RevokeTokens(ctx context.Context, tx *db.Tx, user, token id.ID) (int64, error) {
 	n, err := tx.Exec(ctx, `
 		update access_token set revoked_at = @now

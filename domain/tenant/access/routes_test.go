@@ -18,8 +18,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// The contract's choice for every route of the service, and not a reading of what the routes declare. All others are open to keys and to the
-// people of a team, and closed to owners.
+// The contract's choice for every route of the service, and not a reading of what the routes declare. All others are
+// open to keys and to the people of a team, and closed to owners.
 var (
 	// Anybody may call these: what they take is a secret itself, or signed.
 	publicRoutes = []string{"GET /links/{teamId}/{fileId}", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}"}
@@ -34,8 +34,8 @@ var (
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// Every route is called by every kind of caller, with all scopes and a parameter that no route has: whoever is let in is told so, and nothing
-// is done.
+// Every route is called by every kind of caller, with all scopes and a parameter that no route has: whoever is let in
+// is told so, and nothing is done.
 //
 // Proves: AUTH-24, AUTH-25, OPEN-65.
 func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {

@@ -119,7 +119,8 @@ func (g *Gate) slice(region Region) error {
 	return g.here(region, nil)
 }
 
-// here refuses a region that is not served by this deployment, with the base address of the one that serves it, which is null when none does.
+// here refuses a region that is not served by this deployment, with the base address of the one that serves it, which
+// is null when none does.
 func (g *Gate) here(region Region, team *id.ID) error {
 	if _, here := g.Regions[region]; here {
 		return nil

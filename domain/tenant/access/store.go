@@ -72,7 +72,8 @@ func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 // NewKey describes a key to issue.
 type NewKey struct {
 	Name string
-	// Teams the key reaches; the first one issues it. A partner key names its partner alone and reaches every managed team.
+	// Teams the key reaches; the first one issues it. A partner key names its partner alone and reaches every managed
+	// team.
 	Teams   []id.ID
 	Partner bool
 	// Scopes are scopes or bundle names.
@@ -89,8 +90,9 @@ type Key struct {
 
 var errUnknownTeam = errors.New("no such team")
 
-// IssueKey makes a key and the service user that it acts as. Tx works across teams. It fails for unknown scopes, without a team, for a team that is
-// not there, and when a key of a partner is not for a partner team or the other way round.
+// IssueKey makes a key and the service user that it acts as. Tx works across teams. It fails for unknown scopes,
+// without a team, for a team that is not there, and when a key of a partner is not for a partner team or the other way
+// round.
 func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	granted, unknown := Expand(n.Scopes)
 	if len(unknown) > 0 {
@@ -174,7 +176,8 @@ type grantView struct {
 	Scopes    []string `json:"scopes"`
 }
 
-// SetMember grants a person a team, or changes the grant. It fails for unknown scopes and for a team or person that is not there.
+// SetMember grants a person a team, or changes the grant. It fails for unknown scopes and for a team or person that is
+// not there.
 func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	granted, unknown := Expand(m.Scopes)
 	if len(unknown) > 0 {

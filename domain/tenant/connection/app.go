@@ -38,7 +38,8 @@ const (
 	PaysByFile Capability = "paysByFile"
 	// TakesReturnFiles: the bank tells of payments that came back in files, which we read.
 	TakesReturnFiles Capability = "takesReturnFiles"
-	// TellsOutcomes: the app tells what became of a payment, when it is asked and by callbacks that it signs with its callbackSecret.
+	// TellsOutcomes: the app tells what became of a payment, when it is asked and by callbacks that it signs with its
+	// callbackSecret.
 	TellsOutcomes Capability = "tellsOutcomes"
 	// VerifiesAccounts: the app tells whether money reaches a bank account.
 	VerifiesAccounts Capability = "verifiesAccounts"
@@ -60,7 +61,8 @@ type app struct {
 	settings, credentials []field
 	// can is what the packages that use connections may ask of the app.
 	can []Capability
-	// fault returns the code of why the app can never make a payment, by its data without account numbers; nil for an app that alone can tell.
+	// fault returns the code of why the app can never make a payment, by its data without account numbers; nil for an
+	// app that alone can tell.
 	fault func(p *pay.Payment) string
 	// open makes the app's payment provider.
 	open func(settings, credentials json.RawMessage, options []pay.HTTPOption) (pay.Provider, error)
@@ -75,8 +77,8 @@ func appOf(a App) *app {
 // Can reports whether something can be done with an app.
 func (a App) Can(c Capability) bool { return slices.Contains(appOf(a).can, c) }
 
-// Fault returns the code of why no connection to the app can make a payment, by its data without the numbers of the account, or "" when nothing
-// is known against it.
+// Fault returns the code of why no connection to the app can make a payment, by its data without the numbers of the
+// account, or "" when nothing is known against it.
 func (a App) Fault(p *pay.Payment) string {
 	if fault := appOf(a).fault; fault != nil {
 		return fault(p)

@@ -7,8 +7,8 @@ import (
 	"stayledger/domain/tenant/connection"
 )
 
-// TestAppsAreDeclared holds the declarations to what the clients of the apps do. An app that is new here needs its row, so that somebody has
-// thought about each capability.
+// TestAppsAreDeclared holds the declarations to what the clients of the apps do. An app that is new here needs its row,
+// so that somebody has thought about each capability.
 func TestAppsAreDeclared(t *testing.T) {
 	t.Parallel()
 

@@ -20,8 +20,8 @@ var (
 	archiveKind = job.NewKind("connection.archive")
 )
 
-// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. Nobody can change a connection meanwhile, not
-// even a mistyped address, so it is not the day for which other work on the outside is tried.
+// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. Nobody can change a
+// connection meanwhile, not even a mistyped address, so it is not the day for which other work on the outside is tried.
 const connectFor = 5 * time.Minute
 
 // jobArgs name the connection; what is secret is read from its row.
@@ -66,8 +66,8 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 	}
 }
 
-// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials and an app that is not
-// ready are final; an app that is out of reach is tried again.
+// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials and
+// an app that is not ready are final; an app that is out of reach is tried again.
 func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
 	var c *Connection
 

@@ -361,7 +361,8 @@ func TestRefusedCredentialsEndAConnection(t *testing.T) {
 	}
 }
 
-// A provider at another address does not know the payments that are on their way over a connection, and would be sent them again.
+// A provider at another address does not know the payments that are on their way over a connection, and would be sent
+// them again.
 func TestTheAddressStaysWhilePaymentsAreUnderWay(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)

@@ -1,6 +1,7 @@
-// Package connection owns the connections of a team to apps outside. The file apps.go declares the apps: the kind of each, its settings and
-// credentials, and what can be done with it. The file settings.go checks, seals and opens what a connection holds; lifecycle.go says whether it
-// works. What is sent over a connection belongs to other packages, which ask what an app can do (App.Can) and never which one it is.
+// Package connection owns the connections of a team to apps outside. The file apps.go declares the apps: the kind of
+// each, its settings and credentials, and what can be done with it. The file settings.go checks, seals and opens what a
+// connection holds; lifecycle.go says whether it works. What is sent over a connection belongs to other packages, which
+// ask what an app can do (App.Can) and never which one it is.
 package connection
 
 import (
@@ -49,7 +50,8 @@ func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) 
 	return read(ctx, tx, connection, "")
 }
 
-// Verifier is the team's oldest active connection to an app that can tell whether money reaches a bank account; nil when there is none.
+// Verifier is the team's oldest active connection to an app that can tell whether money reaches a bank account; nil
+// when there is none.
 func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
 	c, err := db.Maybe[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,

@@ -62,7 +62,8 @@ func odfi(text string, r rules) apierr.IssueCode {
 
 var eightDigits = regexp.MustCompile(`^[0-9]{8}$`)
 
-// address is where an app is spoken to: https, at a public name or number. What a name resolves to is checked when it is called.
+// address is where an app is spoken to: https, at a public name or number. What a name resolves to is checked when it
+// is called.
 func address(text string, r rules) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {

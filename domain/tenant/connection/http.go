@@ -21,7 +21,8 @@ const tag = "Connections"
 type Config struct {
 	// Box seals the credentials.
 	Box *seal.Box
-	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and never a team's.
+	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and
+	// never a team's.
 	Private bool
 	// Open opens the payment provider behind a connection for the jobs.
 	Open Opener

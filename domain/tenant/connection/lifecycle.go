@@ -12,9 +12,10 @@ import (
 // Status says whether a connection works.
 type Status string
 
-// The states. A connection is connecting while its app is asked whether it works, and then active, reconnectRequired when the app has refused
-// the credentials, or disabled when it could not be connected for another reason. Active ones are switched off (disabled) and on by hand, and
-// become reconnectRequired when the app refuses the credentials later. Nothing is sent over one that is not active. Archived is final.
+// The states. A connection is connecting while its app is asked whether it works, and then active, reconnectRequired
+// when the app has refused the credentials, or disabled when it could not be connected for another reason. Active ones
+// are switched off (disabled) and on by hand, and become reconnectRequired when the app refuses the credentials later.
+// Nothing is sent over one that is not active. Archived is final.
 const (
 	Connecting        Status = "connecting"
 	Active            Status = "active"
@@ -44,7 +45,8 @@ func (c *Connection) workable() error {
 // connect has the app asked whether the connection works; move ends it.
 func (c *Connection) connect() { c.Status = Connecting }
 
-// forget takes the credentials from a connection whose app is spoken to at another address now: they were not meant for that one.
+// forget takes the credentials from a connection whose app is spoken to at another address now: they were not meant for
+// that one.
 func (c *Connection) forget() { c.Credentials, c.ConnectedAt, c.Status = nil, nil, ReconnectRequired }
 
 // setStatus switches a connection off, or on again when it has worked.
@@ -58,8 +60,8 @@ func (c *Connection) setStatus(to Status) error {
 	return nil
 }
 
-// move takes a connection from one of some states to another, and reports whether it was in one of them. A connection that requires a reconnect
-// has no instant at which it worked, so it cannot be switched on by hand.
+// move takes a connection from one of some states to another, and reports whether it was in one of them. A connection
+// that requires a reconnect has no instant at which it worked, so it cannot be switched on by hand.
 func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
 	type view struct {
 		Status Status `json:"status"`
@@ -87,14 +89,15 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	return len(was) > 0, nil
 }
 
-// Refused notes that the app behind a connection has refused its credentials: nothing is sent over it until it is connected again.
+// Refused notes that the app behind a connection has refused its credentials: nothing is sent over it until it is
+// connected again.
 func Refused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	_, err := move(ctx, tx, connection, ReconnectRequired, Active)
 	return err
 }
 
-// archiveUnused archives a connection over which nothing is under way. It keeps its credentials: a payment that was made over it can still
-// be returned, and the provider's word of that must be read.
+// archiveUnused archives a connection over which nothing is under way. It keeps its credentials: a payment that was
+// made over it can still be returned, and the provider's word of that must be read.
 func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	c, err := lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {

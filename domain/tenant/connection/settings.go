@@ -39,7 +39,8 @@ type rules struct {
 // fundingAccount is the setting that names the bank account to pay from.
 const fundingAccount = "fundingAccountId"
 
-// check holds values against fields and gives them with what stands for the absent ones. Issues are at the given part of the body.
+// check holds values against fields and gives them with what stands for the absent ones. Issues are at the given part
+// of the body.
 func check(part string, fields []field, given map[string]string, r rules) (map[string]string, []apierr.Issue) {
 	var issues []apierr.Issue
 
@@ -96,7 +97,8 @@ type writer struct {
 	rules rules
 }
 
-// setSettings checks settings and puts them in place. It reports whether credentials would go to another address than before.
+// setSettings checks settings and puts them in place. It reports whether credentials would go to another address than
+// before.
 func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
 	a := appOf(c.AppID)
 
@@ -199,7 +201,8 @@ func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 	return plain, nil
 }
 
-// CallbackSecret is what the app signs its callbacks with; empty when it sends none or the connection has no credentials.
+// CallbackSecret is what the app signs its callbacks with; empty when it sends none or the connection has no
+// credentials.
 func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
 	if !c.AppID.Can(TellsOutcomes) || c.Credentials == nil {
 		return "", nil

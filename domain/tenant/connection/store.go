@@ -34,7 +34,8 @@ func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 	return &c, nil
 }
 
-// Hold reads a connection and keeps others from switching it off until the transaction ends. It fails with apierr.NotFound.
+// Hold reads a connection and keeps others from switching it off until the transaction ends. It fails with
+// apierr.NotFound.
 func Hold(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
 	return read(ctx, tx, connection, "for share")
 }
@@ -90,7 +91,8 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// usage is what refers to a connection: any payment or account connection keeps it from being deleted, a payment under way from being archived.
+// usage is what refers to a connection: any payment or account connection keeps it from being deleted, a payment under
+// way from being archived.
 type usage struct{ Payments, PaymentsUnderWay, AccountConnections bool }
 
 // deletion lists what keeps a connection from being deleted.

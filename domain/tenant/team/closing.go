@@ -16,15 +16,16 @@ import (
 	"stayledger/platform/page"
 )
 
-// Books are the days up to which the books are closed. Both are first days that are open again: before BooksClosedAt nobody posts, from there
-// up to SoftClosedAt only SoftClosePosters do.
+// Books are the days up to which the books are closed. Both are first days that are open again: before BooksClosedAt
+// nobody posts, from there up to SoftClosedAt only SoftClosePosters do.
 type Books struct {
 	BooksClosedAt    *day.Day `json:"booksClosedAt"`
 	SoftClosedAt     *day.Day `json:"softClosedAt"`
 	SoftClosePosters []id.ID  `json:"softClosePosters"`
 }
 
-// Closing is a change of the days up to which the books are closed: who made it, when and why. Closings are never changed.
+// Closing is a change of the days up to which the books are closed: who made it, when and why. Closings are never
+// changed.
 type Closing struct {
 	ID        id.ID       `json:"id"`
 	From      Books       `json:"from"`
@@ -41,7 +42,8 @@ type Actor struct {
 	UserID id.ID  `json:"userId"`
 }
 
-// CloseBooks is the body of a closing. What is absent stays, null opens; softClosedAt goes when the books are closed beyond it.
+// CloseBooks is the body of a closing. What is absent stays, null opens; softClosedAt goes when the books are closed
+// beyond it.
 type CloseBooks struct {
 	BooksClosedAt    api.Opt[day.Day] `json:"booksClosedAt,omitzero" doc:"First open date, tomorrow at the latest; null reopens everything."`
 	SoftClosedAt     api.Opt[day.Day] `json:"softClosedAt,omitzero" doc:"First date on which everybody may post again, not before booksClosedAt and tomorrow at the latest."`

@@ -16,8 +16,8 @@ const usersSQL = `
 	select user_id from access_member where team_id = @team
 	union select user_id from access_key where team_id = @team and revoked_at is null`
 
-// checkPosters refuses users who have no access to the team: neither through a membership or key of it nor through its partner. The caller
-// has, and whoever was named before may stay.
+// checkPosters refuses users who have no access to the team: neither through a membership or key of it nor through its
+// partner. The caller has, and whoever was named before may stay.
 func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) error {
 	known := append([]id.ID{tx.Actor.User}, from.SoftClosePosters...)
 
@@ -62,8 +62,8 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 	return nil
 }
 
-// underivedSQL counts the journals that are not those that would be derived now and have, or would have, entries before the day; a journal that
-// only locks keep from changing is final. It names the operations that derive journals.
+// underivedSQL counts the journals that are not those that would be derived now and have, or would have, entries before
+// the day; a journal that only locks keep from changing is final. It names the operations that derive journals.
 func underivedSQL() string {
 	return `
 	select s.*, o.* from (
@@ -84,7 +84,8 @@ func underivedSQL() string {
 	) o`
 }
 
-// checkDerived refuses to close days for which journals are still to be derived: what they would change could then never be posted.
+// checkDerived refuses to close days for which journals are still to be derived: what they would change could then
+// never be posted.
 func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 	type row struct {
 		Outstanding, Reservations, Transactions, Failed int64

@@ -147,7 +147,8 @@ func TestBadClosingsAreRefused(t *testing.T) {
 	}
 }
 
-// Posters are users of the team or of its partner, by membership or by a key that was not revoked; who was named before may stay.
+// Posters are users of the team or of its partner, by membership or by a key that was not revoked; who was named before
+// may stay.
 func TestSoftClosePostersHaveAccess(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

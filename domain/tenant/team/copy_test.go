@@ -77,7 +77,8 @@ func settle(x *apitest.Team) {
 	})
 }
 
-// A team's own chart and fees stand for those of the other team; what nothing stands for is left out, with what builds on it.
+// A team's own chart and fees stand for those of the other team; what nothing stands for is left out, with what builds
+// on it.
 func TestCopyingBringsWhatItCan(t *testing.T) {
 	t.Parallel()
 	from, to := newFilled(t), newFilled(t)

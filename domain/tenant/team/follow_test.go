@@ -239,7 +239,8 @@ func TestAnInstalledAssignmentReachesTheJournals(t *testing.T) {
 	}
 }
 
-// A manager's draw is booked through the distributions, wherever they are now; the opening trial balance balances on the account that opens.
+// A manager's draw is booked through the distributions, wherever they are now; the opening trial balance balances on
+// the account that opens.
 func TestDrawsAndTheOpeningFollow(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

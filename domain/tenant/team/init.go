@@ -34,8 +34,9 @@ func (Copied) Enum() []string {
 	return []string{string(Accounts), string(StatementLayouts), string(LineMappings), string(RecurringFees), string(TaxRates)}
 }
 
-// Init is the body of an initialization. Without copyFromTeamId the standard template is installed: the chart of accounts with its
-// assignments and line mappings, and the standard statement layout where there is none. Running it again adds nothing twice.
+// Init is the body of an initialization. Without copyFromTeamId the standard template is installed: the chart of
+// accounts with its assignments and line mappings, and the standard statement layout where there is none. Running it
+// again adds nothing twice.
 type Init struct {
 	CopyFromTeamID *id.ID   `json:"copyFromTeamId,omitempty" doc:"A team that the credential reaches, whose settings are copied."`
 	Template       string   `json:"template,omitempty" enum:"standard"`
@@ -121,8 +122,8 @@ func checkInit(tx *db.Tx, in *Init) error {
 	return nil
 }
 
-// Install brings what the nouns have for a new team and marks it as initialized. Those of the journals of a team at work that an assignment was
-// missing for are derived. It fails outside of a transaction that is alone in its team.
+// Install brings what the nouns have for a new team and marks it as initialized. Those of the journals of a team at
+// work that an assignment was missing for are derived. It fails outside of a transaction that is alone in its team.
 func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []parts.Copy, in *Init) error {
 	if err := tx.Exclusively(); err != nil {
 		return err
@@ -169,8 +170,9 @@ func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 	return nil
 }
 
-// copyNouns copies the parts from another team, leaving out what the team has already, so that running it again adds nothing. Accounts are found
-// again by name, code or reference, so a part whose accounts the team lacks brings what it can.
+// copyNouns copies the parts from another team, leaving out what the team has already, so that running it again adds
+// nothing. Accounts are found again by name, code or reference, so a part whose accounts the team lacks brings what it
+// can.
 func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, include []Copied) error {
 	pastes := make([]parts.Paste, len(nouns))
 

@@ -75,7 +75,8 @@ type logoInput struct {
 	Raw api.Raw
 }
 
-// Resolve judges the image by its header, before anything is decoded: a small file can say that it unpacks to gigabytes.
+// Resolve judges the image by its header, before anything is decoded: a small file can say that it unpacks to
+// gigabytes.
 func (in *logoInput) Resolve() []apierr.Issue {
 	config, format, err := image.DecodeConfig(bytes.NewReader(in.Raw))
 	switch {

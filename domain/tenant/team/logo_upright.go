@@ -6,7 +6,8 @@ import (
 	"image"
 )
 
-// Orientations say how cameras turn what they took: from 1, as it is, to 8. From turned on, width and height change places.
+// Orientations say how cameras turn what they took: from 1, as it is, to 8. From turned on, width and height change
+// places.
 const (
 	asItIs = 1
 	turned = 5

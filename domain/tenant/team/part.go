@@ -14,8 +14,8 @@ var (
 	_ = api.PublishedAs[Copied]("OnboardingCopied")
 )
 
-// Part is teams and their settings, which journals follow, and how a new one is filled with what the nouns bring, in their order.
-// It panics for a part that Copied does not name.
+// Part is teams and their settings, which journals follow, and how a new one is filled with what the nouns bring, in
+// their order. It panics for a part that Copied does not name.
 func Part(journals ledger.Sources, nouns ...parts.Copy) parts.Part {
 	for _, n := range nouns {
 		if !slices.Contains(Copied("").Enum(), n.Name) {

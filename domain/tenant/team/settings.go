@@ -35,8 +35,8 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 	return Update(ctx, tx, h.journals, &in.Body)
 }
 
-// Update changes the settings of the team; journals that were derived from what changed are outdated. It fails outside of a transaction that is alone
-// in its team.
+// Update changes the settings of the team; journals that were derived from what changed are outdated. It fails outside
+// of a transaction that is alone in its team.
 func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) (*Team, error) {
 	// What is absent keeps the value that the change before this one left.
 	if err := tx.Exclusively(); err != nil {

@@ -123,7 +123,8 @@ func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
 	return &t, namePartner(ctx, tx, map[id.ID]string{}, &t)
 }
 
-// namePartner fills in the partner's name, which is the other tenant's row and so takes a visit; names holds what was found before.
+// namePartner fills in the partner's name, which is the other tenant's row and so takes a visit; names holds what was
+// found before.
 func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team) error {
 	if t.Partner == nil {
 		return nil
@@ -148,8 +149,9 @@ func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team
 // Channel is where changes of teams and credentials are announced.
 const Channel = "stayledger_access"
 
-// Announce tells every process that a team or a credential changed, so that none goes by what it remembers. Call it in the transaction
-// that makes a team or a credential, or changes a team's status, region, partner or freeze; it is delivered only if that commits.
+// Announce tells every process that a team or a credential changed, so that none goes by what it remembers. Call it in
+// the transaction that makes a team or a credential, or changes a team's status, region, partner or freeze; it is
+// delivered only if that commits.
 func Announce(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_notify(@channel, '')`, db.Args{"channel": Channel})
 	return err
@@ -165,7 +167,8 @@ type New struct {
 	StatementStartAt *day.Day
 }
 
-// Create makes a team in a transaction that works across teams. It refuses a first day of statements that no request may name.
+// Create makes a team in a transaction that works across teams. It refuses a first day of statements that no request
+// may name.
 func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if n.Currency == "" {
 		n.Currency = "usd"

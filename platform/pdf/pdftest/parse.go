@@ -1,4 +1,5 @@
-// Package pdftest reads the PDF files that package pdf writes, so that tests can tell what they show and how they are tagged.
+// Package pdftest reads the PDF files that package pdf writes, so that tests can tell what they show and how they are
+// tagged.
 package pdftest
 
 import (

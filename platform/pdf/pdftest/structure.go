@@ -16,8 +16,8 @@ var allowed = map[string][]string{
 	"Document": {"Sect"}, "Sect": {"H1", "H2", "P", "Table", "Figure"}, "Table": {"TR"}, "TR": {"TH", "TD"},
 }
 
-// Structure reads the tags. It fails when tags do not nest, when a piece of marked content of a page belongs to no element or to another one
-// than the parent tree says, and when an element names content that is not there.
+// Structure reads the tags. It fails when tags do not nest, when a piece of marked content of a page belongs to no
+// element or to another one than the parent tree says, and when an element names content that is not there.
 func (f *File) Structure() (*Node, error) {
 	pages, err := f.Pages()
 	if err != nil {

@@ -15,8 +15,8 @@ type Institution struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`
 	Accounts []Account `json:"accounts"`
-	// Status is how well its products work, by key, such as transactions_updates; HEALTHY, DEGRADED or DOWN. Nobody can link at a bank whose
-	// item_logins are DOWN.
+	// Status is how well its products work, by key, such as transactions_updates; HEALTHY, DEGRADED or DOWN. Nobody can
+	// link at a bank whose item_logins are DOWN.
 	Status map[string]string `json:"status,omitempty"`
 	// Down says that the bank does not answer: every call that needs it fails.
 	Down bool `json:"down,omitempty"`
@@ -191,7 +191,8 @@ func (i *item) account(id string) *account {
 	return find(i.accounts, func(a *account) bool { return a.id == id && !a.closed })
 }
 
-// balance is what the bank says an account holds: what it began with, and all posted rows. It is reckoned anew only after a change.
+// balance is what the bank says an account holds: what it began with, and all posted rows. It is reckoned anew only
+// after a change.
 func (i *item) balance(a *account) json.Number {
 	if i.balances == nil || i.reckoned != len(i.log) {
 		i.balances, i.reckoned = i.reckon(), len(i.log)

@@ -1,6 +1,6 @@
-// Package bankfeed is a bank feed that no bank stands behind: a real HTTP server of the protocol that provider/plaid speaks, with banks, a page on
-// which people link their accounts, transactions that change, signed webhooks, and everything that can go wrong. What it holds lives in memory and
-// lasts while the Server does.
+// Package bankfeed is a bank feed that no bank stands behind: a real HTTP server of the protocol that provider/plaid
+// speaks, with banks, a page on which people link their accounts, transactions that change, signed webhooks, and
+// everything that can go wrong. What it holds lives in memory and lasts while the Server does.
 package bankfeed
 
 import (
@@ -23,11 +23,14 @@ type Config struct {
 	// ClientID and Secret are what callers must present.
 	ClientID string
 	Secret   string
-	// Path is what stands before all its paths when something in front of it takes that off, such as /plaid; links begin with it.
+	// Path is what stands before all its paths when something in front of it takes that off, such as /plaid; links
+	// begin with it.
 	Path string
-	// History is how many transactions each account of a new item begins with, spread over the days that were asked for.
+	// History is how many transactions each account of a new item begins with, spread over the days that were asked
+	// for.
 	History int
-	// WebhookEvery is the time before the first repetition of a webhook that was not taken, doubled each time; a second when 0.
+	// WebhookEvery is the time before the first repetition of a webhook that was not taken, doubled each time; a second
+	// when 0.
 	WebhookEvery time.Duration
 	// Seen is called with every event, from the goroutine that it happens in.
 	Seen func(Event)
@@ -111,7 +114,8 @@ func (s *Server) Close() {
 	s.background.Wait()
 }
 
-// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx lasts.
+// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx
+// lasts.
 func (s *Server) Await(ctx context.Context, p stage.Point, after int) (Event, error) {
 	return s.log.Await(ctx, p, after) //nolint:wrapcheck // The reason to stop waiting is the caller's own.
 }
@@ -165,7 +169,8 @@ func (s *Server) now() time.Time {
 
 // Counts tell what the sandbox was asked.
 type Counts struct {
-	// Handed is how many access tokens were handed out, Removed how many items were removed, Live how many tokens still give access.
+	// Handed is how many access tokens were handed out, Removed how many items were removed, Live how many tokens still
+	// give access.
 	Handed  int `json:"handed"`
 	Removed int `json:"removed"`
 	Live    int `json:"live"`

@@ -87,7 +87,8 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("POST /link/{token}", s.submitLink)
 }
 
-// handle runs a call past its points: everything that can go wrong before it takes effect, the effect, everything after it.
+// handle runs a call past its points: everything that can go wrong before it takes effect, the effect, everything after
+// it.
 func (s *Server) handle(path string, effect func(*exchange) (map[string]any, *Failure)) {
 	on := On(path)
 	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -168,8 +169,8 @@ func (s *Server) answer(x *exchange, answer map[string]any, failure *Failure) {
 	s.log.Reach(stage.Answered, x.on, x.key)
 }
 
-// usable gives the item of an access token, or why it cannot be read; the caller has the lock. An item with a problem is usable only for
-// calls that help it out.
+// usable gives the item of an access token, or why it cannot be read; the caller has the lock. An item with a problem
+// is usable only for calls that help it out.
 func (s *Server) usable(x *exchange, access string, despiteProblem bool) (*item, *Failure) {
 	i := find(s.items, func(i *item) bool { return i.access != "" && i.access == access })
 	if i == nil {

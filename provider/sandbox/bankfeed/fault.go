@@ -19,7 +19,8 @@ type Fault struct {
 	Mode Mode `json:"mode"`
 	// On is what kind of requests; every call when empty.
 	On On `json:"on,omitempty"`
-	// Times is how many requests it meets; all until Reset when 0. Mutation meets only those after which there is something to move.
+	// Times is how many requests it meets; all until Reset when 0. Mutation meets only those after which there is
+	// something to move.
 	Times int `json:"times,omitempty"`
 	// DelayMS is how long requests are held, in milliseconds; until Release when 0.
 	DelayMS int `json:"delayMs,omitempty"`

@@ -192,7 +192,8 @@ func (s *Server) getAccounts(x *exchange) (map[string]any, *Failure) {
 	return map[string]any{"accounts": accounts, "item": s.wire(i)}, nil
 }
 
-// cursor is a place in the log of an item. While pages are read, from is where they began and upto where they end; between, all are the same.
+// cursor is a place in the log of an item. While pages are read, from is where they began and upto where they end;
+// between, all are the same.
 type cursor struct {
 	item           string
 	from, at, upto int
@@ -297,7 +298,8 @@ type page struct {
 	more                     bool
 }
 
-// page reads the log from a cursor. A row is told once, as it is now; one that began and ended since the cursor is not told at all.
+// page reads the log from a cursor. A row is told once, as it is now; one that began and ended since the cursor is not
+// told at all.
 func (i *item) page(c cursor, count int, wanted func(*row) bool, original bool) page {
 	p := page{added: []any{}, modified: []any{}, removed: []any{}}
 	told := 0

@@ -143,8 +143,8 @@ func (s *Server) getLink(x *exchange) (map[string]any, *Failure) {
 	}, nil
 }
 
-// Complete does what a person does on the page of a link: it chooses a bank and accounts of it by their identifiers at the bank (all when none
-// are named), and ends. A link that repairs an item needs no bank.
+// Complete does what a person does on the page of a link: it chooses a bank and accounts of it by their identifiers at
+// the bank (all when none are named), and ends. A link that repairs an item needs no bank.
 func (s *Server) Complete(linkToken, institutionID string, accounts ...string) error {
 	s.mu.Lock()
 
@@ -322,7 +322,8 @@ func (s *Server) showLink(w http.ResponseWriter, r *http.Request) {
 	_ = linkPage.Execute(w, map[string]any{"Client": client, "Choices": choices, "Gone": err != nil, "Done": r.URL.Query().Has("done")}) // to a reader that may be gone
 }
 
-// submitLink takes what a person chose: the fields institution, account (several) and action, which is connect or leave.
+// submitLink takes what a person chose: the fields institution, account (several) and action, which is connect or
+// leave.
 func (s *Server) submitLink(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if err := r.ParseForm(); err != nil {

@@ -13,7 +13,8 @@ import (
 // ErrUnknown means that the sandbox has no such thing.
 var ErrUnknown = errors.New("bank-feed sandbox: unknown")
 
-// Transaction is a row as it goes over the wire, and as a test adds it: without an identifier it gets one, without a currency that of its account.
+// Transaction is a row as it goes over the wire, and as a test adds it: without an identifier it gets one, without a
+// currency that of its account.
 type Transaction struct {
 	ID             string      `json:"transaction_id"`
 	AccountID      string      `json:"account_id"`
@@ -200,7 +201,8 @@ func (s *Server) changeRow(itemID, id string, f func(*item, *row)) error {
 	})
 }
 
-// Post replaces a pending row by a posted one, which has another identifier and can have another amount or date. It gives the identifier.
+// Post replaces a pending row by a posted one, which has another identifier and can have another amount or date. It
+// gives the identifier.
 func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (string, error) {
 	posted := ""
 	err := s.change(itemID, func(i *item) error {
@@ -238,8 +240,9 @@ func (s *Server) Advance(itemID string, to Progress) error {
 	})
 }
 
-// Rekey gives an account of an item another identifier, as after a merger of banks, and all its rows with it: they come again under new
-// identifiers. The old ones are taken back when removeOld says so; otherwise nothing more is heard of them.
+// Rekey gives an account of an item another identifier, as after a merger of banks, and all its rows with it: they come
+// again under new identifiers. The old ones are taken back when removeOld says so; otherwise nothing more is heard of
+// them.
 func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error) {
 	fresh := ""
 	err := s.change(itemID, func(i *item) error {
@@ -316,8 +319,8 @@ var names = []string{
 	"CITY UTILITIES", "BLUE LAUNDRY CO", "AIRBNB PAYMENTS", "HARDWARE STORE 114", "VRBO PAYOUT", "CLEANING CREW LLC", "BOOKING.COM BV", "POOL SERVICE",
 }
 
-// history are the rows that an account begins with: as many as the settings say, evenly over the days, the same every time. One of four brings
-// money. The caller has the lock.
+// history are the rows that an account begins with: as many as the settings say, evenly over the days, the same every
+// time. One of four brings money. The caller has the lock.
 func (s *Server) history(a *account, days int, now time.Time) []Transaction {
 	count := *s.settings.History
 

@@ -38,7 +38,8 @@ func Decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// ServeEvents waits for an event: query after (a sequence), point, waitSeconds (10 when absent, at most 60). 204 when none came.
+// ServeEvents waits for an event: query after (a sequence), point, waitSeconds (10 when absent, at most 60). 204 when
+// none came.
 func (l *Log[On]) ServeEvents(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 

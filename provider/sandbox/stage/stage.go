@@ -1,5 +1,5 @@
-// Package stage is what every sandbox is played on: points that requests pass and that tests wait for, requests that are held until they are let
-// go, faults that are met so and so often, and the form of what controls all that.
+// Package stage is what every sandbox is played on: points that requests pass and that tests wait for, requests that
+// are held until they are let go, faults that are met so and so often, and the form of what controls all that.
 package stage
 
 import (
@@ -31,7 +31,8 @@ type Event[On ~string] struct {
 	Key      string `json:"key,omitempty"`
 }
 
-// Log keeps the events of a sandbox, whose requests are of the kinds On, and holds what is to be held. Stop lets go of everything for good.
+// Log keeps the events of a sandbox, whose requests are of the kinds On, and holds what is to be held. Stop lets go of
+// everything for good.
 type Log[On ~string] struct {
 	ctx  context.Context //nolint:containedctx // The life of the sandbox, which outlasts its requests.
 	seen func(Event[On])
@@ -42,7 +43,8 @@ type Log[On ~string] struct {
 	release chan struct{} // closed to let go of what is held
 }
 
-// NewLog makes a log that lasts as long as ctx. Every event is told to seen, unless it is nil, from the goroutine that it happens in.
+// NewLog makes a log that lasts as long as ctx. Every event is told to seen, unless it is nil, from the goroutine that
+// it happens in.
 func NewLog[On ~string](ctx context.Context, seen func(Event[On])) *Log[On] {
 	return &Log[On]{ctx: ctx, seen: seen, news: make(chan struct{}), release: make(chan struct{})}
 }
@@ -61,7 +63,8 @@ func (l *Log[On]) Reach(p Point, on On, key string) {
 	}
 }
 
-// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx and the sandbox last.
+// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx
+// and the sandbox last.
 func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], error) {
 	for {
 		l.mu.Lock()
@@ -139,7 +142,8 @@ func HoldTime(ms int) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Faults are what goes wrong with requests of the kinds On. Those of one kind take turns in the order in which they were added.
+// Faults are what goes wrong with requests of the kinds On. Those of one kind take turns in the order in which they
+// were added.
 type Faults[On ~string, F any] struct {
 	mu    sync.Mutex
 	queue []*queued[On, F]
