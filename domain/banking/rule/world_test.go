@@ -105,7 +105,7 @@ func (w *world) records() []rule.Record {
 				description, coalesce(unique_ref, '') as reference, status, type,
 				'usd' as team_currency, false as open_duplicate, false as explained,
 				exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id) as reconciled
-			from bank_record r where team_id = @team order by date desc, id desc`, db.Args{"team": tx.Team})
+			from bank_record r where team_id = @team order by date desc, arrival desc, id desc`, db.Args{"team": tx.Team})
 
 		return err
 	})
