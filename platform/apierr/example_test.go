@@ -18,6 +18,6 @@ func Example() {
 	fmt.Println(failure.Code().Status(), string(body))
 	fmt.Println(errors.Is(err, errStatementExists))
 	// Output:
-	// 409 {"code":"CONFLICT","reason":"statementExists","message":"A statement of this period
-	// exists","issues":[],"context":{"statementIds":["s1"]}} true
+	// 409 {"code":"CONFLICT","reason":"statementExists","message":"A statement of this period exists","issues":[],"context":{"statementIds":["s1"]}}
+	// true
 }

@@ -67,6 +67,7 @@ func readMarker(ctx context.Context, store blob.Store) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the marker of the file store: %w", err)
 	}
+
 	defer func() { _ = object.Close() }()
 
 	text, err := io.ReadAll(io.LimitReader(object, 100))
