@@ -211,7 +211,6 @@ func rowsOf[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...
 }
 
 // nouns are all that is read.
-//
 func nouns() []noun {
 	books := func(t *dailyTeams) tenant { return t.books }
 	directory := func(t *dailyTeams) tenant { return t.directory }
