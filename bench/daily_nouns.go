@@ -210,7 +210,7 @@ func rowsOf[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
 }
 
-// nouns are all that is read.
+// nouns returns all that is read.
 func nouns() []noun {
 	books := func(t *dailyTeams) tenant { return t.books }
 	directory := func(t *dailyTeams) tenant { return t.directory }

@@ -53,7 +53,7 @@ func (d *Doc) Rect(x, y, width, height float64, c Colour) {
 }
 
 // Text draws one line with its baseline at y. It belongs to e; without one it is decoration, such as a footer.
-// Characters that no font has are left out. A line whose glyphs do not tell its text says how it is read.
+// Characters that no font has are left out. A line whose glyphs do not have its text carries that as ActualText.
 func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	if s == "" {
 		return
@@ -73,7 +73,7 @@ func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	line := d.fonts.shape(s, st.Bold)
 	if line.isExact {
 		d.begin(x, y)
-		d.shaped(line.glyphs, st)
+		d.drawShaped(line.glyphs, st)
 		d.content = append(d.content, "ET\n"...)
 
 		return
@@ -82,7 +82,7 @@ func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	d.content = appendText(append(d.content, "/Span<</ActualText"...), s)
 	d.content = append(d.content, ">>BDC\n"...)
 	d.begin(x, y)
-	d.shaped(line.glyphs, st)
+	d.drawShaped(line.glyphs, st)
 	d.content = append(d.content, "ET\nEMC\n"...)
 }
 
@@ -126,8 +126,8 @@ func (d *Doc) glyphs(s string, st Style) {
 	}
 }
 
-// shaped shows the glyphs of a shaped line, a piece for each font and height.
-func (d *Doc) shaped(glyphs []placedGlyph, st Style) {
+// drawShaped shows the glyphs of a shaped line, a piece for each font and height.
+func (d *Doc) drawShaped(glyphs []placedGlyph, st Style) {
 	current, height, gap := -1, 0, 0
 	for _, g := range glyphs {
 		if g.font != current || g.y != height {

@@ -41,8 +41,7 @@ var shapedScripts = &unicode.RangeTable{
 // IsShaped reports whether the look or the place of a character depends on its neighbours.
 func IsShaped(r rune) bool { return unicode.Is(shapedScripts, r) }
 
-// needsShaping reports whether a line has a character that is shaped. Most lines have none, and are told by their
-// bytes.
+// needsShaping reports whether a line has a character that is shaped. Most lines have none, which their bytes show.
 func needsShaping(line string) bool {
 	for i := range len(line) {
 		if line[i] < 0xCC { // the first byte of the first shaped character

@@ -95,6 +95,8 @@ var shapedLines = []struct{ read, drawn string }{
 	{"Unit שלום – 12 Jan", "Unit 12 – םולש Jan"},
 	{"Unit 12 שלום", "Unit 12 םולש"},
 	{"Unit ١٢ شقة", "Unit ةقش ١٢"},
+	// A line without such letters is drawn as it is read.
+	{"Ελένη Żółć Щукина 100", "Ελένη Żółć Щукина 100"},
 	// Persian: the joiner keeps two letters apart and is not drawn.
 	{"می\u200cخواهم", "مهاوخیم"},
 }
@@ -147,7 +149,16 @@ func TestCombiningMarks(t *testing.T) {
 	}
 }
 
-// Lines of any characters are drawn as wide as they are measured.
+// The vowel AM of Lao is drawn as two glyphs with the tone between them: a reader gets the text from ActualText.
+func TestGlyphsWithoutTheTextOfTheirLine(t *testing.T) {
+	t.Parallel()
+
+	if text := drawnLines(t, withArabic(t), []string{"ນ້ຳ"})[0]; text.Text != "ນ້ຳ" || text.Drawn == "" || text.Drawn == text.Text {
+		t.Errorf("read as %q and drawn as %q", text.Text, text.Drawn)
+	}
+}
+
+// Lines of any characters can be measured.
 func FuzzShape(f *testing.F) {
 	for _, line := range shapedLines {
 		f.Add(line.read)

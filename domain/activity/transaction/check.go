@@ -256,11 +256,7 @@ func (d *draft) closedAccounts(r *references) []apierr.Issue {
 			issues = append(issues, code.InBody(path...))
 		}
 	}
-	if d.isAccountAssigned {
-		check(d.AccountID, "currency")
-	} else {
-		check(d.AccountID, "accountId")
-	}
+	check(d.AccountID, "accountId")
 
 	if d.Payment != nil {
 		check(d.Payment.AccountID, "payment", "accountId")

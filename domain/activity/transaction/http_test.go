@@ -502,6 +502,7 @@ func TestClosedAccounts(t *testing.T) {
 	w.Post("/transactions", fixture.With(fromOperating, "lines", line("5200"))).WantIssue("accountInactive", "lines.0.accountId")
 	w.Post("/transactions", fixture.With(fromOperating, "lines", line("5100"))).WantIssue("nonPostingAccount", "lines.0.accountId")
 	w.Post("/transactions", fixture.With(fromOperating, "accountId", w.accounts["1000"])).WantIssue("accountInactive", "accountId")
+	w.Post("/transactions", object{"type": "deposit", "date": "2026-01-15", "lines": line("5110")}).WantIssue("accountInactive", "accountId")
 	w.Post("/transactions", fixture.With(fromOperating, "accountId", w.accounts["2200"])).WantIssue("nonPostingAccount", "accountId")
 	w.Post("/transactions", fixture.With(fromOperating, "payment", object{"date": "2026-01-15", "accountId": w.accounts["1000"]})).
 		WantIssue("accountInactive", "payment.accountId")

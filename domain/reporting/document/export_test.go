@@ -11,3 +11,15 @@ func RegularWidth(text string, size float64) float64 {
 
 	return fonts.Width(text, false, size)
 }
+
+// Legible rewrites text as it is drawn.
+func Legible(text string) string {
+	embedded, err := pdf.EmbeddedFonts()
+	if err != nil {
+		panic(err)
+	}
+
+	fonts := *embedded
+
+	return legible{&fonts}.text(text)
+}

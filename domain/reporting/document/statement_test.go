@@ -262,6 +262,21 @@ func TestScriptsAndHostileText(t *testing.T) {
 	}
 }
 
+// A joiner after a letter that joins says how it looks; anywhere else it is invisible and left out.
+func TestJoinersOfLetters(t *testing.T) {
+	t.Parallel()
+
+	for given, want := range map[string]string{
+		"می\u200cخواهم":  "می\u200cخواهم",
+		"ه\u200d":        "ه\u200d",
+		"a\u200cb\u200d": "ab",
+	} {
+		if got := document.Legible(given); got != want {
+			t.Errorf("%+q is drawn as %+q, want %+q", given, got, want)
+		}
+	}
+}
+
 func TestImmoderateStatementsEnd(t *testing.T) {
 	t.Parallel()
 
