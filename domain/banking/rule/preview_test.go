@@ -96,7 +96,8 @@ func TestPreviewIsWhatTheEngineDecides(t *testing.T) {
 	w.Exec(`update bank_record set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": all[0].ID})
 	w.Exec(`update bank_record set account_id = null, currency = 'usd' where team_id = @team and id = @id`, db.Args{"id": all[1].ID})
 	w.Exec(`update bank_record set type = 'balance', balance = 5, amount = 0 where team_id = @team and id = @id`, db.Args{"id": all[2].ID})
-	paid := w.Post("/transactions", object{"type": "expense", "date": "2026-01-01", "accountId": w.trust, "lines": list{object{"accountId": w.repairs, "amount": 1}}}).Want(201).ID("id")
+	// Its date is far from those of the records, so that it explains none of them.
+	paid := w.Post("/transactions", object{"type": "expense", "date": "2026-08-01", "accountId": w.trust, "lines": list{object{"accountId": w.repairs, "amount": 1}}}).Want(201).ID("id")
 	w.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 		select @team, @id, @transaction, account_id, -1, now() from bank_record where team_id = @team and id = @id`, db.Args{"id": all[3].ID, "transaction": paid})
 
