@@ -1,8 +1,8 @@
-// Package audit owns the trail of who did what. Every write records one action in its own transaction, and Note tells
-// beside the write which record changed and how. Both are kept with what they tell of, or not at all, and are never
-// changed afterwards.
+// Package audit owns the trail of who did what. Every write inserts one action in its own transaction, and the code that
+// changes a record calls Note, which inserts an event that says which fields changed and how. Actions and events commit
+// together with the change or not at all, and are never changed afterwards.
 //
-// Work that an action asked for tells under that action. What the service does by itself has an action of its own for
+// Events of queued work belong to the action that asked for it. Work of the service itself has an action of its own for
 // each transaction.
 package audit
 
@@ -16,14 +16,14 @@ import (
 const insertAction = `insert into audit_action (team_id, id, actor_type, actor_id, endpoint, request_id, created_at)
 	values (@team, @id, @kind, @actor, @endpoint, @request, @now)`
 
-// Record is the statement that keeps the action of a write. It travels with the commit (AUD-11).
+// Record returns the statement that inserts the action of a write. It is sent with the commit (AUD-11).
 func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{SQL: insertAction, Args: db.Args{
 		"team": tx.Team, "id": tx.Action, "kind": actorKind(tx), "actor": tx.Actor.User, "endpoint": e.ID, "request": tx.RequestID, "now": tx.Now,
 	}}
 }
 
-// actorKind says what stands behind the transaction: without a user it is the service itself.
+// actorKind returns the kind of the actor of the transaction: without a user, the service itself.
 func actorKind(tx *db.Tx) db.ActorKind {
 	if tx.Actor.User.IsZero() {
 		return db.System

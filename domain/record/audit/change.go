@@ -16,7 +16,7 @@ type Change struct {
 	New json.RawMessage `json:"new,omitempty"`
 }
 
-// View is what callers see of a record at a moment, for one that is about to be changed in place.
+// View is a record as callers see it at one moment. Take one before a record is changed in place.
 type View struct {
 	encoded json.RawMessage
 	err     error
@@ -28,27 +28,29 @@ func See(record any) View {
 	return View{encoded, err}
 }
 
-// MarshalJSON gives the view as it was taken.
+// MarshalJSON returns the view as it was taken.
 func (v View) MarshalJSON() ([]byte, error) { return v.encoded, v.err }
 
-var errNoRecord = errors.New("an event tells of what is not a JSON object")
+var errNoRecord = errors.New("the view of an event is not a JSON object")
 
-// untold are fields of views that say nothing of the record itself: its identity, when it was written, and what is
+// ignored are fields of views that are not data of the record itself: its identity, when it was written, and values
 // computed from other records.
-var untold = []string{
-	"id", "createdAt", "updatedAt", "lock", "isLocked", "journalStatus", "journalReason", "journalAction", "operations", "operationIds",
-	"activeOwnership", "activeRecurringFeePeriods", "issues", "categoryLock",
+var ignored = []string{
+	"id", "createdAt", "updatedAt", "lock", "isLocked", "journalStatus", "journalReason", "journalAction",
+	"operations", "operationIds", "activeOwnership", "activeRecurringFeePeriods", "issues", "categoryLock",
 }
 
-// secret are the fields whose values stay sealed, wherever in a view they are.
+// secret lists the fields that are masked wherever they are in a view, in lower case.
 var secret = map[string]bool{
-	"accountnumber": true, "routingnumber": true, "numbers": true, "iban": true, "last4": true, "lastdigits": true, "routinglast4": true, "taxid": true,
-	"taxidentifier": true, "credentials": true, "token": true, "accesstoken": true, "secret": true, "password": true, "hash": true, "apikey": true, "key": true,
+	"accountnumber": true, "routingnumber": true, "routinglast4": true, "numbers": true, "iban": true, "last4": true, "lastdigits": true,
+	"taxid": true, "taxidentifier": true,
+	"credentials": true, "token": true, "accesstoken": true, "secret": true, "password": true, "hash": true, "apikey": true, "key": true,
 }
 
 var hidden = json.RawMessage(`"•••"`)
 
-// compare finds the fields that differ between two views and the name that the record has now, or had last.
+// compare returns the fields that differ between two views, and the name of the record: the new one, or the last
+// one if the record is gone.
 func compare(before, after any) (changes []Change, name *string, err error) {
 	old, err := fields(before)
 	if err != nil {
@@ -60,12 +62,15 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 		return nil, nil, err
 	}
 
+	// The new view comes first, so its name wins.
 	for _, view := range []map[string]json.RawMessage{now, old} {
 		if v := view["name"]; v != nil && name == nil {
 			_ = json.Unmarshal(v, &name) // a name that is no text is none
 		}
 	}
 
+	// Compare the fields of both views in the order of their names, so that events do not depend on the order of
+	// maps.
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
 	slices.Sort(keys)
 
@@ -78,7 +83,7 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 	return changes, name, nil
 }
 
-// mask hides what a change says of secret fields, those of objects within lists among them.
+// mask hides the secret values of a change, also those in objects within lists.
 func mask(c Change) Change {
 	isSecret := slices.ContainsFunc(strings.Split(c.Key, "."), func(part string) bool { return secret[strings.ToLower(part)] })
 	for _, value := range []*json.RawMessage{&c.Old, &c.New} {
@@ -132,7 +137,7 @@ func hide(value any) (found bool) {
 	return found
 }
 
-// fields are those of a view by dotted key; lists are values as a whole.
+// fields returns the fields of a view by dotted key. Lists stay whole. It fails if the view is not a JSON object.
 func fields(view any) (map[string]json.RawMessage, error) {
 	out := map[string]json.RawMessage{}
 	if view == nil {
@@ -144,6 +149,7 @@ func fields(view any) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 
+	// A nil pointer encodes as null: such a view has no fields.
 	if bytes.Equal(encoded, []byte("null")) {
 		return out, nil
 	}
@@ -156,7 +162,8 @@ func fields(view any) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 
-	for _, key := range untold {
+	// Drop what is not data of the record, with everything nested in it.
+	for _, key := range ignored {
 		delete(out, key)
 		maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, key+".") })
 	}
@@ -164,6 +171,8 @@ func fields(view any) (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
+// flatten adds the members of an object to out, those of nested objects with their path. It skips null and empty
+// lists, which count as no value.
 func flatten(out map[string]json.RawMessage, prefix string, object json.RawMessage) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {

@@ -7,7 +7,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Type is what happened to a record.
+// Type is the kind of a change: created, updated and so on.
 type Type string
 
 // The types of events.
@@ -30,8 +30,7 @@ const (
 	Exported  Type = "exported"
 )
 
-// Entity is a type of records that events tell of: the types of resources of operations, and those that no operation
-// shows.
+// Entity is a type of records that have events: the types of resources of operations and some more.
 type Entity string
 
 // The types of records.
@@ -67,7 +66,7 @@ const (
 	User              Entity = "user"
 )
 
-// Role says what a record is to the one that changed.
+// Role says how a record relates to the one that changed.
 type Role string
 
 // The roles.
@@ -81,18 +80,18 @@ const (
 	RoleParent      Role = "parent"
 )
 
-// Source is how a change came about. A change that says nothing else comes from the user or key behind it, or from the
+// Source says how a change came about. Unless From says otherwise, it comes from the user or key that acted, or from the
 // service itself.
 type Source string
 
-// The sources that are told apart from the actor.
+// The sources that cannot be known from the actor.
 const (
 	Recurring Source = "recurring"
 	Migration Source = "migration"
 )
 
-// From says how all that the transaction tells came about.
-func From(tx *db.Tx, s Source) { tx.Gather(told, s) }
+// From sets the source of all events of the transaction.
+func From(tx *db.Tx, s Source) { tx.Gather(gathered, s) }
 
 // Reference is a record that an event concerns besides the one that changed; a filter on it finds the event.
 type Reference struct {
@@ -117,7 +116,7 @@ func Ref[T id.ID | *id.ID](role Role, entity Entity, one T) Reference {
 	return r
 }
 
-// event is what a transaction tells of one record.
+// event is the change of one record in a transaction.
 type event struct {
 	Team    id.ID       `json:"-"`
 	ID      id.ID       `json:"id"`
@@ -131,7 +130,7 @@ type event struct {
 	err     error
 }
 
-// Effect is what a change did to the journal entries of its record.
+// Effect counts the journal entries that a change added and retired, with the net change of each account.
 type Effect struct {
 	EntriesAdded   int     `json:"entriesAdded"`
 	EntriesRetired int     `json:"entriesRetired"`
@@ -144,15 +143,15 @@ type Delta struct {
 	CentTotal int64 `json:"centTotal"`
 }
 
-// Note tells that a record changed, from the one view of it to the other: what callers see of it, as anything that
-// encodes to a JSON object. A record that was made has no view before, one that is gone none after. Nothing is told
-// when both views show the same. It is called beside the write; the event is kept with the commit, and several notes of
-// a transaction about one record are one event.
+// Note adds the event that a record changed from one view to the other. A view is the record as callers see it: any
+// value that encodes to a JSON object. A new record has no view before, a deleted one none after. If both views are
+// equal, there is no event. Call it next to the write. The events are inserted with the commit; several notes of a
+// transaction about one record become one event.
 func Note(tx *db.Tx, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) { //nolint:revive // one call beside each write
 	NoteIn(tx, tx.Team, what, entity, of, before, after, refs...)
 }
 
-// NoteIn is Note for a team that is not the transaction's.
+// NoteIn adds an event as Note does, to a team that is not the transaction's.
 func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, after any, refs ...Reference) { //nolint:revive // as Note
 	e := &event{Team: team, Type: what, Entity: entity, Of: of}
 
@@ -163,11 +162,11 @@ func NoteIn(tx *db.Tx, team id.ID, what Type, entity Entity, of id.ID, before, a
 		}
 	}
 
-	tx.Gather(told, e)
+	tx.Gather(gathered, e)
 }
 
-// NoteJournal tells what became of the journal entries of a record. It joins the record's event of the transaction
-// where there is one; without an entity it is told only there.
+// NoteJournal adds the change of a record's journal entries. It joins the event that the transaction has of the
+// record. Without an entity it is dropped if there is no such event.
 func NoteJournal(tx *db.Tx, entity Entity, of id.ID, effect Effect) {
-	tx.Gather(told, &event{Team: tx.Team, Type: Updated, Entity: entity, Of: of, Journal: &effect})
+	tx.Gather(gathered, &event{Team: tx.Team, Type: Updated, Entity: entity, Of: of, Journal: &effect})
 }

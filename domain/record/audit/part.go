@@ -2,8 +2,8 @@ package audit
 
 import "stayledger/platform/parts"
 
-// Part is the trail of changes, which nouns keep with what they change. It goes with the books that it tells of; who
-// asked for the deletion of a team stays.
+// Part returns the tables of the audit trail. When a team is deleted its trail goes too, except the action that
+// asked for the deletion.
 func Part() parts.Part {
 	const deletion = `(select o.action_id from operation o where o.team_id = @team and o.id = @operation)`
 

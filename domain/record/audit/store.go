@@ -10,13 +10,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// told are the events of a transaction.
-var told = &db.Gathering{End: write}
+// gathered collects the events of a transaction until its commit.
+var gathered = &db.Gathering{End: write}
 
-// write makes of all that a transaction told one statement for each team.
+// write returns the statements that insert the events of a transaction, for each team one statement.
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	var source Source
 
+	// Sources are gathered together with events; the last one applies to all of them.
 	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 		s, is := item.(Source)
 		if is {
@@ -35,6 +36,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 		return nil, err
 	}
 
+	// Work across teams writes events of several teams; keep their order stable.
 	byTeam := map[id.ID][]*event{}
 
 	var teams []id.ID
@@ -56,6 +58,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			return nil, fmt.Errorf("encode audit events: %w", err)
 		}
 
+		// Work of the service itself has no request that inserted an action.
 		action := tx.Action
 		if action.IsZero() { // the service's own work
 			action = tx.NewID()
@@ -64,6 +67,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			}})
 		}
 
+		// Queued work can add to an event that its request, or an earlier attempt, has inserted.
 		statement := insertFirst
 		if tx.Work != "" {
 			statement = insertRevisions
@@ -78,7 +82,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	return out, nil
 }
 
-// sourceOf is where the changes of an actor come from.
+// sourceOf returns the source of changes that an actor of this kind makes.
 func sourceOf(actor db.ActorKind) Source {
 	switch actor {
 	case db.TeamKey, db.PartnerKey:
@@ -91,7 +95,8 @@ func sourceOf(actor db.ActorKind) Source {
 	return "user"
 }
 
-// fold makes one event of all that was told of a record, and none where nothing has changed in the end.
+// fold joins the events of each record into one and drops those in which nothing changed in the end. It fails with
+// the error of a view that could not be encoded.
 func fold(items []any) ([]*event, error) {
 	type record struct {
 		team   id.ID
@@ -109,7 +114,7 @@ func fold(items []any) ([]*event, error) {
 	for _, item := range items {
 		e := item.(*event) //nolint:errcheck,forcetypeassert // nothing else is gathered
 		if e.err != nil {
-			return nil, fmt.Errorf("tell of %s %s: %w", e.Entity, e.Of, e.err)
+			return nil, fmt.Errorf("encode the event of %s %s: %w", e.Entity, e.Of, e.err)
 		}
 
 		if e.Entity == "" {
@@ -123,6 +128,7 @@ func fold(items []any) ([]*event, error) {
 			continue
 		}
 
+		// Copy the first event, because later ones are added to it and the caller keeps its own.
 		kept := *e
 		kept.Refs = append(make([]Reference, 0, len(e.Refs)), e.Refs...)
 		kept.Changes = append(make([]Change, 0, len(e.Changes)), e.Changes...)
@@ -130,6 +136,7 @@ func fold(items []any) ([]*event, error) {
 		out = append(out, &kept)
 	}
 
+	// Journal effects without an entity join the event of their record, if there is one.
 	if len(loose) > 0 {
 		of := make(map[id.ID]*event, len(out))
 		for _, e := range out {
@@ -146,7 +153,8 @@ func fold(items []any) ([]*event, error) {
 	return slices.DeleteFunc(out, func(e *event) bool { return len(e.Changes) == 0 && e.Journal == nil }), nil
 }
 
-// add joins what was told later of the same record. What was made stays made, and otherwise the more telling type wins.
+// add joins a later event of the same record. A record that was created stays "created" however often it changed
+// since; otherwise a type that says more than "updated" wins.
 func (e *event) add(later *event) {
 	switch {
 	case later.Type == Deleted && e.Type == Created: // nothing is left of it
@@ -166,6 +174,7 @@ func (e *event) add(later *event) {
 		}
 	}
 
+	// A field that changed twice keeps its first old value and gets the last new one.
 	for _, c := range later.Changes {
 		i := slices.IndexFunc(e.Changes, func(earlier Change) bool { return earlier.Key == c.Key })
 		switch {
@@ -176,6 +185,7 @@ func (e *event) add(later *event) {
 		}
 	}
 
+	// A field that is back at its old value has not changed.
 	e.Changes = slices.DeleteFunc(e.Changes, Change.same)
 	switch {
 	case e.Journal == nil:
@@ -185,7 +195,8 @@ func (e *event) add(later *event) {
 	}
 }
 
-// same tells a field that is what it was. What is hidden may have changed.
+// same reports whether a field has its old value again. Masked values never count as equal, because they may
+// differ.
 func (c Change) same() bool { return string(c.Old) == string(c.New) && string(c.Old) != string(hidden) }
 
 func (f *Effect) add(later *Effect) {
@@ -210,8 +221,8 @@ func (f *Effect) Count(account id.ID, cents int64) {
 	}
 }
 
-// An event of work can be a revision of one that its action, or earlier work of it, told of the same record; a request
-// tells of it first.
+// An event of queued work can be a revision of the event that its request, or earlier work of the same action, inserted
+// for the same record. An event of a request is always the first.
 const (
 	insertFirst     = insertInput + `)` + insertEvents
 	insertRevisions = insertInput + `), prior as (

@@ -31,8 +31,9 @@ type TransactionAttachment struct {
 	IsOwnerAccessible bool   `json:"isOwnerAccessible" doc:"Shown to owners with the statements that the expense is on."`
 }
 
+// attachmentEndpoints returns the routes of attachments. The readers may read and download them.
 func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
-	const tag, one = "Transaction attachments", "/transaction-attachments/{attachmentId}"
+	const tag, single = "Transaction attachments", "/transaction-attachments/{attachmentId}"
 
 	read, write := []string{"transactions:read|files:read"}, []string{"transactions:write"}
 
@@ -46,22 +47,22 @@ func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 			Scopes: write, Status: http.StatusCreated, MaxBody: maxAttachment, Form: attachmentForm,
 		}, api.Receiver[uploadInput, received, TransactionAttachment]{Receive: s.receive, Settle: settle, Drop: s.drop}),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: one, ID: "getTransactionAttachment", Tag: tag, Summary: "Read what is known of an attachment",
+			Method: http.MethodGet, Path: single, ID: "getTransactionAttachment", Tag: tag, Summary: "Read the metadata of an attachment",
 			Scopes: read, Open: readers, OneTrip: true,
 		}, getAttachment),
 		api.Write(api.Endpoint{
-			Method: http.MethodPatch, Path: one, ID: "updateTransactionAttachment", Tag: tag, Summary: "Open an attachment to owners, or close it",
+			Method: http.MethodPatch, Path: single, ID: "updateTransactionAttachment", Tag: tag, Summary: "Open an attachment to owners, or close it",
 			Doc: "Neither closed books nor statements hold an attachment, since no amount depends on it.", Scopes: write,
 		}, patchAttachment),
 		api.Stream(api.Endpoint{
-			Method: http.MethodGet, Path: one + "/download", ID: "downloadTransactionAttachment", Tag: tag, Summary: "Download an attachment",
+			Method: http.MethodGet, Path: single + "/download", ID: "downloadTransactionAttachment", Tag: tag, Summary: "Download an attachment",
 			Errors: apierr.List{errGone},
 			Doc: "Ranges and validators are supported. Owners get what is accessible to them on a statement that they see. Fails with 410 once an " +
 				"unlinked one was purged.",
 			Scopes: read, Open: readers,
 		}, s.downloadAttachment),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: one, ID: "deleteTransactionAttachment", Tag: tag, Summary: "Delete an attachment",
+			Method: http.MethodDelete, Path: single, ID: "deleteTransactionAttachment", Tag: tag, Summary: "Delete an attachment",
 			Doc:    "Unlinks it from its transaction, closed or not; the content goes within hours.",
 			Scopes: []string{"transactions:delete"},
 		}, deleteAttachment),
@@ -79,15 +80,15 @@ type uploadInput struct {
 	Upload *api.Upload
 }
 
-// received is an upload whose bytes are kept.
+// received is an upload after its bytes were stored.
 type received struct {
 	Stored
 	filename, contentType string
 	ownerAccessible       bool
 }
 
-// receive keeps the bytes of an upload once all of the form has been found good, so that a refused one leaves nothing
-// behind.
+// receive stores the bytes of an upload and checks all of its form. If the form is refused, nothing stays in the
+// store. It fails with 503 if the store does not answer.
 func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploadInput) (received, error) {
 	var out received
 
@@ -97,6 +98,7 @@ func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploa
 			found string
 		)
 
+		// The bytes go into the store while they arrive, and their type is found on the way.
 		values, err := in.Upload.Read(func(f api.Incoming) (err error) {
 			sent = f
 			found, err = inspect(f, to)
@@ -107,6 +109,7 @@ func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploa
 			return err
 		}
 
+		// A name or type in the form wins over those of the uploaded part.
 		if out.filename = cleanName(sent.Filename); values["filename"] != "" {
 			out.filename = cleanName(values["filename"])
 		}
@@ -129,6 +132,8 @@ func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploa
 	return out, err
 }
 
+// settle inserts the uploaded file and its attachment once the bytes are in the store. An attachment that no
+// transaction takes in time is purged.
 func settle(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*TransactionAttachment, error) {
 	_, err := Insert(ctx, tx, New{
 		Stored: r.Stored, Kind: Attachment, Filename: r.filename, ContentType: r.contentType, PurgeAt: tx.Now.Add(KeepUnlinked),

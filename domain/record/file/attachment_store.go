@@ -22,7 +22,8 @@ func insertAttachment(ctx context.Context, tx *db.Tx, file id.ID, ownerAccessibl
 	return nil
 }
 
-// attachment gives an attachment of the team, or apierr.NotFound: to an owner also when it is not meant for him or her.
+// attachment returns an attachment of the team. It fails with apierr.NotFound, for an owner also if the attachment
+// is not open to owners.
 func attachment(ctx context.Context, tx *db.Tx, file id.ID) (*TransactionAttachment, error) {
 	args := db.Args{"team": tx.Team, "id": file}
 
@@ -37,7 +38,7 @@ func attachment(ctx context.Context, tx *db.Tx, file id.ID) (*TransactionAttachm
 	return &a, nil
 }
 
-// findAttachment is find for attachments alone.
+// findAttachment returns the row of an attachment as find does. Other files are not found.
 func findAttachment(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	r, err := find(ctx, tx, file)
 	if err == nil && r.Kind != Attachment {
@@ -65,8 +66,8 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	return nil
 }
 
-// removeAttachment deletes an attachment with its file. What is left to remove the content by is a draft that is old
-// enough for the sweep.
+// removeAttachment deletes an attachment with its file. It leaves a draft that is old enough for the sweep, which
+// then deletes the content.
 func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
 	name, err := db.One[string](ctx, tx, apierr.NotFound, `
 		with gone as (
@@ -90,25 +91,25 @@ func NoteAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
 		TransactionID id.ID `json:"transactionId"`
 	}
 
-	tell := func(file id.ID, was, now any) {
+	note := func(file id.ID, was, now any) {
 		audit.Note(tx, audit.Updated, audit.File, file, was, now, audit.Ref(audit.RoleParent, audit.Transaction, transaction))
 	}
 	for _, file := range before {
 		if !slices.Contains(after, file) {
-			tell(file, view{transaction}, nil)
+			note(file, view{transaction}, nil)
 		}
 	}
 
 	for _, file := range after {
 		if !slices.Contains(before, file) {
-			tell(file, nil, view{transaction})
+			note(file, nil, view{transaction})
 		}
 	}
 }
 
-// HoldAttachments locks uploaded attachments, so that of two transactions that want one only the first gets it. It
-// gives the transaction that each is linked to, the zero id for none; those that the team does not have, or not any
-// more, are absent.
+// HoldAttachments locks uploaded attachments, so that only the first of two transactions that want the same one
+// gets it. It returns the transaction that each is linked to, or the zero id for none. Attachments that the team
+// does not have, or that were purged, are absent.
 func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.ID, error) {
 	known, err := db.Select[id.ID](ctx, tx, `
 		select id from file where team_id = @team and id = any(@ids) and kind = 'attachment' and purged_at is null
@@ -117,6 +118,8 @@ func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.
 		return nil, fmt.Errorf("lock attachments: %w", err)
 	}
 
+	// Read the links in a second statement, so that it sees what the transaction before had committed when the
+	// locks were granted.
 	type link struct{ ID, TransactionID id.ID }
 
 	links, err := db.Select[link](ctx, tx, `select id, transaction_id from transaction_attachment where team_id = @team and id = any(@ids)`,
@@ -125,6 +128,7 @@ func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.
 		return nil, fmt.Errorf("read attachments: %w", err)
 	}
 
+	// Every locked attachment has an entry, linked or not.
 	holder := make(map[id.ID]id.ID, len(known))
 	for _, v := range known {
 		holder[v] = id.Zero
@@ -137,7 +141,7 @@ func HoldAttachments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]id.
 	return holder, nil
 }
 
-// Attach are the statements that make the attachments of a transaction the given ones, in their order.
+// Attach returns the statements that give a transaction exactly these attachments, in this order.
 func Attach(tx *db.Tx, transaction id.ID, attachments []id.ID) []db.Stmt {
 	stmts := []db.Stmt{Detach(tx, transaction, attachments)}
 	if len(attachments) == 0 {
@@ -156,8 +160,8 @@ func Attach(tx *db.Tx, transaction id.ID, attachments []id.ID) []db.Stmt {
 	})
 }
 
-// Detach is the statement that frees the attachments of a transaction, save some. What is left without a transaction is
-// purged in time.
+// Detach returns the statement that frees the attachments of a transaction, except the given ones. Freed
+// attachments are purged in time.
 func Detach(tx *db.Tx, transaction id.ID, but []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL: `

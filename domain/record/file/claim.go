@@ -19,14 +19,15 @@ var ErrForeignStore = errors.New("the file store does not carry the marker of th
 // markerKey is the object that says which database a store belongs to.
 const markerKey = "stayledger-store"
 
-// Claim makes sure that a store belongs to the database. A database that has none yet marks the store that it is given;
-// later each process compares the store's marker with the database's, because files in the wrong store are files that
-// are lost, and two databases in one store purge each other's files. With adopt the store is marked as this database's,
-// whatever it says.
+// Claim checks that a store belongs to the database. A database without a marker marks the store it is given. Later
+// each process compares the marker of the store with that of the database, because files in the wrong store are
+// lost, and two databases in one store purge each other's files. With adopt the store is marked as this database's,
+// whatever its marker says.
 //
-// Errors: ErrForeignStore, and what store and database answer.
+// It fails with ErrForeignStore, and with the errors of store and database.
 func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 	return d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		// Processes that start together must not both mark the store.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('stayledger file store', 0))`, nil); err != nil {
 			return fmt.Errorf("claim the file store: %w", err)
 		}
@@ -36,6 +37,7 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 			return fmt.Errorf("read the marker of the file store: %w", err)
 		}
 
+		// Only a store and a database that both have no marker are joined without being asked to.
 		theirs, err := readMarker(ctx, store)
 		switch {
 		case err != nil:
@@ -46,6 +48,8 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 			return ErrForeignStore
 		}
 
+		// The marker is committed only after the store has it: a crash between the two is repaired by the next
+		// start.
 		if ours == nil {
 			ours = new(tx.NewID())
 			if _, err := tx.Exec(ctx, `insert into file_store (id, created_at) values (@id, @now)`, db.Args{"id": *ours, "now": tx.Now}); err != nil {
@@ -57,7 +61,7 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 	})
 }
 
-// readMarker gives the marker of a store, empty when it has none.
+// readMarker returns the marker of a store, or "" if it has none.
 func readMarker(ctx context.Context, store blob.Store) (string, error) {
 	object, err := store.Open(ctx, markerKey)
 	if errors.Is(err, blob.ErrNotFound) {

@@ -13,15 +13,17 @@ const (
 	maxDirectory = 1 << 20
 	maxEntries   = 10_000
 	// An archive that unpacks to more than maxUnpacked, or to more than maxGrowth times its size once that is beyond
-	// freelyUnpacked, is a trap for whoever opens it. Sheets of equal numbers come to about fifty times.
+	// freelyUnpacked, is a trap for whoever opens it. Sheets of equal numbers unpack to about fifty times their size.
 	maxUnpacked    = 1 << 30
 	maxGrowth      = 200
 	freelyUnpacked = 10 << 20
 )
 
-// office tells by the directory of an archive which office document it is. Only the end of the content is kept, and
-// nothing is unpacked.
+// office returns which kind of office document an archive is, by its directory. It reads only the end of the
+// content and unpacks nothing. It fails for archives that are damaged, of another kind, with macros, or too large
+// when unpacked.
 func office(r io.Reader) (string, error) {
+	// The directory is at the end of an archive.
 	var end tail
 	if _, err := io.Copy(&end, r); err != nil {
 		return "", err
@@ -32,6 +34,7 @@ func office(r io.Reader) (string, error) {
 		return "", errDamaged
 	}
 
+	// Add up the sizes that the directory claims, and collect its folders.
 	var unpacked uint64
 
 	has := map[string]bool{}
@@ -45,14 +48,16 @@ func office(r io.Reader) (string, error) {
 		has[folder] = true
 
 		if strings.HasSuffix(strings.ToLower(f.Name), "vbaproject.bin") {
-			return "", errUnsupported // programs are no paper
+			return "", errUnsupported // a document with macros
 		}
 	}
 
+	// Small archives may grow as they like; larger ones only by the usual factor.
 	if unpacked > freelyUnpacked && unpacked > maxGrowth*uint64(end.size) { //nolint:gosec // a size is not negative
 		return "", errArchiveSize
 	}
 
+	// The folders xl and word mark a workbook and a text document; an archive with both is neither.
 	switch {
 	case !has["[Content_Types].xml"], has["xl"] == has["word"]:
 		return "", errUnsupported
@@ -83,7 +88,7 @@ func (t *tail) Write(p []byte) (int, error) {
 
 var errNotKept = errors.New("this part of the archive is not kept")
 
-// ReadAt reads from what was kept.
+// ReadAt reads from the kept end. It fails for offsets before it.
 func (t *tail) ReadAt(p []byte, offset int64) (int, error) {
 	start := offset - (t.size - int64(len(t.kept)))
 	if start < 0 {
@@ -112,9 +117,10 @@ const (
 
 var errBox = errors.New("malformed box")
 
-// heicSize is the size of the largest picture that a HEIC image describes, thumbnails and tiles included.
+// heicSize returns the size of the largest picture that a HEIC image describes, thumbnails and tiles included.
 func heicSize(r io.Reader) (width, height int, err error) {
 	for range maxBoxes {
+		// The sizes are in the box meta; skip all boxes before it.
 		kind, size, err := boxHeader(r)
 		if err != nil {
 			return 0, 0, err
@@ -128,6 +134,7 @@ func heicSize(r io.Reader) (width, height int, err error) {
 			continue
 		}
 
+		// Read that box whole, which is bounded.
 		if size < 4 || size > maxMeta {
 			return 0, 0, errBox
 		}
@@ -168,10 +175,10 @@ func boxHeader(r io.Reader) (kind string, size int64, err error) {
 	return string(header[4:]), size, nil
 }
 
-// maxSide stands for any larger one, so that no area overflows.
+// maxSide replaces any larger side, so that no area overflows.
 const maxSide = 1 << 30
 
-// largest looks for the sizes in iprp/ipco/ispe.
+// largest returns the largest size among the boxes ispe, which are inside ipco inside iprp.
 func largest(boxes []byte, depth int) (width, height int, err error) {
 	if depth > 2 {
 		return 0, 0, errBox
@@ -182,6 +189,7 @@ func largest(boxes []byte, depth int) (width, height int, err error) {
 			return 0, 0, errBox
 		}
 
+		// A box has its size and name in front, and may not reach beyond its parent.
 		size, kind := int64(binary.BigEndian.Uint32(boxes)), string(boxes[4:8])
 		if size < 8 || size > int64(len(boxes)) {
 			return 0, 0, errBox
@@ -191,6 +199,7 @@ func largest(boxes []byte, depth int) (width, height int, err error) {
 		boxes = boxes[size:]
 		w, h := 0, 0
 
+		// Containers are searched too; ispe has version and flags, then width and height.
 		switch kind {
 		case "iprp", "ipco":
 			if w, h, err = largest(content, depth+1); err != nil {

@@ -47,7 +47,7 @@ var sniffed = map[string]string{
 }
 
 const (
-	// SniffedBytes is how much of the beginning tells the type.
+	// SniffedBytes is how many bytes from the beginning are needed to recognise the type.
 	sniffedBytes = 3072
 	// MaxPixels bounds an image: beyond, whoever opens it needs gigabytes.
 	maxPixels = 100_000_000
@@ -61,8 +61,9 @@ var (
 	errArchiveSize = apierr.BadRequest.At(apierr.IssueArchiveTooLarge.InBody("file"))
 )
 
-// inspect copies a file and tells its type by its content. Nothing is decoded or unpacked: images are judged by their
-// headers, office documents by their directories, and memory is bounded however large the content says it is.
+// inspect copies a file and returns its content type, which it finds by the content. It decodes and unpacks
+// nothing: it reads the headers of images and the directories of office documents. So memory is bounded whatever
+// sizes the content claims.
 func inspect(from io.Reader, to io.Writer) (string, error) {
 	source := &sticky{from: io.TeeReader(from, to)}
 	r := bufio.NewReaderSize(source, 32<<10)
@@ -76,27 +77,33 @@ func inspect(from io.Reader, to io.Writer) (string, error) {
 		return "", errEmpty
 	}
 
+	// Errors of the sender win over what the check made of a broken stream.
 	found, err := check(head, r)
 
 	if source.failed != nil {
-		return "", source.failed // whatever the check made of it
+		return "", source.failed
 	}
 
 	if err != nil {
 		return "", err
 	}
 
+	// The check may stop early; the rest of the file must still be copied.
 	_, err = io.Copy(io.Discard, r)
 
 	return found, err
 }
 
+// check returns the type of a file by its beginning, and reads on where the type needs it. It fails for types that
+// are not supported, damaged files and images with too many pixels.
 func check(head []byte, r io.Reader) (string, error) {
 	if strings.HasPrefix(string(head), "PK\x03\x04") {
 		return office(r)
 	}
 
-	name, _, _ := strings.Cut(mimetype.Detect(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))).String(), ";") // any text may begin with that mark
+	// Any text may begin with a byte order mark; it hides the type from the detector.
+	detected := mimetype.Detect(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))).String()
+	name, _, _ := strings.Cut(detected, ";")
 	found := sniffed[name]
 
 	var (
@@ -104,6 +111,7 @@ func check(head []byte, r io.Reader) (string, error) {
 		err  error
 	)
 
+	// Images state their size in their first bytes; text must stay text to its end.
 	switch found {
 	case "":
 		return "", errUnsupported
@@ -121,6 +129,7 @@ func check(head []byte, r io.Reader) (string, error) {
 		return found, nil
 	}
 
+	// Refuse images that would take too much memory when somebody opens them.
 	switch {
 	case err != nil || size.Width <= 0 || size.Height <= 0:
 		return "", errDamaged
@@ -131,7 +140,7 @@ func check(head []byte, r io.Reader) (string, error) {
 	return found, nil
 }
 
-// pngSize is the size of a PNG, which stands in its first chunk; zero when there is none.
+// pngSize returns the size of a PNG from its first chunk, or zero if that is missing.
 func pngSize(head []byte) (width, height int) {
 	if len(head) < 24 || string(head[12:16]) != "IHDR" {
 		return 0, 0
@@ -140,8 +149,8 @@ func pngSize(head []byte) (width, height int) {
 	return min(int(binary.BigEndian.Uint32(head[16:])), maxSide), min(int(binary.BigEndian.Uint32(head[20:])), maxSide)
 }
 
-// onlyText refuses content that begins as text and goes on as something else. Text of two bytes per character says so
-// by its first two.
+// onlyText fails if content that begins as text goes on as something else. UTF-16 text is recognised by its first
+// two bytes.
 func onlyText(head []byte, r io.Reader) error {
 	var order binary.ByteOrder
 
@@ -152,6 +161,7 @@ func onlyText(head []byte, r io.Reader) error {
 		order = binary.BigEndian
 	}
 
+	// Read to the end in pieces of fixed size, an even number of bytes.
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := io.ReadFull(r, buffer)
@@ -169,8 +179,7 @@ func onlyText(head []byte, r io.Reader) error {
 	}
 }
 
-// textual tells whether there are no control characters in a text of single bytes, or of double bytes when it has an
-// order of them.
+// textual reports whether text has no control characters. With a byte order it is read as UTF-16.
 func textual(b []byte, order binary.ByteOrder) bool {
 	if order == nil {
 		return !slices.ContainsFunc(b, func(c byte) bool { return controls(uint16(c)) })
@@ -187,8 +196,9 @@ func textual(b []byte, order binary.ByteOrder) bool {
 
 func controls(c uint16) bool { return c < ' ' && (c < '\t' || c == '\v' || c > '\r' && c != '\x1b') }
 
-// label is the content type that an attachment is shown and downloaded with. The content has been found to be of an
-// allowed type; the sender may call it another allowed one (ATT-04), and knows better whether text is a table.
+// label returns the content type that an attachment is listed and downloaded with. The content was found to be of
+// an allowed type; the sender may name another allowed one (ATT-04), and knows better whether text is a table. It
+// fails if the override is not an allowed type.
 func label(found, name, sent, override string) (string, error) {
 	if override != "" {
 		if media := mediaType(override); endings[media] != "" {
@@ -224,7 +234,7 @@ type sticky struct {
 	failed error
 }
 
-// Read gives the next bytes.
+// Read returns the next bytes, and after an error always that error.
 func (s *sticky) Read(p []byte) (int, error) {
 	if s.failed != nil {
 		return 0, s.failed

@@ -1,9 +1,8 @@
-// Package file owns what the service keeps as bytes: finished exports, payment files, and the attachments of
-// transactions. The bytes lie in the blob store under a key made of ids; the row says whose they are, what they are
-// called and when they go.
+// Package file owns stored files: finished exports, payment files, and the attachments of transactions. The bytes are in
+// the blob store under a key made of ids; the row has the team, the name and the time of the purge.
 //
-// Nothing is left behind: a draft row stands from before the first byte until the file's own row takes its place, so
-// the sweep finds the bytes of a writer that died in between.
+// No bytes are left behind: a draft row exists from before the first byte until the row of the file replaces it, so the
+// sweep finds the bytes of a writer that died in between.
 package file
 
 import (
@@ -77,11 +76,13 @@ var (
 // with.
 var ErrStore = errors.New("the blob store failed")
 
-// Keep streams what write produces into the store, under a new id. It fails with the error of write, or of the context
-// as soon as that ends; then no bytes are kept. Follow it with Insert in the transaction that settles the work.
+// Keep streams what write produces into the store, under a new id. It fails with the error of write, or with that
+// of the context as soon as it ends; then no bytes stay. Follow it with Insert in the transaction that settles the
+// work.
 func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write func(io.Writer) error) (Stored, error) {
 	s := Stored{ID: id.New(d.Now())}
 
+	// The draft row comes before the first byte, so that the sweep finds the bytes of a writer that died.
 	key := "files/" + scope.Team.String() + "/" + s.ID.String()
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return insertDraft(ctx, tx, s.ID, key) }); err != nil {
 		return Stored{}, err
@@ -144,7 +145,7 @@ func discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, fi
 	})
 }
 
-// untilDone refuses bytes once nobody waits for them, which stops a renderer that never looks at its context.
+// untilDone fails writes once the context has ended. This stops a renderer that never looks at its context.
 type untilDone struct {
 	ctx context.Context //nolint:containedctx // a writer is called without one
 	w   io.Writer
@@ -163,7 +164,8 @@ func (u untilDone) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// open gives the content of a file, or 410 once it was purged, whether the purge has come round to it or not (OPEN-48).
+// open returns the content of a file. It fails with 410 once the purge time has passed, even if the purge has not
+// run yet (OPEN-48).
 func (r *row) open(ctx context.Context, store blob.Store, now time.Time) (blob.Object, error) {
 	if r.PurgedAt != nil || r.PurgeAt != nil && !now.Before(r.PurgeAt.Time) {
 		return nil, errGone

@@ -13,15 +13,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// endpoints are the attachments of transactions and the reads of stored files. They hold ATT-01 to ATT-19, OPS-26 to
-// OPS-30 and EXP-04.
+// endpoints returns the routes of attachments and of stored files (ATT-01 to ATT-19, OPS-26 to OPS-30, EXP-04).
 func endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 	s := server{store, signer}
 	readers := []api.Credential{api.TeamKey, api.PartnerKey, api.User, api.Owner}
 
 	return append(s.attachmentEndpoints(readers),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read what is known of a file",
+			Method: "GET", Path: "/files/{id}", ID: "getFile", Tag: "Files", Summary: "Read the metadata of a file",
 			Doc:    "The metadata stays readable after the content was purged.",
 			Scopes: []string{"files:read"}, Open: readers, OneTrip: true,
 		}, get),
@@ -63,6 +62,7 @@ func (s server) download(ctx context.Context, d *db.DB, scope db.Scope, in *getI
 	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return find(ctx, tx, in.ID) })
 }
 
+// content returns the content of the file that find selects. Only its row is read in a transaction.
 func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, find func(context.Context, *db.Tx) (*row, error)) (*api.Content, error) {
 	var r *row
 
@@ -91,7 +91,7 @@ type linkInput struct {
 	Signature string `query:"signature" required:"true" maxLength:"100"`
 }
 
-// follow works in the team that the link names; the signature covers it.
+// follow downloads the file of a signed link. The link names the team, and its signature covers that name.
 func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkInput) (*api.Content, error) {
 	expires := time.Unix(in.Expires, 0)
 	if !s.signer.Verify(subject(in.TeamID, in.FileID), expires, in.Signature) {
@@ -107,8 +107,8 @@ func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkIn
 	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return find(ctx, tx, in.FileID) })
 }
 
-// Link is an address at which whoever has it downloads the file until expires, of which only whole seconds count. The
-// publicURL is the service's own address without a trailing slash.
+// Link returns an address at which anybody can download the file until expires, in whole seconds. The publicURL is
+// the service's own address without a trailing slash.
 func Link(signer *blob.Signer, publicURL string, team, file id.ID, expires time.Time) string {
 	query := url.Values{
 		"expires":   {strconv.FormatInt(expires.Unix(), 10)},
@@ -118,5 +118,5 @@ func Link(signer *blob.Signer, publicURL string, team, file id.ID, expires time.
 	return publicURL + "/links/" + team.String() + "/" + file.String() + "?" + query.Encode()
 }
 
-// subject is what a link's signature is about.
+// subject returns the text that the signature of a link covers.
 func subject(team, file id.ID) string { return team.String() + "/" + file.String() }

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// every lists the periodic tasks of the package: the purge of content whose time has come, and the sweep of bytes whose
-// writer died. Both can be broken off anywhere and run again.
+// every lists the periodic tasks of the package: the purge of content after its time, and the sweep of bytes that a dead
+// writer left. Both can be stopped anywhere and run again.
 func every(store blob.Store) []job.Every {
 	return []job.Every{
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
@@ -23,14 +23,14 @@ func every(store blob.Store) []job.Every {
 	}
 }
 
-// outside removes the content of all files of a team, and of those that are just being written.
+// outside returns the function that removes the content of all files of a team, and of those that are being
+// written.
 func outside(store blob.Store) func(context.Context, *db.DB, id.ID) error {
 	return func(ctx context.Context, d *db.DB, team id.ID) error {
-		of := func(find func(context.Context, *db.Tx, id.ID) ([]doomed, error)) func(context.Context, *db.Tx) ([]doomed, error) {
-			return func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return find(ctx, tx, team) }
-		}
+		files := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return kept(ctx, tx, team) }
+		unfinished := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return drafts(ctx, tx, team) }
 
-		return errors.Join(remove(ctx, d, store, of(kept), markPurged), remove(ctx, d, store, of(drafts), deleteDrafts))
+		return errors.Join(remove(ctx, d, store, files, markPurged), remove(ctx, d, store, unfinished, deleteDrafts))
 	}
 }
 
@@ -49,9 +49,10 @@ func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
 	return err
 }
 
-// remove deletes blobs and then their mark, batch by batch. The blob goes first: when the mark is lost, the next run
-// finds the blob gone and marks it. The rows stay locked meanwhile, so a file that is just being inserted from a draft
-// is either kept or refused, never broken.
+// remove deletes blobs and then marks their rows, batch by batch. The blob goes first: if the mark is lost, the
+// next run finds the blob gone and marks it. The rows stay locked meanwhile, so a file that is being inserted from
+// a draft is either kept or refused, never broken. It goes on after a blob that could not be deleted, and fails
+// with all such errors.
 func remove(ctx context.Context, d *db.DB, store blob.Store, find func(context.Context, *db.Tx) ([]doomed, error),
 	mark func(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error,
 ) error {
@@ -73,11 +74,14 @@ func remove(ctx context.Context, d *db.DB, store blob.Store, find func(context.C
 					continue
 				}
 
+				// Mark only the rows with no content left.
 				teams, ids = append(teams, one.TeamID), append(ids, one.ID)
 			}
 
 			return mark(ctx, tx, teams, ids)
 		})
+
+		// A batch that was not full was the last one. After an error the next run tries again.
 		if err := errors.Join(err, failed); err != nil || found < batch {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is stored files and attachments.
+// Part returns the endpoints, periodic tasks and tables of stored files and attachments.
 func Part(store blob.Store, signer *blob.Signer) parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(store, signer), Every: every(store), Outside: outside(store),

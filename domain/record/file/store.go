@@ -19,11 +19,10 @@ type row struct {
 	PurgedAt *day.Instant
 }
 
-// ofOwner holds for a file f that an owner may read: an attachment that the manager opened to owners, of an expense
-// that is among the expenses of a statement which the owner sees. That is a published one of an ownership that the
-// owner is a member of, or a draft when the team shows those: of a month that has begun, from the start of the team's
-// statements, and that no saved or imported statement stands for. Package statement draws the same line for what its
-// lists show.
+// ofOwner is the condition that an owner may read file f: it is an attachment that the manager opened to owners, of an
+// expense on a statement that the owner sees. That is a published statement of an ownership with the owner as a member,
+// or a draft if the team shows drafts: of a month that has begun, from the start of the team's statements, without a
+// saved or imported statement. The lists of package statement follow the same rule.
 const ofOwner = ` and exists (
 		select from transaction_attachment a
 		join transaction x on x.team_id = a.team_id and x.id = a.transaction_id and x.type = 'expense' and x.status = 'active'
@@ -42,7 +41,8 @@ const ofOwner = ` and exists (
 				and date_trunc('month', e.txn_at::timestamp) between date_trunc('month', other.start_at::timestamp)
 					and case when other.imported then other.end_at else other.start_at end)))`
 
-// find gives a file of the team, or apierr.NotFound: to an owner also when the file is not meant for him or her.
+// find returns a file of the team. It fails with apierr.NotFound, for an owner also if the file is not meant for
+// owners.
 func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	args := db.Args{"team": tx.Team, "id": file}
 	condition := toActor(tx, args)
@@ -57,7 +57,7 @@ func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	return &r, nil
 }
 
-// toActor is the condition on a file f that the actor may read it, with its arguments.
+// toActor returns the condition that the actor may read file f, and adds its arguments.
 func toActor(tx *db.Tx, args db.Args) string {
 	if tx.Actor.Owner == nil {
 		return ""
@@ -78,7 +78,8 @@ func insertDraft(ctx context.Context, tx *db.Tx, file id.ID, key string) error {
 	return nil
 }
 
-// Insert makes stored bytes a file of the team. It fails when the bytes were swept, which takes a day.
+// Insert inserts the row of stored bytes in place of their draft. It fails if the bytes were swept, which happens
+// after a day.
 func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	f := &File{
 		ID: n.ID, Kind: n.Kind, Filename: n.Filename, ContentType: n.ContentType, ByteSize: n.Size, CreatedAt: day.At(tx.Now),
@@ -88,6 +89,7 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 		f.PurgeAt = &at
 	}
 
+	// The draft gives way to the file in one statement. Without a draft the bytes are gone.
 	inserted, err := tx.Exec(ctx, `
 		with draft as (delete from file_draft where team_id = @team and id = @id returning blob_key)
 		insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)
@@ -107,12 +109,12 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	return f, nil
 }
 
-// deleteDraft gives the key of the bytes. It fails when there is no such draft any more.
+// deleteDraft deletes the draft and returns the key of its bytes. It fails if there is no such draft any more.
 func deleteDraft(ctx context.Context, tx *db.Tx, file id.ID) (string, error) {
 	return db.Get[string](ctx, tx, `delete from file_draft where team_id = @team and id = @id returning blob_key`, db.Args{"team": tx.Team, "id": file})
 }
 
-// doomed are bytes that are to go.
+// doomed is a file or draft with bytes that are to be deleted.
 type doomed struct {
 	TeamID  id.ID
 	ID      id.ID
@@ -122,20 +124,21 @@ type doomed struct {
 // batch bounds how many blobs one transaction removes.
 const batch = 100
 
+// due selects files with a purge time that has passed, locked, at most one batch.
 func due(ctx context.Context, tx *db.Tx) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file where purged_at is null and purge_at <= @now
 		order by purge_at limit @batch for update skip locked`, db.Args{"now": tx.Now, "batch": batch})
 }
 
-// kept are files of a team that have their content still.
+// kept selects files of a team that still have content, locked, at most one batch.
 func kept(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file where team_id = @team and purged_at is null
 		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
 }
 
-// drafts are files of a team that are being written, or whose writer died.
+// drafts selects files of a team that are being written, or that a dead writer left, locked, at most one batch.
 func drafts(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file_draft where team_id = @team
@@ -150,9 +153,10 @@ func markPurged(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
 	return err
 }
 
-// draftAge is how old a draft is when its writer is taken for dead; no request and no job lives a day.
+// draftAge is the age from which the writer of a draft counts as dead; no request and no job takes a day.
 const draftAge = 24 * time.Hour
 
+// abandoned selects drafts older than draftAge, locked, at most one batch.
 func abandoned(ctx context.Context, tx *db.Tx) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file_draft where created_at <= @before

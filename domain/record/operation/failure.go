@@ -26,8 +26,8 @@ const (
 	CSVTooManyColumns     FailureCode = "csvTooManyColumns"
 )
 
-// Message is the fixed text of the code. A CSV source code without a text of its own says that the preview failed
-// (OPEN-02, OPEN-32).
+// Message returns the fixed text of the code. A CSV source code without a text of its own says that the preview
+// failed (OPEN-02, OPEN-32).
 func (c FailureCode) Message() string {
 	switch c {
 	case OperationFailed:
@@ -58,6 +58,7 @@ func (c FailureCode) Message() string {
 		return "CSV has too many columns"
 	}
 
+	// A code of a CSV source that has no text of its own.
 	if len(c) > 3 && c[:3] == "csv" {
 		return "CSV preview failed"
 	}
@@ -65,7 +66,8 @@ func (c FailureCode) Message() string {
 	return "Operation failed"
 }
 
-// failureOf is the public failure of a stored code; none is stored when nothing safe can be said.
+// failureOf returns the public failure of a stored code, or nil when no code was stored because nothing safe can be
+// said.
 func failureOf(code *FailureCode) *Failure {
 	if code == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Ref is the path parameter of what belongs to one operation: a uuid, an op_ identifier, or the act_ identifier of the
-// audit action that started it. Embed it in the input (OPS-62, OPEN-27).
+// Ref is the path parameter that names one operation: a uuid, an op_ identifier, or the act_ identifier of the audit
+// action that started it. Embed it in the input (OPS-62, OPEN-27).
 type Ref struct {
 	ID        string `path:"id"`
 	operation id.ID
@@ -40,7 +40,7 @@ func Find(ctx context.Context, tx *db.Tx, r *Ref) (*Detail, error) {
 	return find(ctx, tx, r.operation, r.action)
 }
 
-// Acknowledged is the operation in the shape of an acknowledgement.
+// Acknowledged returns the operation in the shape of an acknowledgement.
 func (o *Operation) Acknowledged() *Acknowledgement {
 	return &Acknowledgement{OperationID: o.ID, Type: o.Type, Status: o.Status, Resource: o.Resource}
 }

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// endpoints are the reads of operations. There is no control: an operation can be neither retried nor cancelled
+// endpoints returns the reads of operations. There is no control: an operation can be neither retried nor cancelled
 // (OPS-90).
 func endpoints(poll time.Duration) []api.Endpoint {
 	waiting := newWaiting(poll)
@@ -85,6 +85,8 @@ type getInput struct {
 	WaitSeconds int64 `query:"waitSeconds" minimum:"0" maximum:"20" default:"0" doc:"How long to wait for the operation to settle."`
 }
 
+// getOperation reads an operation and, if the caller asked to wait and it has not settled, reads it again once it
+// has.
 func (w *waiting) getOperation(ctx context.Context, d *db.DB, scope db.Scope, in *getInput) (*Detail, error) {
 	read := func() (out *Detail, err error) {
 		err = d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -95,11 +97,13 @@ func (w *waiting) getOperation(ctx context.Context, d *db.DB, scope db.Scope, in
 		return out, err
 	}
 
+	// First read without waiting: this also refuses operations that the caller may not see.
 	out, err := read()
 	if err != nil || out.FinishedAt != nil || in.WaitSeconds == 0 {
 		return out, err
 	}
 
+	// No transaction is open during the wait, so waiting requests hold no connection.
 	if err := w.wait(ctx, d, awaited{scope.Team, out.ID}, time.Duration(in.WaitSeconds)*time.Second); err != nil {
 		return nil, err
 	}

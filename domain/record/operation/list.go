@@ -31,12 +31,13 @@ type listRow struct {
 // list reads a page, newest first, and the counts, in one statement and so on one snapshot. It never scans to count:
 // settled operations are read from operation_count, and only those that are not folded into it yet are counted live.
 //
-// The limit stands in the text: with a parameter Postgres assumes that a tenth of the table is asked for, finds no plan
-// that is good for every value, and plans each request anew, which takes twice as long as the rest.
+// The limit is part of the SQL text. With a parameter, PostgreSQL assumes that a tenth of the table is asked for, finds
+// no plan that is good for every value, and plans each request again, which takes twice as long as the rest.
 func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (*List, error) {
 	q := query{args: db.Args{"team": tx.Team}}
 	q.filter(f, tx)
 
+	// The status and the cursor narrow the page but not the counts (OPS-58).
 	page := q.conditions()
 	if f.Status != "" {
 		page += " and o.status = @status"
@@ -48,6 +49,7 @@ func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (
 		q.args["before"] = before
 	}
 
+	// One statement returns the counts as its first row and the page in the rows after it.
 	rows, err := db.Select[listRow](ctx, tx, `
 		with counted as (select coalesce(jsonb_object_agg(status, n), '{}') as counts from (
 			select status, sum(n)::bigint as n from (`+q.counts(f)+`) c group by status) s),
@@ -63,12 +65,13 @@ func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (
 	return assemble(rows, f.Status, limit), nil
 }
 
-// assemble makes the answer of the counts, which are the first row, and of the page, which is all others.
+// assemble builds the answer from the counts, which are in the first row, and the page in the other rows.
 func assemble(rows []listRow, status Status, limit int64) *List {
 	out := &List{Items: make([]Operation, 0, len(rows))}
 	c := rows[0].Counts
 	out.Counts = countsOf(c)
 
+	// The total applies all filters, so with a status it is the count of that status.
 	out.Total = out.Counts.Total
 	if status != "" {
 		out.Total = c[status]
@@ -79,6 +82,7 @@ func assemble(rows []listRow, status Status, limit int64) *List {
 		out.Items = append(out.Items, r.public())
 	}
 
+	// One row more than the page was read: it says whether there is a next page.
 	if int64(len(rows)) > limit {
 		next := out.Items[limit-1].ID.String()
 		out.NextCursor = &next
@@ -97,6 +101,8 @@ type query struct {
 	from, to *time.Time
 }
 
+// filter adds the conditions that the page and the counts share. It clears bySum when operation_count cannot
+// answer: it has no rows by single resource or by owner.
 func (q *query) filter(f Filter, tx *db.Tx) {
 	q.live, q.sum, q.bySum = "o.team_id = @team and o.type is not null", "k.team_id = @team", true
 	if f.Type != "" {
@@ -116,6 +122,7 @@ func (q *query) filter(f Filter, tx *db.Tx) {
 		q.sum += " and k.initiated_by = @initiator"
 	}
 
+	// Sums exist for each type of resource, and under '' for all operations together.
 	if f.ResourceType != "" {
 		q.args["rtype"] = string(f.ResourceType)
 		resource := "r.team_id = o.team_id and r.operation_id = o.id and r.type = @rtype"
@@ -132,6 +139,7 @@ func (q *query) filter(f Filter, tx *db.Tx) {
 		q.sum += " and k.resource_type = ''"
 	}
 
+	// Owners only see operations of their own resources, and sums do not know owners.
 	if tx.Actor.Owner != nil {
 		q.args["owner"] = *tx.Actor.Owner
 		q.live += ownerMay()
@@ -141,7 +149,7 @@ func (q *query) filter(f Filter, tx *db.Tx) {
 	q.from, q.to = bound(f.CreatedAtFrom), bound(f.CreatedAtTo)
 }
 
-// bound is an instant that an id can be made for: ids count from 1970.
+// bound returns the instant of a filter, at the earliest 1970, because ids count their time from then.
 func bound(i *day.Instant) *time.Time {
 	if i == nil {
 		return nil
@@ -155,8 +163,8 @@ func bound(i *day.Instant) *time.Time {
 	return &t
 }
 
-// conditions are those of the page. An id tells when its operation was created, so bounds in time are bounds of the
-// primary key.
+// conditions returns the conditions of the page. An id holds the time when its operation was created, so bounds in
+// time become bounds of the primary key.
 func (q *query) conditions() string {
 	out := q.live
 	if q.from != nil {
@@ -172,8 +180,8 @@ func (q *query) conditions() string {
 	return out
 }
 
-// counts is the sum of what is folded and what is not, by status. With bounds in time it reads whole days and counts
-// the broken days at the edges live.
+// counts returns the SQL that counts operations by status: folded sums plus live rows that are not folded yet. With
+// bounds in time it reads sums of whole days and counts the partial days at both ends live.
 func (q *query) counts(f Filter) string {
 	live := "select o.status, count(*) as n from operation o where " + q.conditions()
 	if !q.bySum {
@@ -187,6 +195,7 @@ func (q *query) counts(f Filter) string {
 		return folded + " and k.day = '-infinity' union all " + open
 	}
 
+	// Find the whole days between the bounds; only they can be read from the sums.
 	first, last := time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 	if q.from != nil {
 		first = q.from.Truncate(24 * time.Hour)
@@ -203,6 +212,7 @@ func (q *query) counts(f Filter) string {
 		return live + " group by o.status"
 	}
 
+	// Add up three parts: whole days, rows of any day that are not folded yet, and folded rows of the partial days.
 	q.args["first"], q.args["last"] = first, last
 	q.args["first_id"], q.args["last_id"] = id.First(first), id.First(last)
 

@@ -12,7 +12,8 @@ import (
 // batch bounds what one statement of the maintenance touches.
 const batch = 5000
 
-// every lists the periodic tasks of the package. Settled operations stay readable for as long as keep says (OPEN-31).
+// every lists the periodic tasks of the package. Settled operations stay readable for as long as keep says
+// (OPEN-31).
 func every(keep time.Duration) []job.Every {
 	return []job.Every{
 		{Name: "operation-fold", Interval: 2 * time.Second, Do: Fold},
@@ -51,6 +52,7 @@ func Fold(ctx context.Context, d *db.DB) error {
 
 // Purge removes settled operations older than keep, and their part of the counts.
 func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
+	// At most 500 of a team in one batch, so that a team with many old operations does not keep the others waiting.
 	err := d.Repeat(ctx, 1, db.Stmt{SQL: `
 		with b as materialized (
 			select v.team_id, v.id from team t cross join lateral (
@@ -70,6 +72,7 @@ func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
 		return err
 	}
 
+	// Counts of days that have no operation left only slow the sums down.
 	return d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `delete from operation_count where count = 0`, nil)
 		return err

@@ -175,10 +175,10 @@ type List struct {
 	NextCursor *string     `json:"nextCursor" doc:"Null on the last page."`
 }
 
-// DownloadPath is where a credential of the team fetches a file.
+// DownloadPath returns the path at which a credential of the team downloads a file.
 func DownloadPath(file id.ID) string { return "/files/" + file.String() + "/download" }
 
-// texts are the values of an enumeration as callers write them.
+// texts returns the values of an enumeration as callers write them.
 func texts[T ~string](values ...T) []string {
 	out := make([]string, len(values))
 	for i, v := range values {

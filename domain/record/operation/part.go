@@ -6,9 +6,10 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is operations, which are kept for so long.
+// Part returns the endpoints, periodic tasks and tables of operations. Settled operations are kept for the given
+// time.
 func Part(keep time.Duration) parts.Part {
-	// The operation that deletes a team tells how that went (OPEN-81).
+	// The operation that deletes a team stays readable and says how that went (OPEN-81).
 	return parts.Part{Endpoints: endpoints(waitPoll), Every: every(keep), Tables: append(
 		parts.Owns("operation_count"),
 		parts.Table{Name: "operation_progress", Keep: `r.operation_id = @operation`},

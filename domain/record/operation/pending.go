@@ -14,10 +14,11 @@ type Deriving struct {
 	Type Type
 }
 
-// DerivingJournals reads the unsettled operations that derive the journals of some resources, by resource, each once
-// and the oldest first. These are the operations that name one of them; those that name something else of it, such as
-// its listing; and those that name no resource, which touch all: a selection too long to name, or the whole team.
-// Around is the SQL of the resources among @ids for which p.touched, what an operation names, is such a thing.
+// DerivingJournals returns the unsettled operations that derive the journals of the given resources, by resource,
+// each once and the oldest first. There are three kinds: operations that name the resource itself; operations that
+// name something it belongs to, such as its listing; and operations that touch all resources, because they name
+// none (the selection was too long) or name the whole team. The SQL in around selects, as column id, the resources
+// among @ids that belong to p.touched, the id that an operation names.
 func DerivingJournals(ctx context.Context, tx *db.Tx, resources []id.ID, around string) (map[id.ID][]Deriving, error) {
 	type found struct {
 		Deriving
@@ -25,6 +26,8 @@ func DerivingJournals(ctx context.Context, tx *db.Tx, resources []id.ID, around 
 		Resource id.ID
 	}
 
+	// The inner select finds the few unsettled operations; the lateral join spreads each over the resources it
+	// touches.
 	rows, err := db.Select[found](ctx, tx, `
 		select distinct n.id as resource, p.id, p.type
 		from (

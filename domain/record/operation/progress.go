@@ -18,7 +18,7 @@ type Progress struct {
 	UpdatedAt   *day.Instant `json:"updatedAt"`
 }
 
-// Advance keeps how far an operation is. Call it from a short transaction of its own while the work goes on.
+// Advance saves how far an operation is. Call it from a short transaction of its own while the work goes on.
 func Advance(ctx context.Context, tx *db.Tx, operation id.ID, done, total int64) error {
 	_, err := tx.Exec(ctx, `
 		insert into operation_progress (team_id, operation_id, done, total, updated_at) values (@team, @id, @done, @total, @now)
@@ -31,6 +31,7 @@ func Advance(ctx context.Context, tx *db.Tx, operation id.ID, done, total int64)
 	return nil
 }
 
+// getProgress returns how much of an operation is done. It fails with apierr.NotFound as the single read does.
 func getProgress(ctx context.Context, tx *db.Tx, in *Ref) (*Progress, error) {
 	found, err := Find(ctx, tx, in)
 	if err != nil {
@@ -44,6 +45,7 @@ func getProgress(ctx context.Context, tx *db.Tx, in *Ref) (*Progress, error) {
 
 	out := &Progress{OperationID: found.ID, Status: found.Status}
 
+	// Work that counts nothing has no row: the answer then has no numbers.
 	r, err := db.Maybe[row](ctx, tx, `select done, total, updated_at from operation_progress where team_id = @team and operation_id = @id`,
 		db.Args{"team": tx.Team, "id": found.ID})
 	if err != nil {
@@ -54,6 +56,7 @@ func getProgress(ctx context.Context, tx *db.Tx, in *Ref) (*Progress, error) {
 		return out, nil
 	}
 
+	// The last steps are not always counted, so a completed operation has done all of its total.
 	out.Done, out.Total, out.UpdatedAt = r.Done, &r.Total, &r.UpdatedAt
 	if found.Status == Completed {
 		out.Done = r.Total

@@ -10,8 +10,9 @@ import (
 	"stayledger/platform/db"
 )
 
-// Queue declares an initiating endpoint: check refuses what it can and describes the operation; work is what its tasks
-// do, and runs at once, to be rolled back, in a dry run. Both see the same transaction.
+// Queue declares an endpoint that starts an operation. The function check refuses what it can and describes the
+// operation; work does what its tasks will do, and runs at once, to be rolled back, in a dry run. Both run in the
+// same transaction.
 func Queue[I any](e api.Endpoint, check func(ctx context.Context, tx *db.Tx, in *I) (New, error),
 	work func(ctx context.Context, tx *db.Tx, in *I) error,
 ) api.Endpoint {
@@ -35,7 +36,7 @@ type Answer[O any] struct {
 	status  int
 }
 
-// HTTPStatus is 202 when work was queued.
+// HTTPStatus returns 202 if work was queued, else the status of the endpoint.
 func (a *Answer[O]) HTTPStatus() int {
 	if a.started != nil {
 		return http.StatusAccepted
@@ -44,7 +45,7 @@ func (a *Answer[O]) HTTPStatus() int {
 	return a.status
 }
 
-// MarshalJSON gives the one of the two that there is.
+// MarshalJSON encodes the acknowledgement if work was queued, else the result.
 func (a *Answer[O]) MarshalJSON() ([]byte, error) {
 	if a.started != nil {
 		return json.Marshal(a.started)
@@ -53,12 +54,13 @@ func (a *Answer[O]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.done)
 }
 
-// QueueOr declares an endpoint that changes something at once and may leave further work to an operation: where do
-// describes one it is started and acknowledged with 202, else the endpoint answers with what do returns. A dry run also
-// does the work of an operation that was started, which it finds by the acknowledgement.
+// QueueOr declares an endpoint that changes something at once and may leave further work to an operation. If do
+// describes an operation, it is started and acknowledged with 202; if not, the endpoint answers with the result of
+// do. In a dry run work does what the started operation would do; it gets the acknowledgement.
 func QueueOr[I, O any](e api.Endpoint, do func(ctx context.Context, tx *db.Tx, in *I) (*O, *New, error),
 	work func(ctx context.Context, tx *db.Tx, started *Acknowledgement) error,
 ) api.Endpoint {
+	// An endpoint without a result answers 204 when it queues nothing.
 	none := reflect.TypeFor[O]() == reflect.TypeFor[api.None]()
 	switch {
 	case none:
@@ -67,6 +69,7 @@ func QueueOr[I, O any](e api.Endpoint, do func(ctx context.Context, tx *db.Tx, i
 		e.Status = http.StatusOK
 	}
 
+	// The description lists both answers.
 	e.Also = map[int]reflect.Type{e.Status: reflect.TypeFor[O](), http.StatusAccepted: reflect.TypeFor[Acknowledgement]()}
 
 	return api.Queue(e, func(ctx context.Context, tx *db.Tx, in *I) (*Answer[O], error) {

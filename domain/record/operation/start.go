@@ -28,7 +28,8 @@ type New struct {
 	Tasks []Task
 }
 
-// check finds what would make the record contradict the contract.
+// check returns an error if the record would contradict the contract. These are mistakes of the program, not of
+// callers.
 func (n *New) check() error {
 	switch {
 	case len(n.Tasks) == 0:
@@ -59,6 +60,7 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 		return nil, fmt.Errorf("start operation: %w", err)
 	}
 
+	// The answer is known before anything is written: a new operation is queued.
 	ack := &Acknowledgement{OperationID: tx.NewID(), Type: n.Type, Status: Queued, Resource: n.Primary}
 
 	primary := Resource{}
@@ -66,6 +68,7 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 		primary = *n.Primary
 	}
 
+	// Then its jobs, which are inserted by the same statement as the operation.
 	jobs := make([]job.New, len(n.Tasks))
 	for i, t := range n.Tasks {
 		jobs[i] = job.New{Kind: t.Kind, Args: t.Args, OperationID: ack.OperationID, Priority: t.Priority}
@@ -76,6 +79,7 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 		return nil, err
 	}
 
+	// Both statements go with the commit, so starting costs no round trip of its own.
 	start.SQL = "with started as (" + insertOperation + ")" + start.SQL
 	maps.Copy(start.Args, db.Args{
 		"team": tx.Team, "id": ack.OperationID, "type": string(n.Type), "user": tx.Actor.User, "action": tx.Action, "now": tx.Now,
@@ -90,14 +94,14 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	return ack, nil
 }
 
-// Run is what a task knows of its operation.
+// Run identifies the operation and the attempt that a task runs for.
 type Run struct {
 	OperationID id.ID
 	Attempt     int
 }
 
-// Work makes the handler of a task that does everything in one transaction, the settling included. A refusal of the
-// contract (a 4xx condition) is final; any other error is tried again.
+// Work returns the handler of a task that does everything in one transaction, including settling its operation. A
+// refusal of the contract (a 4xx condition) is final; any other error is tried again.
 func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, run Run, args A) error) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
@@ -117,8 +121,8 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 	}}
 }
 
-// External makes the handler of a task that touches the world outside the database: do works in its own short
-// transactions and returns what must be written when the task settles. It runs at least once.
+// External returns the handler of a task that touches the world outside the database. The function do works in its
+// own short transactions and returns the writes that must be made when the task settles. It runs at least once.
 func External[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
@@ -126,11 +130,13 @@ func External[A any](timeout time.Duration, do func(ctx context.Context, d *db.D
 			return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
 		}
 
+		// The work outside, with no transaction open.
 		finish, err := do(ctx, d, j.Scope(), Run{OperationID: j.OperationID, Attempt: int(j.Attempt)}, args)
 		if err != nil {
 			return final(err)
 		}
 
+		// Then what it found is written and the task settles, both or neither.
 		return final(d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			if finish != nil {
 				if err := finish(ctx, tx); err != nil {
@@ -172,7 +178,7 @@ func (f *failureError) Unwrap() error { return f.error }
 // FailAs ends a task for good with a public failure code; the cause goes to the log only.
 func FailAs(code FailureCode, cause error) error { return &failureError{code, cause} }
 
-// GiveUp settles a task as failed: after its last attempt, or because nobody handles its kind.
+// GiveUp settles a task as failed: after its last attempt, or because its kind has no handler.
 func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	code := OperationFailed
 	if failed, ok := errors.AsType[*failureError](cause); ok {
@@ -182,10 +188,10 @@ func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	return fail(ctx, tx, j, code)
 }
 
-// AddResult attaches something that the operation made. Call it in the transaction that settles the task.
+// AddResult attaches a resource that the operation made. Call it in the transaction that settles the task.
 func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) error {
-	// The operation is locked in a statement of its own, so that the next one sees what another task, until then, has
-	// added.
+	// Lock the operation in a statement of its own, so that the next statement sees the rows that another task has added
+	// until then.
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `select from operation where team_id = @team and id = @operation for update`, Args: db.Args{"team": tx.Team, "operation": operation}},
 		db.Stmt{

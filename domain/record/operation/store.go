@@ -43,8 +43,8 @@ func settle(tx *db.Tx, j job.Job) {
 	job.DoneAtEnd(tx, j, settlement(tx, j, nil))
 }
 
-// fail is settle for a failure. It leaves the job to the worker, which ends it when it gives it up, and an operation
-// that is settled already as it is: otherwise the job of such an operation could never be given up.
+// fail settles a task as failed. It leaves the job to the worker, which ends it when it gives it up, and it ignores
+// an operation that has settled already: otherwise the job of such an operation could never be given up.
 func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 	s := settlement(tx, j, &code)
 	if _, err := tx.Exec(ctx, "select "+s.SQL, s.Args); err != nil {
@@ -54,8 +54,8 @@ func fail(ctx context.Context, tx *db.Tx, j job.Job, code FailureCode) error {
 	return nil
 }
 
-// settlement is the call that settles a task. It can be the last of its operation, so whoever waits for that is told.
-// The operation has finished when the work is done, not when its transaction began.
+// settlement returns the call that settles a task and wakes the requests that wait, because it can be the last task
+// of its operation. The operation has finished when the work is done, not when its transaction began.
 func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
 	tx.MarkSettled()
 
@@ -98,7 +98,7 @@ type row struct {
 	FinishedAt   *day.Instant
 }
 
-// rowColumns are the columns of row. An owner is shown a primary resource only when it is the owner's.
+// rowColumns returns the columns of row. An owner sees a primary resource only if it belongs to the owner.
 func rowColumns(owner *id.ID) string {
 	resource := "o.resource_type"
 	if owner != nil {
@@ -133,7 +133,7 @@ func (r *Resource) link(s Status) {
 	}
 }
 
-// ownerMay restricts o to what an owner may read (OPS-68, OPS-69).
+// ownerMay returns the condition that restricts o to operations that an owner may read (OPS-68, OPS-69).
 func ownerMay() string {
 	return ` and exists (
 		select from operation_resource r where r.team_id = o.team_id and r.operation_id = o.id
@@ -141,9 +141,9 @@ func ownerMay() string {
 		and ` + ownerHas("r.type", "r.resource_id") + `)`
 }
 
-// ownerHas tells whether a resource is in the access of the owner @owner: the contact itself, and a reservation with a
-// night in an ownership period that the contact is a member of. The people before and after in the same listing do not
-// see each other's.
+// ownerHas returns the condition that the owner @owner has access to a resource: the contact itself, or a
+// reservation with a night in an ownership period that the contact is a member of. Members of earlier and later
+// periods of a listing do not see each other's reservations.
 func ownerHas(typ, resource string) string {
 	return `(` + typ + ` = 'contact' and ` + resource + ` = @owner or ` + typ + ` = 'reservation' and exists (
 		select from reservation v
@@ -158,8 +158,8 @@ type detailRow struct {
 	Resources []Resource
 }
 
-// find reads one operation by its own id, or by the audit action that started it: the first one, if the action started
-// several.
+// find reads one operation by its own id or by the audit action that started it: the first one, if the action
+// started several. It fails with apierr.NotFound.
 func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, error) {
 	args := db.Args{"team": tx.Team}
 
@@ -170,6 +170,7 @@ func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, err
 		args["id"] = operation
 	}
 
+	// Owners see only operations of their own resources, and in them only those resources.
 	visible := ""
 
 	if tx.Actor.Owner != nil {
@@ -178,6 +179,7 @@ func find(ctx context.Context, tx *db.Tx, operation, action id.ID) (*Detail, err
 		args["owner"] = *tx.Actor.Owner
 	}
 
+	// The resources come with the row as JSON, in the order in which they were named.
 	r, err := db.One[detailRow](ctx, tx, apierr.NotFound, `
 		select `+rowColumns(tx.Actor.Owner)+`, coalesce((
 			select jsonb_agg(jsonb_build_object('type', r.type, 'id', r.resource_id, 'role', r.role) order by r.position)

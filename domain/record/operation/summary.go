@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Include is the query parameter with which a resource list embeds what belongs to its rows. Embed it in the input
+// Include is the query parameter by which a list of resources adds operations to its rows. Embed it in the input
 // (OPS-81, OPEN-05).
 type Include struct {
 	Include []string `query:"include" enum:"operations" doc:"operations adds to each row its operations: counts and the latest. Needs operations:read."`
@@ -18,7 +18,7 @@ type Include struct {
 // Operations reports whether the rows show their operations.
 func (i Include) Operations() bool { return len(i.Include) > 0 }
 
-// Summary is what a row shows of its operations.
+// Summary has the operations of one row: how many there are and the latest.
 type Summary struct {
 	Counts Counts     `json:"counts"`
 	Latest *Operation `json:"latest" doc:"The newest one; null when there is none."`
@@ -30,8 +30,8 @@ type summaryRow struct {
 	row
 }
 
-// Summaries gives the operations of resources of one type, as far as the caller may read them; a resource without any
-// has empty counts. It fails with 403 for a caller without operations:read.
+// Summaries returns the operations of resources of one type, as far as the caller may read them. A resource without
+// operations has empty counts. It fails with 403 for a caller without operations:read.
 func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (map[id.ID]*Summary, error) {
 	if !tx.Actor.Has("operations:read") {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"operations:read"}})
@@ -42,6 +42,7 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 		out[v] = &Summary{}
 	}
 
+	// Owners only see operations of their own resources.
 	args := db.Args{"team": tx.Team, "type": string(of), "ids": ids}
 
 	condition := ""
@@ -49,6 +50,7 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 		condition, args["owner"] = ownerMay(), *tx.Actor.Owner
 	}
 
+	// Count and find the latest in one statement. An operation that names a resource twice counts once.
 	rows, err := db.Select[summaryRow](ctx, tx, `
 		with touching as (
 			select distinct x.resource_id as resource, o.team_id, o.id, o.status
@@ -74,8 +76,8 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 	return out, nil
 }
 
-// Embed puts the operations of each row of a page in the place that at gives beside the row's id. It fails as Summaries
-// does.
+// Embed sets the operations of each row of a page. The function at returns the id of a row and the address of its
+// summary. It fails as Summaries does.
 func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at func(*T) (id.ID, **Summary)) error {
 	ids := make([]id.ID, len(rows))
 	for i := range rows {
@@ -95,6 +97,7 @@ func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at 
 	return nil
 }
 
+// countsOf returns the counts by status with their sum.
 func countsOf(c map[Status]int64) Counts {
 	out := Counts{Queued: c[Queued], Running: c[Running], Completed: c[Completed], Failed: c[Failed]}
 	out.Total = out.Queued + out.Running + out.Completed + out.Failed

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Channel is where the processes tell each other that operations have settled.
+// Channel is the PostgreSQL channel on which processes announce that operations have settled.
 const Channel = "stayledger_operation"
 
 const (
@@ -24,15 +24,15 @@ const (
 	waitLinger = time.Minute
 )
 
-// NewWaker tells the requests that wait, in all processes, that operations have settled: give its Wake to
-// DB.SetOnSettled.
+// NewWaker returns the waker that wakes waiting requests of all processes when operations have settled. Pass its
+// Wake to DB.SetOnSettled.
 func NewWaker(d *db.DB) *db.Waker { return db.NewWaker(d, Channel, waitPause, nil) }
 
 // awaited is an operation that requests wait for.
 type awaited struct{ team, operation id.ID }
 
-// waiting are the requests of a process that wait for operations to settle. They share one connection that listens and
-// one statement that looks at all of their operations, however many they are.
+// waiting has the requests of a process that wait for operations to settle. They share one connection that listens and
+// one statement that looks at all of their operations, however many there are.
 type waiting struct {
 	poll time.Duration
 	wake chan struct{}
@@ -42,7 +42,7 @@ type waiting struct {
 	watching bool
 }
 
-// settlings is what the requests for one operation wait for.
+// settlings is one operation with the requests that wait for it; settled is closed when it has settled.
 type settlings struct {
 	requests int
 	settled  chan struct{}
@@ -72,6 +72,8 @@ func (w *waiting) wait(ctx context.Context, d *db.DB, one awaited, limit time.Du
 	return nil
 }
 
+// join registers a request for an operation and starts the watch if none runs. The returned channel is closed when
+// the operation has settled.
 func (w *waiting) join(d *db.DB, one awaited) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,6 +96,7 @@ func (w *waiting) join(d *db.DB, one awaited) <-chan struct{} {
 	return s.settled
 }
 
+// leave removes a request; every join is followed by one leave.
 func (w *waiting) leave(one awaited) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +107,7 @@ func (w *waiting) leave(one awaited) {
 	}
 }
 
-// look makes watch look at once.
+// look wakes the watch, so that it looks at once.
 func (w *waiting) look() {
 	select {
 	case w.wake <- struct{}{}:
@@ -112,12 +115,14 @@ func (w *waiting) look() {
 	}
 }
 
-// watch looks at the operations that are waited for whenever one may have settled, until nobody has waited for a while.
+// watch looks at the awaited operations whenever one may have settled. It returns when no request has waited for a
+// while.
 func (w *waiting) watch(d *db.DB) {
 	ctx, stop := context.WithCancel(context.Background())
 
 	var listener sync.WaitGroup
 
+	// The listener runs as long as the watch and wakes it on each notification.
 	listener.Go(func() { w.listen(ctx, d) })
 	defer listener.Wait()
 	defer stop()
@@ -125,6 +130,7 @@ func (w *waiting) watch(d *db.DB) {
 	for {
 		began := time.Now() //nolint:forbidigo // how long a look takes, outside any transaction
 
+		// Look, if there is a request. The time it took decides when the next look may begin at the earliest.
 		pause, again := w.poll, waitPause
 		if teams, ids := w.awaited(); len(ids) == 0 {
 			pause = waitLinger
@@ -134,6 +140,7 @@ func (w *waiting) watch(d *db.DB) {
 			again = pauseAfter(time.Since(began))
 		}
 
+		// Sleep until a notification or a new request, or until the poll finds what a lost notification missed.
 		select {
 		case <-w.wake:
 		case <-time.After(pause):
@@ -146,10 +153,11 @@ func (w *waiting) watch(d *db.DB) {
 	}
 }
 
-// pauseAfter is the time from the begin of a look to the next one at the earliest: looks take a tenth of one
-// connection, whatever is waited for and whatever settles, and one that was held up keeps nobody waiting for long.
+// pauseAfter returns the shortest time from the begin of one look to the next. Looks take at most a tenth of the
+// time of one connection, and a slow one delays the next by a second at most.
 func pauseAfter(look time.Duration) time.Duration { return min(max(waitPause, 10*look), waitMost) }
 
+// listen waits for notifications and connects again when the connection is lost.
 func (w *waiting) listen(ctx context.Context, d *db.DB) {
 	for ctx.Err() == nil {
 		_ = d.Listen(ctx, Channel, w.look) // without notifications the poll is the bound
@@ -160,7 +168,7 @@ func (w *waiting) listen(ctx context.Context, d *db.DB) {
 	}
 }
 
-// idle ends the watch when nobody waits.
+// idle ends the watch if no request waits, and reports whether it did.
 func (w *waiting) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,6 +178,7 @@ func (w *waiting) idle() bool {
 	return !w.watching
 }
 
+// awaited returns the operations that requests wait for, as parallel slices.
 func (w *waiting) awaited() (teams, ids []id.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,6 +190,7 @@ func (w *waiting) awaited() (teams, ids []id.ID) {
 	return teams, ids
 }
 
+// notify wakes the requests for operations that have settled.
 func (w *waiting) notify(settled []awaitedRow) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,9 +211,8 @@ func (w *waiting) notify(settled []awaitedRow) {
 
 type awaitedRow struct{ TeamID, ID id.ID }
 
-// settledOf finds the operations that have settled. It looks across teams, at operations that their callers have read;
-// nothing of them is told but that it is time to read them again. When the database does not answer, the next look
-// finds them.
+// settledOf returns which of the operations have settled. It looks across teams, at operations that their callers
+// have read, and only their ids leave it. If the database does not answer, the next look finds them.
 func settledOf(ctx context.Context, d *db.DB, teams, ids []id.ID) (settled []awaitedRow) {
 	_ = d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		settled, err = db.Select[awaitedRow](ctx, tx, `
