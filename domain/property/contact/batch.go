@@ -30,7 +30,8 @@ type batchInput struct {
 // statementsAtOnce bounds the memory of a round trip.
 const statementsAtOnce = 1000
 
-// batch loads everything the items name in two statements, decides item by item in memory, and writes the good ones.
+// batch creates and changes many contacts. It loads everything that the items name in two statements, decides item
+// by item in memory, and writes the good ones. With atomic nothing is written if one item is bad.
 func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	items := in.Body.Data
 
@@ -51,6 +52,7 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		}
 	}
 
+	// Lock the contacts that the items name by id or by reference.
 	found, err := lock(ctx, tx, ids, refs)
 	if err != nil {
 		return nil, err
@@ -61,6 +63,7 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		return nil, err
 	}
 
+	// Decide in the order of the items, because later ones can refer to earlier ones.
 	b := newBatcher(tx, w, found)
 	for i := range items {
 		b.add(i, &items[i])
@@ -71,14 +74,15 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		return &b.out, nil
 	}
 
+	// Only now write, in chunks that bound the size of one round trip.
 	for part := range slices.Chunk(b.writes, statementsAtOnce) {
 		if err := tx.Pipeline(ctx, part...); err != nil {
 			return nil, fmt.Errorf("write contacts: %w", conflict(err))
 		}
 	}
 
-	for _, announce := range b.tell {
-		announce()
+	for _, noteEvent := range b.notes {
+		noteEvent()
 	}
 
 	return &b.out, nil
@@ -92,7 +96,7 @@ type batcher struct {
 	byRef  map[string]id.ID
 	done   map[id.ID]bool
 	writes []db.Stmt
-	tell   []func()
+	notes  []func()
 	out    api.Outcome
 }
 
@@ -130,10 +134,11 @@ func (b *batcher) add(index int, item *BatchItem) {
 	}
 
 	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
-	b.tell = append(b.tell, func() { note(b.tx, old, c, &item.Update) })
+	b.notes = append(b.notes, func() { note(b.tx, old, c, &item.Update) })
 	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
 }
 
+// decide returns the contact that an item makes or changes, or the reason of its refusal.
 func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 	old, err := b.target(item)
 	if err != nil {
@@ -154,6 +159,7 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 		fill(b.tx, c)
 	}
 
+	// Earlier items of the batch hold their references too.
 	if c.UniqueRef != nil {
 		if holder, taken := b.byRef[*c.UniqueRef]; taken && holder != c.ID {
 			return nil, false, errDuplicateUniqueRef
@@ -163,7 +169,8 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 	return c, old == nil, nil
 }
 
-// target is the contact that an item changes, or nil for a new one. A contact is written at most once in a batch.
+// target returns the contact that an item changes, or nil for a new one. It fails with apierr.NotFound for an
+// unknown id, and if the batch has written the contact already.
 func (b *batcher) target(item *BatchItem) (*stored, error) {
 	var target id.ID
 

@@ -34,7 +34,7 @@ type Update struct {
 	Optional
 }
 
-// writer is what a decision knows of the caller and the team's accounts.
+// writer has what decisions need to know: the rights of the caller and the accounts of the team.
 type writer struct {
 	box         *seal.Box
 	vendorsOnly bool
@@ -42,14 +42,14 @@ type writer struct {
 	accounts map[id.ID]bool
 }
 
-// stored is a contact as it stands; Owned says that it is or was the member of an ownership period.
+// stored is a contact as read from the database. Owned says that it is or was the member of an ownership period.
 type stored struct {
 	Contact
 	Owned bool
 }
 
-// decide gives the contact as it will be, or refuses: missing scope for an owner (AUTH-53), a type that cannot change,
-// an unknown payout account. A new contact has no old one.
+// decide returns the contact as it will be, or refuses: a missing scope for an owner (AUTH-53), a type that cannot
+// change, an unknown payout account. A new contact has no old one.
 func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 	var c Contact
 	if old != nil {
@@ -58,10 +58,12 @@ func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 
 	in.apply(&c)
 
+	// The scope counts for the old and the new type: a vendor cannot become an owner without it.
 	if w.vendorsOnly && (c.Type == Owner || old != nil && old.Type == Owner) {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"contacts:write"}})
 	}
 
+	// Statements of the past name this contact as an owner.
 	if old != nil && old.Owned && c.Type != Owner {
 		return nil, errTypeLocked.At(apierr.IssueContactTypeLocked.InBody("type"))
 	}
@@ -70,6 +72,7 @@ func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 		return &c, nil
 	}
 
+	// Payouts can only go out of a bank account.
 	switch bank, known := w.accounts[*in.PayoutAccountID.Value]; {
 	case !known:
 		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("payoutAccountId"))
@@ -80,6 +83,8 @@ func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 	return &c, nil
 }
 
+// apply sets the fields that the request names. The tax identifier keeps only its last four digits here; save seals
+// the whole.
 func (in *Update) apply(c *Contact) {
 	if in.Type != nil {
 		c.Type = *in.Type

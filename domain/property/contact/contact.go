@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Type tells owners from vendors.
+// Type says whether a contact is an owner or a vendor.
 type Type string
 
 // The types.
@@ -24,7 +24,7 @@ const (
 // Enum lists the types.
 func (Type) Enum() []string { return []string{string(Owner), string(Vendor)} }
 
-// Status tells contacts in use from archived ones.
+// Status says whether a contact is in use or archived.
 type Status string
 
 // The statuses.
@@ -119,7 +119,7 @@ var (
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Payout account is not a bank account")
 )
 
-// Usage is what refers to a contact.
+// Usage lists the records that refer to a contact.
 type Usage struct {
 	OwnershipPeriods bool
 	Transactions     bool

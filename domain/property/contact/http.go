@@ -20,7 +20,7 @@ const (
 	batchBytes = api.MaxBatch
 )
 
-// endpoints are the routes of contacts. The box seals tax identifiers.
+// endpoints returns the routes of contacts. The box seals tax identifiers.
 func endpoints(box *seal.Box) []api.Endpoint {
 	e := edge{box: box}
 
@@ -61,7 +61,7 @@ func endpoints(box *seal.Box) []api.Endpoint {
 	}
 }
 
-// edge is what the routes that write need of the service.
+// edge has what the routes that write need from the service.
 type edge struct{ box *seal.Box }
 
 type getInput struct {
@@ -77,7 +77,7 @@ func (e edge) create(ctx context.Context, tx *db.Tx, in *createInput) (*Detail, 
 	return e.write(ctx, tx, nil, &Update{Type: &c.Type, Name: &c.Name, Optional: c.Optional})
 }
 
-// Add makes a contact that has no tax identifier. It fails as createContact does.
+// Add creates a contact without a tax identifier. It fails as createContact does.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Detail, error) {
 	if c.TaxIdentifier.Value != nil {
 		return nil, errUnsealed
@@ -107,6 +107,7 @@ func (e edge) put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error)
 	return e.write(ctx, tx, &found[0], &in.Body)
 }
 
+// write creates or changes one contact and returns it as the API shows it. A new contact has no old one.
 func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*Detail, error) {
 	w, err := e.writer(ctx, tx, []*Update{in})
 	if err != nil {
@@ -122,6 +123,7 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 		fill(tx, c)
 	}
 
+	// The unique index decides about a reference that two requests use at once.
 	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
 		return nil, conflict(err)
 	}
@@ -147,7 +149,7 @@ func note(tx *db.Tx, old *stored, c *Contact, in *Update) {
 	audit.Note(tx, audit.Updated, audit.Contact, c.ID, before, c)
 }
 
-// fill gives a new contact what only the service decides.
+// fill sets the fields of a new contact that only the service decides.
 func fill(tx *db.Tx, c *Contact) {
 	c.ID = tx.NewID()
 	if c.Status == "" {
@@ -174,6 +176,8 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a contact in use."`
 }
 
+// del deletes a contact. If records refer to it, it archives the contact when the caller asked for that, and
+// refuses otherwise.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
@@ -184,6 +188,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, apierr.NotFound
 	}
 
+	// What refers to the contact decides between deleting, archiving and refusing.
 	used, err := usage(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err

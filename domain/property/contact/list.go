@@ -18,7 +18,7 @@ type Filter struct {
 	UniqueRefs []string `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
 }
 
-// ListQuery is the list of contacts c that a valid filter selects, in rows of Contact.
+// ListQuery returns the query of contacts c that a valid filter selects, in rows of Contact.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns, From: "contact c", Rows: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},

@@ -5,7 +5,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Part is contacts.
+// Part returns the endpoints and the table of contacts.
 func Part(box *seal.Box) parts.Part {
 	return parts.Part{Endpoints: endpoints(box), Tables: parts.Owns("contact")}
 }

@@ -8,7 +8,7 @@ type Ref struct {
 	Name string `json:"name"`
 }
 
-// RefSQL is a Ref of a joined row as JSON, null without one.
+// RefSQL returns the SQL of a Ref of a joined row as JSON, null if the join found none.
 func RefSQL(row string) string {
 	return `case when ` + row + `.id is not null then jsonb_build_object('id', ` + row + `.id, 'name', ` + row + `.name) end`
 }

@@ -18,7 +18,7 @@ const (
 	owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
 )
 
-// one reads a contact with the listings it owns today.
+// one returns a contact with the listings it owns today. It fails with apierr.NotFound.
 func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
 	found, err := db.One[Detail](ctx, tx, apierr.NotFound, `select `+columns+`,
 		coalesce((select jsonb_agg(jsonb_build_object('listingId', p.listing_id, 'split', m.split, 'startAt', p.start_at, 'endAt', p.end_at)
@@ -46,7 +46,7 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]stored,
 	return rows, nil
 }
 
-// accounts says of each account that exists whether it is a bank account.
+// accounts returns for each account that exists whether it is a bank account.
 func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -71,7 +71,8 @@ func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, erro
 	return out, nil
 }
 
-// save is the statement that writes a contact as it will be. Its tax identifier changes only when the change names one.
+// save returns the statement that inserts or updates a contact. The tax identifier changes only if the request
+// names it.
 func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 	var last4 *string
 
@@ -80,6 +81,7 @@ func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 		last4 = &kept
 	}
 
+	// The whole identifier is sealed under the id of its contact, so that it cannot be moved to another row.
 	var sealed []byte
 	if v := in.TaxIdentifier.Value; v != nil {
 		sealed = w.box.Seal([]byte(*v), label(c.ID))
@@ -101,6 +103,7 @@ func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 		return s
 	}
 
+	// A new contact also gets its short reference, which never changes.
 	s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, type, status, name, first_name, email, phone, address, company_type,
 			tax_identifier_last4, tax_identifier, payout_account_id, created_at, updated_at)
 		values (@team, @id, @short, @ref, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @sealed, @account, @now, @now)`
@@ -128,7 +131,7 @@ func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
 		db.Args{"team": tx.Team, "id": contact})
 }
 
-// remove deletes a contact that nothing uses. The ways in which it would have been paid go with it.
+// remove deletes a contact that nothing uses, together with its payment methods.
 func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
 	gone, err := db.Select[id.ID](ctx, tx, `
 		with methods as (select id from payee_method where team_id = @team and contact_id = @id),

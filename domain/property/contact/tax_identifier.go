@@ -12,18 +12,18 @@ import (
 
 const mask = "***"
 
-// lastFour are the digits of a tax identifier that are shown.
+// lastFour returns the digits of a tax identifier that callers see.
 func lastFour(identifier string) string { return identifier[len(identifier)-4:] }
 
-// label is what a contact's tax identifier is sealed under.
+// label returns the name that a contact's tax identifier is sealed under.
 func label(contact id.ID) string { return "contact:" + contact.String() }
 
-// Sealed is where tax identifiers are kept.
+// Sealed names the column that keeps tax identifiers.
 func Sealed() seal.Column { return seal.Column{Table: "contact", Name: "tax_identifier", Label: label} }
 
-// TaxIdentifiers gives the whole tax identifiers of those of the contacts that have one, for information returns:
-// 123-45-6789 or 12-3456789, as they were given, else by whether the contact is an individual or a company. What it
-// gives is shown to nobody else.
+// TaxIdentifiers returns the whole tax identifiers of the contacts that have one, for information returns:
+// 123-45-6789 or 12-3456789. Hyphens stay as they were given; without any they are set for an individual or a
+// company. Do not show the result to anybody else.
 func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id.ID) (map[id.ID]string, error) {
 	type row struct {
 		ID            id.ID
@@ -38,6 +38,7 @@ func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id
 		return nil, fmt.Errorf("read tax identifiers: %w", err)
 	}
 
+	// Open each under the label of its contact; a value that was moved to another row fails here.
 	out := make(map[id.ID]string, len(rows))
 	for _, r := range rows {
 		plain, err := box.Open(r.TaxIdentifier, label(r.ID))
@@ -51,6 +52,7 @@ func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id
 	return out, nil
 }
 
+// hyphenated returns an identifier with its hyphens: two digits first for a company, three and two for a person.
 func hyphenated(identifier string, company bool) string {
 	switch {
 	case strings.Contains(identifier, "-"):

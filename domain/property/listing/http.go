@@ -16,7 +16,7 @@ import (
 
 const tag = "Listings"
 
-// endpoints are the routes of listings and their ownership periods.
+// endpoints returns the routes of listings and their ownership periods.
 func endpoints(journals ledger.Sources) []api.Endpoint {
 	return append(handler{journals}.periodEndpoints(),
 		api.Read(api.Endpoint{
@@ -89,7 +89,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Listing, error) {
 	return Add(ctx, tx, &in.Body)
 }
 
-// Add makes a listing with its first ownership period, if any. It fails as createListing does.
+// Add creates a listing with its first ownership period, if any. It fails as createListing does.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 	l := &Listing{ID: tx.NewID(), Name: c.Name, Status: Active}
 	if err := c.apply(l); err != nil {
@@ -100,6 +100,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 		return nil, err
 	}
 
+	// A new listing has no journals, so nothing has to follow its first owners.
 	if terms := c.InitialOwnership; terms != nil {
 		p := newPeriod(tx, l.ID, terms)
 		if err := write(ctx, tx, nil, p, change{path: []any{"initialOwnership"}}); err != nil {
@@ -129,12 +130,14 @@ type putInput struct {
 	Body Update
 }
 
+// put changes a listing. It fails with 400 if a listing that is in use would become inactive.
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// Keep the old view, because the listing is changed in place.
 	before := audit.See(l)
 	if err := in.Body.apply(l); err != nil {
 		return nil, err
@@ -144,6 +147,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 		l.Name = *in.Body.Name
 	}
 
+	// Only leaving the status active needs a check.
 	if s := in.Body.Status; s != nil && *s != l.Status {
 		l.Status = *s
 		if l.Status == Inactive {
@@ -172,6 +176,8 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a listing in use."`
 }
 
+// del deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for that, and
+// refuses otherwise.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -183,6 +189,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, err
 	}
 
+	// A listing that may not even be made inactive is refused in both cases.
 	refused := used.checkDelete()
 	switch {
 	case refused == nil:

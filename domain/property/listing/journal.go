@@ -13,7 +13,7 @@ import (
 // handler knows the journals that follow the owners of listings.
 type handler struct{ journals ledger.Sources }
 
-// written answers the write of a period and has the journals follow.
+// written returns the answer to the write of a period, and the operation that its journals follow in, if any.
 func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
 	n, err := h.follow(ctx, tx, p.ListingID)
 	if err != nil {
@@ -25,8 +25,9 @@ func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *o
 	return saved, n, err
 }
 
-// follow has the journals of a listing follow its owners. A team with a general ledger leaves that to the operation it
-// describes; any other has next to no journals, and those follow at once (INIT-41 … INIT-46).
+// follow brings the journals of a listing up to date with its owners. In a team with a general ledger it returns
+// the operation that will do this. Other teams have next to no journals, and those follow at once (INIT-41 …
+// INIT-46).
 func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*operation.New, error) {
 	kept, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -43,7 +44,7 @@ func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*opera
 	})
 }
 
-// work is what the operation does.
+// work derives the journals of the listing that the operation names.
 func (h handler) work(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 	return h.journals.Follow(ctx, tx, ledger.Basis{Listings: []id.ID{started.Resource.ID}})
 }

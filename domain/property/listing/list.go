@@ -26,13 +26,15 @@ type Filter struct {
 	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
-// ListQuery is the list of listings l with their groups g that a valid filter selects, in rows of Listing without
-// ownership and fees.
+// ListQuery returns the query of listings l with their groups g that a valid filter selects, in rows of Listing
+// without ownership and fees.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g", Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "l.id",
 	}
+
+	// Filters that the caller left out add nothing to the text.
 	q.Kept("listing")
 	q.IDs("l.id = any(?)", f.IDs)
 	q.Narrow("l.short_ref = any(?)", f.ShortRefs)
@@ -41,6 +43,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.IDs(ownedBy, f.ContactIDs)
 	q.IDs(ownedBy, f.ContactID.List())
 
+	// Whether a listing has an owner depends on today.
 	if f.ActiveOwnership != nil {
 		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *f.ActiveOwnership})
 	}
@@ -58,7 +61,8 @@ var opened = `exists (select from transaction t join transaction_line o on o.tea
 		and ` + account.Acting("o", account.OpeningBalance) + `
 		and not exists (select from transaction_line m where m.team_id = t.team_id and m.transaction_id = t.id and m.id <> o.id))`
 
-// byFees narrows by the recurring fees that are charged today.
+// byFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none, the
+// id of a fee, a type of fees, or "!" and a type for listings without one.
 func byFees(q *page.Query, tx *db.Tx, wanted string) {
 	if wanted == "" {
 		return
@@ -98,6 +102,7 @@ type listInput struct {
 	operation.Include
 }
 
+// list returns a page of listings with their owners and fees, and their operations if the caller asked for them.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
 	found, err := page.List[Listing](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package listing owns listings and who owns them when.
 //
 // The ownership periods of a listing never overlap; a day that none covers has no owner. The members of a period are
-// owners whose shares sum to 100000. What an owner statement was saved over stays as it was: its owners, their shares
-// and its days.
+// owners whose shares sum to 100000. Once an owner statement is saved over a period, its owners, their shares and the
+// days of the statement stay as they are.
 package listing
 
 import (
@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Status tells listings in use from those that are not managed any more.
+// Status says whether a listing is managed or not managed any more.
 type Status string
 
 // The statuses.
@@ -68,7 +68,7 @@ var (
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Listing is still in use")
 )
 
-// Usage is what refers to a listing.
+// Usage lists the records that refer to a listing.
 type Usage struct {
 	Reservations       bool
 	FutureReservations bool // booked stays that end after today

@@ -56,7 +56,7 @@ func (p *Period) Covers(d day.Day) bool {
 	return (p.StartAt == nil || !d.Before(*p.StartAt)) && (p.EndAt == nil || d.Before(*p.EndAt))
 }
 
-// Covering is the one of a listing's periods that owns the day, or nil.
+// Covering returns the period that covers the day, or nil. The periods are those of one listing.
 func Covering(periods []Period, d day.Day) *Period {
 	for i := range periods {
 		if periods[i].Covers(d) {
@@ -67,12 +67,12 @@ func Covering(periods []Period, d day.Day) *Period {
 	return nil
 }
 
-// overlaps reports whether two periods share a day.
+// overlaps reports whether two periods share a day. A missing start or end means forever.
 func (p *Period) overlaps(o *Period) bool {
 	return (p.StartAt == nil || o.EndAt == nil || p.StartAt.Before(*o.EndAt)) && (o.StartAt == nil || p.EndAt == nil || o.StartAt.Before(*p.EndAt))
 }
 
-// contains reports whether every day of o that lies in within is also a day of p.
+// contains reports whether every day that o and within share is also a day of p.
 func (p *Period) contains(o, within *Period) bool {
 	start, end := o.StartAt, o.EndAt
 	if start == nil || within.StartAt != nil && start.Before(*within.StartAt) {
@@ -83,6 +83,7 @@ func (p *Period) contains(o, within *Period) bool {
 		end = within.EndAt
 	}
 
+	// No day is left to contain.
 	if start != nil && end != nil && !start.Before(*end) {
 		return true
 	}
@@ -90,7 +91,7 @@ func (p *Period) contains(o, within *Period) bool {
 	return (p.StartAt == nil || start != nil && !start.Before(*p.StartAt)) && (p.EndAt == nil || end != nil && !p.EndAt.Before(*end))
 }
 
-// conflicts are the listing's other periods that share a day with p, in the order given, which is that of the days.
+// conflicts returns the listing's other periods that share a day with p, in the given order.
 func conflicts(others []Period, p *Period) []Period {
 	var out []Period
 
@@ -115,7 +116,7 @@ func (OnConflict) Enum() []string { return []string{string(Truncate)} }
 // OnLast says what becomes of the period before when the last one of a listing is deleted.
 type OnLast string
 
-// The outcomes: the days of the deleted period are nobody's, or the period before goes on through them.
+// The outcomes: the days of the deleted period have no owner, or the period before is extended over them.
 const (
 	LeaveGap OnLast = "none"
 	Extend   OnLast = "extend"
@@ -124,8 +125,8 @@ const (
 // Enum lists the outcomes.
 func (OnLast) Enum() []string { return []string{string(LeaveGap), string(Extend)} }
 
-// before is the period that comes before p when p is the last of its listing, or nil. The periods are in the order of
-// the days.
+// before returns the period before p if p is the last of its listing, else nil. The periods are in the order of
+// their days.
 func before(periods []Period, p *Period) *Period {
 	if n := len(periods); n > 1 && periods[n-1].ID == p.ID {
 		return &periods[n-2]
@@ -199,7 +200,8 @@ func checkStatements(old, changed *Period, statements []ledger.StatementOver) er
 	return errPeriodLocked.With(StatementContext{LockReason: "statement", StatementIDs: held})
 }
 
-// checkMembers finds what is wrong with the shares of a period; path leads to its members.
+// checkMembers returns an issue for each contact that is named twice and for shares that do not sum to Whole. The
+// path leads to the members in the body.
 func checkMembers(members []Member, path ...any) []apierr.Issue {
 	var (
 		issues []apierr.Issue

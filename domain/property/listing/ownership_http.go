@@ -18,6 +18,8 @@ import (
 	"stayledger/platform/page"
 )
 
+// periodEndpoints returns the routes of ownership periods. They run one at a time in a team, because they compare
+// periods with each other.
 func (h handler) periodEndpoints() []api.Endpoint {
 	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
 		" is acknowledged with 202; elsewhere they follow at once."
@@ -77,15 +79,16 @@ type periodListInput struct {
 	Date       *day.Day      `query:"date" doc:"Periods that cover this day."`
 }
 
+// listPeriods returns a page of ownership periods with their locks.
 func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
 	q := periodQuery(tx)
 
-	const ofMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
+	const hasMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
 
 	q.IDs("p.id = any(?)", in.IDs)
 	q.IDs("p.listing_id = any(?)", in.ListingIDs)
-	q.IDs(ofMember, in.ContactIDs)
-	q.IDs(ofMember, in.ContactID)
+	q.IDs(hasMember, in.ContactIDs)
+	q.IDs(hasMember, in.ContactID)
 	q.Narrow("p.business_model = ?", in.Model)
 	q.Narrow("daterange(p.start_at, p.end_at) @> ?::date", in.Date)
 
@@ -174,6 +177,7 @@ type putPeriodInput struct {
 	Body UpdatePeriod
 }
 
+// putPeriod changes an ownership period. Its journals follow at once or in an operation.
 func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
@@ -184,6 +188,7 @@ func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (
 		return nil, nil, err
 	}
 
+	// Change a copy: the checks compare the period before and after.
 	p := *old
 	in.Body.apply(&p)
 
@@ -204,9 +209,10 @@ type change struct {
 	path       []any
 }
 
-// write checks a period against its listing's others, the statements saved over them and the contacts it names, and
-// stores it. The caller holds the lock of the listing. A new period has no old one.
+// write checks a period against the other periods of its listing, the statements saved over them and the contacts
+// it names, and saves it. The caller holds the lock of the listing. A new period has no old one.
 func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
+	// First check what the request itself can get wrong, all at once.
 	issues := checkDays(p.StartAt, p.EndAt, append(slices.Clone(c.path), "endAt")...)
 	members := append(slices.Clone(c.path), "members")
 
@@ -224,6 +230,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 		return apierr.BadRequest.At(issues...)
 	}
 
+	// Then what the books say: statements keep the owners that they were saved with.
 	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return err
@@ -242,6 +249,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 		}
 	}
 
+	// A new period may end the open one before it, if the caller allows that and no statement holds those days.
 	ended, err := resolveConflicts(others, p, c.onConflict)
 	if err != nil {
 		return err
@@ -273,6 +281,8 @@ type periodInUse struct {
 	SuggestedOnLast OnLast `json:"suggestedOnLast,omitempty"`
 }
 
+// delPeriod deletes an ownership period. If entries or statements use it, the caller can have it end on the last
+// day they use instead.
 func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
@@ -293,11 +303,13 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 		return nil, nil, err
 	}
 
+	// Deleting the last period can hand its days to the one before.
 	var extended *Period
 	if in.OnLast == Extend {
 		extended = before(byListing[p.ListingID], p)
 	}
 
+	// Choose between deleting, ending and refusing. An ended period keeps days, so none can be handed on.
 	switch {
 	case len(held) == 0:
 		err = removePeriod(ctx, tx, p, extended)

@@ -19,8 +19,8 @@ const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_mode
 		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id) as members,
 	p.created_at, p.updated_at`
 
-// Periods gives the ownership periods by listing, each list in the order of the days; listingIDs nil means every
-// listing of the team. The lock of these periods is not filled in.
+// Periods returns the ownership periods by listing, each list in the order of the days. With listingIDs nil it
+// returns those of all listings. The locks of these periods are not filled in.
 func Periods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
 	condition, args := "p.team_id = @team", db.Args{"team": tx.Team}
 	if listingIDs != nil {
@@ -73,7 +73,7 @@ func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 	return &rows[0], nil
 }
 
-// fillLocks says of each period what holds it.
+// fillLocks sets the lock of each period: the statements that hold it.
 func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
 	if len(periods) == 0 {
 		return nil
@@ -87,6 +87,7 @@ func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
 	return err
 }
 
+// idsOf returns the ids of periods.
 func idsOf(periods []Period) []id.ID {
 	ids := make([]id.ID, len(periods))
 	for i := range periods {
@@ -96,6 +97,7 @@ func idsOf(periods []Period) []id.ID {
 	return ids
 }
 
+// periodQuery returns the query of all ownership periods of the team.
 func periodQuery(tx *db.Tx) page.Query {
 	q := page.Query{
 		Columns: periodColumns, From: "listing_ownership_period p", Rows: "listing_ownership_period p", Where: []string{"p.team_id = @team"},
@@ -126,7 +128,8 @@ func lockPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 	return onePeriod(ctx, tx, period)
 }
 
-// checkOwners finds members that do not exist or are no owners; path leads to the members.
+// checkOwners returns an issue for each member that does not exist or is no owner. The path leads to the members.
+// It locks the contacts against a change of their type.
 func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) ([]apierr.Issue, error) {
 	ids := make([]id.ID, len(members))
 	for i, m := range members {
@@ -149,6 +152,7 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 		owners[r.ID] = r.Owner
 	}
 
+	// Report all bad members at once, each at its own place.
 	var issues []apierr.Issue
 
 	for i, m := range members {
@@ -165,7 +169,7 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 	return issues, nil
 }
 
-// notePeriod notes what became of a period, which concerns its listing and those who own it before or after.
+// notePeriod notes the change of a period. The event refers to its listing and to the owners before and after.
 func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	var refs []audit.Reference
 
@@ -185,8 +189,8 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	audit.Note(tx, what, audit.OwnershipPeriod, one.ID, before, after, append(refs, audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))...)
 }
 
-// savePeriod writes a period with its members. The period that ends earlier for it goes first, so that they never
-// overlap.
+// savePeriod saves a period with its members in one round trip. The period that ends earlier because of it is
+// updated first, so that they never overlap.
 func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	isNew := old == nil
 
@@ -198,6 +202,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 		})
 	}
 
+	// A change never moves a period to another listing.
 	s := db.Stmt{
 		SQL: `update listing_ownership_period set start_at = @start, end_at = @end, business_model = @model, reserve = @reserve,
 			set_listing_inactive = @inactive, updated_at = @now where team_id = @team and id = @id`,
@@ -213,6 +218,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 		s.Args["listing"] = p.ListingID
 	}
 
+	// The members are replaced as a whole; their order is that of the request.
 	contacts, splits := make([]id.ID, len(p.Members)), make([]int64, len(p.Members))
 	for i, m := range p.Members {
 		contacts[i], splits[i] = m.ContactID, m.Split
@@ -233,6 +239,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 		return fmt.Errorf("write ownership period: %w", err)
 	}
 
+	// The event shows the members too.
 	what := audit.Updated
 	if isNew {
 		what = audit.Created
@@ -250,7 +257,7 @@ func noteEnd(tx *db.Tx, p *Period, end *day.Day) {
 	notePeriod(tx, audit.Updated, p, &after)
 }
 
-// periodUsage lists what keeps a period from being deleted.
+// periodUsage returns the reasons why a period cannot be deleted, as the API names them.
 func periodUsage(ctx context.Context, tx *db.Tx, period id.ID) ([]string, error) {
 	return db.Select[string](ctx, tx, `
 		select 'journalEntries' where exists (select from ledger_entry where team_id = @team and ownership_period_id = @id)
@@ -259,7 +266,7 @@ func periodUsage(ctx context.Context, tx *db.Tx, period id.ID) ([]string, error)
 		db.Args{"team": tx.Team, "id": period})
 }
 
-// removePeriod deletes a period; the extended one, unless it is nil, ends where it would have.
+// removePeriod deletes a period. If extended is given, that period ends where the deleted one would have ended.
 func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 	stmts := []db.Stmt{{
 		SQL:  `delete from listing_ownership_period where team_id = @team and id = @id`,
@@ -286,7 +293,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 }
 
 // archivePeriod ends a period after the last day that journal entries or owner statements use. An opening balance
-// stands a day before its period, which keeps one day at least.
+// lies a day before its period, so the period keeps one day at least.
 func archivePeriod(ctx context.Context, tx *db.Tx, p *Period) error {
 	end, err := db.Get[*day.Day](ctx, tx, `
 		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now

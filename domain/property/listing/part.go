@@ -5,7 +5,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is listings and their owners; journals follow them.
+// Part returns the endpoints and tables of listings and their owners, and the journals that follow them.
 func Part(journals ledger.Sources) parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(journals),

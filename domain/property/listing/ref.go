@@ -10,7 +10,7 @@ type Ref struct {
 	ShortRef  string  `json:"shortRef"`
 }
 
-// RefSQL is a Ref of a joined row as JSON, null without one.
+// RefSQL returns the SQL of a Ref of a joined row as JSON, null if the join found none.
 func RefSQL(row string) string {
 	return `case when ` + row + `.id is not null then
 		jsonb_build_object('id', ` + row + `.id, 'name', ` + row + `.name, 'uniqueRef', ` + row + `.unique_ref, 'shortRef', ` + row + `.short_ref) end`
@@ -22,7 +22,7 @@ type NameRef struct {
 	Name string `json:"name"`
 }
 
-// NameRefSQL is a NameRef of a joined row as JSON, null without one.
+// NameRefSQL returns the SQL of a NameRef of a joined row as JSON, null if the join found none.
 func NameRefSQL(row string) string {
 	return `case when ` + row + `.id is not null then jsonb_build_object('id', ` + row + `.id, 'name', ` + row + `.name) end`
 }

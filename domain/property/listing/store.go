@@ -21,7 +21,7 @@ var (
 		and daterange(p.start_at, p.end_at) @> @today::date)`
 )
 
-// ByID gives listings of the team by id; ids that name none are absent. Ownership and fees are not filled in.
+// ByID returns listings of the team by id; ids of no listing are absent. Ownership and fees are not filled in.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error) {
 	rows, err := db.Select[Listing](ctx, tx, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = any(@ids::uuid[])`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -41,11 +41,11 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	var (
 		found map[id.ID]Listing
-		b     beside
+		b     today
 	)
 
 	ids := []id.ID{listing}
-	if err := tx.Together(ctx, db.LoadOf(&found, ByID, ids), db.LoadOf(&b, besideOf, ids)); err != nil {
+	if err := tx.Together(ctx, db.LoadOf(&found, ByID, ids), db.LoadOf(&b, loadToday, ids)); err != nil {
 		return nil, err
 	}
 
@@ -71,15 +71,15 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 		ids[i] = listings[i].ID
 	}
 
-	b, err := besideOf(ctx, tx, ids)
+	b, err := loadToday(ctx, tx, ids)
 	b.fill(listings)
 
 	return err
 }
 
-// beside is what listings tell beside their own rows: the ownership periods that cover today with their locks, and the
+// today has what listings show besides their own rows: the ownership periods that cover today, with their locks, and the
 // fees that are charged today.
-type beside struct {
+type today struct {
 	owned []Period
 	fees  []charged
 }
@@ -89,8 +89,11 @@ type charged struct {
 	ListingID id.ID
 }
 
-func besideOf(ctx context.Context, tx *db.Tx, listings []id.ID) (b beside, err error) {
+// loadToday loads the ownership periods and recurring fees of today for all listings of a page at once.
+func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b today, err error) {
 	args := db.Args{"team": tx.Team, "ids": listings, "today": day.Of(tx.Now)}
+
+	// Two independent reads share a round trip.
 	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		b.owned, err = selectPeriods(ctx, tx, `p.team_id = @team and p.listing_id = any(@ids::uuid[]) and daterange(p.start_at, p.end_at) @> @today::date`, args)
 		if err != nil {
@@ -115,8 +118,8 @@ func besideOf(ctx context.Context, tx *db.Tx, listings []id.ID) (b beside, err e
 	return b, err
 }
 
-// fill gives listings what is theirs.
-func (b *beside) fill(listings []Listing) {
+// fill sets the ownership and the fees of each listing. Listings without fees get an empty list.
+func (b *today) fill(listings []Listing) {
 	at := make(map[id.ID]*Listing, len(listings))
 	for i := range listings {
 		at[listings[i].ID] = &listings[i]
@@ -144,6 +147,7 @@ func lock(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	return &found, nil
 }
 
+// insert inserts a listing. Without a currency it gets that of the team.
 func insert(ctx context.Context, tx *db.Tx, l *Listing) error {
 	_, err := tx.Exec(ctx, `
 		insert into listing (team_id, id, short_ref, name, unique_ref, status, default_currency, address, created_at, updated_at)
@@ -157,6 +161,7 @@ func insert(ctx context.Context, tx *db.Tx, l *Listing) error {
 	return conflict(err)
 }
 
+// update saves all fields of a listing. It fails for a reference that another listing has.
 func update(ctx context.Context, tx *db.Tx, l *Listing) error {
 	_, err := tx.Exec(ctx, `
 		update listing set name = @name, unique_ref = @ref, status = @status, default_currency = @currency, address = @address, updated_at = @now
@@ -184,6 +189,7 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 		return err
 	}
 
+	// The choice of a statement layout goes with the listing; the event names its layout.
 	args := db.Args{"team": tx.Team, "id": l.ID}
 
 	layouts, err := db.Select[id.ID](ctx, tx, `select layout_id from layout_listing where team_id = @team and listing_id = @id`, args)
@@ -191,11 +197,12 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 		return fmt.Errorf("read the statement layout of a listing: %w", err)
 	}
 
-	for _, chosen := range layouts { // its choice goes with it
+	for _, chosen := range layouts {
 		audit.Note(tx, audit.Updated, audit.StatementLayout, chosen, map[string]any{"listings": map[string]bool{l.ID.String(): true}}, nil,
 			audit.Ref(audit.RoleListing, audit.Listing, l.ID))
 	}
 
+	// Note the listing and each period before they are gone.
 	audit.Note(tx, audit.Deleted, audit.Listing, l.ID, l, nil)
 
 	for i := range periods[l.ID] {
@@ -208,6 +215,7 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	)
 }
 
+// usage returns what refers to a listing, in one statement.
 func usage(ctx context.Context, tx *db.Tx, listing id.ID) (Usage, error) {
 	return db.Get[Usage](ctx, tx, `select
 		exists (select from reservation where team_id = @team and listing_id = @id) as reservations,
