@@ -1,8 +1,8 @@
-// Package access owns who may call: keys, users, tokens, memberships, and the decision for which team a request works.
+// Package access owns keys, users, tokens and memberships, and decides for which team a request works.
 //
 // A credential always acts as a user; a key acts as the service user that was made with it. Secrets are stored hashed
-// and shown once. What a secret stands for is remembered for a few seconds and forgotten at once, in every process,
-// when a credential changes.
+// and shown once. Each process remembers the credential of a secret for a few seconds, and forgets it at once when a
+// credential changes.
 package access
 
 import (
@@ -61,7 +61,7 @@ type Gate struct {
 	cache cache
 }
 
-// NewGate makes a gate.
+// NewGate returns a gate that remembers credentials for three seconds unless c says otherwise.
 func NewGate(c Config) *Gate {
 	if c.Remember == 0 {
 		c.Remember = 3 * time.Second
@@ -70,7 +70,7 @@ func NewGate(c Config) *Gate {
 	return &Gate{Config: c, cache: newCache()}
 }
 
-// credential is what a secret stands for.
+// credential has the caller behind a secret: its kind, user, scopes and teams.
 type credential struct {
 	Kind    api.Credential
 	User    id.ID
@@ -102,6 +102,7 @@ func (t *membership) works() bool { return t.Status != "deleted" && t.ContactID 
 // so for people the selection comes before route and scope; and a route of the partner does not exist for a team's key
 // (404).
 func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoint) (db.Scope, error) {
+	// First the credential. For a team's key, routes of the partner do not exist.
 	c, err := g.identify(ctx, r)
 	if err != nil {
 		return db.Scope{}, err
@@ -123,12 +124,14 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		scope.Actor.Kind = db.Person
 	}
 
+	// Keys and owners have the same scopes in all teams, so they are refused before a team is selected.
 	if kind != api.User {
 		if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 			return db.Scope{}, err
 		}
 	}
 
+	// Then the team, or for collections across teams all of them.
 	region, err := readRegion(r, e)
 	if err != nil {
 		return db.Scope{}, err
@@ -143,6 +146,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		scope.Managed, scope.Actor.Scopes = managed(c, e, region)
 	}
 
+	// The scopes of a person are those in the team, and a person can be an owner there.
 	if team != nil {
 		scope.Team = team.ID
 		if c.Kind == api.User {
@@ -154,10 +158,12 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		}
 	}
 
+	// Now route and scope, also for people.
 	if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 		return db.Scope{}, err
 	}
 
+	// Last, nothing is written to a team that is being migrated or deleted.
 	if e.Mutates() && !e.Frozen && team != nil && team.Freeze != nil {
 		return db.Scope{}, frozen(*team.Freeze)
 	}
@@ -165,7 +171,8 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	return scope, nil
 }
 
-// Refusals implements api.Config.Refusals: what Authenticate can refuse a request of an endpoint with.
+// Refusals implements api.Config.Refusals: it lists the errors with which Authenticate can refuse a request of an
+// endpoint.
 func Refusals(e *api.Endpoint) apierr.List {
 	list := apierr.List{apierr.Unauthorized}
 	if e.PartnerOnly {
@@ -239,7 +246,7 @@ func permit(e *api.Endpoint, kind api.Credential, held []string) error {
 	return nil
 }
 
-// holds reports whether every required scope is held; one entry may name alternatives.
+// holds reports whether every required scope is held. An entry may name alternatives, divided by "|".
 func holds(held, required []string) bool {
 	for _, s := range required {
 		if !slices.ContainsFunc(strings.Split(s, "|"), func(alternative string) bool { return slices.Contains(held, alternative) }) {
@@ -263,8 +270,8 @@ func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 	return region, nil
 }
 
-// managed are the teams that a collection across teams works on, and the scopes that are held there: all customers of a
-// partner, all teams of a key, and of a person those where the person holds what the route asks for.
+// managed returns the teams that a collection across teams works on, and the scopes held there: for a partner all
+// its customers, for a key all its teams, for a person the teams where the person holds what the route asks for.
 func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scopes []string) {
 	teams, scopes = []id.ID{}, c.Scopes
 	for i := range c.Teams {
@@ -273,6 +280,7 @@ func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scop
 			continue
 		}
 
+		// A person can hold different scopes in each team.
 		if c.Kind == api.User {
 			if !holds(t.Scopes, e.Scopes) {
 				continue
@@ -281,6 +289,7 @@ func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scop
 			scopes = union(scopes, t.Scopes)
 		}
 
+		// A region narrows the answer to the teams of that slice.
 		if region == "" || t.Region == region {
 			teams = append(teams, t.ID)
 		}
@@ -291,7 +300,7 @@ func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scop
 
 func hash(secret string) [sha256.Size]byte { return sha256.Sum256([]byte(secret)) }
 
-// newSecret makes a secret that tells its kind and region and holds 256 random bits.
+// newSecret returns a secret with 256 random bits after its kind and region.
 func newSecret(kind string, region Region) string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

@@ -35,7 +35,7 @@ func newCache() cache {
 	return cache{mu: &sync.RWMutex{}, entries: map[secretKey]cached{}}
 }
 
-// get gives the credential, or nil and the age to hand to put.
+// get returns the credential, or nil and the age to pass to put.
 func (c *cache) get(key secretKey, now time.Time) (found *credential, age uint64) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -70,7 +70,7 @@ func (c *cache) forget() {
 	c.age++
 }
 
-// remembered gives the credential of a secret, looked up at most every few seconds, or fails as look does.
+// remembered returns the credential of a secret, from the cache or from the database. It fails as look does.
 func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
 	now := g.DB.Now()
 
@@ -79,6 +79,8 @@ func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.
 		return c, nil
 	}
 
+	// The cache forgets everything when its age changes, so a credential read before a revocation is not put into
+	// it afterwards.
 	var found *credential
 
 	err := g.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
@@ -89,12 +91,14 @@ func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.
 		return nil, err
 	}
 
+	// Row-level security lets statements see only these teams.
 	for i := range found.Teams {
 		if t := &found.Teams[i]; t.works() {
 			found.reach = append(found.reach, t.ID)
 		}
 	}
 
+	// A credential is never remembered beyond its own end.
 	until := now.Add(g.Remember)
 	if found.Expires != nil && found.Expires.Before(until) {
 		until = *found.Expires

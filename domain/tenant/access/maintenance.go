@@ -16,6 +16,7 @@ func every() []job.Every {
 	return []job.Every{{Name: "owner-session-purge", Interval: time.Hour, Do: purgeSessions}}
 }
 
+// purgeSessions deletes sessions of owners that have expired.
 func purgeSessions(ctx context.Context, d *db.DB) error {
 	return d.Repeat(ctx, purgeBatch, db.Stmt{SQL: `
 		with over as materialized (

@@ -53,7 +53,7 @@ type NewOwnerLink struct {
 	ExpiresAt day.Instant
 }
 
-// MakeOwnerLink makes a link that opens a published statement for one of its owners. It fails with ErrNotOpen.
+// MakeOwnerLink inserts a link that opens a published statement for one of its owners. It fails with ErrNotOpen.
 func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*NewOwnerLink, error) {
 	region, err := db.Get[Region](ctx, tx, `select region from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -63,6 +63,7 @@ func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*N
 	n := &NewOwnerLink{ID: tx.NewID(), Token: newSecret("ol", region), ExpiresAt: day.At(tx.Now.Add(OwnerLinkValidity))}
 	sum := hash(n.Token)
 
+	// Insert only if the link would open the statement, by the same condition that later uses check.
 	made, err := tx.Exec(ctx, `
 		with made as (
 			select @team::uuid as team_id, @id::uuid as id, @statement::uuid as statement_id, @contact::uuid as contact_id, email
@@ -98,7 +99,7 @@ type linkView struct {
 	ExpiresAt   *day.Instant `json:"expiresAt"`
 }
 
-// noteLink notes what became of a link, which is seen by one of two views.
+// noteLink notes the change of a link, with its statement and owner if the views have them.
 func noteLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
 	var refs []audit.Reference
 
@@ -111,7 +112,7 @@ func noteLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
 	audit.Note(tx, what, audit.OwnerLink, link, before, after, refs...)
 }
 
-// OwnerLink is what can be told of a link.
+// OwnerLink is a link without its token.
 type OwnerLink struct {
 	ID          id.ID        `json:"id"`
 	StatementID id.ID        `json:"statementId"`
@@ -151,7 +152,7 @@ func OwnerLinkOpens(ctx context.Context, tx *db.Tx, link id.ID) (bool, error) {
 		db.Args{"team": tx.Team, "id": link, "now": tx.Now})
 }
 
-// OwnerSession is what a link is exchanged for: a session that reads the statements of one contact's listings, and
+// OwnerSession is the session that a link is exchanged for. It reads the statements of one contact's listings, and
 // their files.
 type OwnerSession struct {
 	AccessToken string      `json:"accessToken" doc:"Sent as a bearer token."`
@@ -177,8 +178,9 @@ func exchange(ctx context.Context, d *db.DB, _ db.Scope, in *exchangeInput) (out
 	return out, err
 }
 
-// exchangeOwnerLink begins a session. It fails with errLinkExpired for a link that is too old and with errLinkInvalid
-// for any other that opens nothing, without a word about the cause: whoever has a bare token learns nothing from it.
+// exchangeOwnerLink begins a session. It fails with errLinkExpired for a link that is too old, and with
+// errLinkInvalid for any other link that opens nothing. It does not give the cause, so that somebody with a bare
+// token learns nothing from it.
 func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSession, error) {
 	sum := hash(token)
 
@@ -194,6 +196,8 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 	}](ctx, tx, errLinkInvalid, `
 		select l.team_id, l.id, l.statement_id, l.contact_id, l.expires_at, t.region, coalesce(t.company_name, t.name) as team_name, `+opens+` as opens
 		from `+linked+` where l.hash = @hash for update of l`, db.Args{"hash": sum[:]})
+
+	// Age comes first: an old link is expired whatever else became of it.
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("exchange an owner link: %w", err)
@@ -203,6 +207,7 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 		return nil, errLinkInvalid
 	}
 
+	// A session ends with its link at the latest.
 	expires := tx.Now.Add(ownerSessionValidity)
 	if l.ExpiresAt.Before(expires) {
 		expires = l.ExpiresAt
@@ -214,6 +219,8 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 	}
 	sum = hash(s.AccessToken)
 
+	// A link has a limited number of sessions; the oldest ones end. The link was locked above, so two exchanges do
+	// not exceed that.
 	err = tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `
@@ -238,11 +245,11 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 	return s, nil
 }
 
-// linkScopes are what the session of a link holds: fewer than an owner who signs in.
+// linkScopes returns the scopes of a link's session: fewer than those of an owner who signs in.
 func linkScopes() []string { return []string{"files:read", "statements:read"} }
 
-// sessionHolder finds the owner of a live session whose link still opens its statement. The session acts as its link,
-// which is what the logs then name.
+// sessionHolder returns the owner of a live session with a link that still opens its statement. The session acts as
+// its link, which the logs then name. It fails with apierr.Unauthorized.
 func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
 	s, err := db.One[struct {
 		LinkID    id.ID

@@ -2,9 +2,9 @@ package access
 
 import "stayledger/platform/parts"
 
-// Part is credentials, people and links.
+// Part returns the endpoints, periodic tasks and tables of credentials, people and links.
 func Part() parts.Part {
-	// Whoever asked for the deletion of a team can read how that went (OPEN-81).
+	// The user who asked for the deletion of a team can still read how that went (OPEN-81).
 	const asked = `(select o.initiated_by from operation o where o.team_id = @team and o.id = @operation)`
 
 	return parts.Part{Endpoints: endpoints(), Every: every(), Tables: append(

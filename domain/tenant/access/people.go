@@ -21,10 +21,10 @@ var (
 	ErrEmailTaken = errors.New("another person has this e-mail address")
 )
 
-// AddUser makes a person, who is known by an e-mail address of his or her own, in whatever case it is written. Tx works
+// AddUser inserts a person. Each person has an e-mail address of his or her own, in upper or lower case. Tx works
 // across teams.
 //
-// Errors: ErrEmail, ErrEmailTaken.
+// It fails with ErrEmail or ErrEmailTaken.
 func AddUser(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	if parsed, err := mail.ParseAddress(email); err != nil || parsed.Address != email || len(email) > 254 {
 		return id.Zero, ErrEmail
@@ -61,8 +61,8 @@ type Person struct {
 	CreatedAt time.Time
 }
 
-// People lists the persons whose name or e-mail address contains a text, by name; the empty text finds all. Tx works
-// across teams.
+// People returns the persons with a text in their name or e-mail address, by name; the empty text finds all. Tx
+// works across teams.
 func People(ctx context.Context, tx *db.Tx, search string) ([]Person, error) {
 	return db.Select[Person](ctx, tx, `
 		select u.id, u.name, u.email, (select count(*) from access_member m where m.user_id = u.id) as teams, u.created_at
@@ -70,7 +70,7 @@ func People(ctx context.Context, tx *db.Tx, search string) ([]Person, error) {
 		order by `+page.TextSQL("u.name")+`, u.id`, db.Args{"search": search})
 }
 
-// Grant is what a person may do in a team.
+// Grant has the scopes of a person in a team.
 type Grant struct {
 	TeamID    id.ID
 	Team      string
@@ -80,7 +80,7 @@ type Grant struct {
 	Scopes    []string
 }
 
-// Grants lists the grants of a person, or on a team; the zero id stands for all. Tx works across teams.
+// Grants returns the grants of a person, or on a team; the zero id means all. Tx works across teams.
 func Grants(ctx context.Context, tx *db.Tx, user, on id.ID) ([]Grant, error) {
 	return db.Select[Grant](ctx, tx, `
 		select m.team_id, t.name as team, m.user_id, u.name as "user", m.contact_id, m.scopes
@@ -104,7 +104,7 @@ func RevokeGrant(ctx context.Context, tx *db.Tx, user, on id.ID) (bool, error) {
 	return len(was) > 0, team.Announce(ctx, tx)
 }
 
-// TokenInfo is what can be told of an issued bearer token.
+// TokenInfo is an issued bearer token without its secret.
 type TokenInfo struct {
 	ID        id.ID
 	UserID    id.ID
@@ -113,7 +113,7 @@ type TokenInfo struct {
 	CreatedAt time.Time
 }
 
-// State says whether the token opens anything: live, expired or revoked.
+// State returns live, expired or revoked.
 func (t TokenInfo) State(now time.Time) string { return state(t.RevokedAt, t.ExpiresAt, now) }
 
 func state(revoked, expires *time.Time, now time.Time) string {
@@ -162,7 +162,7 @@ func RevokeKey(ctx context.Context, tx *db.Tx, key id.ID) (bool, error) {
 	return len(of) > 0, team.Announce(ctx, tx)
 }
 
-// KeyInfo is what can be told of an issued key.
+// KeyInfo is an issued key without its secret.
 type KeyInfo struct {
 	ID        id.ID
 	TeamID    id.ID
@@ -176,10 +176,10 @@ type KeyInfo struct {
 	CreatedAt time.Time
 }
 
-// State says whether the key opens anything: live, expired or revoked.
+// State returns live, expired or revoked.
 func (k KeyInfo) State(now time.Time) string { return state(k.RevokedAt, k.ExpiresAt, now) }
 
-// Keys lists the keys that a team issued, newest first; the zero id stands for all teams. Tx works across teams.
+// Keys returns the keys that a team issued, newest first; the zero id means all teams. Tx works across teams.
 func Keys(ctx context.Context, tx *db.Tx, issuer id.ID) ([]KeyInfo, error) {
 	return db.Select[KeyInfo](ctx, tx, `
 		select k.id, k.team_id, t.name as team, k.name, k.kind, k.prefix, k.scopes, k.expires_at, k.revoked_at, k.created_at

@@ -51,13 +51,15 @@ func (Bundle) Enum() []string {
 	return []string{"reporting", "bookkeeping", "statements", "payments", "setup", "admin"}
 }
 
-// Scopes are what a bundle grants; nil for a name that is no bundle. Every bundle but admin builds on reporting.
+// Scopes returns the scopes that a bundle grants, or nil if b is no bundle. Every bundle but admin includes
+// reporting.
 func (b Bundle) Scopes() []string {
 	reporting := filter(func(_, action string) bool { return action == "read" || action == "export" })
 	writing := func(resources ...string) []string {
 		return filter(func(resource, action string) bool { return action == "write" && slices.Contains(resources, resource) })
 	}
 
+	// Imports of listings and the like belong to setup, which brings a team in.
 	switch b {
 	case Reporting:
 		return reporting

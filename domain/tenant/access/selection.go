@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// selectTeam finds the team of a request, or nil where the endpoint works without one.
+// selectTeam returns the team of a request, or nil if the endpoint works without one.
 func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, region Region) (*membership, error) {
 	if e.Selection == api.NoTeam {
 		return nil, nil
@@ -18,6 +18,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 		return nil, g.slice(region)
 	}
 
+	// A team in the path or header wins over the only team of the credential.
 	wanted, err := named(r, e)
 	switch {
 	case err != nil:
@@ -32,6 +33,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 		return g.served(t, true)
 	}
 
+	// The answer for a team that the credential does not hold says no more than the caller may know.
 	switch {
 	case c.Kind == api.User:
 		return nil, apierr.NotFound // (ERR-93)
@@ -42,7 +44,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	}
 }
 
-// named is the team that a request names, in its path or header; nil when it names none.
+// named returns the team that a request names in its path or header, or nil. It fails if the two differ.
 func named(r *http.Request, e *api.Endpoint) (*id.ID, error) {
 	header, err := parseTeam(r.Header.Get("x-team-id"), "x-team-id", "header")
 	if err != nil || !e.TeamInPath {
@@ -84,7 +86,8 @@ func missingSelection() error {
 	return errNoTeam.At(apierr.IssueRequired.InHeader("x-team-id"))
 }
 
-// onlyTeam resolves a request without x-team-id.
+// onlyTeam returns the team of a request without x-team-id: the partner's own team, or the only team of the
+// credential. It fails if there are several.
 func (g *Gate) onlyTeam(c *credential, e *api.Endpoint, region Region) (*membership, error) {
 	if c.Kind == api.PartnerKey {
 		home := c.team(c.Home)
@@ -138,7 +141,7 @@ func (g *Gate) here(region Region, team *id.ID) error {
 	return errMisdirected.With(detail)
 }
 
-// served refuses a team that is gone or that another deployment serves.
+// served returns the team, or fails if it was deleted or another deployment serves it.
 func (g *Gate) served(t *membership, selected bool) (*membership, error) {
 	if t.Status == "deleted" {
 		return nil, errTeamDeleted
@@ -156,7 +159,8 @@ func (g *Gate) served(t *membership, selected bool) (*membership, error) {
 	return t, nil
 }
 
-// selectPartner holds routes of the partner to the partner's own team. (AUTH-34 … AUTH-38, OPEN-64).
+// selectPartner returns the partner's own team. Routes of the partner work in no other (AUTH-34 … AUTH-38,
+// OPEN-64).
 func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) {
 	var selected *membership
 
@@ -169,6 +173,7 @@ func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) 
 		selected = &c.Teams[0]
 	}
 
+	// A customer team is refused with the id of its partner, so that the caller can correct the request.
 	switch {
 	case selected == nil && wanted == nil:
 		return nil, missingSelection()

@@ -25,7 +25,7 @@ type keyRow struct {
 	ExpiresAt *time.Time
 }
 
-// keyHolder finds a live key by its hash.
+// keyHolder returns the credential of a live key by its hash, with its teams. It fails with apierr.Unauthorized.
 func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
 	k, err := db.One[keyRow](ctx, tx, apierr.Unauthorized, `
 		select id, team_id, user_id, kind, scopes, expires_at from access_key
@@ -90,9 +90,9 @@ type Key struct {
 
 var errUnknownTeam = errors.New("no such team")
 
-// IssueKey makes a key and the service user that it acts as. Tx works across teams. It fails for unknown scopes,
-// without a team, for a team that is not there, and when a key of a partner is not for a partner team or the other way
-// round.
+// IssueKey inserts a key and the service user that it acts as. Tx works across teams. It fails for unknown scopes,
+// without a team, for a team that does not exist, and if the key of a partner is not for a partner team or the
+// other way round.
 func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	granted, unknown := Expand(n.Scopes)
 	if len(unknown) > 0 {
@@ -103,6 +103,7 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 		return nil, errors.New("a key needs a team")
 	}
 
+	// The first team issues the key; its region is part of the secret.
 	home, err := db.One[struct {
 		Region Region
 		Type   string
@@ -120,6 +121,7 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 		kind = "partner"
 	}
 
+	// Only the hash of the secret is stored.
 	k := &Key{ID: tx.NewID(), UserID: tx.NewID(), Secret: newSecret("sk", home.Region)}
 	sum := hash(k.Secret)
 
@@ -137,6 +139,8 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 			},
 		},
 	}
+
+	// A partner key reaches all customers of its team, so it needs no list.
 	if !n.Partner {
 		stmts = append(stmts, db.Stmt{
 			SQL:  `insert into access_key_team (team_id, home_team_id, key_id) select unnest(@teams::uuid[]), @home, @key`,
@@ -144,6 +148,7 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 		})
 	}
 
+	// The foreign key catches teams that do not exist.
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		if db.SQLState(err) == "23503" {
 			return nil, errUnknownTeam
@@ -159,7 +164,7 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	return k, team.Announce(ctx, tx)
 }
 
-// Member is what a person may do in a team; Contact makes the person an owner who sees only that contact's listings.
+// Member has the scopes of a person in a team. Contact makes the person an owner who sees only that contact's listings.
 type Member struct {
 	Team    id.ID
 	User    id.ID
@@ -167,23 +172,24 @@ type Member struct {
 	Scopes  []string
 }
 
-// OwnerScopes are what an owner's session holds.
+// OwnerScopes returns the scopes of an owner's session.
 func OwnerScopes() []string { return []string{"files:read", "operations:read", "statements:read"} }
 
-// grantView is what a person may do in a team, as the audit events tell it.
+// grantView is a grant as audit events show it.
 type grantView struct {
 	ContactID *id.ID   `json:"contactId"`
 	Scopes    []string `json:"scopes"`
 }
 
-// SetMember grants a person a team, or changes the grant. It fails for unknown scopes and for a team or person that is
-// not there.
+// SetMember grants a person a team, or changes the grant. It fails for unknown scopes and for a team or person that
+// does not exist.
 func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	granted, unknown := Expand(m.Scopes)
 	if len(unknown) > 0 {
 		return fmt.Errorf("unknown scopes %q", unknown)
 	}
 
+	// Return the old grant, which the event needs.
 	was, err := db.Select[grantView](ctx, tx, `
 		with was as (select contact_id, scopes from access_member where team_id = @team and user_id = @user), made as (
 			insert into access_member (team_id, user_id, contact_id, scopes, created_at) values (@team, @user, @contact, @scopes, @now)
@@ -208,7 +214,8 @@ func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 	return team.Announce(ctx, tx)
 }
 
-// IssueToken makes a bearer token for a person, shown once. It fails for a user that is no person.
+// IssueToken inserts a bearer token for a person and returns its secret, which is shown once. It fails for a user
+// that is no person.
 func IssueToken(ctx context.Context, tx *db.Tx, user id.ID, expires *time.Time) (string, error) {
 	secret := newSecret("ut", "dev")
 	sum := hash(secret)
@@ -267,7 +274,7 @@ func me(ctx context.Context, tx *db.Tx, user id.ID) (*Me, error) {
 	return &Me{ID: m.ID, Name: m.Name, Email: m.Email, Teams: teams}, nil
 }
 
-// endpoints of the package.
+// endpoints returns the routes of the signed-in user and of owner links.
 func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.External(api.Endpoint{

@@ -36,12 +36,12 @@ type Capability string
 const (
 	// PaysByFile: payments leave together as a file that a person brings to the bank.
 	PaysByFile Capability = "paysByFile"
-	// TakesReturnFiles: the bank tells of payments that came back in files, which we read.
+	// TakesReturnFiles: the bank reports payments that came back in files, which we read.
 	TakesReturnFiles Capability = "takesReturnFiles"
-	// TellsOutcomes: the app tells what became of a payment, when it is asked and by callbacks that it signs with its
+	// TellsOutcomes: the app reports the outcome of a payment, when it is asked and by callbacks that it signs with its
 	// callbackSecret.
 	TellsOutcomes Capability = "tellsOutcomes"
-	// VerifiesAccounts: the app tells whether money reaches a bank account.
+	// VerifiesAccounts: the app says whether money reaches a bank account.
 	VerifiesAccounts Capability = "verifiesAccounts"
 )
 
@@ -52,23 +52,23 @@ type AppInfo struct {
 	Kind Kind   `json:"kind"`
 }
 
-// app is all that the package knows of an app; adding one is adding a literal to known.
+// app describes an app; to add one, add a literal to known.
 type app struct {
 	id   App
 	name string
 	kind Kind
 	// settings are shown; credentials, if there are any, are sealed and never leave.
 	settings, credentials []field
-	// can is what the packages that use connections may ask of the app.
+	// can lists the capabilities that other packages may ask for.
 	can []Capability
-	// fault returns the code of why the app can never make a payment, by its data without account numbers; nil for an
-	// app that alone can tell.
+	// fault returns the code of the reason why the app can never make a payment, by its data without account numbers.
+	// It is nil if only the app itself knows.
 	fault func(p *pay.Payment) string
 	// open makes the app's payment provider.
 	open func(settings, credentials json.RawMessage, options []pay.HTTPOption) (pay.Provider, error)
 }
 
-// appOf is what is known of an app; the edge has refused all others.
+// appOf returns the description of an app. The edge has refused all unknown ones.
 func appOf(a App) *app {
 	i := slices.IndexFunc(known, func(k app) bool { return k.id == a })
 	return &known[i]
@@ -87,7 +87,7 @@ func (a App) Fault(p *pay.Payment) string {
 	return ""
 }
 
-// able are the apps with which something can be done.
+// able returns the apps that have a capability.
 func able(c Capability) []App {
 	var out []App
 

@@ -6,7 +6,7 @@ import (
 	"stayledger/provider/pay"
 )
 
-// The apps. Nobody else compares their names: what differs between them is declared here and asked for by Can.
+// The apps. Other code does not compare their names: it asks Can for the differences that are declared here.
 const (
 	nacha       App = "nacha"
 	payProvider App = "payProvider"

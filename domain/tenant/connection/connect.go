@@ -20,8 +20,8 @@ var (
 	archiveKind = job.NewKind("connection.archive")
 )
 
-// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. Nobody can change a
-// connection meanwhile, not even a mistyped address, so it is not the day for which other work on the outside is tried.
+// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. A connection cannot be
+// changed meanwhile, not even its mistyped address, so this is shorter than the day for which other work is tried.
 const connectFor = 5 * time.Minute
 
 // jobArgs name the connection; what is secret is read from its row.
@@ -29,10 +29,10 @@ type jobArgs struct {
 	ConnectionID id.ID `json:"connectionId"`
 }
 
-// errNotConnecting ends a job whose connection has another status by now, or was removed.
+// errNotConnecting ends a job if its connection has another status by now, or was removed.
 var errNotConnecting = errors.New("the connection is not being connected")
 
-// handlers are the jobs of connections.
+// handlers returns the jobs of connections: connecting and archiving.
 func handlers(open Opener) map[job.Kind]job.Handler {
 	connect := operation.External(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return try(ctx, d, scope, open, args.ConnectionID)
@@ -41,6 +41,7 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 	// The operation and the connection fail together, also when the workers themselves died.
 	fail := connect.Exhausted
 	connect.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		// The last error decides: refused credentials can be replaced, anything else disables the connection.
 		var args jobArgs
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
@@ -66,8 +67,8 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 	}
 }
 
-// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials and
-// an app that is not ready are final; an app that is out of reach is tried again.
+// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials
+// and an app that is not ready are final; an app that is out of reach is tried again.
 func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
 	var c *Connection
 
@@ -83,11 +84,13 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
 
+	// Settings that no provider can be opened with will not get better by trying again.
 	provider, err := open(c)
 	if err != nil {
 		return nil, operation.FailAs(operation.OperationFailed, err)
 	}
 
+	// Then ask, for a limited time.
 	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
 	defer cancel()
 
@@ -98,6 +101,7 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 
+	// The connection becomes active only if it is still connecting when the task settles.
 	return func(ctx context.Context, tx *db.Tx) error {
 		moved, err := move(ctx, tx, connection, Active, Connecting)
 		if err == nil && !moved {
@@ -108,7 +112,7 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 	}, nil
 }
 
-// start is the operation that connects a connection.
+// start starts the operation that connects a connection.
 func start(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowledgement, error) {
 	return operation.Start(ctx, tx, work(operation.ConnectionConnect, connectKind, connection))
 }

@@ -50,8 +50,8 @@ func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) 
 	return read(ctx, tx, connection, "")
 }
 
-// Verifier is the team's oldest active connection to an app that can tell whether money reaches a bank account; nil
-// when there is none.
+// Verifier returns the team's oldest active connection to an app that can say whether money reaches a bank account,
+// or nil if there is none.
 func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
 	c, err := db.Maybe[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,

@@ -36,6 +36,7 @@ func wrongUnless(right bool, code apierr.IssueCode) apierr.IssueCode {
 	return code
 }
 
+// oneOf returns a check that the text is one of the values.
 func oneOf(values ...string) func(string, rules) apierr.IssueCode {
 	return func(text string, _ rules) apierr.IssueCode {
 		return wrongUnless(slices.Contains(values, text), apierr.IssueEnum)
@@ -51,7 +52,7 @@ func routing(text string, _ rules) apierr.IssueCode {
 	return wrongUnless(pay.ValidRouting(text), apierr.IssueRoutingNumberInvalid)
 }
 
-// odfi is the routing number of the bank that originates, with or without its check digit.
+// odfi checks the routing number of the originating bank, with or without its check digit.
 func odfi(text string, r rules) apierr.IssueCode {
 	if eightDigits.MatchString(text) {
 		return ""
@@ -62,8 +63,8 @@ func odfi(text string, r rules) apierr.IssueCode {
 
 var eightDigits = regexp.MustCompile(`^[0-9]{8}$`)
 
-// address is where an app is spoken to: https, at a public name or number. What a name resolves to is checked when it
-// is called.
+// address checks the address of an app: https, at a public name or number. The address that a name resolves to is
+// checked when it is called.
 func address(text string, r rules) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
@@ -76,7 +77,7 @@ func address(text string, r rules) apierr.IssueCode {
 	return wrongUnless(allowed, apierr.IssueAddressNotAllowed)
 }
 
-// nearness tells the names and numbers of this machine, and those of no public network.
+// nearness reports whether host is a name or number of this machine, and whether it is one of no public network.
 func nearness(host string) (machine, near bool) {
 	ip, err := netip.ParseAddr(host)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 const tag = "Connections"
 
-// Config is what the endpoints need to know of the service.
+// Config has what the endpoints need from the service.
 type Config struct {
 	// Box seals the credentials.
 	Box *seal.Box
@@ -28,7 +28,7 @@ type Config struct {
 	Open Opener
 }
 
-// endpoints are the routes of connections.
+// endpoints returns the routes of connections.
 func endpoints(c Config) []api.Endpoint {
 	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}}
 
@@ -93,6 +93,7 @@ type listInput struct {
 	operation.Include
 }
 
+// list returns a page of connections, with their operations if the caller asked for them.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
 	q := query(tx)
 	q.IDs("c.id = any(?)", in.IDs)
@@ -127,17 +128,20 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, error) {
 
 type createInput struct{ Body Create }
 
+// create inserts a connection and starts the operation that asks the app whether it works.
 func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operation.Acknowledgement, error) {
 	b := &in.Body
 	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name}
 	c.connect()
 	c.ShortRef = c.ID.ShortRef()
 
+	// Report bad settings and bad credentials together.
 	_, refused := w.setSettings(c, b.Settings)
 	if err := both(refused, w.setCredentials(c, b.Credentials)); err != nil {
 		return nil, err
 	}
 
+	// Then ask the provider's own code, without a call to the app.
 	if err := w.checkOpens(c); err != nil {
 		return nil, err
 	}
@@ -160,6 +164,7 @@ type putInput struct {
 	Body Update
 }
 
+// put changes name, reference, settings or status of a connection.
 func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -170,6 +175,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 		return nil, err
 	}
 
+	// Keep the old view, because the connection is changed in place.
 	before := audit.See(viewOf(c))
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
@@ -197,6 +203,8 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 	return Get(ctx, tx, c.ID)
 }
 
+// changeSettings replaces the settings. If the credentials would go to another address, it drops them, and fails
+// while payments are under way.
 func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, given map[string]string) error {
 	moved, err := w.setSettings(c, given)
 	if err != nil {
@@ -229,6 +237,7 @@ type connectInput struct {
 	Body Connect `required:"false"`
 }
 
+// connect starts the operation that asks the app again, with new credentials or those that are stored.
 func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*operation.Acknowledgement, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -240,7 +249,9 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 	}
 
 	before := audit.See(viewOf(c))
-	if in.Body.Credentials != nil || c.Credentials == nil { // what is missing is then named
+
+	// Without stored credentials this names the ones that are missing.
+	if in.Body.Credentials != nil || c.Credentials == nil {
 		if err := w.setCredentials(c, in.Body.Credentials); err != nil {
 			return nil, err
 		}
@@ -268,6 +279,8 @@ type deleteInput struct {
 	Outcome string `query:"outcome" enum:"archive,delete" doc:"archive when payments were made over the connection, else delete, when absent."`
 }
 
+// del deletes a connection that was never used. It archives a used one in an operation, unless the caller asked for
+// deletion.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -283,6 +296,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 		return nil, nil, err
 	}
 
+	// Archiving waits for payments that are under way.
 	if in.Outcome == "archive" || in.Outcome == "" && used.deletion() != nil {
 		if err := used.idle(); err != nil {
 			return nil, nil, err
@@ -302,7 +316,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 	return &api.None{}, nil, remove(ctx, tx, in.ID)
 }
 
-// both gives the issues of two refusals together.
+// both joins the issues of two refusals; either may be nil.
 func both(first, second error) error {
 	switch {
 	case first == nil:

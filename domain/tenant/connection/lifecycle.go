@@ -42,11 +42,10 @@ func (c *Connection) workable() error {
 	return nil
 }
 
-// connect has the app asked whether the connection works; move ends it.
+// connect sets the status for the time in which the app is asked; move ends it.
 func (c *Connection) connect() { c.Status = Connecting }
 
-// forget takes the credentials from a connection whose app is spoken to at another address now: they were not meant for
-// that one.
+// forget drops the credentials of a connection that has another address now: they were not meant for it.
 func (c *Connection) forget() { c.Credentials, c.ConnectedAt, c.Status = nil, nil, ReconnectRequired }
 
 // setStatus switches a connection off, or on again when it has worked.
@@ -60,8 +59,8 @@ func (c *Connection) setStatus(to Status) error {
 	return nil
 }
 
-// move takes a connection from one of some states to another, and reports whether it was in one of them. A connection
-// that requires a reconnect has no instant at which it worked, so it cannot be switched on by hand.
+// move changes the status of a connection if it has one of some states, and reports whether it had. A connection
+// that requires a reconnect loses the instant at which it last worked, so it cannot be made active by hand.
 func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
 	type view struct {
 		Status Status `json:"status"`
@@ -77,6 +76,7 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 		return false, fmt.Errorf("make a connection %s: %w", to, err)
 	}
 
+	// Becoming active is an event of its own.
 	for _, status := range was {
 		what := audit.Updated
 		if to == Active {
@@ -89,15 +89,15 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	return len(was) > 0, nil
 }
 
-// Refused notes that the app behind a connection has refused its credentials: nothing is sent over it until it is
+// Refused records that the app has refused the credentials of a connection: nothing is sent over it until it is
 // connected again.
 func Refused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	_, err := move(ctx, tx, connection, ReconnectRequired, Active)
 	return err
 }
 
-// archiveUnused archives a connection over which nothing is under way. It keeps its credentials: a payment that was
-// made over it can still be returned, and the provider's word of that must be read.
+// archiveUnused archives a connection over which nothing is under way. It keeps the credentials: a payment that was
+// made over it can still be returned, and the provider's message about that must be read.
 func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	c, err := lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
@@ -122,7 +122,8 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return err
 }
 
-// viewOf is a connection with its credentials, which are told as having changed and no more.
+// viewOf returns the connection as events show it. Its credentials are sealed, so events show only that they
+// changed.
 func viewOf(c *Connection) any {
 	return struct {
 		*Connection

@@ -19,7 +19,7 @@ import (
 type field struct {
 	name     string
 	required bool
-	// fallback stands when the field is absent.
+	// fallback is the value if the field is absent.
 	fallback string
 	min, max int
 	// check gives what is wrong with a text of the right length, empty when nothing is; nil takes any.
@@ -30,7 +30,7 @@ type field struct {
 	address bool
 }
 
-// rules are what checks know of the service.
+// rules has what checks need to know about the service.
 type rules struct {
 	// private allows addresses of no public network, and plain http ones of this machine.
 	private bool
@@ -39,8 +39,8 @@ type rules struct {
 // fundingAccount is the setting that names the bank account to pay from.
 const fundingAccount = "fundingAccountId"
 
-// check holds values against fields and gives them with what stands for the absent ones. Issues are at the given part
-// of the body.
+// check returns the values that fields take, with the fallbacks of absent ones, and the issues, which are at the
+// given part of the body.
 func check(part string, fields []field, given map[string]string, r rules) (map[string]string, []apierr.Issue) {
 	var issues []apierr.Issue
 
@@ -71,6 +71,7 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 		}
 	}
 
+	// What no field took is unknown.
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		issues = append(issues, apierr.IssueUnknownField.InBody(part, name))
 	}
@@ -90,14 +91,14 @@ func (f *field) wrong(text string, r rules) apierr.IssueCode {
 	return f.check(text, r)
 }
 
-// writer is what decisions know of the service.
+// writer has what decisions need from the service.
 type writer struct {
 	box   *seal.Box
 	open  Opener
 	rules rules
 }
 
-// setSettings checks settings and puts them in place. It reports whether credentials would go to another address than
+// setSettings checks settings and sets them. It reports whether credentials would go to another address than
 // before.
 func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
 	a := appOf(c.AppID)
@@ -107,6 +108,7 @@ func (w writer) setSettings(c *Connection, given map[string]string) (moved bool,
 		return false, apierr.BadRequest.At(issues...)
 	}
 
+	// Compare the fields that are addresses with the old settings; a new connection has none.
 	old := map[string]string{}
 	if c.Settings != nil {
 		if err := json.Unmarshal(c.Settings, &old); err != nil {
@@ -147,7 +149,7 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 	return nil
 }
 
-// checkOpens refuses what the provider itself would refuse to start with.
+// checkOpens fails for settings or credentials that the provider's code refuses, with an issue at the field.
 func (w writer) checkOpens(c *Connection) error {
 	a := appOf(c.AppID)
 	if slices.ContainsFunc(a.credentials, func(f field) bool { return f.required }) && c.Credentials == nil {
@@ -161,6 +163,7 @@ func (w writer) checkOpens(c *Connection) error {
 		return err
 	}
 
+	// The provider names a field; find out which part of the body it came from.
 	part := "settings"
 
 	for i := range a.credentials {
@@ -181,13 +184,13 @@ func encode(values map[string]string) (json.RawMessage, error) {
 	return out, nil
 }
 
-// label is what credentials are sealed under.
+// label returns the name that credentials are sealed under.
 func label(connection id.ID) string { return "connection:" + connection.String() }
 
-// Sealed is where credentials are kept.
+// Sealed names the column that keeps credentials.
 func Sealed() seal.Column { return seal.Column{Table: "connection", Name: "credentials", Label: label} }
 
-// OpenCredentials gives the credentials of a connection; nil when it has none.
+// OpenCredentials returns the credentials of a connection, or nil if it has none.
 func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 	if c.Credentials == nil {
 		return nil, nil
@@ -201,8 +204,8 @@ func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 	return plain, nil
 }
 
-// CallbackSecret is what the app signs its callbacks with; empty when it sends none or the connection has no
-// credentials.
+// CallbackSecret returns the secret that the app signs its callbacks with. It is empty if the app sends none or the
+// connection has no credentials.
 func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
 	if !c.AppID.Can(TellsOutcomes) || c.Credentials == nil {
 		return "", nil
@@ -221,7 +224,7 @@ func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
 	return secrets.CallbackSecret, nil
 }
 
-// FundingAccount is the bank account that the settings name to pay from; the zero id when they name none.
+// FundingAccount returns the bank account that the settings name to pay from, or the zero id.
 func (c *Connection) FundingAccount() id.ID {
 	var s struct {
 		FundingAccountID id.ID `json:"fundingAccountId"`
@@ -236,7 +239,8 @@ func (c *Connection) FundingAccount() id.ID {
 // Opener opens the provider behind a connection; package app gives one that knows the keys and the providers.
 type Opener func(c *Connection) (pay.Provider, error)
 
-// Open opens the providers of connections, whose credentials the box has sealed. Its errors wrap those of provider/pay.
+// Open returns a function that opens the providers of connections, with credentials that the box has sealed. Its
+// errors wrap those of provider/pay.
 func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
 	return func(c *Connection) (pay.Provider, error) {
 		credentials, err := c.OpenCredentials(box)

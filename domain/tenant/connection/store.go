@@ -45,6 +45,7 @@ func lock(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error)
 	return read(ctx, tx, connection, "for update")
 }
 
+// insert inserts a connection. It fails for a reference that another connection has.
 func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, created_at, updated_at)
@@ -57,6 +58,7 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return conflict(err)
 }
 
+// update saves all fields of a connection. It fails for a reference that another connection has.
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
@@ -91,11 +93,11 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// usage is what refers to a connection: any payment or account connection keeps it from being deleted, a payment under
+// usage lists what refers to a connection: any payment or account connection keeps it from being deleted, a payment under
 // way from being archived.
 type usage struct{ Payments, PaymentsUnderWay, AccountConnections bool }
 
-// deletion lists what keeps a connection from being deleted.
+// deletion returns the reasons why a connection cannot be deleted, as the API names them.
 func (u usage) deletion() []string {
 	return apierr.Uses(apierr.Use{Holds: u.Payments, Name: "payments"}, apierr.Use{Holds: u.AccountConnections, Name: "accountConnections"})
 }
@@ -109,6 +111,7 @@ func (u usage) idle() error {
 	return nil
 }
 
+// usageOf returns what refers to the connection.
 func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
 	u, err := db.Get[usage](ctx, tx, `select
 		exists (select from payment where team_id = @team and connection_id = @id) as payments,

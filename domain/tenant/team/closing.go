@@ -17,7 +17,7 @@ import (
 )
 
 // Books are the days up to which the books are closed. Both are first days that are open again: before BooksClosedAt
-// nobody posts, from there up to SoftClosedAt only SoftClosePosters do.
+// no user posts, and from there up to SoftClosedAt only SoftClosePosters do.
 type Books struct {
 	BooksClosedAt    *day.Day `json:"booksClosedAt"`
 	SoftClosedAt     *day.Day `json:"softClosedAt"`
@@ -64,6 +64,7 @@ type PendingContext struct {
 	Transactions  int64   `json:"transactions"`
 }
 
+// closingEndpoints returns the routes of closing the books.
 func (h handler) closingEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
@@ -94,6 +95,7 @@ type listClosingsInput struct {
 	page.Params
 }
 
+// closings returns the query of the closings of the team.
 func closings(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: closingColumns, From: "team_books_closing c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
@@ -107,8 +109,9 @@ func listClosings(ctx context.Context, tx *db.Tx, in *listClosingsInput) (*page.
 
 type closeInput struct{ Body CloseBooks }
 
+// closeBooks closes or reopens the books. It fails if days would be closed that have journals still to be derived.
 func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Closing, error) {
-	// What was posted before is seen here, what comes after sees the closed books.
+	// Work alone in the team: everything posted before is visible here, and everything after sees the closed books.
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
@@ -130,6 +133,7 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 		}
 	}
 
+	// Closed days keep their entries, so these must be final.
 	if later(to.BooksClosedAt, from.BooksClosedAt) {
 		if err := checkDerived(ctx, tx, *to.BooksClosedAt); err != nil {
 			return nil, err
@@ -141,6 +145,7 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 		return nil, err
 	}
 
+	// Journals that the closed books kept from changing are derived again.
 	if to.opens(from) {
 		if err := ledger.RetryReopened(ctx, tx); err != nil {
 			return nil, err
@@ -154,7 +159,7 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 	return &made, err
 }
 
-// apply says how the books are closed after a change; no day after the last may be closed.
+// apply returns how the books are closed after the change. No day after last may be closed.
 func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 	to = Books{in.BooksClosedAt.Or(from.BooksClosedAt), in.SoftClosedAt.Or(from.SoftClosedAt), from.SoftClosePosters}
 	if in.SoftClosePosters != nil {
@@ -173,6 +178,7 @@ func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 	refuse(in.BooksClosedAt.Value != nil && later(in.BooksClosedAt.Value, &last), apierr.IssueDateInFuture, "booksClosedAt")
 	refuse(in.SoftClosedAt.Value != nil && later(in.SoftClosedAt.Value, &last), apierr.IssueDateInFuture, "softClosedAt")
 
+	// Hard closing can overtake the soft closing, which then ends.
 	if to.SoftClosedAt != nil && later(to.BooksClosedAt, to.SoftClosedAt) {
 		refuse(in.SoftClosedAt.Present, apierr.IssueBeforeBooksClosed, "softClosedAt")
 		to.SoftClosedAt = nil
@@ -201,7 +207,7 @@ func (b Books) opens(before Books) bool {
 	return later(before.BooksClosedAt, b.BooksClosedAt) || later(before.openToAll(), b.openToAll())
 }
 
-// openToAll is the first day on which everybody may post.
+// openToAll returns the first day on which all users may post.
 func (b Books) openToAll() *day.Day {
 	if later(b.SoftClosedAt, b.BooksClosedAt) {
 		return b.SoftClosedAt
@@ -210,6 +216,7 @@ func (b Books) openToAll() *day.Day {
 	return b.BooksClosedAt
 }
 
+// keep saves the closing on the team and in the history, with its audit event.
 func (c *Closing) keep(ctx context.Context, tx *db.Tx) error {
 	from, to := &c.From, &c.To
 

@@ -16,8 +16,8 @@ const usersSQL = `
 	select user_id from access_member where team_id = @team
 	union select user_id from access_key where team_id = @team and revoked_at is null`
 
-// checkPosters refuses users who have no access to the team: neither through a membership or key of it nor through its
-// partner. The caller has, and whoever was named before may stay.
+// checkPosters refuses users who have no access to the team: neither through a membership or key of it nor through
+// its partner. The caller has access, and users named before may stay.
 func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) error {
 	known := append([]id.ID{tx.Actor.User}, from.SoftClosePosters...)
 
@@ -35,6 +35,7 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 		return err
 	}
 
+	// Users of the partner act in the teams of its customers.
 	partner, err := db.Get[*id.ID](ctx, tx, `select partner_id from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("read team: %w", err)
@@ -47,6 +48,7 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 		}
 	}
 
+	// Name all bad users at once.
 	var issues []apierr.Issue
 
 	for i, poster := range posters {
@@ -62,8 +64,9 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 	return nil
 }
 
-// underivedSQL counts the journals that are not those that would be derived now and have, or would have, entries before
-// the day; a journal that only locks keep from changing is final. It names the operations that derive journals.
+// underivedSQL returns the SQL that counts the journals that differ from what would be derived now and have, or
+// would have, entries before the day. Journals that only locks keep from changing are final and do not count. It
+// also returns the operations that derive journals.
 func underivedSQL() string {
 	return `
 	select s.*, o.* from (
@@ -84,8 +87,8 @@ func underivedSQL() string {
 	) o`
 }
 
-// checkDerived refuses to close days for which journals are still to be derived: what they would change could then
-// never be posted.
+// checkDerived fails if journals of days that would be closed are still to be derived, because their changes could
+// then never be posted.
 func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 	type row struct {
 		Outstanding, Reservations, Transactions, Failed int64
@@ -98,10 +101,12 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}
 
+	// Nothing is outstanding: the days are final.
 	if r.Outstanding == 0 {
 		return nil
 	}
 
+	// Say what is outstanding and what to do: wait for a running operation, or refresh.
 	c := PendingContext{
 		JournalStatus: "stale", JournalReason: r.Reason, JournalAction: "refresh", OperationIDs: r.Operations,
 		Reservations: r.Reservations, Transactions: r.Transactions,

@@ -17,7 +17,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Copied is what an initialization brings.
+// Copied is a part of the settings that an initialization can copy.
 type Copied string
 
 // The parts.
@@ -54,13 +54,13 @@ type initTeamInput struct {
 	Body Init  `required:"false"`
 }
 
-// beginning is what nouns bring to a new team, and the journals that follow it.
+// beginning has the nouns that fill a new team, and the journals that follow them.
 type beginning struct {
 	journals ledger.Sources
 	nouns    []parts.Copy
 }
 
-// endpoints fill a new team.
+// endpoints returns the routes that fill a new team.
 func (b beginning) endpoints() []api.Endpoint {
 	const tag = "Teams"
 
@@ -105,7 +105,7 @@ func (b beginning) endpoints() []api.Endpoint {
 	}
 }
 
-// handlers are the tasks of its operations.
+// handlers returns the tasks of the operations that fill a team.
 func (b beginning) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
@@ -122,13 +122,14 @@ func checkInit(tx *db.Tx, in *Init) error {
 	return nil
 }
 
-// Install brings what the nouns have for a new team and marks it as initialized. Those of the journals of a team at
-// work that an assignment was missing for are derived. It fails outside of a transaction that is alone in its team.
+// Install copies the parts of another team, or installs the standard, and marks the team as initialized. Journals
+// of a team at work that lacked an assignment are derived. It fails in a transaction that is not alone in its team.
 func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []parts.Copy, in *Init) error {
 	if err := tx.Exclusively(); err != nil {
 		return err
 	}
 
+	// Remember the assignments, to find those that become possible.
 	before, err := account.Assigned(ctx, tx)
 	if err != nil {
 		return err
@@ -149,6 +150,7 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 		return err
 	}
 
+	// Journals that failed for a missing assignment can be derived now.
 	if err := account.OutdateJournals(ctx, tx, journals, account.Reassignments(before, after)); err != nil {
 		return err
 	}
@@ -170,12 +172,13 @@ func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 	return nil
 }
 
-// copyNouns copies the parts from another team, leaving out what the team has already, so that running it again adds
-// nothing. Accounts are found again by name, code or reference, so a part whose accounts the team lacks brings what it
-// can.
+// copyNouns copies the parts from another team and leaves out what the team has already, so running it again adds
+// nothing. Accounts are matched by name, code or reference. If the team lacks an account, the part that needs it is
+// copied as far as possible.
 func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, include []Copied) error {
 	pastes := make([]parts.Paste, len(nouns))
 
+	// First read all parts as the other team.
 	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
 		for i := range nouns {
 			if pastes[i], err = nouns[i].Read(ctx, tx, from); err != nil {
@@ -189,6 +192,8 @@ func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, i
 		return fmt.Errorf("read the team to copy: %w", err)
 	}
 
+	// Then add them here in their order: each can refer to what the parts before it added. Parts that were not
+	// asked for still find their counterparts.
 	here := parts.Counterparts{}
 
 	for i := range nouns {

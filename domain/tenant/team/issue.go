@@ -3,11 +3,11 @@ package team
 // issues are those of the team t. A team that keeps no books has none.
 //
 // The issue unassignedAccount names the assignments that journals of this team need and no account has: those that
-// every team needs, and those that follow from what it has set up. Its context.accountIds are the accounts that make
+// every team needs, and those that its settings make necessary. Its context.accountIds are the accounts that make
 // them necessary. The issue statementStartMissing says that neither owner statements nor the general ledger have a
-// first day. The issue ownershipPeriodMissing is what the books have for owners and no ownership period covers:
-// context.amounts by currency, positive for what is owed to them, with the number of stays and other sources, and up to
-// 100 of the stays. The issue recurringDatesHeldBack counts the due dates of active recurring templates that were
+// first day. The issue ownershipPeriodMissing shows amounts of owners on days without an ownership period:
+// context.amounts by currency, positive for amounts owed to owners, with the number of stays and other sources, and up
+// to 100 of the stays. The issue recurringDatesHeldBack counts the due dates of active recurring templates that were
 // refused; context.recurringTemplateIds are up to 100 of the templates.
 const issues = `case when t.is_general_ledger and t.type = 'propertyManager' then (
 	with missing as (

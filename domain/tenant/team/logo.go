@@ -49,6 +49,7 @@ type drawn struct {
 	content       []byte
 }
 
+// logoEndpoints returns the routes of the team's logo.
 func (h handler) logoEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Stream(api.Endpoint{
@@ -91,7 +92,8 @@ func (in *logoInput) Resolve() []apierr.Issue {
 
 var errNoImage = apierr.IssueContentTypeNotSupported.InBody()
 
-// drawLogo decodes one image at a time, since each takes up to 350 MB: a progressive JPEG of four colors.
+// drawLogo decodes and scales the sent image. It decodes one image at a time, since each takes up to 350 MB: a
+// progressive JPEG of four colors.
 func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInput) (*drawn, error) {
 	select {
 	case h.drawing <- struct{}{}:
@@ -100,6 +102,7 @@ func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInp
 		return nil, ctx.Err()
 	}
 
+	// A small file can take very long to decode, so the time is limited too.
 	decoding, cancel := context.WithTimeout(ctx, drawTime)
 	defer cancel()
 
@@ -113,6 +116,7 @@ func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInp
 		return nil, apierr.BadRequest.At(errNoImage)
 	}
 
+	// Cameras store a turned picture and say so.
 	turn := asItIs
 	if format == "jpeg" {
 		turn = orientation(in.Raw)
@@ -121,13 +125,13 @@ func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInp
 	return draws(source, format, turn)
 }
 
-// untilDone ends a decoder that nobody waits for any more.
+// untilDone is a reader that fails once its context has ended, which stops a decoder.
 type untilDone struct {
 	ctx context.Context //nolint:containedctx // a reader is called without one
 	r   io.Reader
 }
 
-// Read gives a little at a time, since that is how often the time is looked at.
+// Read returns at most a kilobyte, so that the time is checked often enough.
 func (u untilDone) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
@@ -136,7 +140,7 @@ func (u untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p[:min(len(p), 1<<10)])
 }
 
-// draws makes the kept logo of a sent one, upright. A PNG stays one, for its transparency.
+// draws returns the logo as it is stored: upright and scaled to the box. A PNG stays a PNG for its transparency.
 func draws(source image.Image, format string, turn int) (out *drawn, err error) {
 	size := source.Bounds().Size()
 
@@ -145,12 +149,14 @@ func draws(source image.Image, format string, turn int) (out *drawn, err error) 
 		boxWidth, boxHeight = boxHeight, boxWidth
 	}
 
+	// Scale down only, then turn: turning few pixels is cheaper.
 	scale := min(1, boxWidth/float64(size.X), boxHeight/float64(size.Y))
 	target := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*scale+0.5)), max(1, int(float64(size.Y)*scale+0.5))))
 	draw.CatmullRom.Scale(target, target.Bounds(), source, source.Bounds(), draw.Src, nil)
 	target = upright(target, turn)
 	out = &drawn{width: target.Rect.Dx(), height: target.Rect.Dy()}
 
+	// Encoding again drops everything else that the file contained.
 	var b bytes.Buffer
 	if format == "png" {
 		out.contentType, err = "image/png", png.Encode(&b, target)
@@ -167,6 +173,7 @@ func draws(source image.Image, format string, turn int) (out *drawn, err error) 
 	return out, nil
 }
 
+// keepLogo saves the logo in place of the old one.
 func keepLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, error) {
 	sum := sha256.Sum256(l.content)
 
@@ -197,6 +204,7 @@ type logoBytes struct{ *bytes.Reader }
 // Close does nothing.
 func (logoBytes) Close() error { return nil }
 
+// readLogo returns the logo as a file. It fails with apierr.NotFound if there is none.
 func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.Content, error) {
 	type row struct {
 		Content     []byte
@@ -237,7 +245,7 @@ func deleteLogo(ctx context.Context, tx *db.Tx, _ *api.None) (*api.None, error) 
 	return &api.None{}, nil
 }
 
-// logoView tells a logo by what its content comes to; there is at most one.
+// logoView returns a logo as events show it: by the hash of its content. There is at most one.
 func logoView(sums ...[]byte) any {
 	view := map[string]string{}
 	for _, sum := range sums {

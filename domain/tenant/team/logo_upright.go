@@ -13,7 +13,8 @@ const (
 	turned = 5
 )
 
-// orientation is what a JPEG says of itself in its Exif segment; asItIs where it says nothing that can be understood.
+// orientation returns the orientation that a JPEG states in its Exif segment, or asItIs if it states none that is
+// valid.
 func orientation(sent []byte) int {
 	for at := 2; at+4 <= len(sent) && sent[at] == 0xff && sent[at+1] != 0xda; { // up to the picture
 		size := int(binary.BigEndian.Uint16(sent[at+2:]))
@@ -33,7 +34,7 @@ func orientation(sent []byte) int {
 	return asItIs
 }
 
-// tagged looks for the orientation in the first directory of a TIFF structure.
+// tagged returns the orientation from the first directory of a TIFF structure, or asItIs.
 func tagged(tiff []byte) int {
 	const orientationTag, short, entrySize = 0x0112, 3, 12
 
@@ -46,6 +47,7 @@ func tagged(tiff []byte) int {
 		return asItIs
 	}
 
+	// The header says where the directory is; its first number counts the entries.
 	at := int64(order.Uint32(tiff[4:]))
 	if at+2 > int64(len(tiff)) {
 		return asItIs
@@ -57,6 +59,7 @@ func tagged(tiff []byte) int {
 			break
 		}
 
+		// An entry has a tag, a type, a count and a value.
 		value := int(order.Uint16(entries[8:]))
 		if order.Uint16(entries) == orientationTag && order.Uint16(entries[2:]) == short && value >= asItIs && value <= 8 {
 			return value
@@ -68,7 +71,7 @@ func tagged(tiff []byte) int {
 	return asItIs
 }
 
-// upright undoes an orientation.
+// upright turns an image so that its orientation is asItIs.
 func upright(m *image.RGBA, orientation int) *image.RGBA {
 	if orientation == asItIs {
 		return m
@@ -81,6 +84,7 @@ func upright(m *image.RGBA, orientation int) *image.RGBA {
 		out = image.NewRGBA(image.Rect(0, 0, height, width))
 	}
 
+	// Each pixel moves to the place that its orientation, from 1 to 8, gives it.
 	for y := range height {
 		for x := range width {
 			to := [...]image.Point{

@@ -14,8 +14,8 @@ var (
 	_ = api.PublishedAs[Copied]("OnboardingCopied")
 )
 
-// Part is teams and their settings, which journals follow, and how a new one is filled with what the nouns bring, in
-// their order. It panics for a part that Copied does not name.
+// Part returns the endpoints, tasks and tables of teams and their settings. The nouns fill a new team, in their
+// order. It panics for a noun that Copied does not name.
 func Part(journals ledger.Sources, nouns ...parts.Copy) parts.Part {
 	for _, n := range nouns {
 		if !slices.Contains(Copied("").Enum(), n.Name) {
@@ -28,7 +28,7 @@ func Part(journals ledger.Sources, nouns ...parts.Copy) parts.Part {
 	return parts.Part{
 		Endpoints: append(endpoints(journals), b.endpoints()...),
 		Handlers:  b.handlers(),
-		// The row says afterwards that there was a team, and that it is deleted.
+		// The row stays, to say that the team existed and was deleted.
 		Tables: append(parts.Owns("team_logo", "team_books_closing"), parts.Table{Name: "team", Keep: "true"}),
 	}
 }

@@ -35,10 +35,10 @@ func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team,
 	return Update(ctx, tx, h.journals, &in.Body)
 }
 
-// Update changes the settings of the team; journals that were derived from what changed are outdated. It fails outside
-// of a transaction that is alone in its team.
+// Update changes the settings of the team and outdates the journals that depend on what changed. It fails in a
+// transaction that is not alone in its team.
 func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) (*Team, error) {
-	// What is absent keeps the value that the change before this one left.
+	// Two changes at once must not overwrite each other with old values of absent fields.
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
@@ -48,6 +48,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		return nil, err
 	}
 
+	// Apply the fields that are present to the settings as they are.
 	before := audit.See(t)
 	if c.Name != nil {
 		t.Name = *c.Name
@@ -67,6 +68,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		t.PayoutBasis = *c.PayoutBasis
 	}
 
+	// Save all of them in one statement.
 	_, err = tx.Exec(ctx, `
 		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
 			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
@@ -83,6 +85,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		return nil, fmt.Errorf("update team: %w", err)
 	}
 
+	// Journals of reservations depend on these two.
 	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
 		err := journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
 			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},

@@ -113,7 +113,7 @@ const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.supp
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
 	` + issues + ` as issues, t.created_at, t.updated_at`
 
-// Read gives the selected team.
+// Read returns the selected team. It fails with apierr.NotFound.
 func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
 	t, err := db.One[Team](ctx, tx, apierr.NotFound, `select `+columns+` from team t where t.team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -149,8 +149,8 @@ func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team
 // Channel is where changes of teams and credentials are announced.
 const Channel = "stayledger_access"
 
-// Announce tells every process that a team or a credential changed, so that none goes by what it remembers. Call it in
-// the transaction that makes a team or a credential, or changes a team's status, region, partner or freeze; it is
+// Announce notifies every process that a team or a credential changed, so that none uses what it remembers. Call it in
+// the transaction that creates a team or a credential, or changes a team's status, region, partner or freeze. It is
 // delivered only if that commits.
 func Announce(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_notify(@channel, '')`, db.Args{"channel": Channel})
@@ -167,8 +167,8 @@ type New struct {
 	StatementStartAt *day.Day
 }
 
-// Create makes a team in a transaction that works across teams. It refuses a first day of statements that no request
-// may name.
+// Create inserts a team in a transaction that works across teams. It fails for a first day of statements that no
+// request may name.
 func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	if n.Currency == "" {
 		n.Currency = "usd"
@@ -181,6 +181,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 
 	team := tx.NewID()
 
+	// A new team has no settings and no accounts yet: Install adds them.
 	_, err := tx.Exec(ctx, `
 		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, created_at, updated_at)
 		values (@id, @type, @name, @region, @partner, @currency, @start, @now, @now)`,
@@ -222,7 +223,7 @@ type handler struct {
 	drawing  chan struct{} // held by the one who works on an image
 }
 
-// endpoints of the package.
+// endpoints returns the routes of teams and their settings.
 func endpoints(journals ledger.Sources) []api.Endpoint {
 	h := handler{journals, make(chan struct{}, 1)}
 
