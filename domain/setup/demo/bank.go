@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// movement is what a transaction moved on a bank account. First is the account's first day, when it has one.
+// movement is the amount that a transaction moved on a bank account. First is the account's first day, if it has one.
 type movement struct {
 	TransactionID id.ID
 	AccountID     id.ID
@@ -27,8 +27,8 @@ type movement struct {
 	First         *day.Day
 }
 
-// loadMovements loads what the transactions t that a condition selects moved on bank accounts, in an order that does
-// not depend on identifiers. Opening balances are in none: the first balance that the bank states has them.
+// loadMovements loads the movements on bank accounts of the transactions t that a condition selects, in an order
+// that does not depend on ids. It leaves out opening balances: they are in the first balance that the bank states.
 func loadMovements(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]movement, error) {
 	args["team"] = tx.Team
 
@@ -49,8 +49,7 @@ func loadMovements(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	return found, nil
 }
 
-// report is a movement that the bank reports, and the transactions that make it up; none for one that nobody has
-// matched.
+// report is a movement that the bank reports, with the transactions that add up to it; none if it is unmatched.
 type report struct {
 	account     id.ID
 	at          day.Day
@@ -66,9 +65,9 @@ type reportKey struct {
 	description string
 }
 
-// report returns what the bank reports of movements, in their order. Given is the day on which it reports one, what it
-// prints, and whether it reports it together with the others of that day and text. What it reports after today, or
-// before the account's first day, is left out.
+// report returns the bank's records of movements, in their order. The function given returns the day on which the
+// bank reports a movement, the text it prints, and whether it joins movements with the same day and text. Records
+// after today or before the account's first day are left out.
 func (d Data) report(moved []movement, given func(*movement) (at day.Day, prints string, together bool)) []report {
 	var reports []report
 
@@ -82,6 +81,7 @@ func (d Data) report(moved []movement, given func(*movement) (at day.Day, prints
 			continue
 		}
 
+		// Movements that are reported together share one record.
 		key := reportKey{m.AccountID, at, prints}
 
 		n, known := batches[key]
@@ -101,8 +101,8 @@ func (d Data) report(moved []movement, given func(*movement) (at day.Day, prints
 	return reports
 }
 
-// saveReports adds what the bank reports as records that came in a file, reconciles them with their transactions, and
-// returns the records' ids. The bank's references begin with a prefix.
+// saveReports adds the reports as bank records that came in a file, reconciles them with their transactions, and
+// returns the ids of the records. The bank's references begin with the prefix.
 func saveReports(ctx context.Context, tx *db.Tx, prefix string, reports []report) ([]id.ID, error) {
 	if len(reports) == 0 {
 		return nil, nil
@@ -117,11 +117,13 @@ func saveReports(ctx context.Context, tx *db.Tx, prefix string, reports []report
 		}
 	}
 
+	// First the records, as an import would add them.
 	ids, err := bank.Add(ctx, tx, data)
 	if err != nil {
 		return nil, fmt.Errorf("add bank records: %w", err)
 	}
 
+	// Then match those that stand for transactions.
 	var matches []bank.Match
 
 	for i := range reports {
@@ -142,6 +144,7 @@ func saveReports(ctx context.Context, tx *db.Tx, prefix string, reports []report
 		return nil, err
 	}
 
+	// Sample books must not contain refused matches.
 	if len(refusals) > 0 {
 		return nil, fmt.Errorf("reconcile bank records: %w", refusals[0].Err)
 	}
@@ -152,7 +155,7 @@ func saveReports(ctx context.Context, tx *db.Tx, prefix string, reports []report
 // weekly is a channel that pays a week's stays of all listings at once.
 const weekly = "Payout of bookingcom"
 
-// bankSide has the bank report what the listing moved, and all that concerns no listing when this one is the last.
+// bankSide adds the bank records of the listing, and all others if this listing is the last.
 func (s *seller) bankSide(ctx context.Context, tx *db.Tx) error {
 	moved, err := loadMovements(ctx, tx, `t.id = any(@ids) and t.description is distinct from @weekly`,
 		db.Args{"ids": s.booked, "weekly": weekly})
@@ -179,8 +182,8 @@ func (s *seller) bankSide(ctx context.Context, tx *db.Tx) error {
 	return finishBank(ctx, tx, s.Data)
 }
 
-// reportedAt is the working day on which the bank reports a movement, up to three of them after its booking. Only the
-// office's bill of the current month is debited on the day before it was booked, the last one of the month before.
+// reportedAt returns the working day on which the bank reports a movement, up to three days after its booking. Only
+// the office bill of the current month is debited a day before it was booked, on the last day of the month before.
 func (d Data) reportedAt(m *movement, days *rand.Rand) day.Day {
 	at := workday(m.Date.AddDays(days.IntN(4)))
 	if m.What == officeBill && m.Date.Month() == d.Today.Month() && d.Start().Before(m.Date) {
@@ -218,8 +221,8 @@ func workday(d day.Day) day.Day {
 	return d
 }
 
-// theTeam numbers the dice of what concerns no listing.
+// theTeam numbers the dice for records that concern no listing.
 const theTeam = -1
 
-// bankDice are the random choices of the bank about a listing.
+// bankDice returns the random choices of the bank about a listing.
 func bankDice(seed int64, listing int) *rand.Rand { return dice(seed, 1_000_000+listing) }

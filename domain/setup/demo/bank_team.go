@@ -25,9 +25,9 @@ const (
 	internet      = "COASTAL INTERNET"
 )
 
-// addRules makes the bank rules of the operating account: what the bank charges and pays is booked by itself, the bill
-// for the internet is left to a person. The bank charges nothing on the trust account, because that money is not the
-// manager's.
+// addRules adds the bank rules of the operating account: charges and interest of the bank are booked by themselves,
+// the internet bill is left to a person. The bank charges nothing on the trust account, because that money is not
+// the manager's.
 func addRules(ctx context.Context, tx *db.Tx) error {
 	codes, err := accountCodes(ctx, tx)
 	if err != nil {
@@ -44,6 +44,7 @@ func addRules(ctx context.Context, tx *db.Tx) error {
 		{"Interest", interest, transaction.Deposit, rule.Auto, "4120"},
 		{"Internet", internet, transaction.Expense, rule.Suggest, "5200"},
 	} {
+		// All of the amount goes to one account of the manager.
 		line := rule.LineInput{SplitMode: rule.Remainder, AccountID: api.Set(codes[r.code]), Party: api.Set(ledger.Manager)}
 		if _, err := rule.Add(ctx, tx, &rule.Create{
 			Name: r.name, TransactionType: r.kind, Mode: r.mode, DescriptionOverride: api.Set(r.name), AccountIDs: []id.ID{codes["1010"]},
@@ -57,8 +58,8 @@ func addRules(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// finishBank has the bank report what concerns no listing, and state its balances, once the books of all listings are
-// there: before, it does nothing.
+// finishBank adds the bank records that concern no listing, and the balances, once the books of all listings are
+// there. Before that it does nothing.
 func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 	last, err := isLast(ctx, tx, d)
 	if err != nil || !last {
@@ -70,7 +71,7 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 		return err
 	}
 
-	// First, what is booked or is for a person to book.
+	// First the records that are booked, or that a person is to book.
 	reports, err := d.weeklyPayouts(ctx, tx)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 		return fmt.Errorf("apply bank rules: %w", err)
 	}
 
-	// Then a movement that is there already: somebody noted it by hand before the file came.
+	// Then a duplicate: somebody had noted this movement by hand before the file came.
 	twin := reports[len(reports)-1]
 	if _, err := bank.Add(ctx, tx, []bank.Create{{
 		AccountID: twin.account, Date: twin.at, Description: "Transfer from Alex Moore, for which stay?", Amount: &twin.amount,
@@ -96,7 +97,7 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 		return fmt.Errorf("add a bank record by hand: %w", err)
 	}
 
-	// Last, when all movements are known, what the accounts held.
+	// Last the balances, because they need all movements.
 	return d.stateBalances(ctx, tx, []id.ID{codes["1000"], codes["1010"]})
 }
 
@@ -122,8 +123,8 @@ func isLast(ctx context.Context, tx *db.Tx, d Data) (bool, error) {
 	return n == d.Listings, nil
 }
 
-// weeklyPayouts are the payouts of the channel that pays on Thursdays for all stays since the last one: a record for
-// several deposits.
+// weeklyPayouts returns the payouts of the channel that pays on Thursdays for all stays since the last one: one
+// record for several deposits.
 func (d Data) weeklyPayouts(ctx context.Context, tx *db.Tx) ([]report, error) {
 	moved, err := loadMovements(ctx, tx, `t.description = @weekly and not exists (`+bank.Parts("t.id", "e.account_id")+`)`,
 		db.Args{"weekly": weekly})
@@ -136,8 +137,8 @@ func (d Data) weeklyPayouts(ctx context.Context, tx *db.Tx) ([]report, error) {
 	}), nil
 }
 
-// bankItself is what the bank charges on an account at the end of each month, and the interest that it pays at the end
-// of each quarter.
+// bankItself returns what the bank charges on an account at the end of each month, and the interest it pays at the
+// end of each quarter.
 func (d Data) bankItself(account id.ID) []report {
 	amounts := bankDice(d.Seed, theTeam)
 
@@ -152,12 +153,12 @@ func (d Data) bankItself(account id.ID) []report {
 	return reports
 }
 
-// cents are an amount from the least on.
+// cents returns a random amount of at least the least.
 func cents(amounts *rand.Rand, least, more int) money.Cents {
 	return money.Cents(least + amounts.IntN(more))
 }
 
-// unmatched are movements that nobody has matched. The last one is of today, after all balances that the bank has
+// unmatched returns records without a transaction. The last one is of today, after all balances that the bank has
 // stated.
 func (d Data) unmatched(trust, operating id.ID) []report {
 	var reports []report
@@ -177,8 +178,7 @@ func (d Data) unmatched(trust, operating id.ID) []report {
 	return reports
 }
 
-// opening is a part of what a bank account opened with, for which there is no bank record; First is the account's
-// first day.
+// opening is a part of the opening of a bank account, without a bank record. First is the account's first day.
 type opening struct {
 	AccountID id.ID
 	First     *day.Day
@@ -186,8 +186,8 @@ type opening struct {
 	Cents     money.Cents
 }
 
-// loadOpenings loads what accounts open with: what their first day counts, and opening balances that were booked
-// since. Each account has one at least.
+// loadOpenings loads the openings of accounts: the balance counted on their first day, and opening balances that
+// were booked since. Each account has at least one.
 func loadOpenings(ctx context.Context, tx *db.Tx, accounts []id.ID) ([]opening, error) {
 	found, err := db.Select[opening](ctx, tx, `
 		with opens as (
@@ -211,9 +211,9 @@ func loadOpenings(ctx context.Context, tx *db.Tx, accounts []id.ID) ([]opening, 
 	return found, nil
 }
 
-// stateBalances has the bank state what accounts held at the end of the day before the sample books begin and of each
-// month that is over: what they opened with and all movements until then. An account whose first day is later has no
-// balance before it.
+// stateBalances adds the balances that the bank states at the end of the day before the sample books begin and of
+// each month that is over. A balance is the opening plus all movements until then. An account with a later first
+// day has no balance before it.
 func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 	openings, err := loadOpenings(ctx, tx, accounts)
 	if err != nil {
@@ -228,6 +228,7 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 			return err
 		}
 
+		// The reference stays the same when the books are filled again.
 		for i := range held {
 			balances = append(balances, bank.Create{
 				AccountID: held[i].AccountID, Date: m.Last(), Description: "CLOSING BALANCE", Balance: &held[i].Cents, Source: bank.CSV,
@@ -243,8 +244,8 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 	return nil
 }
 
-// openedBy adds up what accounts have opened with by a day, without those whose first day is later. The openings of an
-// account are together.
+// openedBy adds up the openings of accounts up to a day, without accounts whose first day is later. The openings of
+// an account must be next to each other.
 func openedBy(openings []opening, by day.Day) []bank.Since {
 	var out []bank.Since
 

@@ -34,7 +34,7 @@ type Data struct {
 	Today    day.Day `json:"today"`
 }
 
-// Start is the first day of the data: the first of the month Months-1 before today's.
+// Start returns the first day of the data: the first of the month Months-1 before today's.
 func (d Data) Start() day.Day {
 	m := d.Today.Month()
 	for range d.Months - 1 {
@@ -61,6 +61,7 @@ type requestInput struct {
 	Body Request `required:"false"`
 }
 
+// endpoint returns the route that fills a team with sample books.
 func (f filler) endpoint() api.Endpoint {
 	return api.Write(api.Endpoint{
 		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: "Teams", Summary: "Fill a team with sample books",
@@ -78,10 +79,10 @@ var errHasReservations = apierr.New(apierr.CodeBadRequest, "", "Team has reserva
 // filler knows the journals that follow what sample books begin with.
 type filler struct{ journals ledger.Sources }
 
-// beginning is the standard that they begin with.
+// beginning returns the nouns of the standard that sample books begin with.
 func beginning() []parts.Copy { return parts.Copies(account.Part(nil), mapping.Part(), layout.Part()) }
 
-// startDemo prepares the team at once and leaves one task per listing to the workers.
+// start prepares the team at once and leaves one task per listing to the workers.
 func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operation.Acknowledgement, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from (select from reservation where team_id = @team limit 1) r`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -92,6 +93,7 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 		return nil, errHasReservations
 	}
 
+	// Absent fields get a year of eight listings.
 	d := Data{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: day.Of(tx.Now)}
 	if in.Body.Months != nil {
 		d.Months = *in.Body.Months
@@ -105,6 +107,7 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 		return nil, err
 	}
 
+	// One listing is one transaction, so a killed worker repeats at most one.
 	tasks := make([]operation.Task, d.Listings)
 	for i := range tasks {
 		tasks[i] = operation.Task{Kind: kindListing, Args: listingTask{Data: d, Listing: i}, Priority: 5}
@@ -115,12 +118,12 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
 }
 
-// Fill makes the sample books of a new team, which has no journals yet that could follow, without an operation. It goes
-// a listing at a time and reports the share that is done.
+// Fill makes the sample books of a new team without an operation. It works listing by listing and reports the share
+// that is done.
 func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(share float64)) error {
 	alone := scope
 
-	alone.Exclusive = true // what it installs, many journals are derived from
+	alone.Exclusive = true // many journals are derived from what prepare installs
 	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return filler{}.prepare(ctx, tx, data) }); err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(sh
 	return nil
 }
 
-// prepare installs the chart, the settings, the fees every listing is charged, bank rules, and a vendor.
+// prepare installs the chart, the settings, the fees of every listing, bank rules, and a vendor.
 func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	grant(tx)
 
@@ -167,8 +170,8 @@ func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	return err
 }
 
-// settle has the team's statements begin with the data. Cleaning is earned at check-out and deferred until then; stays
-// of more than twenty nights are recognised night by night. What the team has decided for itself stays.
+// settle lets the team's statements begin with the data. Cleaning is earned at check-out; stays of more than twenty
+// nights are recognised night by night. Settings that the team has chosen itself stay.
 func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 	t, err := team.Read(ctx, tx)
 	if err != nil {
@@ -188,6 +191,7 @@ func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 		return err
 	}
 
+	// Cleaning fees are deferred until check-out, unless a mapping of the team says otherwise.
 	mappings, err := mapping.All(ctx, tx, tx.Team)
 	if err != nil {
 		return err
@@ -207,7 +211,7 @@ func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 	return nil
 }
 
-// addFees makes what the manager charges owners: on stays that take place, on canceled ones, on owners' own, per night,
+// addFees adds the fees that the manager charges owners: on stays, canceled stays and owners' own stays, per night,
 // with tax, and a share of another fee.
 func addFees(ctx context.Context, tx *db.Tx) error {
 	codes, err := accountCodes(ctx, tx)
@@ -220,6 +224,7 @@ func addFees(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// Each kind of fee once, so that the sample books show how it is computed.
 	included := tax.Included
 	for _, f := range []struct {
 		fee.Create
@@ -243,6 +248,7 @@ func addFees(ctx context.Context, tx *db.Tx) error {
 			Name: "Owner stay cleaning", Type: "cleaningFee", RateType: "flat", DefaultRate: 8_000, OwnerStayFilter: fee.OnlyOwnerStays,
 		}, "5110", "4110"},
 	} {
+		// All of them move money from owners to the manager.
 		f.DebitParty, f.CreditParty, f.DebitAccountID, f.CreditAccountID = "owners", "manager", codes[f.debit], codes[f.credit]
 		if _, err := fee.Add(ctx, tx, &f.Create); err != nil {
 			return fmt.Errorf("fee: %w", err)
@@ -290,12 +296,12 @@ func accountCodes(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	return out, nil
 }
 
-// dice are the random choices of one listing: the same seed and listing give the same ones.
+// dice returns the random choices of one listing: the same seed and listing give the same choices.
 func dice(seed int64, listing int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), uint64(listing))) //nolint:gosec // sample data, not secrets
 }
 
-// handlersDemo are the tasks of the package's operations.
+// handlers returns the tasks of the package's operations.
 func handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		kindListing: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task listingTask) error {

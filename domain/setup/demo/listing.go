@@ -42,11 +42,12 @@ func (s *seller) book(ctx context.Context, tx *db.Tx, c *transaction.Create) (*t
 	return made, nil
 }
 
-// fillListing makes a listing with its owners, stays, money in and out, owner statements, and what the bank says of
-// them, in one transaction.
+// fillListing adds a listing with its owners, stays, money in and out, owner statements and bank records, in one
+// transaction.
 func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	grant(tx)
 
+	// The listing comes first: everything else refers to it.
 	s := &seller{Data: d, dice: dice(d.Seed, number), number: number}
 	if err := s.open(ctx, tx); err != nil {
 		return fmt.Errorf("demo listing: %w", err)
@@ -60,12 +61,14 @@ func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 		return fmt.Errorf("demo expenses: %w", err)
 	}
 
+	// The costs of the office belong to no listing, so the first one adds them.
 	if number == 0 {
 		if err := s.office(ctx, tx); err != nil {
 			return fmt.Errorf("demo office: %w", err)
 		}
 	}
 
+	// Statements and the bank need all bookings.
 	if err := s.statements(ctx, tx); err != nil {
 		return fmt.Errorf("demo statements: %w", err)
 	}
@@ -77,12 +80,12 @@ func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
 	return nil
 }
 
-// listingRef is the reference of a listing of the sample books, numbered from 0.
+// listingRef returns the reference of a listing of the sample books, numbered from 0.
 func listingRef(number int) string { return fmt.Sprintf("demo-%d", number+1) }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// open makes the owners and the listing, subscribes it to the team's fees and books its opening balance.
+// open adds the owners and the listing, subscribes it to the team's fees and books its opening balance.
 func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	var err error
 	if s.codes, err = accountCodes(ctx, tx); err != nil {
@@ -98,6 +101,7 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// Then the owners, and the listing that they own from the beginning.
 	members, err := s.owners(ctx, tx)
 	if err != nil {
 		return err
@@ -116,11 +120,13 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// The rate per night and the fees decide the money of all stays.
 	s.listing, s.rate = l.ID, money.Cents(9_000+s.dice.IntN(30)*500)
 	if err := fee.SubscribeToAll(ctx, tx, l.ID); err != nil {
 		return err
 	}
 
+	// The opening balance lies a day before the first statement.
 	line := transaction.LineInput{Amount: money.Cents(20_000 + s.dice.IntN(40)*1_000)}
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(l.ID)
 	_, err = s.book(ctx, tx, &transaction.Create{
@@ -131,6 +137,7 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
+// owners adds one to three owners and returns them with their shares.
 func (s *seller) owners(ctx context.Context, tx *db.Tx) ([]listing.Member, error) {
 	splits := pick(s.dice, []int64{100_000}, []int64{60_000, 40_000}, []int64{50_000, 30_000, 20_000})
 	members := make([]listing.Member, len(splits))

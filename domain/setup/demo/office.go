@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// expenses books a repair in most months, with a markup, paid five days after the bill; every other one carries sales
-// tax, and every third is paid from the operating account, which the trust pays back.
+// expenses books a repair in most months, with a markup, paid five days after the bill. Every other one carries
+// sales tax, and every third is paid from the operating account, which the trust account pays back.
 func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 	n := s.number
 	for m := s.Start().Month(); !s.Today.Before(m.Last()); m = m.Next() {
@@ -28,6 +28,7 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 		line := transaction.LineInput{Amount: amount}
 		line.AccountID, line.ListingID, line.Party = api.Set(s.codes["5200"]), api.Set(s.listing), api.Set(ledger.Owners)
 
+		// The manager adds a tenth; with an odd number there is sales tax on both.
 		markup := transaction.MarkupInput{Amount: amount / 10}
 		if n%2 == 1 {
 			markup.TaxRateID = api.Set(s.tax)
@@ -36,6 +37,7 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 
 		line.Markup = api.Set(markup)
 
+		// Paid from the trust account after five days, unless the operating account pays at once.
 		bill := &transaction.Create{
 			Type: transaction.Expense, Date: at, ContactID: api.Set(s.vendor),
 			Description: api.Set(pick(s.dice, "Water heater", "Light bulbs", "Lock repair", "Garden work", "Linen", "Pest control")),
@@ -53,7 +55,7 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// spend books a bill; what the operating account paid goes back to it five days later.
+// spend books a bill. If the operating account paid it, the trust account reimburses that five days later.
 func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create, reimburse bool) error {
 	paid, err := s.book(ctx, tx, bill)
 	if err != nil || !reimburse {
@@ -70,10 +72,10 @@ func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create,
 	return err
 }
 
-// officeBill is what the manager pays each month for the office.
+// officeBill is the description of the manager's monthly bill for the office.
 const officeBill = "Office power and water"
 
-// office makes what belongs to no listing: the manager's own money and costs.
+// office books what belongs to no listing: the manager's own money and costs.
 func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	capital := transaction.LineInput{Amount: 500_000}
 
@@ -85,6 +87,7 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// The bill of each month comes from a recurring template.
 	line := transaction.LineInput{Amount: 12_000}
 	line.AccountID, line.Party = api.Set(s.codes["5200"]), api.Set(ledger.Manager)
 

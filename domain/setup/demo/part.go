@@ -9,7 +9,7 @@ import (
 // Callers know this schema by the name of package onboarding.
 var _ = api.PublishedAs[Request]("OnboardingDemoRequest")
 
-// Part is sample books; journals follow what they begin with.
+// Part returns the endpoint and tasks of sample books. Journals follow what they install.
 func Part(journals ledger.Sources) parts.Part {
 	f := filler{journals}
 	return parts.Part{Endpoints: []api.Endpoint{f.endpoint()}, Handlers: handlers()}

@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// statements publishes the months that are over, but for the last one, and pays the owners what is available on the
+// statements publishes the months that are over, except the last, and pays the owners the available amount on the
 // fifth of the next month.
 func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
 	period, err := db.Get[id.ID](ctx, tx, `select id from listing_ownership_period where team_id = @team and listing_id = @listing`,
@@ -43,6 +43,7 @@ func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
+// payOwners books the payouts of a statement to its owners, if the day has come.
 func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Statement) error {
 	at := of.EndAt.AddDays(5)
 	if of.Financials.Available <= 0 || s.Today.Before(at) {

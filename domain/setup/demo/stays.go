@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// kind is what happens to a stay.
+// kind says how a stay goes: ordinary, canceled and so on.
 type kind int
 
 // Every listing goes round these, each beginning with another, so that a short demo has one of each.
@@ -40,7 +40,7 @@ type booking struct {
 
 func (b *booking) total() money.Cents { return b.rent + b.cleaning + b.tax }
 
-// canceledAt is the day of cancellation.
+// canceledAt returns the day of cancellation.
 func (b *booking) canceledAt() day.Day { return day.Max(b.checkIn.AddDays(-5), b.bookedAt) }
 
 // stays books the calendar from the start to a month beyond today, and the guests' money as far as it has come in.
@@ -66,12 +66,15 @@ func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
+// booking returns a random stay of a kind. A stay that would be canceled later than today is an ordinary one.
 func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 	b := &booking{
 		kind: what, checkIn: checkIn, checkOut: checkIn.AddDays(nights), channel: pick(s.dice, "direct", "direct", "airbnb", "vrbo", "bookingcom"),
 		bookedAt: day.Max(checkIn.AddDays(-7-s.dice.IntN(60)), s.Start()), rent: s.rate * money.Cents(nights),
 		cleaning: money.Cents(6_000 + s.dice.IntN(8)*500),
 	}
+
+	// Some kinds only make sense for guests who booked directly; owners pay nothing.
 	switch {
 	case what == canceled && s.Today.Before(b.canceledAt()):
 		b.kind = ordinary // it has not been canceled yet
@@ -88,6 +91,7 @@ func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 	return b
 }
 
+// stay adds a reservation and books the money around it.
 func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 	guest := pick(s.dice, "Alex", "Bo", "Casey", "Dana", "Eli", "Frankie", "Gabi", "Hanna") + " " + pick(s.dice, "Moore", "Novak", "Olsen", "Park", "Quinn", "Rossi", "Silva", "Tran")
 	code := fmt.Sprintf("D%03d-%s", s.number+1, b.checkIn)
@@ -96,12 +100,15 @@ func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 		ListingID: s.listing, GuestName: &guest, ConfirmationCode: &code, CheckIn: b.checkIn, CheckOut: b.checkOut, BookedAt: &b.bookedAt,
 		BookingPlatform: &b.channel,
 	}
+
+	// Lines without an amount are left out.
 	for _, l := range []reservation.LineInput{{Type: "rent", Amount: b.rent}, {Type: "cleaningFee", Amount: b.cleaning}, {Type: "tax", Amount: b.tax}} {
 		if l.Amount != 0 {
 			c.Lines = append(c.Lines, l)
 		}
 	}
 
+	// The kind decides the status and type of the reservation.
 	switch b.kind {
 	case canceled:
 		at := b.canceledAt()
@@ -141,6 +148,7 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	case ordinary, longStay:
 	}
 
+	// The guest pays the channel or, for direct bookings, by card.
 	if b.channel != "direct" {
 		// The channel pays out on the day after arrival and keeps 15 %.
 		total := b.total()
@@ -153,12 +161,12 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 // cardPayment describes a guest's card payment.
 const cardPayment = "Card payment"
 
-// paidByCard books a guest's card payment; the processor keeps 2.9 % and 30 cents.
+// paidByCard books a guest's card payment. The processor keeps 2.9 % and 30 cents.
 func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total money.Cents, at day.Day) error {
 	return s.deposit(ctx, tx, stay, deposit{at, cardPayment, total, money.Rate(2_900).Of(total) + 30, account.DepositMerchantFee})
 }
 
-// retain books a stay that was canceled: half was paid when it was booked, half of that goes back, the rest is kept as
+// retain books a canceled stay: half was paid when it was booked, half of that is refunded, and the rest is kept as
 // cancellation revenue.
 func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
 	paid := b.total() / 2
@@ -189,7 +197,7 @@ func (s *seller) secure(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	return s.receive(ctx, tx, b.checkOut.AddDays(3), "Security deposit returned", returned)
 }
 
-// adjust makes the guest pay for a late check-out, which is still open, and lets the owner off a part of the
+// adjust charges the guest for a late check-out, which is still open, and credits the owner a part of the
 // commission.
 func (s *seller) adjust(ctx context.Context, tx *db.Tx, stay id.ID) error {
 	owners := ledger.Owners
