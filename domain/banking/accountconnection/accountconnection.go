@@ -44,7 +44,7 @@ const (
 // Enum lists the modes, the usual one first.
 func (Mode) Enum() []string { return []string{string(PreserveHistory), string(DetachHistory)} }
 
-// Balance is what the bank last said that the account holds.
+// Balance is the last balance that the bank stated.
 type Balance struct {
 	Current   money.Cents  `json:"current"`
 	Available *money.Cents `json:"available" doc:"What of it can be spent; null when the bank does not say."`

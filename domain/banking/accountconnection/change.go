@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Fields are what can be set of an account connection; absent ones stay as they are, and null clears.
+// Fields has the fields of an account connection that callers can set; absent ones stay as they are, and null clears.
 type Fields struct {
 	Name       *string          `json:"name,omitempty" minLength:"1" maxLength:"200" doc:"Required for a new one."`
 	LastDigits api.Opt[string]  `json:"lastDigits,omitzero" pattern:"^[0-9]{4}$"`
@@ -43,7 +43,7 @@ func (d *draft) attaches() bool { return d.AccountID != nil && d.was.AccountID =
 
 func (d *draft) leaves() bool { return d.AccountID == nil && d.was.AccountID != nil }
 
-// known is what a decision knows besides the account connections themselves.
+// known has what a decision needs besides the account connections: accounts, attachments and the team's currency.
 type known struct {
 	currency string // the team's
 	accounts map[id.ID]account.Account
@@ -52,8 +52,8 @@ type known struct {
 	attached map[id.ID]id.ID
 }
 
-// decide makes the changes, in their order, or refuses what the schema cannot see: of all faults of fields the issues
-// together, else the first refusal.
+// decide makes the changes in their order. It refuses what the schema cannot see: it joins the issues of all bad
+// fields, or returns the first other refusal.
 func decide(drafts []*draft, k *known) error {
 	var faults *apierr.Error
 
@@ -77,6 +77,7 @@ func decide(drafts []*draft, k *known) error {
 	return faults
 }
 
+// apply sets the fields that the request names.
 func (d *draft) apply(k *known) error {
 	in := d.in
 	if d.isNew && in.Name == nil {
@@ -97,6 +98,7 @@ func (d *draft) apply(k *known) error {
 		d.Currency = string(currency)
 	}
 
+	// The mode is for detaching only.
 	if in.Mode != "" && (!in.AccountID.Present || in.AccountID.Value != nil) {
 		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "mode"))
 	}
@@ -105,10 +107,12 @@ func (d *draft) apply(k *known) error {
 		return err
 	}
 
+	// A new one that is attached to nothing gets the currency of the team.
 	if d.Currency == "" {
 		d.Currency = k.currency
 	}
 
+	// The bank decides that an account is gone, not the caller.
 	if d.Status != Gone {
 		d.Status = Detached
 		if d.AccountID != nil {
@@ -119,7 +123,7 @@ func (d *draft) apply(k *known) error {
 	return nil
 }
 
-// place attaches the account connection, detaches it, or leaves it where it is. Rules RSN-02, RSN-33.
+// place attaches the account connection, detaches it, or leaves it where it is (RSN-02, RSN-33).
 func (d *draft) place(k *known) error {
 	wanted := d.in.AccountID.Or(d.AccountID)
 	switch {
@@ -134,6 +138,7 @@ func (d *draft) place(k *known) error {
 		return errAttached.With(Attached{AccountID: *d.AccountID, AccountConnectionID: d.ID}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
 
+	// Attaching needs an account that exists and is free.
 	a, exists := k.accounts[*wanted]
 	if !exists {
 		return apierr.BadRequest.At(d.at(apierr.IssueNotFound, "accountId"))
@@ -145,6 +150,7 @@ func (d *draft) place(k *known) error {
 		}
 	}
 
+	// Both sides have the same currency; a new connection takes that of its account.
 	if d.Currency == "" {
 		d.Currency = a.Banking.Currency
 	}
@@ -163,7 +169,7 @@ func (d *draft) place(k *known) error {
 	return nil
 }
 
-// mayAttach refuses an account that nothing is attached to, or that has an account connection already.
+// mayAttach refuses an account that cannot be attached to, or that has an account connection already.
 func (d *draft) mayAttach(a *account.Account, k *known) error {
 	other, taken := k.attached[a.ID]
 	switch {
@@ -180,8 +186,8 @@ func (d *draft) mayAttach(a *account.Account, k *known) error {
 	return nil
 }
 
-// last4 are the digits that a change gives to somebody: to the account connection, or by it to the account that it
-// comes to. Nil when it gives none.
+// last4 returns the last digits that a change sets, on the account connection or through it on the account it is
+// attached to, or nil.
 func (d *draft) last4(k *known) *account.Last4 {
 	if d.LastDigits == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// endpoints are the routes of account connections.
+// endpoints returns the routes of account connections.
 func endpoints() []api.Endpoint {
 	const tag = "Account connections"
 
@@ -83,7 +83,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, erro
 	return one(ctx, tx, in.ID)
 }
 
-// change is the draft of an account connection that is there; path leads to its fields in the body.
+// change returns the draft of an existing account connection; the path leads to its fields in the body.
 func change(c AccountConnection, in *Fields, path ...any) *draft {
 	return &draft{AccountConnection: c, before: audit.See(c), was: c, in: in, path: path}
 }
@@ -119,8 +119,8 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return out, nil
 }
 
-// draftsOf makes drafts of the items of a batch, holding what they change. It refuses items that name what is not
-// there, or the same twice.
+// draftsOf returns drafts of the items of a batch, with the rows that they change locked. It refuses items with an
+// unknown id, or with an id that an earlier item has.
 func draftsOf(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, error) {
 	ids := []id.ID{}
 
@@ -135,6 +135,7 @@ func draftsOf(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, erro
 		return nil, err
 	}
 
+	// Report all bad items at once.
 	drafts, issues := make([]*draft, len(items)), []apierr.Issue{}
 	seen := map[id.ID]bool{}
 
@@ -175,6 +176,7 @@ type disconnectInput struct {
 	Body Disconnect
 }
 
+// disconnect detaches an account connection from the account in the path.
 func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.Account, error) {
 	found, err := lock(ctx, tx, []id.ID{in.Body.BankAccountID})
 	if err != nil {
@@ -195,6 +197,7 @@ func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.A
 		return nil, account.ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 
+	// The connection must be attached to this very account.
 	c, exists := found[in.Body.BankAccountID]
 	if !exists || c.AccountID == nil || *c.AccountID != in.ID {
 		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("bankAccountId"))

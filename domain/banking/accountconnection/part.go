@@ -2,7 +2,7 @@ package accountconnection
 
 import "stayledger/platform/parts"
 
-// Part is the accounts that teams have at their banks.
+// Part returns the endpoints and table of account connections.
 func Part() parts.Part {
 	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("account_connection")}
 }

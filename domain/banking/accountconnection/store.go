@@ -19,7 +19,7 @@ const columns = `c.id, c.connection_id, c.provider_account_id, c.name, c.last_di
 		then jsonb_build_object('current', c.balance_current, 'available', c.balance_available, 'at', c.balance_at) end as balance,
 	` + bank.LatestOfBankAccount + ` as last_record_at, c.created_at, c.updated_at`
 
-// query is the list of all account connections.
+// query returns the query of all account connections.
 func query(tx *db.Tx) page.Query {
 	q := page.Query{
 		Columns: columns, From: "account_connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
@@ -61,8 +61,8 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnect
 	return out, nil
 }
 
-// write decides about account connections that are held and keeps them, with what follows from attaching and detaching.
-// It fails with the refusals of decide, account.CheckLast4, bank.Attach and bank.Detach.
+// write decides about locked account connections and saves them, with everything that follows from attaching and
+// detaching. It fails with the refusals of decide, account.CheckLast4, bank.Attach and bank.Detach.
 func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	k, err := load(ctx, tx, drafts)
 	if err != nil {
@@ -73,6 +73,7 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		return err
 	}
 
+	// Last digits are unique in a team.
 	var wanted []account.Last4
 
 	for _, d := range drafts {
@@ -90,6 +91,7 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	}
 
 	for _, d := range drafts {
+		// Accounts and bank records follow once all connections are saved.
 		if err := d.follow(ctx, tx, k); err != nil {
 			return err
 		}
@@ -98,7 +100,7 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// load reads and holds what the changes name.
+// load locks the accounts that the changes name, and reads what is attached to them.
 func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	k := &known{attached: map[id.ID]id.ID{}}
 	ids := []id.ID{}
@@ -117,7 +119,7 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	if k.accounts, err = account.Hold(ctx, tx, ids); err != nil {
 		return nil, err
 	}
-	// The accounts are held by now, so that nothing else is attached to them meanwhile.
+	// The accounts are locked by now, so that nothing else is attached to them meanwhile.
 	attached, err := db.Select[pair](ctx, tx, `select id, account_id from account_connection where team_id = @team and account_id = any(@accounts::uuid[])`,
 		db.Args{"team": tx.Team, "accounts": ids})
 	if err != nil {
@@ -135,8 +137,8 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	return k, nil
 }
 
-// save keeps account connections: changed ones by one statement, so that they can trade digits, then new ones. Digits
-// that somebody else has taken since they were looked up are looked up again, to name the holder.
+// save writes account connections: the changed ones in one statement, so that they can trade digits, then the new
+// ones. If somebody else has taken digits since they were looked up, it looks them up again to name the holder.
 func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
 	changed, made := []AccountConnection{}, []AccountConnection{}
 
@@ -175,7 +177,8 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last
 	return nil
 }
 
-// follow does what a change of one account connection means to its account and its bank records, and tells of it.
+// follow changes the account and the bank records of one account connection as its change demands, and notes the
+// change.
 func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
 	switch {
 	case d.copies(k):
@@ -184,6 +187,7 @@ func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
 		err = bank.Detach(ctx, tx, d.ID, *d.was.AccountID)
 	}
 
+	// Records that are linked to no account yet come to this one, and rules may take them.
 	if err == nil && d.attaches() {
 		err = rule.OfBank.Attach(ctx, tx, d.ID, *d.AccountID)
 	}
@@ -192,6 +196,7 @@ func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
 		return err
 	}
 
+	// The event names the old account and the new one.
 	what, before := audit.Created, any(nil)
 	if !d.isNew {
 		what, before = audit.Updated, d.before

@@ -18,14 +18,15 @@ const (
 	maxCandidates = 20_000
 )
 
-// Find answers for open records with the usual bounds, by the books and records of the team. Where rivals or candidates
-// were left out, no answer is Unique or None.
+// Find returns the answers for open records within the usual bounds, from the books and records of the team. If
+// rivals or candidates were left out, no answer is Unique or None.
 func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, error) {
 	out := make(map[id.ID]*Answer, len(open))
 	if len(open) == 0 {
 		return out, nil
 	}
 
+	// Other open records can want the same transactions, so they are loaded too.
 	near := daysAround(open, Usual().Reach())
 
 	rivals, cutRivals, err := loadRivals(ctx, tx, open, near)
@@ -51,7 +52,7 @@ func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, 
 	return out, nil
 }
 
-// cutShort makes an answer of one whose search lacked rivals or candidates.
+// cutShort makes the answer less certain, because its search lacked rivals or candidates.
 func (a *Answer) cutShort() {
 	if a.Result != Ambiguous {
 		a.Result = Unknown
@@ -87,8 +88,8 @@ func daysAround(open []bank.Open, reach int) bank.Days {
 	return around
 }
 
-// loadRivals loads the open records that can want what explains some records, these among them, and reports whether it
-// left any out.
+// loadRivals loads the open records that can want the transactions of the given ones, these included, and reports
+// whether it left any out.
 func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Days) ([]Record, bool, error) {
 	reach := Usual().Reach()
 	far := near
@@ -99,9 +100,11 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 		return nil, false, err
 	}
 
+	// One more than the bound was read, to see whether there are more.
 	cut := len(open) > maxRivals
 	open = open[:min(len(open), maxRivals)]
 
+	// The records of the question take part even if they are beyond the bound.
 	isThere := make(map[id.ID]bool, len(open))
 	for _, r := range open {
 		isThere[r.ID] = true
@@ -124,8 +127,8 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 	return records, cut, nil
 }
 
-// loadCandidates loads the transactions and manual journals of some days that no record has: with what they say of
-// themselves, the stays that they pay and the channel of these. It reports whether it left any out.
+// loadCandidates loads the transactions and manual journals of some days that no record is reconciled with: with
+// their texts, the stays that they pay for, and the channel of these. It reports whether it left any out.
 func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate, bool, error) {
 	movables, err := bank.MovablesIn(ctx, tx, near, maxCandidates+1)
 	if err != nil {
@@ -148,6 +151,8 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 		ids[i] = movables[i].TransactionID
 	}
 
+	// The text is for ranking only; codes and references can be named by the bank. A transaction for stays of
+	// several channels has none.
 	rows, err := db.Select[described](ctx, tx, `
 		select t.id, concat_ws(' ', t.description, c.name, s.guests) as text, array_remove(array[t.unique_ref], null) as "references",
 			coalesce(s.codes, '{}') as codes, case when s.channels = 1 then s.channel else '' end as channel
@@ -170,6 +175,7 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 		by[rows[i].ID] = &rows[i]
 	}
 
+	// Keep the order in which the amounts were read.
 	out := make([]Candidate, 0, len(movables))
 	for _, m := range movables {
 		if d := by[m.TransactionID]; d != nil {

@@ -19,7 +19,7 @@ type place struct {
 	currency string
 }
 
-// book is what moved in one place.
+// book has the candidates of one place, indexed by amount, key and channel.
 type book struct {
 	// items are in the order of their dates, then of their ids; lists of places in the book are in the same order.
 	items []item
@@ -52,7 +52,8 @@ var epoch = day.Of(time.Unix(0, 0).UTC())
 // ordinal numbers the days.
 func ordinal(d day.Day) int { return epoch.DaysUntil(d) }
 
-// indexed puts candidates into their books. One of nothing explains nothing and would fit every set.
+// indexed returns the books of candidates by place. A candidate without an amount explains nothing and would fit
+// every set, so it is left out.
 func indexed(candidates []Candidate) map[place]*book {
 	books := map[place]*book{}
 
@@ -73,6 +74,7 @@ func indexed(candidates []Candidate) map[place]*book {
 		b.items = append(b.items, item{Candidate: c, at: ordinal(c.Date)})
 	}
 
+	// Index them once all are there.
 	for _, b := range books {
 		b.index()
 	}
@@ -80,6 +82,7 @@ func indexed(candidates []Candidate) map[place]*book {
 	return books
 }
 
+// index sorts the items by day and builds the indexes, which keep that order.
 func (b *book) index() {
 	slices.SortFunc(b.items, func(x, y item) int {
 		return cmp.Or(cmp.Compare(x.at, y.at), x.TransactionID.Compare(y.TransactionID))
@@ -94,6 +97,7 @@ func (b *book) index() {
 		b.addKeys(b.references, c.References, i)
 		b.addKeys(b.codes, c.Codes, i)
 
+		// Channels repeat, so each name is normalized once.
 		name, known := names[c.Channel]
 		if !known {
 			name = plain.Text(c.Channel)
@@ -103,6 +107,7 @@ func (b *book) index() {
 		b.channels[name] = append(b.channels[name], i)
 	}
 
+	// The order of maps must not show in answers.
 	for name := range b.channels {
 		b.lanes = append(b.lanes, name)
 	}
@@ -138,7 +143,7 @@ func (b *book) addKeys(index map[string][]int, texts []string, i int) {
 	}
 }
 
-// within is the part of a list of places whose items lie between two days.
+// within returns the part of a list of places with items between two days, both included.
 func (b *book) within(places []int, from, to int) []int {
 	low := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at >= from })
 	high := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at > to })

@@ -11,7 +11,7 @@ import (
 // keyMembers is how many transactions a key names at the most: the sum of more could leave 64 bits.
 const keyMembers = 1000
 
-// byKeys answers the records whose text names what they stand for, and gives back the others.
+// byKeys answers the records that name their transactions in their text, and returns the others.
 func byKeys(asks []*ask) []*ask {
 	var left, found []*ask
 
@@ -34,12 +34,14 @@ func byKeys(asks []*ask) []*ask {
 	return left
 }
 
-// findKeys collects the groups of transactions that the record names and that sum to its amount. What a payout
-// reference names is a group; so is what several of them name together, and the same with confirmation codes.
+// findKeys collects the groups of transactions that the record names and that sum to its amount. The transactions
+// of one payout reference are a group; so are those of several references together, and the same with confirmation
+// codes.
 func (a *ask) findKeys() {
 	for _, index := range []map[string][]int{a.book.references, a.book.codes} {
 		var groups [][]int
 
+		// A key can be very common; such a group is not searched.
 		for _, key := range a.keys(index) {
 			group := a.book.within(index[key], a.at-a.bounds.KeyDays, a.at+a.bounds.KeyDays)
 			switch {
@@ -54,6 +56,7 @@ func (a *ask) findKeys() {
 			groups = append(groups, a.together(groups))
 		}
 
+		// Only groups that add up explain the record, each once.
 		for _, group := range groups {
 			if a.sums(group) && !slices.ContainsFunc(a.sets, func(s []int) bool { return slices.Equal(s, group) }) {
 				a.sets = append(a.sets, group)
@@ -62,7 +65,7 @@ func (a *ask) findKeys() {
 	}
 }
 
-// together is the union of groups; nothing when it is too large to be summed.
+// together returns the union of groups, or nil if it is too large.
 func (a *ask) together(groups [][]int) []int {
 	all := union(groups)
 	if len(all) > keyMembers {
@@ -73,7 +76,7 @@ func (a *ask) together(groups [][]int) []int {
 	return all
 }
 
-// union are the places of all lists in order, each once.
+// union returns the places of all lists in order, each once.
 func union(lists [][]int) []int {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
@@ -90,7 +93,7 @@ func (a *ask) sums(group []int) bool {
 	return sum == a.Amount
 }
 
-// keys are those of an index that the record names, as whole words, each once.
+// keys returns the keys of an index that the record names as whole words, each once.
 func (a *ask) keys(index map[string][]int) []string {
 	if len(index) == 0 {
 		return nil

@@ -1,12 +1,11 @@
-// Package match finds the transactions that a bank record stands for.
+// Package match finds the transactions that explain a bank record.
 //
-// It decides and stores nothing: open bank records and transactions that no record explains yet go in, an answer for
-// each record comes out. Amounts agree to the cent or not at all. Keys that the bank printed come before sums, a single
-// transaction comes before several, and what was taken as certain by one of them is out of reach for the next. Only an
-// answer that is Unique may be applied without a person, and it may because no other record that was given wants any of
-// its transactions. None is said only when nothing was left out of the search. The answers depend on what is given, not
-// on its order, so whoever asks gives every open record of an account in the days around those that are shown: a record
-// that is not given is no rival.
+// It only computes: open bank records and unmatched transactions go in, an answer for each record comes out. Amounts
+// agree to the cent or not at all. Keys that the bank printed come before sums, and a single transaction comes before
+// several; transactions that one of these steps gives to a record for certain are not offered to the next. Only a
+// Unique answer may be applied without a person, because no other record wants any of its transactions. An answer is
+// None only if nothing was left out of the search. Answers do not depend on the order of the input. They do depend on
+// its records: pass every open record of an account in the days around, because a record that is missing is no rival.
 package match
 
 import (
@@ -24,20 +23,20 @@ type Record struct {
 	AccountID id.ID
 	Currency  string
 	Date      day.Day
-	// Amount is what is open of the record: positive into the account, negative out of it.
+	// Amount is the open amount of the record: positive into the account, negative out of it.
 	Amount      money.Cents
 	Description string
-	// References are what the bank gave apart from the description: a payout reference, a statement descriptor, an
-	// end-to-end reference.
+	// References holds the references that the bank gave apart from the description: of a payout, a statement
+	// descriptor, an end-to-end reference.
 	References []string
 	// Channel is the booking platform, or whoever else the money came from, as candidates name it; empty when it is not
 	// known.
 	Channel string
 }
 
-// Candidate is what a transaction moves on a bank account, as long as no record of that account is reconciled with it.
-// A transfer between two bank accounts is two candidates. The same transaction on the same account and in the same
-// currency is given once.
+// Candidate is the amount that a transaction moves on a bank account, as long as no record of that account is reconciled
+// with it. A transfer between two bank accounts is two candidates. A transaction has one candidate per account and
+// currency.
 type Candidate struct {
 	TransactionID id.ID
 	AccountID     id.ID
@@ -45,8 +44,7 @@ type Candidate struct {
 	Date          day.Day
 	// Amount is signed as that of a record is.
 	Amount money.Cents
-	// Text is what the transaction says of itself: description, contact, guests. Answers are ordered by it, never
-	// decided.
+	// Text has the description, contact and guests of the transaction. It orders answers and never decides them.
 	Text string
 	// References name the payout that the money came with: its reference, or the descriptor that the bank prints.
 	References []string
@@ -77,7 +75,7 @@ func (Result) Enum() []string {
 	return []string{string(Unique), string(Ambiguous), string(None), string(Unknown)}
 }
 
-// Reason is what an explanation rests on.
+// Reason says how an explanation was found.
 type Reason string
 
 // The reasons, the strongest first.
@@ -104,7 +102,7 @@ const (
 	CutCandidates Cut = "candidates"
 	// CutSearch: the steps of the search were used up.
 	CutSearch Cut = "search"
-	// CutSets: there are more sets than the answer tells.
+	// CutSets: there are more sets than the answer has.
 	CutSets Cut = "sets"
 )
 
@@ -130,7 +128,7 @@ type Set struct {
 	Similarity int
 }
 
-// Answer is what is known of a record.
+// Answer is the result of the search for one record.
 type Answer struct {
 	RecordID id.ID
 	Result   Result
@@ -146,7 +144,7 @@ type Answer struct {
 	Nodes int
 }
 
-// Certain is the set that may be applied without a person; nil when there is none.
+// Certain returns the set that may be applied without a person, or nil if there is none.
 func (a *Answer) Certain() *Set {
 	if a.Result != Unique {
 		return nil
@@ -168,26 +166,27 @@ type Bounds struct {
 	Candidates int
 	// Nodes are the steps in search of sets for one record, AllNodes those for all records of a call. Where these do
 	// not suffice, they are shared: the records with the fewest candidates come first, and none gets more than an even
-	// part of what is left.
+	// part of the rest.
 	Nodes, AllNodes int
-	// Shown is how many sets of an ambiguous answer are told.
+	// Shown is how many sets an ambiguous answer has at most.
 	Shown int
 }
 
-// Usual are the bounds that suggestions are made with.
+// Usual returns the bounds that suggestions are made with.
 func Usual() Bounds {
 	return Bounds{Days: 7, Before: 7, After: 2, KeyDays: 45, Candidates: 40, Nodes: 200_000, AllNodes: 1_000_000, Shown: 5}
 }
 
-// Reach is how many days lie at most between a record and what it is answered with: candidates further away change no
+// Reach returns how many days lie at most between a record and its transactions. Candidates further away change no
 // answer. Records as far from these can be rivals.
 func (b Bounds) Reach() int { return max(b.Days, b.Before, b.After, b.KeyDays) }
 
-// Suggest answers for each record, in the order of the records.
+// Suggest returns an answer for each record, in the order of the records.
 func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 	answers := make([]Answer, len(records))
 	books := indexed(candidates)
 
+	// Records without any candidate in their place have their answer already.
 	asks := make([]*ask, 0, len(records))
 	for i := range records {
 		r := &records[i]
@@ -197,10 +196,12 @@ func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 			asks = append(asks, &ask{Record: r, answer: &answers[i], book: b, at: ordinal(r.Date), bounds: &bounds})
 		}
 	}
-	// The order of the input must not show, not even in who uses up the steps.
+	// Sort the records, so that the order of the input changes nothing, not even which records use up the steps.
 	slices.SortFunc(asks, func(a, b *ask) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), a.ID.Compare(b.ID))
 	})
+
+	// The most certain kind of evidence comes first; what it explains is not offered to the next.
 	asks = byKeys(asks)
 	asks = oneToOne(asks, &bounds)
 	bySets(asks, &bounds)
@@ -230,8 +231,8 @@ func (a *ask) cut(c Cut) {
 	}
 }
 
-// settle answers with the sets that were found. There are as many as ways says, of which not all may have been
-// collected; a single one that nobody else wants is the record's.
+// settle answers with the sets that were found. There are as many as ways says, though not all may have been
+// collected. The record gets a single set that no other record wants.
 func (a *ask) settle(reason Reason, ways int, contested bool) {
 	a.answer.Reason, a.answer.Contested, a.answer.Result = reason, contested, Ambiguous
 	if ways == 1 && !contested {

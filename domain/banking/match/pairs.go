@@ -8,8 +8,8 @@ import (
 // rankedSets is how many sets of a record are put in order at the most.
 const rankedSets = 64
 
-// oneToOne answers the records that a single transaction has the amount of, and gives back the others. A pair is
-// certain when neither side has another choice.
+// oneToOne answers the records with the amount of a single transaction, and returns the others. A pair is certain
+// if neither side has another choice.
 func oneToOne(asks []*ask, bounds *Bounds) []*ask {
 	seen := map[*book]bool{}
 	for _, a := range asks {
@@ -21,6 +21,7 @@ func oneToOne(asks []*ask, bounds *Bounds) []*ask {
 		a.book.waiting[a.Amount] = append(a.book.waiting[a.Amount], a.at)
 	}
 
+	// Now every record waits for its amount, so rivals are known.
 	var left []*ask
 
 	for _, a := range asks {
@@ -30,6 +31,7 @@ func oneToOne(asks []*ask, bounds *Bounds) []*ask {
 			continue
 		}
 
+		// The pair is contested if another record wants the transaction too.
 		contested := false
 
 		for _, i := range a.book.nearest(same, a.at, rankedSets) {
@@ -56,12 +58,13 @@ func (b *book) waitFor(i, days int) int {
 	return sort.SearchInts(waiting, at+days+1) - sort.SearchInts(waiting, at-days)
 }
 
-// nearest are at most n of the places, those nearest in time to a day; of two equally near ones the earlier comes
-// first.
+// nearest returns at most n of the places, the nearest in time to a day first. Of two equally near ones the earlier
+// comes first.
 func (b *book) nearest(places []int, at, n int) []int {
 	right := sort.Search(len(places), func(i int) bool { return b.items[places[i]].at > at })
 	left := right - 1
 
+	// Walk outwards from the day in both directions.
 	var near []int
 	for len(near) < n && (left >= 0 || right < len(places)) {
 		if right == len(places) || left >= 0 && at-b.items[places[left]].at <= b.items[places[right]].at-at {

@@ -7,8 +7,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// ranked are the first of the sets: the nearest in time, then the most similar, then the smallest, then by what they
-// hold.
+// ranked returns the first of the sets: the nearest in time, then the most similar, then the smallest, then by
+// their items.
 func (a *ask) ranked() []Set {
 	type found struct {
 		Set
@@ -17,6 +17,7 @@ func (a *ask) ranked() []Set {
 
 	own, likeness := trigrams(a.Description), map[int]int{}
 
+	// A set is as far away as its farthest item, and as similar as its items are on average.
 	sets := make([]found, len(a.sets))
 	for n, items := range a.sets {
 		sets[n].items = items
@@ -38,6 +39,7 @@ func (a *ask) ranked() []Set {
 	})
 	sets = sets[:min(len(sets), max(a.bounds.Shown, 1))]
 
+	// Only the sets that are shown need their members.
 	out := make([]Set, len(sets))
 	for n := range sets {
 		for _, i := range sets[n].items {
@@ -50,7 +52,7 @@ func (a *ask) ranked() []Set {
 	return out
 }
 
-// grams are the trigrams of an item's text, computed once.
+// grams returns the trigrams of an item's text, computed once.
 func (i *item) grams() []uint32 {
 	if i.trigrams == nil {
 		i.trigrams = trigrams(i.Text)
@@ -59,8 +61,8 @@ func (i *item) grams() []uint32 {
 	return i.trigrams
 }
 
-// trigrams are the stretches of three bytes of the words of a text, in order and each once; words have a space at both
-// ends.
+// trigrams returns the pieces of three bytes of the words of a text, in order and each once. Words have a space at
+// both ends.
 func trigrams(text string) []uint32 {
 	all := make([]uint32, 0, len(text)+2)
 	for _, word := range plain.Words(text) {
@@ -82,8 +84,8 @@ func trigrams(text string) []uint32 {
 	return slices.Compact(all)
 }
 
-// alike is how much two texts have in common, from 0 to 1000: twice what they share over what they have (the
-// coefficient of Dice).
+// alike returns the similarity of two texts from 0 to 1000: twice the trigrams they share over those they have
+// (Dice's coefficient).
 func alike(a, b []uint32) int {
 	if len(a) == 0 || len(b) == 0 {
 		return 0

@@ -17,7 +17,7 @@ const mostWays = 16
 type search struct {
 	groups []group
 	target money.Cents
-	// lowest and highest are what the groups from each one on can sum to at most on either side.
+	// lowest and highest hold the smallest and largest sums of the groups from each one on.
 	lowest, highest []money.Cents
 	// tail is the first group of the table.
 	tail  int
@@ -97,7 +97,8 @@ func (s *search) fillTable() {
 	s.nodes += len(s.table)
 }
 
-// merged are the sums of a table and those of another one with something added, in their order, as both tables are.
+// merged returns the sums of one table together with those of another one plus a partial sum, in order. Both tables
+// must be in order.
 func merged(table, other []partial, added partial) []partial {
 	out := make([]partial, 0, len(table)+len(other))
 	for _, p := range other {

@@ -49,7 +49,7 @@ func (a *ask) concludeSets(ways int) {
 	}
 }
 
-// size is how many candidates the record has.
+// size returns how many candidates the record has.
 func (a *ask) size() (n int) {
 	for _, pool := range a.pools {
 		n += len(pool)
@@ -58,7 +58,8 @@ func (a *ask) size() (n int) {
 	return n
 }
 
-// findPools collects the candidates of sets: those of the record's channel, or of each channel when it is not known.
+// findPools collects the candidates for sets: those of the record's channel, or of each channel if the record names
+// none.
 func (a *ask) findPools() {
 	lanes := a.book.lanes
 	if channel := plain.Text(a.Channel); channel != "" {
@@ -72,8 +73,9 @@ func (a *ask) findPools() {
 	}
 }
 
-// pool are the places that can be part of a set, at most as many as the bounds allow. An amount that all amounts of the
-// other sign cannot bring back to that of the record is part of none; without it, others may be too large, too.
+// pool returns the places that can be part of a set, at most as many as the bounds allow. It leaves out an amount
+// that all amounts of the other sign cannot bring back to that of the record. Without it others may be too large
+// too, so this repeats until nothing changes.
 func (a *ask) pool(places []int) []int {
 	open := make([]int, 0, len(places))
 	for _, i := range places {
@@ -83,6 +85,7 @@ func (a *ask) pool(places []int) []int {
 	}
 
 	for {
+		// All amounts together fall short: there is no set.
 		toward, against := a.reaches(open)
 		if toward < a.magnitude() {
 			return nil
@@ -99,6 +102,7 @@ func (a *ask) pool(places []int) []int {
 		open = fitting
 	}
 
+	// The search is exponential, so its candidates are bounded.
 	if len(open) > a.bounds.Candidates {
 		a.cut(CutCandidates)
 		open = a.book.nearest(open, a.at, a.bounds.Candidates)
@@ -123,7 +127,7 @@ func (a *ask) reaches(places []int) (toward, against money.Cents) {
 	return toward, against
 }
 
-// directed is the amount of an item, positive in the direction of the record.
+// directed returns the amount of an item, positive in the direction of the record.
 func (a *ask) directed(i int) money.Cents {
 	if a.Amount < 0 {
 		return -a.book.items[i].Amount
@@ -134,7 +138,7 @@ func (a *ask) directed(i int) money.Cents {
 
 func (a *ask) magnitude() money.Cents { return max(a.Amount, -a.Amount) }
 
-// findSets searches the pools and counts the sets, at least as far as two.
+// findSets searches the pools and returns how many sets there are; it counts to two at least.
 func (a *ask) findSets(nodes int) int {
 	ways := 0
 
@@ -144,6 +148,7 @@ func (a *ask) findSets(nodes int) int {
 			break
 		}
 
+		// Equal amounts are interchangeable, so the search only counts them.
 		groups := a.grouped(pool)
 		s := newSearch(groups, a.magnitude(), nodes-a.answer.Nodes)
 		s.run()
@@ -153,6 +158,7 @@ func (a *ask) findSets(nodes int) int {
 			a.cut(CutSearch)
 		}
 
+		// A way can stand for several sets.
 		for _, way := range s.found {
 			ways = min(ways+way.sets(groups), manySets)
 			a.collect(groups, way)
@@ -165,7 +171,7 @@ func (a *ask) findSets(nodes int) int {
 	return ways
 }
 
-// group is the items of one amount, the nearest to the record first: which of them belong to a set cannot be told by
+// group has the items of one amount, the nearest to the record first: which of them belong to a set cannot be known from
 // sums.
 type group struct {
 	// amount is positive in the direction of the record.
@@ -192,6 +198,7 @@ func (a *ask) grouped(pool []int) []group {
 		g.places = append(g.places, i)
 	}
 
+	// Within a group the nearest come first.
 	out := make([]group, len(groups))
 	for i, g := range groups {
 		out[i] = *g
@@ -200,6 +207,7 @@ func (a *ask) grouped(pool []int) []group {
 		})
 	}
 
+	// Large amounts first: the search gives up earlier on them.
 	slices.SortFunc(out, func(x, y group) int {
 		return cmp.Or(cmp.Compare(max(y.amount, -y.amount), max(x.amount, -x.amount)), cmp.Compare(y.amount, x.amount))
 	})
@@ -217,7 +225,7 @@ const (
 	setsOfWay = 4
 )
 
-// sets counts the sets that a way stands for: two of three equal amounts are three.
+// sets returns how many sets a way stands for: two of three equal amounts are three.
 func (w way) sets(groups []group) int {
 	n := 1
 
@@ -239,8 +247,8 @@ func (w way) sets(groups []group) int {
 	return n
 }
 
-// collect makes sets of a way, those with the nearest items first, until there are enough to choose from, and notes all
-// items that can be in one.
+// collect makes sets of a way, those with the nearest items first, until there are enough to choose from. It also
+// notes all items that can be in one.
 func (a *ask) collect(groups []group, w way) {
 	for g, k := range w {
 		if k > 0 {
@@ -248,6 +256,7 @@ func (a *ask) collect(groups []group, w way) {
 		}
 	}
 
+	// A single way must not crowd out the others.
 	most := min(len(a.sets)+setsOfWay, rankedSets)
 
 	var (
@@ -255,6 +264,7 @@ func (a *ask) collect(groups []group, w way) {
 		choose func(g, from, left int)
 	)
 
+	// Choose as many places of each group as the way takes, group by group.
 	choose = func(g, from, left int) {
 		switch {
 		case len(a.sets) == most:

@@ -15,9 +15,10 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is the reconciliation of bank records.
+// Part returns the endpoints of reconciling bank records.
 func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
 
+// endpoints returns the routes that suggest, reconcile and unreconcile.
 func endpoints() []api.Endpoint {
 	const tag = "Bank records"
 
@@ -80,12 +81,14 @@ type unreconcileInput struct {
 	}
 }
 
+// unreconcile takes the named transactions off a record, or all of them.
 func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Record, error) {
 	record, err := shown(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// Name every transaction that is not on the record.
 	var issues []apierr.Issue
 
 	for i, one := range in.Body.TransactionIDs {
@@ -115,6 +118,7 @@ type batchInput struct {
 // errNothingLands undoes an atomic batch with an item that was refused.
 var errNothingLands = errors.New("reconciliation: an item of an atomic batch was refused")
 
+// batch reconciles many records. Good items are kept and bad ones reported; with atomic a bad item undoes all.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
 
@@ -123,6 +127,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 		matches[i] = matchOf(item.BankRecordID, item.Transactions, nil)
 	}
 
+	// An error inside undoes what was reconciled.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		refusals, err := bank.Reconcile(ctx, tx, matches)
 		if err != nil {
@@ -148,6 +153,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	}
 
 	for i, item := range in.Body.Data {
+		// Every item without a refusal was reconciled.
 		if !slices.ContainsFunc(out.Issues, func(r api.Refused) bool { return r.Index == i }) {
 			out.Data = append(out.Data, api.Written{ID: item.BankRecordID, Index: i})
 		}
@@ -156,7 +162,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return out, nil
 }
 
-// shown is a record as readers see it, or apierr.NotFound.
+// shown returns a record as the API shows it. It fails with apierr.NotFound.
 func shown(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
 	found, err := bank.ByID(ctx, tx, []id.ID{record})
 	if err != nil {

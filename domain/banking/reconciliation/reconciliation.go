@@ -42,7 +42,7 @@ type Item struct {
 	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500" doc:"What the record is made up of, besides what it is reconciled with already."`
 }
 
-// matchOf is what a request asks of package bank, with the transactions that were made for it.
+// matchOf returns the match that a request asks for, with the transactions that were created for it.
 func matchOf(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	m := bank.Match{RecordID: record}
 	for _, p := range portions {
@@ -56,7 +56,7 @@ func matchOf(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	return m
 }
 
-// book makes the transactions of a request. A refused one is told at its place.
+// book creates the transactions of a request. A refusal gets the path of its transaction.
 func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, error) {
 	made := make([]id.ID, len(all))
 	for i := range all {
@@ -74,8 +74,8 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 	return made, nil
 }
 
-// told is a refusal as the caller of one record knows it: the first transactions of a match are those of the request,
-// the others those that it created.
+// told returns a refusal with the path that callers of a single record know: the first transactions of a match are
+// those of the request, the others those that it created.
 func told(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
 

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// Suggestion is what an open record could be made up of.
+// Suggestion is an open record with sets of transactions that add up to it.
 type Suggestion struct {
 	BankRecord SuggestedRecord `json:"bankRecord" doc:"The open record."`
 	Result     match.Result    `json:"result" doc:"unique: there is one explanation, and no other record wants any of it; ambiguous: there are several, or one that is wanted elsewhere; none: there is none within the bounds; unknown: the search was cut before it could tell."`
@@ -50,6 +50,7 @@ type suggestInput struct {
 	page.Dates
 }
 
+// suggest returns a page of open records with their suggestions. It reconciles nothing.
 func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Suggestion], error) {
 	today := day.Of(tx.Now)
 
@@ -68,6 +69,7 @@ func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Sugge
 		return out, nil
 	}
 
+	// Only the records of the page are searched.
 	answers, err := match.Find(ctx, tx, shown)
 	if err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Sugge
 	return out, nil
 }
 
-// suggestion renders an answer.
+// suggestion renders an answer as the API shows it.
 func suggestion(r *bank.Open, a *match.Answer) Suggestion {
 	s := Suggestion{
 		BankRecord: SuggestedRecord{r.ID, r.Date, r.Description, r.AccountID, r.Amount, r.Currency}, Result: a.Result, Sets: []SuggestedSet{},

@@ -7,13 +7,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// bands are the stretches of amounts between all limits of rules, from the lowest up. Each has the rules within whose
+// bands divides amounts at all limits of rules, from the lowest up. Each stretch has the set of rules that have it within their
 // limits it lies.
 type bands struct {
 	from []money.Cents
 	sets []set
 }
 
+// banded returns the bands of rules.
 func banded(rules []compiled, tests []test) bands {
 	limits := make([]money.Range, len(rules))
 	from := []money.Cents{0}
@@ -23,6 +24,7 @@ func banded(rules []compiled, tests []test) bands {
 		from = append(from, max(limits[i].Low, 0), limits[i].High+1)
 	}
 
+	// Each limit begins a stretch; inside of one no rule begins or ends.
 	slices.Sort(from)
 
 	b := bands{from: slices.Compact(from)}
@@ -41,19 +43,20 @@ func banded(rules []compiled, tests []test) bands {
 	return b
 }
 
-// at are the rules that an amount is within the limits of. It is not negative.
+// at returns the rules that have an amount within their limits. The amount must not be negative.
 func (b *bands) at(amount money.Cents) set {
 	return b.sets[sort.Search(len(b.from), func(i int) bool { return b.from[i] > amount })-1]
 }
 
-// limits are the amounts outside of which not all conditions of a rule can hold. A rule that any of its conditions is
-// enough for has none.
+// limits returns the range outside of which not all conditions of a rule can hold. A rule that needs only one of
+// its conditions has no limits.
 func (c *compiled) limits(tests []test) money.Range {
 	all := money.Range{Low: 0, High: money.MaxCents}
 	if c.MatchMode == Any {
 		return all
 	}
 
+	// All conditions must hold, so each one narrows the range.
 	for _, n := range c.tests {
 		t := &tests[n]
 		if t.field != Amount {

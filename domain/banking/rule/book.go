@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Record is what rules know of a bank record.
+// Record is a bank record with everything that rules look at.
 type Record struct {
 	ID id.ID
 	// AccountID is the bank account of the chart; zero for a record that is linked to none.
@@ -70,7 +70,7 @@ func (Reason) Enum() []string {
 	}
 }
 
-// Decision is what becomes of a record.
+// Decision says which rule takes a record, and the transaction or the reason why none is booked.
 type Decision struct {
 	// Rule takes the record; nil when none does.
 	Rule *Rule
@@ -86,7 +86,7 @@ func (d *Decision) Auto() bool { return d.Transaction != nil && d.Rule.Mode == A
 // leavesToPerson reports whether a record is not booked because it can be booked already.
 func (r Reason) leavesToPerson() bool { return r == OpenDuplicate || r == TransactionMatches }
 
-// Decide says what is booked for a record, or why nothing is.
+// Decide returns the transaction that is booked for a record, or the reason why none is.
 func (p *Pass) Decide(r *Record) Decision {
 	switch {
 	case r.Type != bank.Movement || r.Amount == 0:
@@ -99,11 +99,13 @@ func (p *Pass) Decide(r *Record) Decision {
 		return Decision{Reason: RecordReconciled}
 	}
 
+	// Rules of any mode decide, so that an auto rule does not take what a rule before it leaves to a person.
 	c := p.first(r)
 	if c == nil {
 		return Decision{Reason: NoRule}
 	}
 
+	// A rule takes it; now find out whether something must be left to a person.
 	d := Decision{Rule: c.Rule}
 	switch {
 	case r.OpenDuplicate:
@@ -127,8 +129,8 @@ func (c *compiled) namesAmounts() bool {
 // descriptionLength is how many characters the description of a transaction has at the most.
 const descriptionLength = 1000
 
-// book makes the transaction of a record. With usePriorMonthEnd the cost belongs to the month before and the money
-// leaves the bank when the bank says so: it is a bill that is paid on the day of the record.
+// book returns the transaction of a record, or a reason. With usePriorMonthEnd the cost belongs to the month
+// before: it is a bill that is paid on the day of the record.
 func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 	shares, ok := split(c.lines, max(r.Amount, -r.Amount))
 	if !ok {
@@ -158,6 +160,7 @@ func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 	return t, ""
 }
 
+// shortened returns the description cut to the length that transactions allow.
 func shortened(description string) string {
 	if utf8.RuneCountInString(description) <= descriptionLength {
 		return description
@@ -166,6 +169,7 @@ func shortened(description string) string {
 	return string([]rune(description)[:descriptionLength])
 }
 
+// book returns the line of a transaction with this amount.
 func (l *Line) book(amount money.Cents) transaction.LineInput {
 	out := transaction.LineInput{Amount: amount, LineFields: transaction.LineFields{
 		Description: api.SetIf(l.DescriptionOverride), Assignment: api.SetIf(l.Assignment), AccountID: api.SetIf(l.AccountID),
@@ -180,6 +184,7 @@ func (l *Line) book(amount money.Cents) transaction.LineInput {
 		out.AppliedAmount = api.Set(applied)
 	}
 
+	// A markup has a tax of its own.
 	if m := l.Markup; m != nil {
 		out.Markup = api.Set(transaction.MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
 	}
@@ -187,16 +192,16 @@ func (l *Line) book(amount money.Cents) transaction.LineInput {
 	return out
 }
 
-// share is what a line gets of an amount.
+// share is a line with its part of an amount.
 type share struct {
 	line   *Line
 	amount money.Cents
 }
 
-// split divides a positive amount among lines that Check found right: fixed lines take theirs, and what they leave goes
-// to the percentages and the remainder in proportion, so that it adds up to the cent. Lines of nothing are left out.
-// False when the fixed lines take more than there is, or are all there is and leave something, and when the amounts
-// together leave the safe range.
+// split divides a positive amount among lines that passed Check. Fixed lines take their amounts first. The
+// percentages and the remainder divide the rest in proportion, so that all adds up to the cent. Lines with nothing
+// are left out. It returns false if the fixed lines take more than there is, if they are the only lines and leave
+// something, or if the amounts together leave the safe range.
 func split(lines []Line, total money.Cents) ([]share, bool) {
 	rest, parted := total, false
 	weights := make([]int64, len(lines))
@@ -214,10 +219,12 @@ func split(lines []Line, total money.Cents) ([]share, bool) {
 		}
 	}
 
+	// A rest needs a line that takes it.
 	if rest < 0 || rest > 0 && !parted {
 		return nil, false
 	}
 
+	// The remainder weighs what the percentages leave of the whole.
 	amounts := make([]money.Cents, len(lines))
 	if parted {
 		for i := range lines {
@@ -229,6 +236,7 @@ func split(lines []Line, total money.Cents) ([]share, bool) {
 		amounts = money.Split(rest, weights)
 	}
 
+	// Put fixed and divided amounts together, in the order of the lines.
 	var (
 		shares []share
 		reach  money.Reach

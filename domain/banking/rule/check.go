@@ -33,9 +33,8 @@ func (f *faults) refuse(wrong bool, code apierr.IssueCode, path ...any) {
 	}
 }
 
-// Check says what is wrong with a rule, with paths as in a body that has its fields; nothing for one that an engine can
-// be made of. Whether the accounts, listings, contacts and tax rates that it names exist and go together is not asked
-// here.
+// Check returns what is wrong with a rule, with paths as in a body with its fields, or nothing if an engine can be
+// made of it. It does not look up whether the accounts, listings, contacts and tax rates exist.
 func Check(r *Rule) []apierr.Issue {
 	var f faults
 	f.refuse(strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > nameLength, apierr.IssueLength, "name")
@@ -48,6 +47,7 @@ func Check(r *Rule) []apierr.Issue {
 	f.refuse(r.UsePriorMonthEnd && r.TransactionType != transaction.Expense, apierr.IssueContradiction, "usePriorMonthEnd")
 	f.refuse(len(r.AccountIDs) > MaxAccounts, apierr.IssueItems, "accountIds")
 
+	// An account that is named twice is a mistake of the caller.
 	for i, a := range r.AccountIDs {
 		f.refuse(slices.Contains(r.AccountIDs[:i], a), apierr.IssueUnique, "accountIds", i)
 	}
@@ -64,6 +64,7 @@ func Check(r *Rule) []apierr.Issue {
 		f.checkLine(r, &r.Lines[i], "lines", i)
 	}
 
+	// Last what only all lines together can get wrong.
 	f.checkSplit(r.Lines)
 
 	return f
@@ -78,11 +79,12 @@ func among[T interface {
 	return slices.Contains(v.Enum(), string(v))
 }
 
-// describe refuses a description that replaces nothing and one that no transaction can have.
+// describe refuses a description that is blank or longer than transactions allow.
 func (f *faults) describe(text *string, path ...any) {
 	f.refuse(text != nil && (strings.TrimSpace(*text) == "" || utf8.RuneCountInString(*text) > descriptionLength), apierr.IssueLength, path...)
 }
 
+// checkCondition refuses operators that the field does not have and values that it cannot be compared with.
 func (f *faults) checkCondition(c *Condition, path ...any) {
 	if !among(c.Type) {
 		f.refuse(true, apierr.IssueEnum, path, "type")
@@ -106,6 +108,8 @@ func (f *faults) checkCondition(c *Condition, path ...any) {
 	f.refuse(plain.Text(c.Value) == "" || utf8.RuneCountInString(c.Value) > valueLength, apierr.IssueLength, path, "value")
 }
 
+// checkLine refuses amounts that do not fit the split mode, and taxes and markups that transactions of this type
+// cannot have.
 func (f *faults) checkLine(r *Rule, l *Line, path ...any) {
 	f.refuse(!among(l.SplitMode), apierr.IssueEnum, path, "splitMode")
 	f.refuse(l.SplitMode == Fixed && l.FixedCentAmount == nil, apierr.IssueRequired, path, "fixedCentAmount")
@@ -120,6 +124,7 @@ func (f *faults) checkLine(r *Rule, l *Line, path ...any) {
 	f.refuse(l.Party != nil && *l.Party == ledger.Owners && l.ListingID == nil, apierr.IssueRequired, path, "listingId")
 	f.describe(l.DescriptionOverride, path, "descriptionOverride")
 
+	// Only bills have taxes, and only those of owners have markups.
 	expense := r.TransactionType == transaction.Expense
 	f.refuse(l.TaxRateID != nil && !expense, apierr.IssueTaxNotSupported, path, "taxRateId")
 	f.checkTax(l.TaxRateID, l.TaxBehavior, path)
@@ -132,14 +137,14 @@ func (f *faults) checkLine(r *Rule, l *Line, path ...any) {
 	}
 }
 
-// checkTax wants a rate for a behavior. A rate without a behavior is excluded.
+// checkTax refuses a tax behavior without a rate. A rate without a behavior is excluded.
 func (f *faults) checkTax(rate *id.ID, behavior *transaction.TaxBehavior, path ...any) {
 	f.refuse(rate == nil && behavior != nil, apierr.IssueRequired, append(path, "taxRateId")...)
 	f.refuse(behavior != nil && *behavior != transaction.TaxIncluded && *behavior != transaction.TaxExcluded, apierr.IssueEnum, append(path, "taxBehavior")...)
 }
 
-// checkSplit refuses lines that could not add up to any record: a second remainder, percentages that are not the whole,
-// and with a remainder those that leave it nothing.
+// checkSplit refuses lines that could not add up to any record: a second remainder, percentages that are not the
+// whole, and percentages that leave nothing to a remainder.
 func (f *faults) checkSplit(lines []Line) {
 	var (
 		percentages, remainders int

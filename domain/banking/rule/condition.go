@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Field is what a condition looks at.
+// Field is the part of a record that a condition compares.
 type Field string
 
 // The fields. Texts are compared without regard to capitals and white space. An amount is that of the record without
@@ -55,7 +55,7 @@ type Condition struct {
 	Value    string   `json:"value" maxLength:"255" doc:"A text, or cents without a sign, for between a range such as 1000...2000."`
 }
 
-// operators are those of a field; none for a field that does not exist.
+// operators returns the operators of a field, or none for a field that does not exist.
 func (f Field) operators() []Operator {
 	switch f {
 	case Description, Reference:
@@ -81,6 +81,7 @@ type test struct {
 	amounts  money.Range
 }
 
+// compiled returns the test of a condition that passed Check.
 func (c Condition) compiled() test {
 	if c.Type == Amount {
 		amounts, _ := c.amounts()
@@ -90,12 +91,13 @@ func (c Condition) compiled() test {
 	return test{field: c.Type, operator: c.Operator, text: plain.Text(c.Value)}
 }
 
-// facts are what conditions look at, each brought into its form once for a record.
+// facts has the values that conditions compare, normalized once for a record.
 type facts struct {
 	description, reference string
 	amount                 money.Cents
 }
 
+// factsOf returns the facts of a record.
 func factsOf(r *Record) facts {
 	return facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
 }
@@ -108,6 +110,7 @@ func (f *facts) text(field Field) string {
 	return f.description
 }
 
+// holds reports whether the condition holds for the facts of a record.
 func (t *test) holds(f *facts) bool {
 	if t.field == Amount {
 		return t.holdsFor(f.amount)
@@ -150,7 +153,7 @@ func (t *test) holdsFor(amount money.Cents) bool {
 	return false
 }
 
-// Holding are the places of the rule's conditions that hold for a record, from 0.
+// Holding returns the indexes of the rule's conditions that hold for a record, from 0.
 func (r *Rule) Holding(record *Record) []int {
 	f := factsOf(record)
 	places := []int{}
@@ -177,7 +180,8 @@ func gram(text string, at int) int64 {
 	return int64(text[at])<<16 | int64(text[at+1])<<8 | int64(text[at+2])
 }
 
-// keys are all that a record must have for the condition to hold; none when nothing follows from it.
+// keys returns the keys that a record must have for the condition to hold, or none if nothing follows from it. A
+// text must have all three-letter pieces of the value.
 func (t *test) keys() []key {
 	switch {
 	case t.field == Amount && t.amounts.Low == t.amounts.High && (t.operator == Equals || t.operator == Between):

@@ -61,8 +61,8 @@ func (f *filter) place(gram int64) (word int, bit uint64) {
 	return int(hash >> 22), 1 << (hash >> 16 & 63)
 }
 
-// Compile makes an engine of rules, whatever their order; inactive ones are left out. The rules stay as they are while
-// the engine is used. It fails with 400 and the issues of Check for a rule that has any.
+// Compile returns an engine of the active rules, in any order. The rules must not change while the engine is used.
+// It fails with 400 and the issues of Check.
 func Compile(rules []Rule) (*Engine, error) {
 	e := &Engine{byKey: map[key][]int{}, accounts: map[id.ID]*[2]set{}}
 
@@ -105,6 +105,8 @@ func (e *Engine) compileConditions() {
 	}
 }
 
+// compileAccounts gives each account the rules that take its records, by direction. Rules without accounts are in
+// all of these sets and in others.
 func (e *Engine) compileAccounts() {
 	newSets := func() [2]set { return [2]set{newSet(len(e.rules)), newSet(len(e.rules))} }
 
@@ -119,6 +121,7 @@ func (e *Engine) compileAccounts() {
 	}
 
 	for i := range e.rules {
+		// A deposit rule takes money in, an expense rule money out.
 		r := &e.rules[i]
 
 		towards := direction(r.TransactionType == transaction.Deposit)
@@ -138,8 +141,8 @@ func (e *Engine) compileAccounts() {
 	}
 }
 
-// compileKeys gives each rule the keys under which it is found, those that the fewest conditions have: a rule of which
-// all conditions must hold is found by one of them, another by each.
+// compileKeys gives each rule the keys under which it is found. It picks the keys with the fewest conditions. A
+// rule that needs all of its conditions is found by one of them, a rule that needs any by each.
 func (e *Engine) compileKeys() {
 	e.always = newSet(len(e.rules))
 	uses := map[key]int{}
@@ -150,6 +153,7 @@ func (e *Engine) compileKeys() {
 		}
 	}
 
+	// The rarest key finds the fewest rules in vain.
 	rarest := func(keys []key) key {
 		return slices.MinFunc(keys, func(a, b key) int { return uses[a] - uses[b] })
 	}
@@ -169,6 +173,7 @@ func (e *Engine) compileKeys() {
 			}
 		}
 
+		// A rule that can hold without any key must be looked at for every record.
 		switch {
 		case len(found) == 0 || r.MatchMode == Any && loose:
 			e.always.add(i)
@@ -177,6 +182,7 @@ func (e *Engine) compileKeys() {
 			found = []key{rarest(found)}
 		}
 
+		// The filter of grams saves most lookups in the map.
 		for _, k := range found {
 			e.byKey[k] = append(e.byKey[k], i)
 			if k.field != Amount {
@@ -198,13 +204,13 @@ type Pass struct {
 	record  int
 }
 
-// Pass begins to go over records.
+// Pass returns a pass over records. A pass is for one goroutine.
 func (e *Engine) Pass() *Pass {
 	return &Pass{Engine: e, found: newSet(len(e.rules)), known: make([]int, len(e.tests)), results: make([]bool, len(e.tests))}
 }
 
-// Matching are the rules that a record meets, in the order in which they would take it. What state the record is in
-// makes no difference.
+// Matching returns the rules that a record meets, in the order in which they would take it. It ignores the state of
+// the record.
 func (p *Pass) Matching(r *Record) []*Rule {
 	var rules []*Rule
 
@@ -216,7 +222,7 @@ func (p *Pass) Matching(r *Record) []*Rule {
 	return rules
 }
 
-// first is the rule that takes a record; nil when it meets none.
+// first returns the rule that takes a record, or nil if it meets none.
 func (p *Pass) first(r *Record) (taker *compiled) {
 	p.each(r, func(c *compiled) bool {
 		taker = c
@@ -226,7 +232,7 @@ func (p *Pass) first(r *Record) (taker *compiled) {
 	return taker
 }
 
-// each calls a function with the rules that a record meets, in order, until it has enough.
+// each calls more with each rule that a record meets, in order, until more returns false.
 func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	if r.Amount == 0 {
 		return
@@ -236,6 +242,8 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	p.facts = factsOf(r)
 	p.find()
 
+	// Intersect three sets: rules with a key of the record, rules for its account and direction, rules for its
+	// amount.
 	sets := &p.others
 	if own := p.accounts[r.AccountID]; own != nil {
 		sets = own
@@ -252,11 +260,12 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	}
 }
 
-// find collects the rules whose keys the record has, and those without any.
+// find collects the rules with a key that the record has, and those without any.
 func (p *Pass) find() {
 	copy(p.found, p.always)
 	p.add(key{Amount, int64(p.facts.amount)})
 
+	// Each three-letter piece of a text is a key.
 	for _, field := range []Field{Description, Reference} {
 		text := p.facts.text(field)
 		for at := 0; at+gramLength <= len(text); at++ {

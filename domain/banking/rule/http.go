@@ -20,7 +20,7 @@ var (
 	errTooMany = apierr.New(apierr.CodeBadRequest, "", "The team has as many bank rules as it can have")
 )
 
-// endpoints are the routes of bank rules.
+// endpoints returns the routes of bank rules.
 func endpoints() []api.Endpoint {
 	const tag = "Bank rules"
 
@@ -84,6 +84,8 @@ type listInput struct {
 	operation.Include
 }
 
+// list returns a page of rules with the names of their references and, if the caller asked for them, their
+// operations.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Stored], error) {
 	q := query(tx)
 	q.Kept("bank_rule")
@@ -148,7 +150,7 @@ func (r *Rule) mayStore(tx *db.Tx) error {
 	return nil
 }
 
-// shown is the rule with the names of what it names.
+// shown returns the rule with the names of its references.
 func (s *Stored) shown(ctx context.Context, tx *db.Tx) (*Stored, error) {
 	all := []Stored{*s}
 	return &all[0], complete(ctx, tx, all)
@@ -182,6 +184,8 @@ type updateInput struct {
 	Body Update
 }
 
+// update changes a rule. It fails if the rule is running, or if the caller may not book transactions and the rule
+// would.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 	s, err := toChange(ctx, tx, in.ID)
 	if err != nil {
@@ -192,6 +196,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 		return nil, err
 	}
 
+	// A rule that names something which has vanished may keep it.
 	to := changed(tx, s.Rule, &in.Body)
 	if err := check(ctx, tx, &s.Rule, &to); err != nil {
 		return nil, err
@@ -213,6 +218,7 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the rule as inactive instead of deleting it."`
 }
 
+// erase deletes a rule that has reconciled nothing, or archives it if the caller asked for that.
 func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	s, err := toDelete(ctx, tx, in.ID)
 	if err != nil {
@@ -230,6 +236,7 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return &api.None{}, s.change(ctx, tx, to)
 	}
 
+	// Records keep the id of the rule that matched them, so such a rule has to stay.
 	used, err := db.Get[bool](ctx, tx, `select exists (select from bank_record where team_id = @team and matched_by_bank_rule = @id)`,
 		db.Args{"team": tx.Team, "id": s.ID})
 	if err != nil {

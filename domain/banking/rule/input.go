@@ -73,7 +73,7 @@ type Update struct {
 	Lines               *[]LineInput      `json:"lines,omitempty" minItems:"1" maxItems:"100" doc:"Replaces all lines; one takes over the id of the line in its place."`
 }
 
-// drafted is the rule that a body describes, in its first version.
+// drafted returns the rule that a body describes, in its first version.
 func drafted(tx *db.Tx, b *Create) Rule {
 	r := Rule{
 		ID: tx.NewID(), Version: 1, Name: b.Name, Status: cmp.Or(b.Status, Active), Priority: b.Priority, TransactionType: b.TransactionType,
@@ -85,7 +85,7 @@ func drafted(tx *db.Tx, b *Create) Rule {
 	return r
 }
 
-// changed is a rule with what a body changes.
+// changed returns the rule with the changes of a body.
 func changed(tx *db.Tx, r Rule, b *Update) Rule {
 	keep(&r.Name, b.Name)
 	keep(&r.Status, b.Status)
@@ -112,7 +112,7 @@ func keep[T any](to, given *T) {
 	}
 }
 
-// linesOf are the lines that a caller describes; they take over the ids of the lines that they replace.
+// linesOf returns the lines that a caller describes. They take over the ids of the lines at the same places before.
 func linesOf(tx *db.Tx, given []LineInput, old []Line) []Line {
 	out := make([]Line, len(given))
 	for i := range given {
@@ -128,6 +128,7 @@ func linesOf(tx *db.Tx, given []LineInput, old []Line) []Line {
 			l.Markup = &Markup{Amount: m.Amount, TaxRateID: m.TaxRateID.Value, TaxBehavior: m.TaxBehavior.Value}
 		}
 
+		// A line keeps its id over changes, as long as there is one at its place.
 		if l.ID = tx.NewID(); i < len(old) {
 			l.ID = old[i].ID
 		}
@@ -140,8 +141,8 @@ func linesOf(tx *db.Tx, given []LineInput, old []Line) []Line {
 	return out
 }
 
-// check refuses a rule that Check finds wrong, or that names what it cannot use, with paths below that of the rule in
-// the body. What was so before the change may stay.
+// check refuses a rule that Check refuses, or with references that it cannot use. Paths are below that of the rule
+// in the body. References that were bad before the change may stay.
 func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error {
 	var issues []apierr.Issue
 	for _, issue := range Check(after) {
@@ -154,6 +155,7 @@ func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error
 
 	var standing []lack
 
+	// Look up the references of both versions at once.
 	both := []*Rule{after}
 	if before != nil {
 		both = append(both, before)
@@ -168,6 +170,7 @@ func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error
 		standing = n.lacks(before)
 	}
 
+	// Only new faults count.
 	for _, l := range n.lacks(after) {
 		if !slices.ContainsFunc(standing, func(o lack) bool { return o.code == l.code && o.id == l.id }) {
 			issues = append(issues, l.code.InBody(at, l.path))

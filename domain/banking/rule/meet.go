@@ -7,7 +7,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// sound are the rules that an engine can be made of: one that is broken does not take the others down.
+// sound returns the rules that an engine can be made of, so that a broken one does not stop the others.
 func sound(rules []Stored) []Rule {
 	var out []Rule
 
@@ -20,8 +20,8 @@ func sound(rules []Stored) []Rule {
 	return out
 }
 
-// Meet gives bank records the active rules that they meet, in the order in which these take records. What state a
-// record is in makes no difference.
+// Meet sets the active rules that bank records meet, in the order in which these take records. It ignores the state
+// of the records.
 func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 	stored, err := rulesOf(ctx, tx, "r.status = 'active'", nil)
 	if err != nil {
@@ -39,6 +39,7 @@ func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		b := &records[i]
 		b.MatchingRules = []bank.RuleRef{}
 
+		// A rule compares only these fields.
 		r := Record{ID: b.ID, Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, Status: b.Status, Type: b.Type}
 		if b.AccountID != nil {
 			r.AccountID = *b.AccountID

@@ -6,7 +6,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// note tells what became of a rule; it is nil before it was made and after it is gone.
+// note notes the change of a rule. A new rule has no version before, a deleted one none after.
 func note(tx *db.Tx, before, after *Rule) {
 	what, of := audit.Updated, id.Zero
 
@@ -22,6 +22,7 @@ func note(tx *db.Tx, before, after *Rule) {
 		what = audit.Deleted
 	}
 
+	// The event refers to everything that the rule named before or after.
 	for i, r := range []*Rule{before, after} {
 		if r == nil {
 			continue

@@ -16,10 +16,10 @@ var (
 	_ = api.PublishedAs[Stored]("BankRule")
 )
 
-// OfBank is what bank rules do with bank records.
+// OfBank has the functions of bank rules that bank records call.
 var OfBank = bank.Rules{Meet: Meet, Offer: Offer}
 
-// Part is bank rules.
+// Part returns the endpoints, tasks and tables of bank rules.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: append(endpoints(), runEndpoints("Bank rules")...),

@@ -34,7 +34,7 @@ func (b *PreviewRequest) Resolve() []apierr.Issue {
 	return nil
 }
 
-// Preview is a page of what rules would make of open bank records.
+// Preview is a page of open bank records with the transactions that rules would book.
 type Preview struct {
 	Data        []Match         `json:"data" doc:"Records that a rule takes, the newest first."`
 	Pagination  page.Pagination `json:"pagination"`
@@ -83,6 +83,7 @@ type previewInput struct {
 	Body PreviewRequest
 }
 
+// preview returns what rules would book for open bank records. It books nothing.
 func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error) {
 	b := &in.Body
 
@@ -95,11 +96,13 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 		return nil, err
 	}
 
+	// Rules with faults take part only as far as they can.
 	engine, err := Compile(p.usable())
 	if err != nil {
 		return nil, err
 	}
 
+	// Read one record more than are looked at, to know whether there are more.
 	most := p.most()
 	days := bank.Days{Range: b.DateRange.Range(b.IsDateRangeEndInclusive), Accounts: b.AccountIDs}
 
@@ -111,6 +114,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	out := &Preview{Data: []Match{}, Rules: []PreviewRule{}, OpenRecords: min(len(open), most), Cut: len(open) > most}
 	pass := engine.Pass()
 
+	// Decide about all of them, because the rules are counted over all pages.
 	taken, err := p.take(ctx, pass, open[:out.OpenRecords])
 	if err != nil {
 		return nil, err
@@ -124,6 +128,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 		return nil, err
 	}
 
+	// Transactions of a page can have very many lines; then suggest a smaller page.
 	lines, fits := 0, 0
 
 	for i := range shown {
@@ -143,6 +148,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 		return nil, apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).With(map[string]any{"suggestedLimit": fits})
 	}
 
+	// Show the rules that matter: those that take a record and those with issues.
 	for i := range p.rules {
 		if r := &p.rules[i]; p.takes[r.ID] > 0 || len(r.Issues) > 0 {
 			out.Rules = append(out.Rules, PreviewRule{p.told(r.ID), r.Name, p.takes[r.ID], r.Issues})
@@ -161,8 +167,8 @@ type previewing struct {
 	takes    map[id.ID]int
 }
 
-// previewed are the rules that a request asks for, with their issues. It fails for a rule of the body that could not be
-// stored, and for ids of none.
+// previewed returns the rules that a request asks for, with their issues. It fails for a rule of the body that
+// could not be stored, and for ids of no rule.
 func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, error) {
 	p := &previewing{unstored: b.Rule != nil, broken: map[id.ID]bool{}, takes: map[id.ID]int{}}
 
@@ -190,6 +196,7 @@ func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, 
 		return nil, err
 	}
 
+	// A rule with issues matches, but nothing is booked by itself.
 	if err := complete(ctx, tx, p.rules); err != nil {
 		return nil, err
 	}
@@ -218,7 +225,7 @@ func unknown(field string, ids []id.ID, fault func(id.ID) apierr.IssueCode) erro
 	return apierr.BadRequest.At(issues...)
 }
 
-// knownAccounts refuses what is no bank account of the team.
+// knownAccounts refuses ids that are no bank account of the team.
 func knownAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 	n, err := namesOf(ctx, tx, &Rule{AccountIDs: accounts})
 	if err != nil {
@@ -228,7 +235,7 @@ func knownAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 	return unknown("accountIds", accounts, n.notBank)
 }
 
-// usable are the rules that an engine can be made of, all of them as if they were active.
+// usable returns the rules that an engine can be made of, all of them active.
 func (p *previewing) usable() []Rule {
 	out := sound(p.rules)
 	for i := range out {
@@ -245,7 +252,7 @@ const maxRecords = 10_000
 // conditions.
 const maxTests = 20_000_000
 
-// most is how many records can be looked at with the rules.
+// most returns how many records can be looked at: fewer with many conditions.
 func (p *previewing) most() int {
 	conditions := 1
 	for i := range p.rules {
@@ -255,7 +262,7 @@ func (p *previewing) most() int {
 	return min(maxRecords, maxTests/conditions)
 }
 
-// ofOpen returns what rules know of an open record.
+// ofOpen returns an open record as rules look at it.
 func ofOpen(o *bank.Open) Record {
 	r := Record{
 		ID: o.ID, AccountID: o.AccountID, Currency: o.Currency, TeamCurrency: o.TeamCurrency, Date: o.Date, Amount: o.Amount, Description: o.Description, Status: bank.Active, Type: bank.Movement,
@@ -284,7 +291,7 @@ func (p *previewing) take(ctx context.Context, pass *Pass, open []bank.Open) (ta
 	return taken, nil
 }
 
-// told is the id of a rule as callers know it: none for the rule of the body.
+// told returns the id of a rule as callers know it: nil for the rule of the body.
 func (p *previewing) told(rule id.ID) *id.ID {
 	if p.unstored {
 		return nil
@@ -293,7 +300,7 @@ func (p *previewing) told(rule id.ID) *id.ID {
 	return &rule
 }
 
-// match is what becomes of a record that a rule takes.
+// match returns a record with the rules that it meets and what would be booked.
 func (p *previewing) match(pass *Pass, r *Record) Match {
 	d := pass.Decide(r)
 

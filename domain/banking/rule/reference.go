@@ -31,7 +31,7 @@ type namedRow struct {
 	Type, Status string
 }
 
-// namesOf reads what rules name.
+// namesOf loads the records that rules refer to.
 func namesOf(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	args := db.Args{"team": tx.Team, "accounts": []id.ID{}, "contacts": []id.ID{}, "listings": []id.ID{}, "rates": []id.ID{}}
 
@@ -61,6 +61,7 @@ func namesOf(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 		}
 	}
 
+	// Then all kinds in one statement, with the assigned accounts in the same round trip.
 	n := &named{accounts: map[id.ID]namedRow{}, contacts: map[id.ID]namedRow{}, listings: map[id.ID]namedRow{}, rates: map[id.ID]namedRow{}}
 
 	var rows []namedRow
@@ -92,7 +93,7 @@ type lack struct {
 	id   id.ID
 }
 
-// lacks are the references of a rule that lead to nothing, or to what is of no use there.
+// lacks returns the references of a rule that lead to no record, or to one that cannot be used there.
 func (n *named) lacks(r *Rule) []lack {
 	var out []lack
 
@@ -108,6 +109,7 @@ func (n *named) lacks(r *Rule) []lack {
 	}
 	exists(n.contacts, r.VendorContactID, "vendorContactId")
 
+	// Records only come from bank accounts.
 	for i, a := range r.AccountIDs {
 		if code := n.notBank(a); code != "" {
 			refuse(code, a, "accountIds", i)
@@ -116,6 +118,8 @@ func (n *named) lacks(r *Rule) []lack {
 
 	for i := range r.Lines {
 		l := &r.Lines[i]
+
+		// The account of a line must be open and fit its assignment.
 		if code := n.closed(l); code != "" {
 			refuse(code, *l.AccountID, "lines", i, "accountId")
 		}
@@ -131,7 +135,7 @@ func (n *named) lacks(r *Rule) []lack {
 	return out
 }
 
-// notBank says why no record is of an account; empty for a bank account.
+// notBank returns why no record can be of an account, or "" for a bank account.
 func (n *named) notBank(of id.ID) apierr.IssueCode {
 	switch a, known := n.accounts[of]; {
 	case !known:
@@ -143,7 +147,7 @@ func (n *named) notBank(of id.ID) apierr.IssueCode {
 	return ""
 }
 
-// closed says why nothing is booked on the account that a line names; empty when it is open, and when none is named.
+// closed returns why nothing can be booked on the account of a line, or "" if it is open or none is named.
 func (n *named) closed(l *Line) apierr.IssueCode {
 	if l.AccountID == nil {
 		return ""
@@ -164,8 +168,8 @@ func (n *named) closed(l *Line) apierr.IssueCode {
 	return ""
 }
 
-// findings are all that keeps a rule from booking: what is wrong with it by itself, what it names, and parts that no
-// account has been given.
+// findings returns everything that keeps a rule from booking: its own faults, bad references, and assignments
+// without an account.
 func (n *named) findings(r *Rule) []finding.Finding {
 	out := []finding.Finding{}
 	for _, issue := range Check(r) {
@@ -176,6 +180,7 @@ func (n *named) findings(r *Rule) []finding.Finding {
 		out = append(out, finding.Finding{Code: string(l.code), Severity: finding.Error, Context: map[string]any{"path": l.path, "id": l.id}})
 	}
 
+	// Lines can name an assignment that has no account yet.
 	for i := range r.Lines {
 		if a := r.Lines[i].Assignment; a != nil && n.assigned[*a].IsZero() {
 			out = append(out, finding.Finding{
@@ -188,7 +193,7 @@ func (n *named) findings(r *Rule) []finding.Finding {
 	return out
 }
 
-// fill gives a rule the names of what it names, and says what is the matter with it.
+// fill sets the names of a rule's references and its issues.
 func (n *named) fill(s *Stored) {
 	s.Issues, s.Accounts = n.findings(&s.Rule), []account.Ref{}
 	if s.VendorContactID != nil {
@@ -203,6 +208,7 @@ func (n *named) fill(s *Stored) {
 		}
 	}
 
+	// Names of records that have vanished stay empty.
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		if l.AccountID != nil {

@@ -1,12 +1,12 @@
-// Package rule owns bank rules, and decides what they make of bank records.
+// Package rule owns bank rules, and decides which bank records they take and book.
 //
 // A rule says which records it takes and how their money is booked. Deciding is a pure function of rules and records:
 // Check says what is wrong with a rule, Compile makes an engine of rules, and a Pass of it decides about records. Of
 // the active rules that a record meets, the first by priority takes it, whether or not it can book it, so that a rule
 // never does what a rule before it was meant to do. The lines of a booking add up to the record to the cent.
 //
-// Only what Check finds right is stored. What a rule names can vanish later: the rule tells so (Stored.Issues), and the
-// others go on.
+// Only rules that pass Check are stored. A record that a rule names can vanish later: the rule then has an issue
+// (Stored.Issues), and the others go on.
 package rule
 
 import (
@@ -21,7 +21,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Status tells rules that take records from those that do not.
+// Status says whether a rule takes records.
 type Status string
 
 // The statuses.
@@ -66,9 +66,9 @@ type SplitMode string
 const (
 	// Fixed takes its own amount first.
 	Fixed SplitMode = "fixed"
-	// Percentage takes a part of what the fixed lines leave.
+	// Percentage takes a part of the rest after the fixed lines.
 	Percentage SplitMode = "percentage"
-	// Remainder takes what all others leave.
+	// Remainder takes the rest after all others.
 	Remainder SplitMode = "remainder"
 )
 
@@ -95,7 +95,7 @@ type Rule struct {
 	Lines               []Line           `json:"lines" doc:"By sortOrder."`
 }
 
-// Line is a part of what a rule books.
+// Line describes one line of the transactions that a rule books.
 type Line struct {
 	ID                  id.ID                    `json:"id"`
 	SortOrder           int                      `json:"sortOrder" doc:"Place among the lines, the lowest first."`
@@ -114,7 +114,7 @@ type Line struct {
 	Markup              *Markup                  `json:"markup" doc:"Expenses that an owner bears only."`
 }
 
-// Markup is what is added to a cost that an owner bears.
+// Markup is an amount added to a cost that an owner bears.
 type Markup struct {
 	Amount      money.Cents              `json:"amount"`
 	TaxRateID   *id.ID                   `json:"taxRateId"`
@@ -126,7 +126,7 @@ func (r *Rule) compare(other *Rule) int {
 	return cmp.Or(cmp.Compare(r.Priority, other.Priority), r.ID.Compare(other.ID))
 }
 
-// ordered are the lines by their sort order; of equal ones the first that was given.
+// ordered returns the lines by their sort order, and lines with the same order as they were given.
 func (r *Rule) ordered() []Line {
 	lines := slices.Clone(r.Lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.SortOrder, b.SortOrder) })

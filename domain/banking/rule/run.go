@@ -25,7 +25,7 @@ var (
 // runTogether is how many records a task of a run books; it bounds its memory and for how long it holds the gate.
 const runTogether = 250
 
-// RunOutcome is what became of a record in a run.
+// RunOutcome is the outcome of a run for one record.
 type RunOutcome string
 
 // The outcomes.
@@ -41,7 +41,7 @@ func (RunOutcome) Enum() []string {
 	return []string{string(Applied), string(Failed), string(Skipped), string(Undone)}
 }
 
-// RunItem is what a run did with a record, or a dry run would do.
+// RunItem is the outcome of a run, or of a dry run, for one record.
 type RunItem struct {
 	BankRecordID  id.ID      `json:"bankRecordId"`
 	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled with the record; failed: nothing was, for the reason; skipped: it is left to a person, because transactions match it (transactionMatches) or it can be there twice (openDuplicate); undone: it was taken back."`
@@ -60,7 +60,7 @@ type runArgs struct {
 }
 
 // loadDeciding loads the rules of a run: the one that a person runs, whatever its mode and status, or with nil all
-// active ones. Rules that only suggest decide as well: an auto rule must not take what a rule before it leaves to a
+// active ones. Rules that only suggest take part too: an auto rule must not take what a rule before it leaves to a
 // person.
 func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	condition, args := "r.status = 'active'", db.Args{}
@@ -73,6 +73,7 @@ func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 		return nil, err
 	}
 
+	// A person may run an inactive rule.
 	usable := sound(stored)
 	for i := range usable {
 		usable[i].Status = Active
@@ -114,8 +115,9 @@ type booking struct {
 	create transaction.Create
 }
 
-// run books the records that rules take and reconciles them, all at once; when one is refused, each by itself, and the
-// refused ones are told with their reason. Records that no rule takes, or that are not open any more, are not told.
+// run books the records that rules take and reconciles them. If one is refused, each is tried by itself, and the
+// refused ones are returned with their reason. Records that no rule takes, or that are not open any more, are left
+// out.
 func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, error) {
 	pass, err := loadDeciding(ctx, tx, args.RuleID)
 	if err != nil {
@@ -134,7 +136,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 		return nil, nil, err
 	}
 
-	// First, decide about each record by itself.
+	// First decide about each record by itself.
 	items, rules := []RunItem{}, []*Rule{}
 
 	var bookings []booking
@@ -154,7 +156,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 		items, rules = append(items, item), append(rules, d.Rule)
 	}
 
-	// Then book them together, or one by one when one is refused.
+	// Then book them together, or one by one if one is refused.
 	var made []RunItem
 
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -172,7 +174,8 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	return append(items, made...), rules, err
 }
 
-// book makes the transactions of bookings and reconciles their records: all of them or, with the first refusal, none.
+// book adds the transactions of bookings and reconciles their records: all of them or, with the first refusal,
+// none.
 func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error) {
 	if len(bookings) == 0 {
 		return nil, nil
@@ -188,6 +191,7 @@ func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error)
 		return nil, err
 	}
 
+	// Each record is matched with the whole of its transaction.
 	items, matches := make([]RunItem, len(bookings)), make([]bank.Match, len(bookings))
 	for i := range bookings {
 		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID, Version: bookings[i].rule.Version, Made: &made[i]}
@@ -202,7 +206,7 @@ func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error)
 	return items, err
 }
 
-// bookEach makes the bookings one by one, and tells of those that are refused.
+// bookEach books one by one and returns refused bookings as failed items.
 func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error) {
 	items := make([]RunItem, len(bookings))
 	for i := range bookings {
@@ -226,7 +230,7 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 	return items, nil
 }
 
-// reasonOf is the reason of a refusal, or the code of its first issue, or its own.
+// reasonOf returns the reason of a refusal, else the code of its first issue, else its own code.
 func reasonOf(err error) string {
 	e := apierr.From(err)
 	if e.Reason() != "" {
@@ -243,6 +247,7 @@ func reasonOf(err error) string {
 // namedResults is up to how many transactions a task names as results of its operation.
 const namedResults = 25
 
+// runTask runs rules over its part of the records and saves what became of each.
 func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) error {
 	items, rules, err := run(ctx, tx, args)
 	if err != nil {
@@ -253,6 +258,7 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 		return err
 	}
 
+	// Operations name some of the transactions; the items have all.
 	named := 0
 	for i := range items {
 		if items[i].TransactionID == nil || named == namedResults {
@@ -269,6 +275,7 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	return nil
 }
 
+// keepItems inserts the outcomes of a run.
 func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules []*Rule) error {
 	if len(items) == 0 {
 		return nil
@@ -276,6 +283,7 @@ func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules
 
 	n := len(items)
 
+	// One array for each column: the statement stays the same for any number of items.
 	records, ruleIDs, versions, outcomes, reasons, transactions := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
 	for i := range items {
 		records[i], ruleIDs[i], versions[i] = items[i].BankRecordID, rules[i].ID, int64(rules[i].Version)
@@ -297,7 +305,7 @@ func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules
 	return nil
 }
 
-// tasksOf divides records among tasks of a kind; there is one for none, since an operation needs it.
+// tasksOf divides records among tasks of a kind. Without records there is one task, because an operation needs one.
 func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation.Task {
 	tasks := []operation.Task{}
 	for some := range slices.Chunk(records, runTogether) {
@@ -311,10 +319,10 @@ func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation
 	return tasks
 }
 
-// scopeToBook is what a caller needs for whatever makes a rule book transactions.
+// scopeToBook is the scope that callers need for everything that makes a rule book transactions.
 const scopeToBook = "transactions:write"
 
-// needScopeToBook fails with apierr.MissingScope when the caller may not write transactions. What the service does by
+// needScopeToBook fails with apierr.MissingScope if the caller may not write transactions. Work of the service
 // itself may.
 func needScopeToBook(tx *db.Tx) error {
 	if tx.Actor.Kind == db.System || tx.Actor.Has(scopeToBook) {
@@ -324,8 +332,8 @@ func needScopeToBook(tx *db.Tx) error {
 	return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{scopeToBook}})
 }
 
-// Offer starts a run of the active rules over records that are new to an account, when one of mode auto takes one of
-// them. It fails with apierr.MissingScope when the caller may not write transactions.
+// Offer starts a run of the active rules over records that are new to an account, if a rule of mode auto takes one
+// of them. It fails with apierr.MissingScope if the caller may not write transactions.
 func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	if len(records) == 0 {
 		return nil
@@ -350,14 +358,14 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 		return err
 	}
 
-	// The rules are held, so that nobody changes one between this look at it and the run that says it is of this
-	// version.
+	// Lock the rules, so that none changes between this decision and the run, which records the version.
 	takers := id.Distinct(slices.Collect(maps.Keys(rules)))
 	if _, err := tx.Exec(ctx, `select from bank_rule where team_id = @team and id = any(@ids) order by id for share`,
 		db.Args{"team": tx.Team, "ids": takers}); err != nil {
 		return fmt.Errorf("hold bank rules: %w", err)
 	}
 
+	// The operation names all rules that take a record; its tasks divide the records.
 	ids, resources := make([]id.ID, len(taken)), make([]operation.Resource, len(takers))
 	for i := range taken {
 		ids[i] = taken[i].ID
@@ -450,6 +458,7 @@ func undoEach(ctx context.Context, tx *db.Tx, items []RunItem) error {
 	return nil
 }
 
+// itemsOf locks and returns what a run booked for records.
 func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunItem, error) {
 	found, err := db.Select[RunItem](ctx, tx, `
 		select bank_record_id, outcome, reason, transaction_id, version from bank_rule_run_item
@@ -462,6 +471,7 @@ func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunI
 	return found, nil
 }
 
+// undone saves the new outcomes of items after an undo.
 func undone(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
 	n := len(items)
 

@@ -22,7 +22,7 @@ var errRunning = apierr.New(apierr.CodeLocked, "", "Bank rule is running")
 // errIncomplete refuses to run a rule again, or to undo a run, while a run of the rule goes on (RSN-14).
 var errIncomplete = apierr.New(apierr.CodeConflict, apierr.ReasonBankRuleRunIncomplete, "Bank rule run has not finished")
 
-// runEndpoints are the routes that book what a rule takes.
+// runEndpoints returns the routes that run a rule, read a run and undo it.
 func runEndpoints(tag string) []api.Endpoint {
 	reads, writes := []string{"bank:read"}, []string{"bank:write", "transactions:write"}
 
@@ -56,13 +56,13 @@ type runInput struct {
 	} `required:"false"`
 }
 
-// RunPreview is what a run would do.
+// RunPreview is the outcome of a dry run.
 type RunPreview struct {
 	Data []RunPreviewItem `json:"data" doc:"The records that the rule takes, at most 250."`
 	Cut  bool             `json:"cut" doc:"Whether the rule takes more records."`
 }
 
-// RunPreviewItem is what a run would do with a record.
+// RunPreviewItem is the outcome of a dry run for one record.
 type RunPreviewItem struct {
 	RunItem
 
@@ -77,7 +77,7 @@ type RunAnswer struct {
 	taken []id.ID
 }
 
-// HTTPStatus is 202 for a run and 200 for a dry run of it.
+// HTTPStatus returns 202 for a run and 200 for a dry run.
 func (a *RunAnswer) HTTPStatus() int {
 	if a.Acknowledgement != nil {
 		return http.StatusAccepted
@@ -89,7 +89,7 @@ func (a *RunAnswer) HTTPStatus() int {
 // readTogether is how many open records are looked at together.
 const readTogether = 5000
 
-// taking are the open records that a rule takes, of some or of all.
+// taking returns the open records that a rule takes, among the given ones or, with nil, among all.
 func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.ID, error) {
 	pass, err := loadDeciding(ctx, tx, &rule)
 	if err != nil {
@@ -128,6 +128,8 @@ func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.I
 	}
 }
 
+// startRun starts the operation that books the records that a rule takes. It fails while an earlier run has not
+// finished.
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
 	if _, err := toChange(ctx, tx, in.ID); err != nil {
 		return nil, err
@@ -137,6 +139,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 		return nil, err
 	}
 
+	// Name all unknown records.
 	known, err := bank.ByID(ctx, tx, in.Body.BankRecordIDs)
 	if err != nil {
 		return nil, err
@@ -157,6 +160,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 		return nil, err
 	}
 
+	// The operation divides the records among its tasks.
 	target := operation.Resource{Type: operation.BankRule, ID: in.ID, Role: operation.Source}
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
@@ -177,6 +181,7 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 
 	preview := &RunPreview{Data: make([]RunPreviewItem, len(items)), Cut: len(first) < len(out.taken)}
 
+	// Load everything that the new transactions show, for all at once.
 	var booked []transaction.Transaction
 
 	for i := range items {
@@ -190,6 +195,7 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	}
 
 	for i := range items {
+		// The booked transactions are in the order of the items.
 		preview.Data[i].RunItem = items[i]
 		if items[i].Made != nil {
 			preview.Data[i].Transaction, booked = &booked[0], booked[1:]
@@ -201,8 +207,8 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	return nil
 }
 
-// finished fails with errIncomplete while a run of a rule that a person started goes on, or its undoing. The rule is
-// held, so no run of it begins meanwhile.
+// finished fails with errIncomplete while a run of the rule that a person started has not finished, or its undo.
+// The caller has locked the rule, so that no run begins meanwhile.
 func finished(ctx context.Context, tx *db.Tx, rule id.ID) error {
 	return checkRuns(ctx, tx, rule, "o.resource_id = @rule", errIncomplete)
 }
@@ -258,8 +264,8 @@ func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunIt
 	return page.List[RunItem](ctx, tx, q, in.Params, "")
 }
 
-// tookPart fails with apierr.NotFound for an operation that is no run in which a rule took part: one that was started
-// for the rule, or in which it took a record.
+// tookPart fails with apierr.NotFound unless the operation is a run that was started for the rule, or in which it
+// took a record.
 func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
 	found, err := db.Get[bool](ctx, tx, `
 		select exists (select from operation o where o.team_id = @team and o.id = @run and o.type = @type and o.resource_id = @rule)
@@ -272,6 +278,8 @@ func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
 	return err
 }
 
+// startUndo starts the operation that opens the records again that the rule booked in a run, and deletes their
+// transactions.
 func startUndo(ctx context.Context, tx *db.Tx, in *runPath) (*operation.Acknowledgement, error) {
 	if _, err := toChange(ctx, tx, in.ID); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type Version struct {
 const columns = `r.id, r.version, r.name, r.status, r.priority, r.transaction_type, r.mode, r.match_mode, r.conditions, r.description_override,
 	r.use_prior_month_end, r.vendor_contact_id, r.account_ids, r.lines, r.created_at, r.updated_at`
 
-// query is the list of all rules r, by default in the order in which they take records.
+// query returns the query of all rules r, by default in the order in which they take records.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: "bank_rule r", Rows: "bank_rule r", Lines: "jsonb_array_length(r.lines)", Where: []string{"r.team_id = @team"},
@@ -62,8 +62,8 @@ func toChange(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for no key update")
 }
 
-// toDelete is toChange that also waits for whoever reconciles a record by the rule, and lets nobody do so until the
-// transaction ends.
+// toDelete locks a rule against every other use. It waits for transactions that reconcile a record by the rule. It
+// fails with apierr.NotFound.
 func toDelete(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for update")
 }
@@ -78,7 +78,7 @@ func read(ctx context.Context, tx *db.Tx, one id.ID, lock string) (*Stored, erro
 	return &found, nil
 }
 
-// versionOf reads a rule as it was in a version. It fails with apierr.NotFound.
+// versionOf returns a rule as it was in a version. It fails with apierr.NotFound.
 func versionOf(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Stored, error) {
 	type row struct {
 		Rule                 Rule
@@ -96,7 +96,7 @@ func versionOf(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Store
 	return &Stored{Rule: found.Rule, CreatedAt: found.CreatedAt, UpdatedAt: found.UpdatedAt}, nil
 }
 
-// store writes a rule that Check finds right, and its version.
+// store saves a rule that passed Check, and its version.
 func (s *Stored) store(ctx context.Context, tx *db.Tx) error {
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `insert into bank_rule (team_id, id, version, name, status, priority, transaction_type, mode, match_mode, conditions, description_override,
@@ -147,7 +147,7 @@ func room(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// rulesOf reads the rules that a condition selects, in the order in which they take records.
+// rulesOf returns the rules that a condition selects, in the order in which they take records.
 func rulesOf(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Stored, error) {
 	q := query(tx)
 	q.And(condition, args)

@@ -9,8 +9,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// loadTaken returns open records that rules take, with what keeps rules off: transactions that match them, and
-// duplicates that a person has not settled. What acts by itself must not book what is booked already.
+// loadTaken returns open records as rules look at them, with the facts that keep rules off: transactions that match
+// a record, and duplicates that no person has settled. Work that runs by itself must not book what is booked
+// already.
 func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, error) {
 	ids := make([]id.ID, len(open))
 	for i := range open {
