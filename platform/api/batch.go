@@ -22,14 +22,14 @@ type Refused struct {
 	Context   any           `json:"context,omitempty"`
 }
 
-// Outcome is what became of a batch.
+// Outcome lists the written and the refused items of a batch.
 type Outcome struct {
 	Data   []Written `json:"data"`
 	Issues []Refused `json:"issues"`
 }
 
-// Refusal is the error of an item; the findings of a validation stand in the context, since an item has no issues of
-// its own.
+// Refusal returns the error of an item. The findings of a validation are in the context, since an item has no
+// issues of its own.
 func Refusal(index int, ref *string, e *apierr.Error) Refused {
 	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
 	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {

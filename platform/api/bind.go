@@ -45,7 +45,7 @@ var (
 	textType   = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// isText says that values of a type are read from one text, whatever they are inside.
+// isText reports whether values of a type are read from one text, whatever they are inside.
 func isText(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }
 
 // params reads the declared parameters of an input type, embedded structs included.
@@ -71,9 +71,11 @@ func params(t reflect.Type, prefix []int) []param {
 	return out
 }
 
+// newParam returns the parameter that a field with its tags declares. It panics for a type that cannot be bound.
 func newParam(f reflect.StructField, in, name string, index []int) param {
 	p := param{name: name, in: in, index: index, field: f, typ: f.Type, fallback: f.Tag.Get("default"), maxItems: 1000}
 
+	// A pointer may be absent, a slice has several values.
 	p.required = in == "path" || f.Tag.Get("required") == "true"
 	if p.typ.Kind() == reflect.Pointer {
 		p.pointer, p.typ = true, p.typ.Elem()
@@ -85,6 +87,7 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 
 	p.mustBind()
 
+	// Types of ours have a format; strings can have one by their tag.
 	if p.format = f.Tag.Get("format"); p.format == "" {
 		p.format = formatOf(p.typ)
 	}
@@ -94,6 +97,7 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 		p.maxItems = items
 	}
 
+	// Enumerations come from the tag or from the type.
 	if e := f.Tag.Get("enum"); e != "" {
 		p.enum = strings.Split(e, ",")
 	} else if v, ok := reflect.TypeAssert[Enumerated](reflect.Zero(p.typ)); ok {
@@ -141,8 +145,8 @@ func bound(f reflect.StructField, number, length string) *int64 {
 	return &n
 }
 
-// parseQuery reads a query strictly: bad escapes, semicolons, duplicates and empty values are refused rather than
-// guessed at. Parameters that take lists of free texts can be given several times; their records are joined into one.
+// parseQuery reads a query strictly: it refuses bad escapes, semicolons, duplicates and empty values instead of
+// guessing. Parameters that take lists of free texts can be given several times; their records are joined into one.
 func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.Issue) {
 	if raw == "" {
 		return nil, nil
@@ -161,6 +165,7 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 		issues = append(issues, code.InQuery(name))
 	}
 
+	// Stop at a bound: a query can have more mistakes than anyone reads.
 	for pair := range strings.SplitSeq(raw, "&") {
 		if len(issues) == maxIssues {
 			break
@@ -175,6 +180,8 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 		}
 
 		text, err := url.QueryUnescape(value)
+
+		// Report one mistake for each parameter.
 		switch _, seen := values[name]; {
 		case err != nil || !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 			refuse(apierr.IssueMalformedQuery, name)
@@ -182,7 +189,7 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 			refuse(apierr.IssueDuplicateParameter, name)
 		case text == "":
 			refuse(apierr.IssueEmptyParameter, name)
-		case texts[name] && splitRecord(text) == nil: // here, since two halves can look whole once they are joined
+		case texts[name] && splitRecord(text) == nil: // checked before joining: two broken halves can look whole together
 			refuse(apierr.IssueMalformed, name)
 		case seen:
 			text = values[name] + "," + text
@@ -194,7 +201,7 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 	return values, issues
 }
 
-// bindParams fills the declared parameters of in.
+// bindParams sets the declared parameters of in and returns the issues.
 func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.Value, accepted day.Range, cursor func(string) (Cursor, bool)) []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -203,6 +210,8 @@ func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.V
 		text, given := pa.text(r, query)
 
 		field := in.FieldByIndex(pa.index)
+
+		// A cursor is checked against the other parameters, so it needs all of them.
 		if pa.typ == cursorType {
 			c, ok := cursor(text)
 			if !ok {
@@ -224,6 +233,7 @@ func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.V
 			}
 		}
 
+		// A date can be well formed and still not be accepted.
 		if issue := pa.set(field, text); issue != nil {
 			issues = append(issues, *issue)
 		} else if outside(pa.format, text, accepted) {
@@ -258,6 +268,7 @@ func (p *param) issue(code apierr.IssueCode, path ...any) apierr.Issue {
 	return code.In(p.in, p.name, path)
 }
 
+// set reads a text into the field: a list, an optional value or a plain one.
 func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 	if p.slice {
 		parts := p.split(text)
@@ -271,6 +282,7 @@ func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 			return &issue
 		}
 
+		// Read item by item, so that the issue names the first bad one.
 		out := reflect.MakeSlice(reflect.SliceOf(p.typ), len(parts), len(parts))
 		for i, part := range parts {
 			if issue := p.setOne(out.Index(i), part); issue != nil {
@@ -302,12 +314,14 @@ func (p *param) set(field reflect.Value, text string) *apierr.Issue {
 	return p.setOne(field, text)
 }
 
+// setOne reads one value.
 func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
 	refuse := func(code apierr.IssueCode) *apierr.Issue {
 		issue := p.issue(code)
 		return &issue
 	}
-	if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // a list can have empty items, a path or header any bytes
+	// A list can have empty items, and a path or header any bytes.
+	if text == "" || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		return refuse(apierr.IssueMalformed)
 	}
 
@@ -319,6 +333,7 @@ func (p *param) setOne(v reflect.Value, text string) *apierr.Issue {
 		return refuse(code)
 	}
 
+	// Types of ours read themselves; the rest depends on the kind.
 	if isText(p.typ) {
 		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil { //nolint:errcheck,forcetypeassert // just checked
 			return refuse(apierr.IssueMalformed)

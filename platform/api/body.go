@@ -35,15 +35,15 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return body, nil
 }
 
-// readAll reads to the end. The memory follows what has arrived, never what the sender says will come, and is at most
-// twice that.
+// readAll reads to the end. It uses at most twice the memory of the bytes that have arrived, whatever length the
+// sender announced.
 func readAll(r io.Reader, announced int64) ([]byte, error) {
 	body := make([]byte, 0, 4<<10)
 	for {
 		if len(body) == cap(body) {
 			room := 2 * cap(body)
 			if announced > int64(len(body)) && int64(room) > announced {
-				room = int(announced) + 1 // and no more when it comes true
+				room = int(announced) + 1 // enough if the announced length is true
 			}
 
 			body = append(make([]byte, 0, room), body...)
@@ -72,8 +72,8 @@ func isJSON(contentType string) bool {
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
-// bindBody checks a JSON body against the schema of the input's Body field and then decodes it: nothing is built of a
-// body that is refused, and what the schema lets through has bounds.
+// bindBody checks a JSON body against the schema of the input's Body field and then decodes it. Nothing is built
+// from a body that is refused, and a body that the schema allows is bounded.
 func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, accepted day.Range) ([]apierr.Issue, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		if p.bodyOptional {
@@ -83,6 +83,7 @@ func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, a
 		return []apierr.Issue{apierr.IssueRequired.InBody()}, nil
 	}
 
+	// The check reads the text without decoding it.
 	issues, err := checkBody(registry, p.body, body, accepted)
 	if err != nil {
 		return nil, apierr.MalformedJSON.Because(err)

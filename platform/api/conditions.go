@@ -14,15 +14,18 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// ofEdge are the conditions that the edge itself refuses a request of the endpoint with, in the order in which it does.
+// ofEdge returns the conditions with which the edge itself refuses a request of the endpoint, in the order in which
+// it checks them.
 func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
 	p := s.plans[slices.IndexFunc(s.plans, func(p plan) bool { return p.endpoint.ID == e.ID })]
 
+	// Version and credential are checked before the request is read.
 	list := apierr.List{apierr.MethodNotSupported, apierr.ServiceUnavailable, errUnknownVersion}
 	if !e.Public && s.Refusals != nil {
 		list = append(list, s.Refusals(e))
 	}
 
+	// Then the query and the body.
 	list = append(list, apierr.UnknownParameter, apierr.BadRequest)
 	if p.uploadIndex != nil {
 		list = append(list, apierr.UnsupportedMediaType, apierr.PayloadTooLarge, errForm, errTooSlow)
@@ -40,6 +43,7 @@ func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
 		list = append(list, apierr.MalformedJSON)
 	}
 
+	// Then the idempotency key, and last the path and the work.
 	if e.takesKey() {
 		list = append(list, errMalformedKey, apierr.IdempotencyConflict)
 	}
@@ -55,7 +59,7 @@ func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
 	return append(list, apierr.Internal, errBusy, apierr.GatewayTimeout, errSlow).Conditions()
 }
 
-// statusOf is the status that a condition is answered with.
+// statusOf returns the status that a condition is answered with.
 func statusOf(e *apierr.Error) int {
 	for status, refusal := range refusedStreams {
 		if refusal.Message() == e.Message() {
@@ -88,7 +92,7 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 	return fmt.Errorf("%s: its Errors do not name %d %s %s %q", e.ID, status, got.Code, got.Reason, got.Message)
 }
 
-// fails are the statuses of all conditions of an endpoint.
+// fails returns the statuses of all conditions of an endpoint.
 func (s *Server) fails(e *Endpoint) map[int]bool {
 	out := map[int]bool{}
 	for _, c := range slices.Concat(s.ofEdge(e), e.Errors.Conditions()) {
@@ -98,13 +102,13 @@ func (s *Server) fails(e *Endpoint) map[int]bool {
 	return out
 }
 
-// own are the conditions that an endpoint names and the edge does not give by itself.
+// own returns the conditions that an endpoint names and the edge does not add by itself.
 func (s *Server) own(e *Endpoint) []*apierr.Error {
 	edge := s.ofEdge(e)
 	return slices.DeleteFunc(e.Errors.Conditions(), func(c *apierr.Error) bool { return slices.ContainsFunc(edge, c.Alike) })
 }
 
-// edgeTexts says for each status what the edge gives it for, on whichever endpoint.
+// edgeTexts returns for each status the conditions for which the edge answers with it, on any endpoint.
 func (s *Server) edgeTexts() map[int]string {
 	all := apierr.List{}
 
@@ -127,7 +131,7 @@ func (s *Server) edgeTexts() map[int]string {
 	return out
 }
 
-// textOf says what each of some conditions is, under its reason, or its code.
+// textOf returns the messages of conditions, each under its reason or code.
 func textOf(conditions []*apierr.Error) string {
 	var parts []string
 
@@ -147,9 +151,10 @@ func textOf(conditions []*apierr.Error) string {
 	return strings.Join(parts, " ")
 }
 
+// labelOf returns the reason of a condition, or its code if it has none.
 func labelOf(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(c.Code())) }
 
-// nameOf makes a name of the conditions of a status: what tells them apart from those of other endpoints.
+// nameOf returns a name for the conditions of a status that differs from those of other endpoints.
 func nameOf(status int, conditions []*apierr.Error) string {
 	name := strconv.Itoa(status)
 
@@ -166,8 +171,8 @@ func nameOf(status int, conditions []*apierr.Error) string {
 	return name
 }
 
-// orderOf tells the order in which conditions of several statuses are checked. Those of one status stand in their order
-// with its answer, so they are named here only where the status comes several times.
+// orderOf returns the order in which conditions of several statuses are checked. Conditions of one status are
+// listed with its answer in their order, so they are named here only if the status occurs several times.
 func orderOf(conditions []*apierr.Error) string {
 	type run struct {
 		status int
@@ -178,6 +183,7 @@ func orderOf(conditions []*apierr.Error) string {
 
 	times := map[int]int{}
 
+	// Join neighbours of the same status.
 	for _, c := range conditions {
 		status := statusOf(c)
 		if len(runs) == 0 || runs[len(runs)-1].status != status {
@@ -195,6 +201,7 @@ func orderOf(conditions []*apierr.Error) string {
 		return ""
 	}
 
+	// A status that occurs more than once needs its labels, to say which is checked when.
 	parts := make([]string, len(runs))
 	for i, r := range runs {
 		parts[i] = strconv.Itoa(r.status)
@@ -214,8 +221,8 @@ var (
 	actionHeader    = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Identifier of the audit action. Absent from dry runs."}
 )
 
-// describeFailures adds an answer for each status that the endpoint can fail with. What the edge alone gives is the
-// same answer everywhere.
+// describeFailures adds an answer for each status that the endpoint can fail with. Failures that only the edge adds
+// have the same answer everywhere.
 func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma.Schema, edgeTexts map[int]string) {
 	mine, edge := map[int][]*apierr.Error{}, map[int]bool{}
 	for _, c := range s.own(e) {
@@ -226,6 +233,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		edge[statusOf(c)] = true
 	}
 
+	// Failures of the service can happen on every endpoint, so one answer covers them.
 	op.Responses["5XX"] = &huma.Response{
 		Description: "A failure of the service. " + edgeTexts[http.StatusInternalServerError] + " " + edgeTexts[http.StatusServiceUnavailable] + " " + edgeTexts[http.StatusGatewayTimeout] + " Status 503, and 504 of a GET, can be sent again.",
 		Headers:     map[string]*huma.Header{"Retry-After": retryHeader, "X-Request-Id": requestIDHeader},
@@ -236,6 +244,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 			continue
 		}
 
+		// The name lets answers that are equal on several endpoints be shared.
 		name, text := strconv.Itoa(status), edgeTexts[status]
 		if own := mine[status]; len(own) > 0 {
 			name, text = nameOf(status, own), textOf(own)
@@ -251,6 +260,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 			r.Headers["X-Request-Id"] = requestIDHeader // every answer has it; here it is said once for each status
 		}
 
+		// Some statuses come with headers.
 		switch status {
 		case http.StatusMethodNotAllowed:
 			r.Headers["Allow"] = allowHeader
@@ -262,7 +272,8 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		op.Responses[strconv.Itoa(status)] = r
 	}
 
-	if !strings.Contains(op.Description, "Failures in order") { // which tells it with what each is about
+	// Descriptions with a list of failures of their own have their order already.
+	if !strings.Contains(op.Description, "Failures in order") {
 		op.Description = strings.TrimSpace(op.Description + " " + orderOf(e.Errors.Conditions()))
 	}
 }

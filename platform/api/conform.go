@@ -13,8 +13,8 @@ import (
 // anyDay lets an answer name days that no request could.
 var anyDay, _ = day.ParseRange("0001-01-01...9999-12-31", true)
 
-// Conforms reports how an answer departs from the published description: an unknown field, a missing one, a wrong type,
-// a status or a failure that is not declared. Test harnesses hold every answer to it.
+// Conforms returns an error if an answer departs from the published description: an unknown field, a missing one, a
+// wrong type, an undeclared status or failure. Test harnesses check every answer with it.
 func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 	if status >= http.StatusBadRequest {
 		if err := s.declares(e, status, body); err != nil {
@@ -31,6 +31,7 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 		return nil
 	}
 
+	// Answers are checked by the code that checks bodies.
 	issues, err := checkBody(s.registry, s.registry.Schema(t, true, e.ID+"Answer"), body, anyDay)
 	if err != nil {
 		return fmt.Errorf("%s: answer is not JSON: %w", e.ID, err)
@@ -43,7 +44,7 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 	return nil
 }
 
-// answerType is the declared type of an answer, or nil.
+// answerType returns the declared type of an answer, or nil.
 func (e *Endpoint) answerType(status int) reflect.Type {
 	if status >= http.StatusBadRequest {
 		return reflect.TypeFor[apierr.Envelope]()
@@ -64,8 +65,7 @@ func (e *Endpoint) answerType(status int) reflect.Type {
 	return nil
 }
 
-// Find gives the endpoint that a request reaches: a literal segment of its path wins over a parameter. It is nil when
-// there is none.
+// Find returns the endpoint that a request reaches, or nil. A literal segment of its path wins over a parameter.
 func (s *Server) Find(method, path string) *Endpoint {
 	path, _, _ = strings.Cut(path, "?")
 

@@ -16,13 +16,16 @@ type Cursor struct {
 	seal     func(string) string
 }
 
-// Next is the cursor of the page that starts at a position.
+// Next returns the cursor of the page that starts at a position.
 func (c Cursor) Next(position string) *string {
 	text := c.seal(position)
 	return &text
 }
 
+// cursor reads and authenticates the cursor of a request. It returns false if the cursor was made for another
+// endpoint, team or filter. An empty text gives the first page.
 func (s *Server) cursor(rc *requestContext, path string, query map[string]string, text string) (Cursor, bool) {
+	// The code covers the endpoint, the team and every filter but cursor and limit.
 	mac := func(key []byte, position string) []byte {
 		h := hmac.New(sha256.New, key)
 
@@ -52,6 +55,7 @@ func (s *Server) cursor(rc *requestContext, path string, query map[string]string
 		return c, true
 	}
 
+	// Sixteen bytes of code, then the position.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) < 16 {
 		return c, false

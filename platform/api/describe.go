@@ -21,7 +21,7 @@ const refPrefix = "#/components/schemas/"
 // for.
 var plainArrays = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
-// newRegistry makes the registry of schemas. A type is named after its package and itself: listing.Create is
+// newRegistry returns the registry of schemas. A type is named after its package and itself: listing.Create becomes
 // ListingCreate.
 func newRegistry() huma.Registry {
 	plainArrays()
@@ -53,6 +53,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return published(t.PkgPath(), name)
 }
 
+// qualified returns the name of a schema: that of its type, after that of its package unless it says the same.
 func qualified(pkg, name string) string {
 	if pkg == "api" || pkg == "apierr" || pkg == "page" || strings.HasPrefix(strings.ToLower(name), strings.ToLower(pkg)) {
 		return upper(name)
@@ -84,6 +85,7 @@ func (s *Server) describe() *huma.OpenAPI {
 		Paths:    map[string]*huma.PathItem{},
 	}
 
+	// All failures share one envelope.
 	failure := s.registry.Schema(reflect.TypeFor[apierr.Envelope](), true, "Error")
 	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
 		describeEnvelope(envelope)
@@ -93,6 +95,7 @@ func (s *Server) describe() *huma.OpenAPI {
 		o.Tags = append(o.Tags, &huma.Tag{Name: t.Name, Description: t.Doc})
 	}
 
+	// Then every endpoint, which registers the schemas of its types.
 	edgeTexts := s.edgeTexts()
 	for i := range s.plans {
 		s.describeEndpoint(o, &s.plans[i], failure, edgeTexts)
@@ -103,6 +106,7 @@ func (s *Server) describe() *huma.OpenAPI {
 	return o
 }
 
+// describeEnvelope lists all codes and reasons in the schema of failures.
 func describeEnvelope(s *huma.Schema) {
 	codes, reasons := []any{}, []any{}
 	for _, c := range apierr.Codes() {
@@ -118,6 +122,7 @@ func describeEnvelope(s *huma.Schema) {
 	s.Properties["message"].Description = "Static display text of one condition; never parse it."
 }
 
+// describeEndpoint adds the operation of an endpoint to its path.
 func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema, edgeTexts map[int]string) {
 	e := p.endpoint
 
@@ -125,6 +130,8 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 		OperationID: e.ID, Tags: []string{e.Tag}, Summary: e.Summary, Description: e.Doc, Method: e.Method, Path: e.Path,
 		Responses: map[string]*huma.Response{}, Extensions: map[string]any{"x-scopes": nonNil(e.Scopes)},
 	}
+
+	// Say which credentials the operation is open to.
 	if !e.Public {
 		if own := security(e); !reflect.DeepEqual(own, o.Security) {
 			op.Security = own
@@ -137,6 +144,7 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 		op.Security = []map[string][]string{}
 	}
 
+	// Then its input: parameters, and one kind of body at most.
 	op.Parameters = s.describeParameters(p)
 	if p.body != nil {
 		op.RequestBody = &huma.RequestBody{Required: !p.bodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: p.body}}}
@@ -150,9 +158,11 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 		op.RequestBody = describeForm(e.Form)
 	}
 
+	// Then its answers.
 	s.describeAnswers(op, e)
 	s.describeFailures(op, e, failure, edgeTexts)
 
+	// A path has one operation for each method.
 	item := o.Paths[e.Path]
 	if item == nil {
 		item = &huma.PathItem{}
@@ -175,6 +185,7 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	}
 }
 
+// describeForm returns the body of an upload: a form with exactly the declared parts.
 func describeForm(form []Part) *huma.RequestBody {
 	closed := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
 
@@ -221,6 +232,7 @@ func security(e *Endpoint) []map[string][]string {
 	return out
 }
 
+// describeParameters returns the parameters of an endpoint: those it declares, then those that the edge adds.
 func (s *Server) describeParameters(p *plan) []*huma.Param {
 	var out []*huma.Param
 
@@ -230,6 +242,7 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 			continue
 		}
 
+		// A cursor is opaque; other parameters have the schema of their field.
 		schema := &huma.Schema{Type: "string"}
 		if pa.typ != cursorType {
 			schema = huma.SchemaFromField(s.registry, pa.field, p.endpoint.ID+pa.name)
@@ -248,6 +261,8 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 		}
 
 		param := &huma.Param{Name: pa.name, In: pa.in, Required: pa.required, Schema: schema, Description: schema.Description, Deprecated: schema.Deprecated}
+
+		// Lists are one value with commas.
 		if pa.slice {
 			schema.MaxItems = &pa.maxItems
 			no := false
@@ -263,6 +278,7 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 		out = append(out, param)
 	}
 
+	// The edge adds its own parameters where they apply.
 	boolean := func(name, doc string) {
 		out = append(out, &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: "boolean", Default: false}})
 	}
@@ -290,6 +306,7 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 	return out
 }
 
+// describeAnswers adds the successful answers of an endpoint.
 func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	add := func(status int, t reflect.Type) {
 		r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Header{}}
@@ -306,6 +323,7 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 			r.Headers["X-Service-Audit-Should-Poll"], r.Headers["X-Service-Audit-Action-Id"] = pollHeader, actionHeader
 		}
 
+		// Equal answers of several endpoints are shared under this name.
 		name := strconv.Itoa(status)
 		if t != reflect.TypeFor[None]() {
 			name += "-" + schemaName(t, e.ID)
@@ -315,6 +333,7 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 		op.Responses[strconv.Itoa(status)] = r
 	}
 
+	// An endpoint without an answer says so with 204.
 	status := e.status()
 	if e.out == reflect.TypeFor[None]() && e.Status == 0 {
 		status = http.StatusNoContent
@@ -334,8 +353,8 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	}
 }
 
-// nullable makes every pointer field without omitempty accept null, references included, which the schema generator
-// does not do by itself.
+// nullable lets every pointer field without omitempty accept null, references included. The schema generator does
+// not do that by itself.
 func nullable(r huma.Registry) {
 	for name, s := range r.Map() {
 		t := r.TypeFromRef(refPrefix + name)
@@ -351,6 +370,7 @@ func nullable(r huma.Registry) {
 // Enumerated is a string type that knows its values, in the contract's order.
 type Enumerated interface{ Enum() []string }
 
+// enumOf returns the values of an enumeration, or of a list of them, or nil.
 func enumOf(t reflect.Type) []any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -369,7 +389,7 @@ func enumOf(t reflect.Type) []any {
 	return out
 }
 
-// enumNames are the names that the types which list some values can be published under, by the JSON of the values.
+// enumNames returns the names under which enumerations can be published, by the JSON of their values.
 func (s *Server) enumNames() map[string][]string {
 	types := map[string][]reflect.Type{}
 	note := func(t reflect.Type) {
@@ -385,6 +405,7 @@ func (s *Server) enumNames() map[string][]string {
 		}
 	}
 
+	// Enumerations occur in parameters and in fields of schemas.
 	for i := range s.plans {
 		for k := range s.plans[i].params {
 			note(s.plans[i].params[k].typ)
@@ -401,6 +422,7 @@ func (s *Server) enumNames() map[string][]string {
 
 	out := map[string][]string{}
 
+	// Types with the same values and the same plain name share that name.
 	for values, of := range types {
 		var names, plain []string
 		for _, t := range of {
@@ -420,6 +442,7 @@ func (s *Server) enumNames() map[string][]string {
 	return out
 }
 
+// nullableFields lets the pointer fields of a struct accept null, and sets the values of enumerations.
 func nullableFields(t reflect.Type, s *huma.Schema) {
 	for f := range t.Fields() {
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
@@ -429,6 +452,7 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 
+		// The values of an enumeration belong to the items of a list.
 		field := s.Properties[name]
 		if values := enumOf(f.Type); values != nil && field != nil && f.Tag.Get("enum") == "" {
 			target := field
@@ -448,6 +472,7 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 			continue
 		}
 
+		// A reference cannot be nullable itself, so it becomes one of two choices.
 		if field.Ref != "" {
 			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: field.Ref}, {Type: "null"}}, Description: field.Description}
 			continue

@@ -27,9 +27,8 @@ func downgrade(asJSON []byte) ([]byte, error) {
 	return encodeTree(root)
 }
 
-// spellNull lets the types of what may be a component or null have null among them: in 3.0 null is allowed by the
-// schema that has the type, not beside a reference to it. An object gets a component of its own for that, unless the
-// node is one.
+// spellNull rewrites schemas that allow a component or null. In OpenAPI 3.0 null is allowed by the schema that has
+// the type, not next to a reference. An object gets a component of its own for that, unless the node is one.
 func spellNull(schemas tree, node any, component bool) {
 	list, _ := node.([]any)
 	for _, one := range list {
@@ -43,6 +42,7 @@ func spellNull(schemas tree, node any, component bool) {
 		}
 	}
 
+	// Look for exactly two choices, the second of them null.
 	options, _ := n["anyOf"].([]any)
 	if len(options) != 2 || !reflect.DeepEqual(options[1], tree{"type": "null"}) {
 		return
@@ -54,6 +54,8 @@ func spellNull(schemas tree, node any, component bool) {
 	orNull := withNull(schemas, one)
 
 	ref, _ := one["$ref"].(string)
+
+	// A value is copied in place.
 	if orNull["properties"] == nil || component || ref == "" {
 		for word, value := range orNull {
 			if n[word] == nil {
@@ -64,6 +66,7 @@ func spellNull(schemas tree, node any, component bool) {
 		return
 	}
 
+	// An object is shared under a name of its own.
 	name := strings.TrimPrefix(ref, refPrefix) + "OrNull"
 	if there, taken := schemas[name].(tree); taken && there["properties"] == nil && there["anyOf"] == nil {
 		name = strings.TrimPrefix(ref, refPrefix) + "ValueOrNull"
@@ -76,7 +79,7 @@ func spellNull(schemas tree, node any, component bool) {
 	n["$ref"] = refPrefix + name
 }
 
-// dropUnused takes away the schemas that nothing refers to any more, and then those that only they referred to.
+// dropUnused removes the schemas without a reference to them, and then those that only these referred to.
 func dropUnused(root, schemas tree) {
 	for before := -1; before != len(schemas); {
 		before = len(schemas)
@@ -105,7 +108,8 @@ func dropUnused(root, schemas tree) {
 	}
 }
 
-// withNull is a copy of a schema, of what it refers to with what it says beside, that allows null.
+// withNull returns a copy of a schema that allows null. A reference is replaced by its target and the words next to
+// it.
 func withNull(schemas, s tree) tree {
 	out := tree{}
 	if ref, ok := s["$ref"].(string); ok {

@@ -145,8 +145,9 @@ func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (
 	return e
 }
 
-// Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at once,
-// before all of it is rolled back, so it refuses what the job would; work is told what the start answered.
+// Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at
+// once, before all of it is rolled back, so it refuses what the job would refuse. The function work gets the answer
+// of start.
 func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *I) (*O, error), work func(ctx context.Context, tx *db.Tx, in *I, out *O) error) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
@@ -177,13 +178,14 @@ type Receiver[I, K, O any] struct {
 	Drop func(ctx context.Context, d *db.DB, scope db.Scope, kept K)
 }
 
-// Receive declares an endpoint whose body is an upload, then the input has a field Upload and the endpoint a Form, or
-// one that comes as Raw.
+// Receive declares an endpoint with an upload as its body. Its input has a field Upload and the endpoint a Form, or
+// the input has a field Raw.
 func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
 
+		// First the bytes are received, outside of a transaction.
 		kept, err := r.Receive(ctx, s.DB, rc.scope, input)
 		if err != nil {
 			return nil, err
@@ -193,6 +195,7 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 
 		settled := false
 
+		// Then one short transaction settles the upload.
 		if err = rc.received(ctx, in); err == nil {
 			out, err = s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
 				out, err := r.Settle(ctx, tx, input, kept)
@@ -202,7 +205,8 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 			})
 		}
 
-		if (err != nil || !settled) && r.Drop != nil { // not settled: the answer is that of an earlier request with the same key
+		// If it was not settled, the answer is that of an earlier request with the same key.
+		if (err != nil || !settled) && r.Drop != nil {
 			r.Drop(context.WithoutCancel(ctx), s.DB, rc.scope, kept)
 		}
 
@@ -212,8 +216,8 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 	return e
 }
 
-// External declares an endpoint that works outside one transaction: it waits, renders or calls a provider, and opens
-// its own short transactions in the given scope.
+// External declares an endpoint that works outside of one transaction: it waits, renders or calls a provider, and
+// opens its own short transactions in the given scope.
 func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*O, error)) Endpoint {
 	e.kind, e.in, e.out = kindExternal, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
@@ -226,7 +230,7 @@ func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope 
 	return e
 }
 
-// Content is what a Stream endpoint answers with.
+// Content is the answer of a Stream endpoint.
 type Content struct {
 	Reader      io.ReadSeekCloser
 	Filename    string
@@ -238,7 +242,7 @@ type Content struct {
 	Inline bool
 }
 
-// Stream declares an endpoint that answers with bytes, with support for ranges and validators.
+// Stream declares an endpoint that answers with bytes and supports ranges and validators.
 func Stream[I any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*Content, error)) Endpoint {
 	e.kind, e.in, e.out = kindStream, reflect.TypeFor[I](), reflect.TypeFor[Content]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
@@ -265,7 +269,7 @@ func answer[O any](out *O) any {
 // Mutates reports whether the endpoint changes something; a preview is a POST that does not.
 func (e *Endpoint) Mutates() bool { return e.Method != http.MethodGet && e.kind != kindRead }
 
-// Credentials are the kinds of credentials the endpoint is open to.
+// Credentials returns the kinds of credentials that the endpoint is open to.
 func (e *Endpoint) Credentials() []Credential {
 	if e.Open == nil {
 		return []Credential{TeamKey, PartnerKey, User}

@@ -12,8 +12,8 @@ import (
 // with the schema of the body, so that operations which share a schema share its example.
 type Example struct{ Request, Answer any }
 
-// exemplify puts the examples into the schemas of their bodies. It fails on an operation that does not exist or has no
-// such body, and on two examples of one schema.
+// exemplify adds the examples to the schemas of their bodies. It fails for an operation that does not exist or has
+// no such body, and for two examples of one schema.
 func (p *publication) exemplify(examples map[string]Example) error {
 	bodies := map[string]Example{}
 
@@ -39,13 +39,13 @@ func (p *publication) exemplify(examples map[string]Example) error {
 	return nil
 }
 
-// success is the answer with the lowest status, which is one of success.
+// success returns the answer with the lowest status, which is a success.
 func success(op tree) any {
 	responses := inside(op, "responses")
 	return responses[slices.Min(slices.Collect(maps.Keys(responses)))]
 }
 
-// bodyOf is the schema of a body of a request or an answer, nil when there is none or when it is a file.
+// bodyOf returns the schema of the body of a request or answer, or nil if there is none or it is a file.
 func bodyOf(holder any) any {
 	h, _ := holder.(tree)
 
@@ -59,7 +59,7 @@ func bodyOf(holder any) any {
 	return nil
 }
 
-// named is a part of the description of a kind, such as schemas, or what it refers to.
+// named returns a part of the description of a kind, such as schemas, or the target of its reference.
 func (p *publication) named(kind string, part any) tree {
 	one, _ := part.(tree)
 	if ref, ok := one["$ref"].(string); ok {

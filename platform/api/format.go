@@ -33,9 +33,11 @@ var typeFormats = map[reflect.Type]string{
 	reflect.TypeFor[page.Ref](): refFormat, reflect.TypeFor[money.Range](): amountFormat, reflect.TypeFor[money.Ranges](): amountsFormat,
 }
 
+// formatOf returns the format of texts that a type reads, or "".
 func formatOf(t reflect.Type) string { return typeFormats[t] }
 
-// outside reports that a text of a format names a day that is not accepted. What has another form is refused elsewhere.
+// outside reports whether a text of a format names a day that is not accepted. Texts of another form are refused
+// elsewhere.
 func outside(format, text string, accepted day.Range) bool {
 	var days day.Range
 
@@ -51,6 +53,7 @@ func outside(format, text string, accepted day.Range) bool {
 			return false
 		}
 
+		// An instant is accepted by its day in UTC.
 		at := day.Of(t.UTC())
 		if !at.Valid() {
 			return true
@@ -64,7 +67,8 @@ func outside(format, text string, accepted day.Range) bool {
 	return days.From.Before(accepted.From) || days.To.After(accepted.To)
 }
 
-// format checks the formats that inputs use; known means that the format says more than a pattern could.
+// format checks the formats of inputs. It returns whether the format is stricter than a pattern could be, and the
+// code of the issue.
 func format(name, text string) (known bool, code apierr.IssueCode) {
 	var err error
 
@@ -113,6 +117,7 @@ func format(name, text string) (known bool, code apierr.IssueCode) {
 
 var patterns sync.Map // of *regexp.Regexp by text
 
+// compiled returns the compiled pattern; each is compiled once.
 func compiled(pattern string) *regexp.Regexp {
 	if known, ok := patterns.Load(pattern); ok {
 		return known.(*regexp.Regexp) //nolint:errcheck,forcetypeassert // Nothing else is stored.

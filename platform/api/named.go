@@ -65,6 +65,7 @@ var namedDocs = map[string]string{
 	"Rate":            "Share in parts per 100000: 15000 is 15 %.",
 }
 
+// named marks a schema so that it is published once under the name.
 func named(name string, s *huma.Schema) *huma.Schema {
 	s.Extensions = map[string]any{namedBy: name}
 	return s

@@ -14,10 +14,10 @@ type Opt[T any] struct {
 	Value   *T
 }
 
-// Set is an Opt that holds a value.
+// Set returns an Opt with a value.
 func Set[T any](v T) Opt[T] { return Opt[T]{Present: true, Value: &v} }
 
-// SetIf is an Opt that holds the value when there is one, and is absent otherwise.
+// SetIf returns an Opt with the value, or an absent one for nil.
 func SetIf[T any](v *T) Opt[T] { return Opt[T]{Present: v != nil, Value: v} }
 
 // UnmarshalJSON reads null or a value; a field that is absent is never unmarshalled.
@@ -41,7 +41,7 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 // IsZero lets `omitzero` leave an absent field out.
 func (o Opt[T]) IsZero() bool { return !o.Present }
 
-// Or is the value, or what stands when the field is absent; null gives nil.
+// Or returns the value, or old if the field is absent. Null gives nil.
 func (o Opt[T]) Or(old *T) *T {
 	if o.Present {
 		return o.Value

@@ -16,19 +16,21 @@ import (
 // Description is the published description in its forms: 3.1 as JSON and YAML, and 3.0 as JSON for older tools.
 type Description struct{ JSON, YAML, JSON30 []byte }
 
-// OpenAPI renders the published description. What stands in several places of it is named once among its components and
-// referred to.
+// OpenAPI renders the published description. Parts that occur in several places are named once among its components
+// and referred to.
 func (s *Server) OpenAPI() (d Description, err error) {
 	plain, err := json.Marshal(s.published)
 	if err != nil {
 		return d, fmt.Errorf("encode the description: %w", err)
 	}
 
+	// Work on the plain JSON: the types of the generator cannot share parts.
 	p := publication{enumNames: s.enumNames(), enumPlaces: map[string][]where{}, fields: s.Fields}
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
 
+	// Examples first, because shared schemas carry them too.
 	if err = p.exemplify(s.Examples); err != nil {
 		return d, err
 	}
@@ -39,6 +41,7 @@ func (s *Server) OpenAPI() (d Description, err error) {
 		return d, err
 	}
 
+	// The same description as YAML, and as OpenAPI 3.0 for older tools.
 	var text bytes.Buffer
 	if err = yaml.Convert(&text, bytes.NewReader(d.JSON)); err != nil {
 		return d, fmt.Errorf("encode the description: %w", err)
@@ -105,7 +108,7 @@ func (p *publication) share() {
 	p.liftParameters()
 }
 
-// component is the object of the components of a kind, such as schemas.
+// component returns the components of a kind, such as schemas.
 func (p *publication) component(kind string) tree { return inside(inside(p.root, "components"), kind) }
 
 func inside(of tree, name string) tree {
@@ -132,7 +135,7 @@ func (p *publication) put(kind string, content any, names ...string) tree {
 	return nil
 }
 
-// operations gives every operation in the order of paths and methods.
+// operations yields every operation in the order of paths and methods.
 func (p *publication) operations(yield func(op tree)) {
 	paths := inside(p.root, "paths")
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -149,13 +152,14 @@ func (p *publication) operations(yield func(op tree)) {
 // one of.
 type where struct{ name, owner string }
 
-// eachSchema puts in the place of every schema what f makes of it, from the inside out.
+// eachSchema replaces every schema by the result of f, from the inside out.
 func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 	schemas := p.component("schemas")
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		inward(inside(schemas, name), where{owner: name}, f)
 	}
 
+	// Operations have schemas in parameters, bodies and answers.
 	replace := func(holder any, at where) {
 		if h, ok := holder.(tree); ok && h["schema"] != nil {
 			h["schema"] = replaced(h["schema"], at, f)
@@ -170,6 +174,7 @@ func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 		}
 	}
 
+	// Go through them in a fixed order, because names depend on what came first.
 	p.operations(func(op tree) {
 		owner := upper(fmt.Sprint(op["operationId"]))
 
@@ -188,6 +193,7 @@ func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 	})
 }
 
+// replaced returns the result of f for a schema after its inner ones were replaced. Other values stay as they are.
 func replaced(schema any, at where, f func(tree, where) tree) any {
 	s, ok := schema.(tree)
 	if !ok {
@@ -221,15 +227,15 @@ func inward(s tree, at where, f func(tree, where) tree) {
 	}
 }
 
-// beside are the words of a schema that say something of one place where it stands.
-var beside = []string{"description", "default", "deprecated", "examples"}
+// placeWords are the words of a schema that describe one place where it is used.
+var placeWords = []string{"description", "default", "deprecated", "examples"}
 
-// parted tells what a schema says of values from what it says of the place where it stands.
+// parted divides a schema into the words about its values and those about the place where it is used.
 func parted(s tree) (core, around tree) {
 	core, around = tree{}, tree{}
 
 	for word, value := range s {
-		if slices.Contains(beside, word) {
+		if slices.Contains(placeWords, word) {
 			around[word] = value
 		} else {
 			core[word] = value
@@ -239,7 +245,7 @@ func parted(s tree) (core, around tree) {
 	return core, around
 }
 
-// valuesOf are the values of a schema that lists them and says nothing else.
+// valuesOf returns the values of a schema that only lists values, and their JSON.
 func valuesOf(core tree) (values []any, text string) {
 	if values, ok := core["enum"].([]any); ok && len(core) == len(tree{"type": 0, "enum": 0}) {
 		listed, _ := json.Marshal(values)
@@ -261,8 +267,8 @@ func (p *publication) noteEnum(s tree, at where) tree {
 	return s
 }
 
-// nameSchema gives a reference instead of a schema that has a name, and of an enumeration; null, which one place may
-// allow, stands beside it.
+// nameSchema returns a reference in place of a schema that has a name, or of an enumeration. Null, which one place
+// may allow, stays next to it.
 func (p *publication) nameSchema(s tree, _ where) tree {
 	core, around := parted(s)
 	null := withoutNull(core)
@@ -288,7 +294,7 @@ func (p *publication) nameSchema(s tree, _ where) tree {
 	return around
 }
 
-// nameScalar gives a reference to a named type, with the bounds that one place sets beside it.
+// nameScalar returns a reference to a named type, with the bounds that one place sets.
 func (p *publication) nameScalar(name string, core tree) tree {
 	basic, bounds := tree{"description": namedDocs[name]}, tree{}
 
@@ -324,7 +330,8 @@ func withoutNull(s tree) bool {
 	return true
 }
 
-// namesOf are the names that an enumeration can have, the best first: those of its types, then those of its places.
+// namesOf returns the names that an enumeration can have, the best first: those of its types, then those of its
+// places.
 func (p *publication) namesOf(values string) []string {
 	names := slices.Clone(p.enumNames[values])
 	for _, name := range slices.Clone(names) {
@@ -343,8 +350,8 @@ func (p *publication) namesOf(values string) []string {
 	return append(names, long...)
 }
 
-// describeProperties gives each property that says nothing of itself the description of its name. One that refers to
-// what is described needs none.
+// describeProperties gives each property without a description the one of its name. A property that refers to a
+// described schema needs none.
 func (p *publication) describeProperties() {
 	schemas := p.component("schemas")
 	for owner, schema := range schemas {
@@ -362,7 +369,8 @@ func (p *publication) describeProperties() {
 	}
 }
 
-// openAnswers lets objects that no request holds have further fields: answers get new ones without a new version.
+// openAnswers lets objects that no request contains have further fields, so that answers can get new ones without a
+// new version.
 func (p *publication) openAnswers() {
 	schemas, asked := p.component("schemas"), map[string]bool{}
 
@@ -387,6 +395,7 @@ func (p *publication) openAnswers() {
 		}
 	}
 
+	// Find every schema that a request can contain.
 	p.operations(func(op tree) { reach(op["requestBody"]) })
 
 	for name, schema := range schemas {

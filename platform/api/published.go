@@ -9,8 +9,8 @@ import (
 // package in them, by its path.
 var publishedAs, publishedUnder = map[string]string{}, map[string]string{}
 
-// PublishedAs publishes the schema of T under a name of its own, for callers who know it by the name it had first. It
-// is said in a package variable.
+// PublishedAs publishes the schema of T under another name, for callers who know it by its first name. Call it in
+// the initializer of a package variable.
 func PublishedAs[T any](name string) struct{} {
 	t := reflect.TypeFor[T]()
 	publishedAs[t.PkgPath()+"."+t.Name()] = name
@@ -18,13 +18,13 @@ func PublishedAs[T any](name string) struct{} {
 	return struct{}{}
 }
 
-// PublishedUnder publishes the schemas of the package of T as those of another package, which they were in first.
+// PublishedUnder publishes the schemas of the package of T as those of another package, in which they were first.
 func PublishedUnder[T any](pkg string) struct{} {
 	publishedUnder[reflect.TypeFor[T]().PkgPath()] = pkg
 	return struct{}{}
 }
 
-// published is the name of the schema of a type of a package.
+// published returns the name of the schema of a type of a package.
 func published(pkgPath, name string) string {
 	if chosen, ok := publishedAs[pkgPath+"."+name]; ok {
 		return chosen

@@ -2,7 +2,7 @@ package api
 
 import "strings"
 
-// textsDoc is what the description says of every list of free texts.
+// textsDoc is added to the description of every list of free texts.
 const textsDoc = "A CSV record; several parameters add up."
 
 // split returns the items of a list, nil when the list is malformed.
@@ -14,8 +14,8 @@ func (p *param) split(text string) []string {
 	return strings.Split(text, ",")
 }
 
-// splitRecord returns the values of a CSV record as RFC 4180 has it: a value with a comma, a quotation mark or a line
-// break is written in quotation marks, with each of its own doubled. Blanks belong to values. Returns nil for anything
+// splitRecord returns the values of a CSV record by RFC 4180: a value with a comma, a quotation mark or a line
+// break is in quotation marks, with each of its own doubled. Blanks belong to values. It returns nil for anything
 // else. Two records joined by a comma are the record of the values of both.
 func splitRecord(record string) []string {
 	var values []string
@@ -39,6 +39,7 @@ func splitRecord(record string) []string {
 			return nil
 		}
 
+		// An empty record has one empty value.
 		values = append(values, value)
 	}
 

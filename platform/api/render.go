@@ -24,15 +24,17 @@ type rendered struct {
 	body    []byte
 }
 
-// appender is an answer that writes its own JSON, for reads so hot that encoding by reflection is what they cost.
+// appender is an answer that writes its own JSON, for frequent reads where encoding by reflection takes most of the time.
 type appender interface{ AppendJSON(b []byte) []byte }
 
+// render encodes the answer of an endpoint with its status. It fails for a number that JSON cannot hold exactly.
 func (e *Endpoint) render(out any) (*rendered, error) {
 	status := e.status()
 	if v, ok := out.(StatusChooser); ok {
 		status = v.HTTPStatus()
 	}
 
+	// An answer of nothing has no body.
 	if _, none := out.(*None); none || out == nil {
 		if e.Status == 0 {
 			status = http.StatusNoContent
@@ -45,6 +47,7 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 		return &rendered{status: status, body: append(v.AppendJSON(nil), '\n')}, nil
 	}
 
+	// Names and texts keep characters such as & as they are.
 	var b bytes.Buffer
 
 	enc := json.NewEncoder(&b)
@@ -65,12 +68,13 @@ func (e *Endpoint) render(out any) (*rendered, error) {
 // changes nothing.
 var errUnsafe = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
-// unsafeNumber reports whether a JSON text holds an integer beyond the safe range.
+// unsafeNumber reports whether a JSON text contains an integer beyond the safe range of 2^53-1.
 func unsafeNumber(body []byte) bool {
 	const most = "9007199254740991"
 
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
+		// Digits in texts are no numbers.
 		case c == '"':
 			for i++; i < len(body) && body[i] != '"'; i++ {
 				if body[i] == '\\' {
@@ -78,6 +82,7 @@ func unsafeNumber(body []byte) bool {
 				}
 			}
 		case '0' <= c && c <= '9':
+			// Compare the integer part by length, then by digits.
 			from := i
 			for i < len(body) && '0' <= body[i] && body[i] <= '9' {
 				i++
@@ -88,7 +93,7 @@ func unsafeNumber(body []byte) bool {
 			}
 
 			for i < len(body) && strings.IndexByte("0123456789.eE+-", body[i]) >= 0 {
-				i++ // what is behind the point is no integer
+				i++ // fractions and exponents are not checked
 			}
 
 			i--
@@ -98,6 +103,7 @@ func unsafeNumber(body []byte) bool {
 	return false
 }
 
+// succeed sends the answer of a request and returns its status.
 func (s *Server) succeed(w http.ResponseWriter, r *http.Request, rc *requestContext, out any) int {
 	switch v := out.(type) {
 	case *rendered:
@@ -150,6 +156,7 @@ func common(h http.Header, rc *requestContext) {
 // maxRanges is how many parts of some content one request can ask for.
 const maxRanges = 8
 
+// stream sends bytes, with ranges and validators.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestContext, c *Content) int {
 	defer func() { _ = c.Reader.Close() }()
 
@@ -158,6 +165,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestConte
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Content-Type", c.ContentType)
 
+	// A browser saves the content unless it may show it.
 	disposition := "attachment"
 	if c.Inline {
 		disposition = "inline"
@@ -170,9 +178,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestConte
 	}
 
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
-		r.Header.Del("Range") // each one costs a request to an object store; a server may answer with the whole
+		r.Header.Del("Range") // each range costs a request to the object store; a server may send the whole instead
 	}
 
+	// The status is known only when the library has looked at the validators.
 	record := &streamWriter{ResponseWriter: w, status: http.StatusOK}
 	content := &contentReader{ReadSeeker: c.Reader}
 	http.ServeContent(record, r, "", c.Modified, content)
@@ -187,7 +196,7 @@ type contentReader struct {
 	failed error
 }
 
-// Read gives the next bytes.
+// Read returns the next bytes and keeps the error that stopped it.
 func (c *contentReader) Read(p []byte) (int, error) {
 	n, err := c.ReadSeeker.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -206,7 +215,7 @@ var refusedStreams = map[int]*apierr.Error{
 		apierr.IssueRangeNotSatisfiable.InHeader("Range")),
 }
 
-// streamWriter notes the status of a stream and tells refusals in the envelope.
+// streamWriter records the status of a stream and sends refusals in the envelope.
 type streamWriter struct {
 	http.ResponseWriter
 	status  int
@@ -245,8 +254,8 @@ func (s *streamWriter) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
-// fail renders an error in the one envelope. What is not a condition of the contract becomes a static 500 and is logged
-// with its cause.
+// fail sends an error in the common envelope and returns its status. Errors that are no condition of the contract
+// become a static 500 and are logged with their cause.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext, err error) int {
 	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
 		return 499 // the client is gone
@@ -257,6 +266,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext
 		rc.cause = err
 	}
 
+	// The context of an error can be anything; if it cannot be encoded, the answer is a 500.
 	body, encodeErr := json.Marshal(e.Body())
 	if encodeErr != nil {
 		rc.cause = errors.Join(err, encodeErr)
@@ -277,6 +287,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext
 	return e.Code().Status()
 }
 
+// condition returns the condition of the contract for an error.
 func condition(r *http.Request, err error) *apierr.Error {
 	var known *apierr.Error
 	switch {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Resolved is the description in 3.1 with its parts where they belong: what all methods of a path take is with each of
-// them, and of all references only those to objects are left, which have a name of their own and can hold themselves.
+// Resolved returns the 3.1 description with its parts in their places: parameters of a path are added to each of
+// its methods, and of all references only those to objects stay, which have a name of their own and can contain
+// themselves.
 func (d Description) Resolved() (map[string]any, error) {
 	root, err := decodeTree(d.JSON)
 	if err != nil {
@@ -36,6 +37,7 @@ func (d Description) Resolved() (map[string]any, error) {
 	return root, nil
 }
 
+// resolved returns a copy of a node with its references replaced by their targets, except references to objects.
 func resolved(root tree, node any) any {
 	switch n := node.(type) {
 	case []any:
@@ -56,9 +58,11 @@ func resolved(root tree, node any) any {
 				return n
 			}
 
-			one, around := maps.Clone(target), maps.Clone(n) // the reference itself is met again, from wherever its component is referred to
+			// Copy both: other places refer to the same component. Words next to a reference win over those of its
+			// target.
+			one, around := maps.Clone(target), maps.Clone(n)
 			delete(around, "$ref")
-			maps.Copy(one, around) // what stands beside a reference holds for its place
+			maps.Copy(one, around)
 
 			return resolved(root, one)
 		}

@@ -27,7 +27,7 @@ type scanner struct {
 	at   int
 }
 
-// peek gives the next byte that is not space, or 0 at the end.
+// peek returns the next byte that is not space, or 0 at the end.
 func (s *scanner) peek() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch b := s.text[s.at]; b {
@@ -96,7 +96,7 @@ func (t token) String() string {
 	return decoded
 }
 
-// length is the number of characters; of a text with escapes, each of them counts as one.
+// length returns the number of characters; in a text with escapes, each escape counts as one.
 func (t token) length() int {
 	if t.escaped {
 		return utf8.RuneCountInString(t.String())
@@ -105,6 +105,7 @@ func (t token) length() int {
 	return utf8.RuneCount(t.raw)
 }
 
+// string reads a string and returns it as it is written. It fails for control characters and bad escapes.
 func (s *scanner) string() (token, error) {
 	if err := s.take('"'); err != nil {
 		return token{}, err
@@ -136,7 +137,7 @@ func (s *scanner) string() (token, error) {
 	return token{}, errSyntax
 }
 
-// escape passes over an escape up to its last byte.
+// escape moves over an escape up to its last byte, and reports whether it stands for a NUL character.
 func (s *scanner) escape() (nul bool, err error) {
 	s.at++
 	if s.at == len(s.text) {
@@ -155,6 +156,7 @@ func (s *scanner) escape() (nul bool, err error) {
 		return false, errSyntax
 	}
 
+	// Surrogates must come in pairs.
 	code, err := strconv.ParseUint(string(s.text[s.at+1:s.at+5]), 16, 16)
 	if err != nil {
 		return false, errSyntax
@@ -193,19 +195,21 @@ func (s *scanner) lowSurrogate() error {
 	return nil
 }
 
-// number passes over a number and gives its text.
+// number moves over a number and returns its text.
 func (s *scanner) number() ([]byte, error) {
 	start := s.at
 	if s.has('-') {
 		s.at++
 	}
 
+	// No digit may follow a leading zero.
 	if s.has('0') {
 		s.at++
 	} else if !s.digits() {
 		return nil, errSyntax
 	}
 
+	// Then a fraction and an exponent, both optional.
 	if s.has('.') {
 		s.at++
 		if !s.digits() {

@@ -48,7 +48,7 @@ type Config struct {
 	// ServiceUnavailable.
 	Prepared func() bool
 	// Trace, unless nil, is told of every request to an endpoint: the request that it gives is the one that is
-	// answered, and what it gives beside it is called with the status of the answer.
+	// answered, and the function that it returns is called with the status of the answer.
 	Trace func(r *http.Request, e *Endpoint) (*http.Request, func(status int))
 	// Observe is told about every answered request.
 	Observe func(endpoint string, status int, took time.Duration)
@@ -84,7 +84,7 @@ type Server struct {
 	drain     sync.Once
 }
 
-// plan is what is prepared once per endpoint.
+// plan has everything about an endpoint that is computed once.
 type plan struct {
 	endpoint     *Endpoint
 	params       []param
@@ -97,7 +97,7 @@ type plan struct {
 	uploadIndex  []int // of a body that is read as it arrives
 }
 
-// requestContext is what is known of one request.
+// requestContext is the state of one request.
 type requestContext struct {
 	plan      *plan
 	scope     db.Scope
@@ -109,12 +109,13 @@ type requestContext struct {
 	cause     error
 }
 
-// NewServer prepares the endpoints. It panics on a list that contradicts itself.
+// NewServer prepares the endpoints. It panics if they contradict each other.
 func NewServer(c Config, endpoints []Endpoint) *Server {
 	s := &Server{Config: c, Endpoints: endpoints, router: chi.NewMux(), registry: newRegistry(), draining: make(chan struct{})}
 	s.plans = make([]plan, len(endpoints))
 	seen := map[string]bool{}
 
+	// Every endpoint needs an id and a route of its own.
 	for i := range endpoints {
 		e := &s.Endpoints[i]
 		if e.ID == "" || seen[e.ID] || seen[e.Method+" "+e.Path] {
@@ -129,7 +130,7 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.outside(w, r, apierr.NotFound) })
 	s.router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
 		allowed := s.allowed(r)
-		if len(allowed) == 0 { // a method that nobody knows, on a path that nobody has
+		if len(allowed) == 0 { // an unknown method on an unknown path
 			s.outside(w, r, apierr.NotFound)
 			return
 		}
@@ -138,6 +139,7 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 		s.outside(w, r, apierr.MethodNotSupported)
 	})
 
+	// Refuse at the start any schema that the validator could not check.
 	s.published = s.describe()
 	for i := range s.plans {
 		checkable(s.registry, s.plans[i].endpoint.ID, s.plans[i].body, map[string]bool{})
@@ -149,15 +151,15 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 // Handle adds a route outside the contract: a page or a probe.
 func (s *Server) Handle(method, path string, h http.HandlerFunc) { s.router.Method(method, path, h) }
 
-// Drain says that the server is about to stop: requests that only wait are answered with what there is. Others are
-// served as before.
+// Drain says that the server is about to stop: requests that only wait are answered at once. Others are served as
+// before.
 func (s *Server) Drain() { s.drain.Do(func() { close(s.draining) }) }
 
 // draining is the key of a context under which it has the channel of its server.
 type draining struct{}
 
-// Draining is closed when the server that the context of an External endpoint belongs to is about to stop; nil without
-// a server.
+// Draining returns a channel that is closed when the server of an External endpoint is about to stop. It is nil
+// without a server.
 func Draining(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(draining{}).(chan struct{})
 	return c
@@ -171,8 +173,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.router.ServeHTTP(p, r)
 }
 
+// prepare computes once what every request of an endpoint needs. It panics for contradictions.
 func (s *Server) prepare(e *Endpoint) plan {
 	p := plan{endpoint: e, params: params(e.in, nil), query: map[string]bool{}, texts: map[string]bool{}}
+
+	// The input says by its fields what kind of body there is.
 	if f, ok := e.in.FieldByName("Body"); ok {
 		p.body, p.bodyIndex = s.registry.Schema(f.Type, true, e.ID+"Body"), f.Index
 		p.bodyOptional = f.Tag.Get("required") == "false"
@@ -190,6 +195,7 @@ func (s *Server) prepare(e *Endpoint) plan {
 		panic("endpoint with an upload and no form, or the other way round: " + e.ID)
 	}
 
+	// All other names in a query are refused.
 	for i := range p.params {
 		if p.params[i].in == "query" {
 			p.query[p.params[i].name], p.texts[p.params[i].name] = true, p.params[i].texts
@@ -203,7 +209,7 @@ func (s *Server) prepare(e *Endpoint) plan {
 	return p
 }
 
-// allowed lists the methods of a path, for the Allow header of a 405.
+// allowed returns the methods of a path, for the Allow header of a 405.
 func (s *Server) allowed(r *http.Request) []string {
 	path := r.URL.RawPath
 	if path == "" {
@@ -237,6 +243,7 @@ func requestID(r *http.Request, now time.Time) string {
 	return id.New(now).String()
 }
 
+// handler returns the HTTP handler of an endpoint: it traces, serves, answers and logs each request.
 func (s *Server) handler(p *plan) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -251,6 +258,7 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 		}
 
 		defer func() {
+			// A panic is answered as any failure and does not end the process.
 			if crash := recover(); crash != nil {
 				status = s.fail(w, r, rc, fmt.Errorf("panic: %v\n%s", crash, debug.Stack()))
 			}
@@ -268,8 +276,8 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 	}
 }
 
-// serve goes through the request in the order in which failures are reported: version, credential, query, parameters
-// and body, work.
+// serve checks a request in the order in which failures are reported: version, credential, query, parameters and
+// body. Then it does the work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContext) (any, error) {
 	if s.Prepared != nil && !s.Prepared() {
 		return nil, apierr.ServiceUnavailable
@@ -281,6 +289,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 		return nil, errUnknownVersion.At(apierr.IssueUnknownVersion.InHeader("x-api-version"))
 	}
 
+	// The credential decides the team that everything after it works for.
 	rc.scope = db.Scope{RequestID: rc.requestID}
 	if !e.Public {
 		scope, err := s.Authenticate(r.Context(), r, e)
@@ -298,6 +307,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 		return nil, err
 	}
 
+	// Report issues of parameters and body together, but what no tag can say only if there are none.
 	in := reflect.New(e.in)
 	accepted := day.Accepted(day.Of(s.now()))
 	issues := p.bindParams(r, query, in.Elem(), accepted, func(text string) (Cursor, bool) { return s.cursor(rc, r.URL.Path, query, text) })
@@ -315,8 +325,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
+	// Answer a repeated request with the stored answer, before any work.
 	if e.kind == kindWrite {
-		rc.scope.Action = id.New(s.DB.Now()) // in a dry run too: work cannot tell the difference
+		rc.scope.Action = id.New(s.DB.Now()) // in a dry run too: work must not see a difference
 		if rc.key != "" && p.uploadIndex == nil {
 			if stored, err := s.replay(r.Context(), rc); stored != nil || err != nil {
 				return stored, err
@@ -327,7 +338,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 	return e.run(r.Context(), s, rc, in)
 }
 
-// now is the clock of the database's transactions; a server without a database has its own.
+// now returns the time of the database's transactions, or of the machine for a server without a database.
 func (s *Server) now() time.Time {
 	if s.DB == nil {
 		return time.Now()
@@ -336,9 +347,9 @@ func (s *Server) now() time.Time {
 	return s.DB.Now()
 }
 
-// resolve asks the input, its embedded parts and its body for what no tag can say. An input that embeds a part answers
-// with the part's own method unless it has one itself, so the same issue can come twice. What a body says is about the
-// body, whatever the same fields are about in a query.
+// resolve asks the input, its embedded parts and its body for the issues that no tag can express. An input without
+// a method of its own has that of an embedded part, so the same issue can come twice. Issues of the body are about
+// the body, even if the same fields occur in a query.
 func resolve(in reflect.Value) []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -360,19 +371,22 @@ func resolve(in reflect.Value) []apierr.Issue {
 	}
 	ask(in, false)
 
+	// Embedded parts check themselves.
 	for i := range in.NumField() {
 		if f := in.Type().Field(i); f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct {
 			ask(in.Field(i), false)
 		}
 	}
 
-	if f, ok := in.Type().FieldByName("Body"); ok { // its own, or that of a part
+	// The body can be a field of an embedded part.
+	if f, ok := in.Type().FieldByName("Body"); ok {
 		ask(in.FieldByIndex(f.Index), true)
 	}
 
 	return issues
 }
 
+// strictQuery returns the query of a request. It refuses undeclared parameters and reads dryRun.
 func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]string, error) {
 	query, issues := parseQuery(r.URL.RawQuery, rc.plan.texts)
 	if len(issues) > 0 {
@@ -387,6 +401,7 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 		}
 	}
 
+	// Name them in a fixed order, up to a bound, with links to the description.
 	if len(unknown) > 0 {
 		slices.SortFunc(unknown, func(a, b apierr.Issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
 		unknown = unknown[:min(len(unknown), maxIssues)]
@@ -409,11 +424,12 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 	return query, nil
 }
 
-// SchemaLocation is where the published description has an endpoint's operation.
+// SchemaLocation returns the place of an endpoint's operation in the published description.
 func SchemaLocation(e *Endpoint) string {
 	return "#/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(e.Path) + "/" + strings.ToLower(e.Method)
 }
 
+// bindBody reads the body into the input: an upload, raw bytes or JSON.
 func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value, accepted day.Range) ([]apierr.Issue, error) {
 	if rc.plan.uploadIndex != nil {
 		return nil, s.bindUpload(w, r, rc, in)
@@ -431,6 +447,7 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 		}
 	}
 
+	// The key is compared together with the body it came with.
 	if rc.plan.endpoint.takesKey() {
 		if err := rc.readKey(r, body); err != nil {
 			return nil, err
@@ -449,6 +466,7 @@ func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestCon
 	return rc.plan.bindBody(s.registry, body, in, accepted)
 }
 
+// observe counts a request and writes its log line.
 func (s *Server) observe(r *http.Request, rc *requestContext, status int, start time.Time) {
 	took := time.Since(start)
 	if s.Observe != nil {
@@ -461,6 +479,8 @@ func (s *Server) observe(r *http.Request, rc *requestContext, status int, start 
 		slog.String("request", rc.requestID), slog.String("endpoint", rc.plan.endpoint.ID), slog.String("method", r.Method),
 		slog.Int("status", status), slog.String("took", strconv.FormatFloat(float64(took.Microseconds())/1000, 'f', 2, 64)+"ms"),
 	}
+
+	// Only what is known: public requests have no team and no user.
 	if !rc.scope.Team.IsZero() {
 		attrs = append(attrs, slog.String("team", rc.scope.Team.String()))
 	}
@@ -473,6 +493,7 @@ func (s *Server) observe(r *http.Request, rc *requestContext, status int, start 
 		attrs = append(attrs, slog.Bool("dryRun", true))
 	}
 
+	// A client that went away is no error.
 	if rc.cause != nil && !errors.Is(rc.cause, context.Canceled) {
 		level = slog.LevelError
 

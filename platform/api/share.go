@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// repeated is a part that stands in several places.
+// repeated is a part that occurs in several places.
 type repeated struct {
 	content any
 	size    int
@@ -41,8 +41,8 @@ func (r *repeats) add(content any, place func(ref tree), names ...string) {
 	one.places = append(one.places, place)
 }
 
-// shareAll names what stands in at least so many places where that makes the description smaller; what saves most has
-// the choice of names.
+// shareAll names the parts that occur in at least so many places, if that makes the description smaller. Parts that
+// save the most choose their names first.
 func (p *publication) shareAll(kind string, r *repeats, least int) {
 	reference := func(one *repeated) int { return len(`{"$ref":"#/components//"}`) + len(kind) + len(one.names[0]) }
 	saved := func(one *repeated) int {
@@ -64,7 +64,7 @@ func (p *publication) shareAll(kind string, r *repeats, least int) {
 	}
 }
 
-// numbered are names for parts that differ although their first name would be the same.
+// numbered returns names for parts that differ although their first name would be the same.
 func numbered(name string, more ...string) []string {
 	names := append([]string{name}, more...)
 	for i := 2; i < 20; i++ {
@@ -74,8 +74,8 @@ func numbered(name string, more ...string) []string {
 	return names
 }
 
-// shareProperties names properties that are the same, description included, in several schemas. What they refer to
-// stays as it is.
+// shareProperties names properties that are equal, with their description, in several schemas. Their targets stay
+// as they are.
 func (p *publication) shareProperties() {
 	var r repeats
 
@@ -100,7 +100,7 @@ func (p *publication) shareProperties() {
 	p.shareAll("schemas", &r, 2)
 }
 
-// shareForms names lists of a component, and a component or null, that stand in several places.
+// shareForms names lists of a component, and a component or null, that occur in several places.
 func (p *publication) shareForms() {
 	var r repeats
 
@@ -128,7 +128,8 @@ func (p *publication) shareForms() {
 	p.shareAll("schemas", &r, 2)
 }
 
-// formNames are names for a list of a component, with its bounds, or for a component or null; nil for any other schema.
+// formNames returns names for a list of a component, with its bounds, or for a component or null. It returns nil
+// for any other schema.
 func formNames(form tree) []string {
 	last := func(of any) string {
 		one, _ := of.(tree)
@@ -146,6 +147,7 @@ func formNames(form tree) []string {
 		}
 	}
 
+	// Lists that differ in their bounds need different names.
 	name := last(form["items"])
 	if name == "" || form["type"] != "array" {
 		return nil
@@ -163,9 +165,9 @@ func formNames(form tree) []string {
 	return []string{name}
 }
 
-// liftParameters says once for a path what all of its methods take in the path and in headers. Parameters of the query
-// stay where refusals of undeclared ones point to: with their operation, which has a list of them even when it takes
-// none.
+// liftParameters moves parameters that all methods of a path have, in the path and in headers, to the path. Query
+// parameters stay with their operation, because refusals of undeclared ones point there; an operation has a list of
+// them even if it takes none.
 func (p *publication) liftParameters() {
 	among := func(list []any) func(any) bool {
 		return func(one any) bool {
@@ -178,6 +180,7 @@ func (p *publication) liftParameters() {
 
 		var common []any
 
+		// Keep those that every method has.
 		for i, method := range slices.Sorted(maps.Keys(item)) {
 			taken, _ := inside(item, method)["parameters"].([]any)
 			if i == 0 {
@@ -187,6 +190,7 @@ func (p *publication) liftParameters() {
 			common = slices.DeleteFunc(common, func(c any) bool { return !among(taken)(c) })
 		}
 
+		// A path with a single method gains nothing.
 		lifted := len(item) > 1 && len(common) > 0
 		for method := range item {
 			op := inside(item, method)

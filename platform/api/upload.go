@@ -81,8 +81,8 @@ type Incoming struct {
 	ContentType string
 }
 
-// newUpload refuses what can be refused before the first byte of the body: another content type and a length beyond the
-// limit.
+// newUpload refuses what can be refused before the first byte of the body: another content type and a length beyond
+// the limit.
 func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestContext) (*Upload, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
@@ -95,7 +95,8 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 	}
 
 	l := &line{body: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), pace: s.UploadPace.orDefault(), left: math.MaxInt64}
-	whole := io.MultiReader(l, strings.NewReader("\r\n"), broken{}) // the last line of a form needs no end
+	// The last line of a form may lack its end.
+	whole := io.MultiReader(l, strings.NewReader("\r\n"), broken{})
 
 	u := &Upload{form: rc.plan.endpoint.Form, max: rc.plan.endpoint.maxBody(), parts: multipart.NewReader(whole, params["boundary"]), line: l}
 	if rc.key != "" {
@@ -105,10 +106,9 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 	return u, nil
 }
 
-// Read goes through the parts. The file is handed to take when it comes; what take leaves is passed over, and an error
-// of take ends the reading. The answer are the values of the other parts by name. A form that is malformed, too large,
-// too slow, or not as declared fails with the condition that says so: whoever keeps the file keeps it only after Read
-// has returned without an error.
+// Read reads the parts of a form. It passes the file to take when it comes and skips what take leaves; an error of
+// take ends the reading. It returns the values of the other parts by name. A form that is malformed, too large, too
+// slow, or not as declared fails with its condition. Keep the file only after Read has returned without an error.
 func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	values, seen := map[string]string{}, map[string]bool{}
 
@@ -125,6 +125,7 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 			return nil, u.failure(err)
 		}
 
+		// The parts count for the idempotency key in the order in which they come.
 		declared, err := u.declared(part, seen)
 		if err != nil {
 			return nil, err
@@ -145,11 +146,13 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 		seen[declared.Name] = true
 	}
 
+	// Read the rest too, or the server would wait for it before it answers, without a deadline.
 	u.line.left = maxPartHeader
-	if _, err := io.Copy(io.Discard, u.line); err != nil { // the server would wait for the rest before it answers, and without a deadline
+	if _, err := io.Copy(io.Discard, u.line); err != nil {
 		return nil, u.failure(err)
 	}
 
+	// Now all parts that came are known.
 	var missing []apierr.Issue
 
 	for i := range u.form {
@@ -165,8 +168,8 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	return values, nil
 }
 
-// declared finds what a part is. It refuses one that is not declared or came before, and one that is encoded: nobody
-// would decode it.
+// declared returns the declaration of a part. It refuses a part that is not declared or came before, and one with
+// an encoding, because it would not be decoded.
 func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, error) {
 	name := part.FormName()
 	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
@@ -192,6 +195,8 @@ func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, er
 	return nil, apierr.BadRequest.At(apierr.IssueUnknownField.InBody(name))
 }
 
+// value reads a part that is not a file. It refuses values that are too long, no text, or not among the declared
+// ones.
 func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 	content, err := io.ReadAll(io.LimitReader(part, maxPart+1))
 	switch {
@@ -237,14 +242,14 @@ func (u *Upload) file(part *multipart.Part, take func(Incoming) error) error {
 	return err
 }
 
-// identify adds something to what tells this upload from another.
+// identify adds a text to the digest that distinguishes this upload from others.
 func (u *Upload) identify(text string) {
 	if u.sum != nil {
 		_, _ = fmt.Fprintf(u.sum, "%d\x00%s", len(text), text)
 	}
 }
 
-// failure is the condition for an error of the parser or of the line.
+// failure returns the condition for an error of the parser or of the line.
 func (u *Upload) failure(err error) error {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -265,7 +270,7 @@ type fileReader struct {
 	failed error
 }
 
-// Read gives the next bytes of the file.
+// Read returns the next bytes of the file. It fails beyond the size limit.
 func (f *fileReader) Read(p []byte) (int, error) {
 	if f.failed != nil {
 		return 0, f.failed
@@ -289,7 +294,8 @@ func (f *fileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// broken is what a form ends in that has no final boundary: the parser takes the end of the body for that.
+// broken is a reader that fails. It follows the body, because the parser takes the end of the body for the final
+// boundary of a form.
 type broken struct{}
 
 // Read fails.
@@ -308,7 +314,7 @@ type line struct {
 	returned time.Time // from the read before
 }
 
-// Read gives the next bytes of the body.
+// Read returns the next bytes of the body. It fails if they come too slowly or a header is too long.
 func (l *line) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errHeader
@@ -332,12 +338,13 @@ func (l *line) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wait sets how long the next read may take.
+// wait sets the deadline of the next read.
 func (l *line) wait(now time.Time) error {
 	if l.last.IsZero() {
 		l.last, l.returned, l.stretch = now.Add(l.pace.Whole), now, l.pace.Bytes
 	}
 
+	// Time in which we did not read does not count against the sender.
 	pause := now.Sub(l.returned)
 
 	l.last, l.deadline = l.last.Add(pause), l.deadline.Add(pause)

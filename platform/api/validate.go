@@ -38,7 +38,7 @@ type validator struct {
 	path     []step
 	fields   [][]byte // of the open objects, the innermost last
 	loose    int
-	strict   []apierr.Issue // what no schema allows; told before the rest
+	strict   []apierr.Issue // what no schema allows; reported before the rest
 	issues   []apierr.Issue
 }
 
@@ -48,8 +48,8 @@ type step struct {
 	index int
 }
 
-// checkBody holds a body to a schema. It fails when the body is no JSON. The days of accepted are those that dates may
-// have.
+// checkBody checks a body against a schema and returns the issues. It fails if the body is no JSON. Dates must be
+// among the days of accepted.
 func checkBody(registry huma.Registry, schema *huma.Schema, body []byte, accepted day.Range) ([]apierr.Issue, error) {
 	if !utf8.Valid(body) {
 		return nil, errUTF8
@@ -123,8 +123,8 @@ var mismatches = map[string]apierr.IssueCode{
 	huma.TypeObject:  apierr.IssueObject,
 }
 
-// is reports whether a value of a type is what the schema asks for, and refuses it otherwise. No schema asks for
-// nothing.
+// is reports whether a value of one of these types fits the schema, and refuses it otherwise. A nil or empty schema
+// fits nothing and refuses nothing.
 func (v *validator) is(s *huma.Schema, types ...string) bool {
 	if s == nil || s.Type == "" {
 		return false
@@ -141,8 +141,8 @@ func (v *validator) is(s *huma.Schema, types ...string) bool {
 	return false
 }
 
-// value reads one value. A nil schema lets everything pass, for values that were refused already; an empty one
-// describes values that are kept as they come, whose number is bounded.
+// value reads one value. A nil schema accepts everything, for values that were refused already. An empty one
+// describes values that are stored as they come; their number is bounded.
 func (v *validator) value(schema *huma.Schema, depth int) error {
 	var s *huma.Schema
 
@@ -156,6 +156,7 @@ func (v *validator) value(schema *huma.Schema, depth int) error {
 		}
 	}
 
+	// The first byte says what kind of value it is.
 	switch b := v.peek(); b {
 	case '{', '[':
 		if depth == maxDepth {
@@ -225,6 +226,7 @@ func (v *validator) amount(s *huma.Schema, raw []byte) {
 	}
 }
 
+// text checks a string against the enumeration, length, format and pattern of its schema.
 func (v *validator) text(s *huma.Schema, t token) {
 	if len(s.Enum) > 0 {
 		if !slices.Contains(s.Enum, any(t.String())) {
@@ -245,6 +247,7 @@ func (v *validator) text(s *huma.Schema, t token) {
 		return
 	}
 
+	// A format that we know is stricter than the pattern, which is for readers of the description.
 	text := t.String()
 
 	known, code := format(s.Format, text)
@@ -258,6 +261,7 @@ func (v *validator) text(s *huma.Schema, t token) {
 	}
 }
 
+// array reads a list and checks its items, their number and whether they are unique.
 func (v *validator) array(s *huma.Schema, depth int) error {
 	list := v.is(s, huma.TypeArray)
 	limit, lowest := maxListItems, 0
@@ -288,6 +292,7 @@ func (v *validator) array(s *huma.Schema, depth int) error {
 		items = s
 	}
 
+	// The number of items outranks their issues: a list that is too long gets one issue, not thousands.
 	before := len(v.issues)
 
 	n := 0
@@ -307,6 +312,7 @@ func (v *validator) array(s *huma.Schema, depth int) error {
 			return err
 		}
 
+		// Compare items as they were written.
 		if seen != nil {
 			item := string(bytes.TrimSpace(v.scanner.text[start:v.at]))
 			if seen[item] {
@@ -338,6 +344,7 @@ func (v *validator) array(s *huma.Schema, depth int) error {
 // anything is the schema of values that are kept as they come.
 var anything = &huma.Schema{}
 
+// object reads an object and checks its fields, their number and the required ones.
 func (v *validator) object(s *huma.Schema, depth int) error {
 	typed := v.is(s, huma.TypeObject)
 	if !typed && s != nil && s.Type != "" {
@@ -349,6 +356,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 		limit = *s.MaxProperties
 	}
 
+	// The names of all open objects share one stack.
 	mark := len(v.fields)
 	defer func() { v.fields = v.fields[:mark] }()
 
@@ -361,6 +369,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 			return err
 		}
 
+		// Names may be written with escapes.
 		name := t.raw
 		if t.escaped {
 			name = []byte(t.String())
@@ -410,7 +419,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 // few is how many fields are compared one by one before an index of them pays.
 const few = 24
 
-// once refuses a field that the open object has already, and remembers it.
+// once refuses a field that the open object has already, and remembers it. Objects with many fields get an index.
 func (v *validator) once(mark int, name []byte, index map[string]bool) map[string]bool {
 	open := v.fields[mark:]
 
@@ -442,7 +451,7 @@ func (v *validator) once(mark int, name []byte, index map[string]bool) map[strin
 	return index
 }
 
-// property is the schema of a field; a field that the object does not have is refused.
+// property returns the schema of a field. A field that the object does not have is refused.
 func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
 	if s == nil {
 		return nil
@@ -465,7 +474,7 @@ func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
 	return anything
 }
 
-// required refuses the open object for what it lacks.
+// required refuses the open object for each required field that is missing.
 func (v *validator) required(s *huma.Schema, mark int) {
 	for _, name := range s.Required {
 		if !slices.ContainsFunc(v.fields[mark:], func(given []byte) bool { return string(given) == name }) {
@@ -476,7 +485,7 @@ func (v *validator) required(s *huma.Schema, mark int) {
 	}
 }
 
-// checkable refuses at the start what the validator would skip in silence.
+// checkable panics at the start for a schema with keywords that the validator would ignore.
 func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]bool) {
 	if s == nil || s.Ref != "" && seen[s.Ref] {
 		return
@@ -489,6 +498,7 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 		return
 	}
 
+	// Optional references are the only choice that the validator knows.
 	target, _ := resolveSchema(r, s)
 	if len(s.AnyOf) > 0 && target == s || len(s.Enum) > 0 && s.Type != huma.TypeString ||
 		len(s.OneOf) > 0 || len(s.AllOf) > 0 || s.Not != nil || s.Const != nil || s.MultipleOf != nil || len(s.DependentRequired) > 0 || s.ContentEncoding != "" {
@@ -510,6 +520,7 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 		compiled(s.Pattern)
 	}
 
+	// Go on with everything inside.
 	for field, property := range s.Properties {
 		checkable(r, name+"."+field, property, seen)
 	}

@@ -18,8 +18,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// write runs a write in its one transaction. The answer is rendered inside it, so an answer that cannot be told is not
-// kept either.
+// write runs a write in its one transaction. It renders the answer inside, so a write with an answer that cannot be
+// encoded is rolled back.
 func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.Context, *db.Tx) (any, error)) (any, error) {
 	var out *rendered
 
@@ -30,6 +30,7 @@ func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.C
 			}
 		}
 
+		// The work itself; its error rolls everything back.
 		answer, err := f(ctx, tx)
 		if err != nil {
 			return err
@@ -40,7 +41,7 @@ func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.C
 		}
 
 		if rc.dryRun {
-			tx.AtEnd(s.Audit(tx, rc.plan.endpoint)) // what the real call would fail on
+			tx.AtEnd(s.Audit(tx, rc.plan.endpoint)) // the real call could fail on it
 			return nil
 		}
 
@@ -64,6 +65,7 @@ func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.C
 		return out, nil
 	}
 
+	// A request with the same key may have committed meanwhile: then its answer is ours.
 	err := s.DB.Write(ctx, rc.scope, work)
 	if errors.Is(err, errKeyUsed) {
 		stored, err := s.replay(ctx, rc)
@@ -87,13 +89,13 @@ var (
 	keyForm         = regexp.MustCompile(`^[\x21-\x7e]{1,255}$`)
 )
 
-// takesKey reports whether requests can name an Idempotency-Key: a POST, for a team, whose answer is kept with what it
-// changed.
+// takesKey reports whether requests can name an Idempotency-Key: a POST for a team with an answer that is stored
+// together with the change.
 func (e *Endpoint) takesKey() bool {
 	return e.Method == http.MethodPost && e.kind == kindWrite && !e.Public && !e.Secret && e.Selection != NoTeam
 }
 
-// readKey takes the Idempotency-Key of a request and what tells its body from another.
+// readKey reads the Idempotency-Key of a request and the digest of its body.
 func (rc *requestContext) readKey(r *http.Request, body []byte) error {
 	if err := rc.takeKey(r); err != nil || rc.key == "" {
 		return err
@@ -123,7 +125,7 @@ func (rc *requestContext) takeKey(r *http.Request) error {
 	return nil
 }
 
-// newDigest begins what tells a request from another with the same key.
+// newDigest returns the hash that distinguishes a request from others with the same key.
 func (rc *requestContext) newDigest(r *http.Request) hash.Hash {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%s\x00%s\x00", rc.plan.endpoint.ID, r.URL.Path, r.URL.RawQuery)
@@ -131,8 +133,8 @@ func (rc *requestContext) newDigest(r *http.Request) hash.Hash {
 	return h
 }
 
-// mac is what is kept of the digest. A body can hold an account number, which the digest itself would let anyone guess
-// who has a copy of the database.
+// mac returns the stored form of the digest. A body can contain an account number, which the digest itself would
+// reveal to anyone who has a copy of the database and guesses.
 func (rc *requestContext) mac(secret []byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	h.Write(rc.digest[:])
@@ -140,14 +142,13 @@ func (rc *requestContext) mac(secret []byte) []byte {
 	return h.Sum(nil)
 }
 
-// sent tells whether a request of this digest is what was kept, with whichever of the server's keys.
+// sent reports whether a request with this digest is the stored one, under any of the server's keys.
 func (s *Server) sent(rc *requestContext, kept []byte) bool {
 	return hmac.Equal(kept, rc.mac(s.CursorKey)) ||
 		slices.ContainsFunc(s.FormerKeys, func(former []byte) bool { return hmac.Equal(kept, rc.mac(former)) })
 }
 
-// bindUpload prepares the reading of a form. What tells it from another is known once it has been read: received notes
-// it then.
+// bindUpload prepares the reading of a form. Its digest is known once it has been read; received takes it then.
 func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) error {
 	if err := rc.takeKey(r); err != nil {
 		return err
@@ -172,8 +173,8 @@ func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestC
 	return nil
 }
 
-// received ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or deleted,
-// the credential revoked.
+// received ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or
+// deleted, or the credential revoked. It fails in that case.
 func (rc *requestContext) received(ctx context.Context, in reflect.Value) error {
 	if rc.plan.uploadIndex == nil {
 		return nil
@@ -204,6 +205,7 @@ func (s *Server) claimKey(ctx context.Context, tx *db.Tx, rc *requestContext) er
 	return err
 }
 
+// keepAnswer stores the answer of a request for repetitions with the same key.
 func keepAnswer(tx *db.Tx, rc *requestContext, out *rendered) error {
 	headers, err := json.Marshal(out.headers)
 	if err != nil {
@@ -225,7 +227,8 @@ func keepAnswer(tx *db.Tx, rc *requestContext, out *rendered) error {
 	return nil
 }
 
-// replay gives the stored answer of an earlier request with the same key, or nil when there is none.
+// replay returns the stored answer of an earlier request with the same key, or nil. It fails with a conflict if
+// that request was different.
 func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 	type stored struct {
 		RequestHash []byte
@@ -254,7 +257,7 @@ func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 
 	out := &rendered{status: found[0].Status, headers: found[0].Headers, body: found[0].Body}
 	if len(out.body) == 0 {
-		out.body = nil // as it was: an answer without a body has no content type
+		out.body = nil // an answer without a body has no content type
 	}
 
 	return out, nil

@@ -86,7 +86,7 @@ var statusOf = func() map[Code]int {
 	return byCode
 }()
 
-// Status is the HTTP status of the code, and 500 for one that the contract does not have.
+// Status returns the HTTP status of the code, or 500 for a code that the contract does not have.
 func (c Code) Status() int {
 	if status, known := statusOf[c]; known {
 		return status
@@ -105,8 +105,8 @@ func Codes() []Code {
 	return codes
 }
 
-// Public is the code shown for an internal alias. A public code is shown as it is, anything else as
-// INTERNAL_SERVER_ERROR, so that no internal name reaches a response. Rules ERR-20, ERR-21, ERR-22.
+// Public returns the code shown for an internal alias. A public code is shown as it is, anything else as
+// INTERNAL_SERVER_ERROR, so that no internal name reaches a response (ERR-20, ERR-21, ERR-22).
 func Public(internal string) Code {
 	switch internal {
 	case "USER_ERROR":

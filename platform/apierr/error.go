@@ -27,7 +27,7 @@ type Error struct {
 	retryable bool
 	delay     time.Duration
 	cause     error
-	// condition is what New made; nil in that value itself.
+	// condition is the value that New made; it is nil in that value itself.
 	condition *Error
 }
 
@@ -75,8 +75,8 @@ func All() []*Error {
 	return slices.Clone(registry.conditions)
 }
 
-// From is the outermost *Error in the chain of err. Without one it is Internal, with err as its cause. From(nil) is
-// nil.
+// From returns the outermost *Error in the chain of err. Without one it returns Internal with err as its cause.
+// From(nil) returns nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -93,7 +93,7 @@ func From(err error) *Error {
 	}
 }
 
-// Refused reports that a condition of the contract, and no defect or outage, is why something was not done.
+// Refused reports whether err is a condition of the contract, and no defect or outage.
 func Refused(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.code.Status() < http.StatusInternalServerError
@@ -114,8 +114,8 @@ func (e *Error) root() *Error {
 	return e
 }
 
-// With is a copy with typed recovery information, a struct or a map that is rendered as the object context. Nil, a nil
-// pointer and an empty map are none. Rules ERR-12, ERR-13.
+// With returns a copy with typed recovery information: a struct or a map that is rendered as the object context.
+// Nil, a nil pointer and an empty map count as none (ERR-12, ERR-13).
 func (e *Error) With(context any) *Error {
 	copied := e.clone()
 
@@ -131,7 +131,7 @@ func (e *Error) With(context any) *Error {
 	return copied
 }
 
-// At is a copy with further issues behind those it has.
+// At returns a copy with further issues after those it has.
 func (e *Error) At(issues ...Issue) *Error {
 	copied := e.clone()
 	copied.issues = append(slices.Clip(e.issues), issues...)
@@ -139,7 +139,8 @@ func (e *Error) At(issues ...Issue) *Error {
 	return copied
 }
 
-// Under is a copy whose issues lie below a path: those of an object that is a field or an item of the body.
+// Under returns a copy with the path put before the paths of its issues: those of an object that is a field or an
+// item of the body.
 func (e *Error) Under(path ...any) *Error {
 	copied := e.clone()
 
@@ -151,7 +152,7 @@ func (e *Error) Under(path ...any) *Error {
 	return copied
 }
 
-// WithLinks is a copy that leads to the reference; for strict query-validation errors alone. Rule ERR-16.
+// WithLinks returns a copy that leads to the reference; for strict query-validation errors only (ERR-16).
 func (e *Error) WithLinks(links Links) *Error {
 	copied := e.clone()
 	copied.links = &links
@@ -159,8 +160,8 @@ func (e *Error) WithLinks(links Links) *Error {
 	return copied
 }
 
-// RetryAfter is a copy that says the same idempotent operation can safely be sent again after the delay. Rules ERR-14,
-// ERR-15.
+// RetryAfter returns a copy that says that the same idempotent operation can safely be sent again after the delay
+// (ERR-14, ERR-15).
 func (e *Error) RetryAfter(delay time.Duration) *Error {
 	copied := e.clone()
 	copied.retryable, copied.delay = true, delay
@@ -168,7 +169,8 @@ func (e *Error) RetryAfter(delay time.Duration) *Error {
 	return copied
 }
 
-// Because is a copy that keeps a private cause for the log and for errors.Is and errors.As. It is never rendered.
+// Because returns a copy with a private cause for the log and for errors.Is and errors.As. The cause is never
+// rendered.
 func (e *Error) Because(err error) *Error {
 	copied := e.clone()
 	copied.cause = err
@@ -176,7 +178,7 @@ func (e *Error) Because(err error) *Error {
 	return copied
 }
 
-// Error is the text for logs, the private cause included. Responses take Body.
+// Error returns the text for logs, with the private cause. Responses use Body.
 func (e *Error) Error() string {
 	text := string(e.code)
 	if e.reason != "" {
@@ -197,28 +199,28 @@ func (e *Error) Is(target error) bool {
 	return ok && other != nil && e.root() == other.root()
 }
 
-// Unwrap is the private cause.
+// Unwrap returns the private cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Code is the class of the error.
+// Code returns the class of the error.
 func (e *Error) Code() Code { return e.code }
 
-// Reason is the business rule, or empty.
+// Reason returns the business rule, or "".
 func (e *Error) Reason() Reason { return e.reason }
 
-// Message is the static text.
+// Message returns the static text.
 func (e *Error) Message() string { return e.message }
 
-// Issues are the findings, never nil.
+// Issues returns the findings, never nil.
 func (e *Error) Issues() []Issue { return append([]Issue{}, e.issues...) }
 
-// Context is the recovery information, or nil.
+// Context returns the recovery information, or nil.
 func (e *Error) Context() any { return e.context }
 
 // Retryable reports whether the same idempotent operation is safe to retry.
 func (e *Error) Retryable() bool { return e.retryable }
 
-// Delay is how long to wait before a retry, for the header Retry-After; 0 when none is known.
+// Delay returns how long to wait before a retry, for the header Retry-After, or 0 if unknown.
 func (e *Error) Delay() time.Duration { return e.delay }
 
 // Envelope is the JSON form of every failure. Rule ERR-01.
@@ -233,7 +235,8 @@ type Envelope struct {
 	Links     *Links `json:"links,omitempty"`
 }
 
-// Body is what a response shows of the error. Issues is never nil: it is rendered as an array even when there are none.
+// Body returns the error as responses show it. Issues is never nil: it is rendered as an array even if there are
+// none.
 func (e *Error) Body() Envelope {
 	return Envelope{
 		Code: e.code, Reason: e.reason, Message: e.message, Issues: e.Issues(),

@@ -5,11 +5,11 @@ package apierr
 type InUse struct {
 	// LockReasons name what refers to it.
 	LockReasons []string `json:"lockReasons"`
-	// SuggestedOnLocked is what is possible instead, Archive or nothing.
+	// SuggestedOnLocked names the possible alternative: Archive, or nothing.
 	SuggestedOnLocked string `json:"suggestedOnLocked,omitempty"`
 }
 
-// Archive is what the parameter onLocked asks for, and what is suggested instead of a deletion.
+// Archive is the value of the parameter onLocked, and of the suggestion in place of a deletion.
 const Archive = "archive"
 
 // Use is something that may refer to a record.
@@ -18,7 +18,7 @@ type Use struct {
 	Name  string
 }
 
-// Uses are the names of those that do, in the given order; nil when none does.
+// Uses returns the names of the uses that hold, in the given order, or nil.
 func Uses(all ...Use) []string {
 	var held []string
 

@@ -17,20 +17,20 @@ type Issue struct {
 // IssueCode is a fault that a field can have. The codes are a closed set, see IssueCodes. Rule ERR-11.
 type IssueCode string
 
-// InBody is the fault at a place of the body. The parts of the path are names and indexes; one that is itself a path
-// stands for its parts. Without any the issue is about the body as a whole.
+// InBody returns the issue at a place of the body. The parts of the path are names and indexes; a part that is
+// itself a path stands for its parts. Without any, the issue is about the body as a whole.
 func (c IssueCode) InBody(path ...any) Issue { return c.In("body", path...) }
 
-// InQuery is the fault of a query parameter.
+// InQuery returns the issue of a query parameter.
 func (c IssueCode) InQuery(path ...any) Issue { return c.In("query", path...) }
 
-// InPath is the fault of a path parameter.
+// InPath returns the issue of a path parameter.
 func (c IssueCode) InPath(name string) Issue { return c.In("path", name) }
 
-// InHeader is the fault of a header.
+// InHeader returns the issue of a header.
 func (c IssueCode) InHeader(name string) Issue { return c.In("header", name) }
 
-// In is the fault in another part of a request, such as one that is known only while it is read. Rule ERR-83.
+// In returns the issue in another part of a request, such as one that is known only while it is read (ERR-83).
 func (c IssueCode) In(schema string, path ...any) Issue {
 	issue := Issue{Message: c.Message(), Code: c, Schema: schema}
 
@@ -45,7 +45,7 @@ func (c IssueCode) In(schema string, path ...any) Issue {
 	return issue
 }
 
-// Message is the sentence of the code, empty for one that is not of the set.
+// Message returns the sentence of the code, or "" for one that is not in the set.
 func (c IssueCode) Message() string { return issueMessages[c] }
 
 // IssueCodes lists the codes by name.

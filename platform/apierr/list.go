@@ -8,7 +8,7 @@ type Listed interface{ Conditions() []*Error }
 // List names what something can fail with, in the order in which it is checked.
 type List []Listed
 
-// Conditions are the conditions of a list and of the lists in it, each once.
+// Conditions returns the conditions of a list and of the lists in it, each once.
 func (l List) Conditions() []*Error {
 	var out []*Error
 
@@ -23,7 +23,7 @@ func (l List) Conditions() []*Error {
 	return out
 }
 
-// Conditions is the condition alone.
+// Conditions returns the condition alone.
 func (e *Error) Conditions() []*Error { return []*Error{e} }
 
 // Alike reports whether callers cannot tell two conditions apart: two packages may each have one of the same text.

@@ -42,6 +42,7 @@ var (
 	once = sync.OnceValue(open)
 )
 
+// open connects to the package's database, which is migrated once and watched for changes.
 func open() opened {
 	hash, err := migrations.Hash()
 	if err != nil {
@@ -77,7 +78,7 @@ func Main(m *testing.M, cleanups ...func()) {
 	os.Exit(code)
 }
 
-// Kind is a kind of work for tests; asked for twice, it is the same.
+// Kind returns the kind of work with this name for tests, the same for each call.
 func Kind(name string) job.Kind {
 	kinds.Lock()
 	defer kinds.Unlock()
@@ -96,7 +97,7 @@ var kinds = struct {
 	made map[string]job.Kind
 }{made: map[string]job.Kind{}}
 
-// DB is the package's database, opened as the service opens it.
+// DB returns the package's database, opened as the service opens it.
 func DB(t testing.TB) *db.DB {
 	t.Helper()
 
@@ -141,7 +142,8 @@ type Team struct {
 	endpoints []api.Endpoint
 }
 
-// New makes a team and serves the endpoints to it.
+// New creates a team and serves the endpoints to it. After the test it reports changes without an audit event,
+// unless the configuration says otherwise.
 func New(t testing.TB, c Config) *Team {
 	t.Helper()
 
@@ -151,6 +153,8 @@ func New(t testing.TB, c Config) *Team {
 	}
 
 	x := &Team{t: t, DB: d, ID: id.New(d.Now()), User: id.New(d.Now()), Scopes: c.Scopes, Owner: c.Owner, config: c, endpoints: c.Endpoints}
+
+	// Without scopes the caller may do everything that the endpoints ask for.
 	if x.Scopes == nil {
 		for i := range c.Endpoints {
 			for _, s := range c.Endpoints[i].Scopes {
@@ -160,6 +164,8 @@ func New(t testing.TB, c Config) *Team {
 	}
 
 	x.serve()
+
+	// The team and its caller, as the command line would create them.
 	x.System(func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx,
 			db.Stmt{SQL: `insert into team (id, type, name, region, statement_start_at, created_at, updated_at)
@@ -170,6 +176,7 @@ func New(t testing.TB, c Config) *Team {
 			})
 	})
 
+	// Every test also checks the audit trail.
 	if !c.Silent {
 		t.Cleanup(func() {
 			if t.Failed() {
@@ -185,7 +192,7 @@ func New(t testing.TB, c Config) *Team {
 	return x
 }
 
-// As is the same team seen by another caller: other scopes, or an owner.
+// As returns the same team for another caller: with other scopes, or an owner.
 func (x *Team) As(scopes []string, owner *id.ID) *Team {
 	other := *x
 	other.Scopes, other.Owner, other.User = scopes, owner, id.New(x.DB.Now())
@@ -194,6 +201,7 @@ func (x *Team) As(scopes []string, owner *id.ID) *Team {
 	return &other
 }
 
+// serve builds the server for the team's caller.
 func (x *Team) serve() {
 	log := x.config.Log
 	if log == nil {
@@ -206,10 +214,10 @@ func (x *Team) serve() {
 	}, x.endpoints)
 }
 
-// Server is what answers the team's requests, for a test that serves it on a listener.
+// Server returns the server of the team's requests, for a test that serves it on a listener.
 func (x *Team) Server() *api.Server { return x.server }
 
-// authenticate stands for package access, whose own tests and the end-to-end tests show the real one.
+// authenticate replaces package access, which has tests of its own.
 func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint) (db.Scope, error) {
 	scope := x.Scope()
 
@@ -238,6 +246,7 @@ func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint)
 
 func refusals(*api.Endpoint) apierr.List { return apierr.List{apierr.RouteClosed, apierr.MissingScope} }
 
+// audit returns the statement that inserts the action of a write.
 func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{
 		SQL:  `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
@@ -248,7 +257,7 @@ func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
 // Reach lets the team's caller reach further teams, as a key of several teams or a partner's would.
 func (x *Team) Reach(teams ...id.ID) { x.reach = append(x.reach, teams...) }
 
-// Scope is the scope of the team's caller.
+// Scope returns the scope of the team's caller.
 func (x *Team) Scope() db.Scope {
 	return db.Scope{Team: x.ID, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
 }
@@ -319,19 +328,21 @@ func (x *Team) Delete(path string, headers ...string) *Response {
 	return x.Call(http.MethodDelete, path, nil, headers...)
 }
 
-// Call sends a request; headers are name, value pairs. A mutation that declares dryRun, and is not one already, is sent
-// dry first.
+// Call sends a request; headers are name, value pairs. A mutation that declares dryRun is first sent as a dry run,
+// unless it is one.
 func (x *Team) Call(method, path string, body any, headers ...string) *Response {
 	x.t.Helper()
 
 	if x.declaresDryRun(method, path) && !strings.Contains(path, "dryRun=") {
 		dry := x.dryFirst(method, path, body, headers)
 
+		// The dry run must have answered with the same status.
 		kept := x.send(method, path, body, headers)
 		if kept.Status != dry.Status {
 			x.t.Errorf("%s %s: dry run answered %d %s, the real call %d %s", method, path, dry.Status, dry.Body, kept.Status, kept.Body)
 		}
 
+		// A refused deletion must suggest what works.
 		if method == http.MethodDelete && kept.Status == http.StatusBadRequest && kept.Has("context.lockReasons") {
 			x.holdToSuggestion(path, kept, headers)
 		}
@@ -342,6 +353,7 @@ func (x *Team) Call(method, path string, body any, headers ...string) *Response 
 	return x.send(method, path, body, headers)
 }
 
+// dryFirst sends a request as a dry run and checks that it changes no row.
 func (x *Team) dryFirst(method, path string, body any, headers []string) *Response {
 	x.t.Helper()
 
@@ -366,8 +378,8 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 	return dry
 }
 
-// holdToSuggestion demands of a refused deletion that the outcome which context.suggestedOnLocked names works as it is
-// told, and that no outcome works where none is named. Rules ERR-74, ERR-79.
+// holdToSuggestion checks a refused deletion: the outcome that context.suggestedOnLocked names must work, and if
+// none is named, none must work (ERR-74, ERR-79).
 func (x *Team) holdToSuggestion(path string, refused *Response, headers []string) {
 	x.t.Helper()
 
@@ -383,7 +395,7 @@ func (x *Team) holdToSuggestion(path string, refused *Response, headers []string
 
 	works := false
 
-	for _, parameter := range []string{"onLocked", "outcome"} { // a connection has the latter
+	for _, parameter := range []string{"onLocked", "outcome"} { // connections have the second
 		values := to.Query()
 		values.Set("dryRun", "true")
 		values.Set(parameter, outcome)
@@ -409,7 +421,7 @@ func (x *Team) declaresDryRun(method, path string) bool {
 	return e != nil && e.DryRun
 }
 
-// Fingerprint sums up every row of the team in every table.
+// Fingerprint returns a sum of every row of the team in every table.
 func (x *Team) Fingerprint() string {
 	x.t.Helper()
 
@@ -428,6 +440,7 @@ func (x *Team) Fingerprint() string {
 			return errors.New("too few tables to compare")
 		}
 
+		// One statement for all tables; empty ones are left out.
 		parts := make([]string, len(tables))
 		for i, table := range tables {
 			parts[i] = fmt.Sprintf(`select '%[1]s ' || count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from %[1]s t where team_id = @team having count(*) > 0`, table)
@@ -445,6 +458,7 @@ func (x *Team) Fingerprint() string {
 	return out.String()
 }
 
+// send sends a request and checks the envelope, the audit headers and the description of the answer.
 func (x *Team) send(method, path string, body any, headers []string) *Response {
 	x.t.Helper()
 
@@ -463,6 +477,7 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 		reader = bytes.NewReader(encoded)
 	}
 
+	// Record the statements that the request sends to the database.
 	sent := &Sent{}
 
 	r := httptest.NewRequestWithContext(context.WithValue(x.t.Context(), sentKey{}, sent), method, path, reader)
@@ -474,6 +489,7 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 
+	// Every answer of every test must be as the description says.
 	w := httptest.NewRecorder()
 	x.server.ServeHTTP(w, r)
 	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path, Sent: sent}
@@ -489,7 +505,7 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 	return answer
 }
 
-// checkAudit holds every mutation that a credential is needed for to its audit headers (AUD-10, AUD-11).
+// checkAudit checks the audit headers of every mutation that needs a credential (AUD-10, AUD-11).
 func (x *Team) checkAudit(method, path string, answer *Response) {
 	x.t.Helper()
 

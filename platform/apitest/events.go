@@ -177,8 +177,8 @@ func watchHash() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// watchChanges installs the triggers. A table of teams that is in neither list is refused: whether it holds records has
-// to be decided.
+// watchChanges installs the triggers. It fails for a table of teams that is in neither list: decide whether it
+// contains records.
 func watchChanges(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -211,7 +211,7 @@ func watchChanges(ctx context.Context, url string) error {
 	return err
 }
 
-// SetUp is work by which a test prepares something, of which nobody has to be told.
+// SetUp returns work by which a test prepares something, without audit events.
 func SetUp(work db.Work) db.Work {
 	return func(ctx context.Context, tx *db.Tx) error {
 		if _, err := tx.Exec(ctx, `select set_config('apitest.setup', 'on', true)`, nil); err != nil {
@@ -222,8 +222,8 @@ func SetUp(work db.Work) db.Work {
 	}
 }
 
-// Untold are the changes of the team that no audit event of their transaction names, each with the tables and the
-// endpoint or kind of job.
+// Untold returns the changes of the team that no audit event of their transaction names, each with its tables and
+// the endpoint or kind of job.
 func (x *Team) Untold() []string {
 	x.t.Helper()
 
@@ -240,6 +240,7 @@ func (x *Team) Untold() []string {
 	return found
 }
 
+// untold selects the changes of a team that add up to something and have no event.
 func untold(ctx context.Context, tx *db.Tx, team id.ID) ([]string, error) {
 	return db.Select[string](ctx, tx, `
 		select c.entity || ' ' || coalesce(c.id::text, 'without id') || ' (' || string_agg(c.source, ', ' order by c.source) || ') by ' ||

@@ -26,7 +26,7 @@ type Line struct {
 	open   map[net.Conn]struct{}
 }
 
-// NewLine makes a migrated database and a line to it, for this test alone.
+// NewLine creates a migrated database and a line to it, for this test alone.
 func NewLine(t testing.TB) *Line {
 	t.Helper()
 	direct := Database(t)
@@ -41,6 +41,7 @@ func NewLine(t testing.TB) *Line {
 		t.Fatal(err)
 	}
 
+	// The URL of the line leads to our listener instead of the server.
 	l := &Line{Direct: direct, target: u.Host, open: map[net.Conn]struct{}{}}
 	u.Host = listener.Addr().String()
 	l.URL = u.String()
@@ -66,7 +67,7 @@ func NewLine(t testing.TB) *Line {
 	return l
 }
 
-// Database makes a migrated database for this test alone and gives its address.
+// Database creates a migrated database for this test alone and returns its URL.
 func Database(t testing.TB) string {
 	t.Helper()
 
@@ -100,9 +101,11 @@ func (l *Line) Cut() {
 // Mend accepts connections again.
 func (l *Line) Mend() { l.down.Store(false); l.mute.Store(false) }
 
-// Mute ends each connection at the server's next answer, which is lost: what was asked has been done, and nobody knows.
+// Mute ends each connection at the server's next answer, which is lost: the work was done, but the client does not
+// know.
 func (l *Line) Mute() { l.mute.Store(true) }
 
+// carry copies bytes between a client and the server until one side ends or the line is cut.
 func (l *Line) carry(near net.Conn) {
 	defer func() { _ = near.Close() }()
 

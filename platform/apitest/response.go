@@ -19,7 +19,7 @@ type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// Sent is what the request sent to the database.
+	// Sent has the statements that the request sent to the database.
 	Sent *Sent
 }
 
@@ -90,8 +90,8 @@ func (r *Response) WantFields(at string, want map[string]any) *Response {
 	return r
 }
 
-// Refuses gives what posts a body to a path and wants it refused with 400, without a reason, for an issue with the code
-// and path of WantIssue. What is wrong with the body is shown with a failure.
+// Refuses returns a function that posts a body to a path and expects a refusal with 400, without a reason, for an
+// issue with the code and path of WantIssue. The log of a failure says what is wrong with the body.
 func (x *Team) Refuses(path string) func(what string, body any, code, issue string) {
 	return func(what string, body any, code, issue string) {
 		x.t.Helper()
@@ -111,7 +111,7 @@ func (r *Response) Into(v any) *Response {
 	return r
 }
 
-// Value is what stands at a path such as "data.0.name"; it fails the test when there is nothing.
+// Value returns the value at a path such as "data.0.name". It fails the test if there is none.
 func (r *Response) Value(path string) any {
 	r.t.Helper()
 
@@ -122,19 +122,19 @@ func (r *Response) Value(path string) any {
 	return r.at(path)
 }
 
-// Has reports whether something, null included, stands at a path.
+// Has reports whether there is a value, null included, at a path.
 func (r *Response) Has(path string) bool {
 	_, ok := walk(r.tree(), strings.Split(path, "."))
 	return ok
 }
 
-// String is the text (or number, or boolean) at a path.
+// String returns the text, number or boolean at a path.
 func (r *Response) String(path string) string {
 	r.t.Helper()
 	return text(r.Value(path))
 }
 
-// Int is the integer at a path.
+// Int returns the integer at a path.
 func (r *Response) Int(path string) int64 {
 	r.t.Helper()
 
@@ -146,7 +146,7 @@ func (r *Response) Int(path string) int64 {
 	return n
 }
 
-// ID is the identifier at a path.
+// ID returns the identifier at a path.
 func (r *Response) ID(path string) id.ID {
 	r.t.Helper()
 
@@ -158,7 +158,7 @@ func (r *Response) ID(path string) id.ID {
 	return v
 }
 
-// Len is the length of the list at a path.
+// Len returns the length of the list at a path.
 func (r *Response) Len(path string) int {
 	r.t.Helper()
 
@@ -188,6 +188,7 @@ func (r *Response) tree() any {
 	return tree
 }
 
+// walk follows a path of names and indexes, and reports whether it leads anywhere.
 func walk(v any, path []string) (any, bool) {
 	for _, p := range path {
 		switch node := v.(type) {
@@ -233,7 +234,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// checkEnvelope holds every error answer of every test to the one envelope.
+// checkEnvelope checks that every error answer has the one envelope.
 func (r *Response) checkEnvelope() {
 	r.t.Helper()
 
@@ -257,6 +258,7 @@ func (r *Response) checkEnvelope() {
 		}
 	}
 
+	// The code must belong to the status.
 	status := r.Status
 	if status == http.StatusPreconditionFailed || status == http.StatusRequestedRangeNotSatisfiable {
 		status = http.StatusBadRequest // of downloads; HTTP has more statuses than the contract has codes
@@ -270,6 +272,7 @@ func (r *Response) checkEnvelope() {
 		fail("no message")
 	}
 
+	// Issues are always a list, each with the sentence of its code.
 	issues, ok := tree["issues"].([]any)
 	if !ok {
 		fail("no issues")

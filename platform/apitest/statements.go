@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Sent is what a request sent to the database.
+// Sent has the statements that a request sent to the database.
 type Sent struct {
 	mu sync.Mutex
 	// Statements are all of them in order, those that begin and end transactions too.
@@ -24,7 +24,7 @@ type Sent struct {
 	// their tables meanwhile.
 	Twice []string
 
-	// since are the statements of the transaction that would come to the same again, by text and arguments.
+	// since has the statements of the transaction that would return the same again, by text and arguments.
 	since map[string]string
 }
 
@@ -33,15 +33,15 @@ type sentKey struct{}
 // recorder is a tracer of the driver that notes the statements of each request in the Sent of its context.
 type recorder struct{}
 
-// TraceQueryStart is told of statements outside of batches, which work never sends.
+// TraceQueryStart ignores statements outside of batches, which work never sends.
 func (recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return ctx
 }
 
-// TraceQueryEnd is told when they are done.
+// TraceQueryEnd ignores the end of such statements.
 func (recorder) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TraceBatchStart is told of the statements of a round trip.
+// TraceBatchStart records the statements of a round trip.
 func (recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	if sent, ok := ctx.Value(sentKey{}).(*Sent); ok {
 		sent.note(data.Batch.QueuedQueries)
@@ -50,10 +50,10 @@ func (recorder) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.Trace
 	return ctx
 }
 
-// TraceBatchQuery is told when a statement of a round trip is done.
+// TraceBatchQuery ignores the end of a statement of a round trip.
 func (recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
-// TraceBatchEnd is told when all are.
+// TraceBatchEnd ignores the end of a round trip.
 func (recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 var (
@@ -66,6 +66,7 @@ var (
 	written = regexp.MustCompile(`\b(?:insert into|update|delete from) (\w+)`)
 )
 
+// note records the statements of a round trip and finds reads that were sent twice without a write between them.
 func (s *Sent) note(batch []*pgx.QueuedQuery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,6 +78,7 @@ func (s *Sent) note(batch []*pgx.QueuedQuery) {
 
 		s.Statements = append(s.Statements, text)
 		switch {
+		// A new transaction or savepoint may see other rows.
 		case anew.MatchString(text):
 			s.since = map[string]string{}
 			continue
@@ -94,6 +96,7 @@ func (s *Sent) note(batch []*pgx.QueuedQuery) {
 			s.Twice = append(s.Twice, key)
 		}
 
+		// A write makes earlier reads of its table worth repeating.
 		for _, table := range written.FindAllStringSubmatch(text, -1) {
 			named := regexp.MustCompile(`\b` + table[1] + `\b`)
 

@@ -38,7 +38,7 @@ func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
 	}
 }
 
-// Receive is what comes over a channel; the test fails when nothing comes in time.
+// Receive returns the next value of a channel. It fails the test if none comes in time.
 func Receive[T any](t testing.TB, c <-chan T) T {
 	t.Helper()
 
@@ -51,15 +51,16 @@ func Receive[T any](t testing.TB, c <-chan T) T {
 	}
 }
 
-// Outlast is Work that lets the pauses between attempts pass at once: the jobs that wait are moved towards now whenever
-// no other work is left. Tell, unless it is nil, hears after each pause how long all of them have come to; Outlast
-// returns that when no job is left.
+// Outlast works as Work, but lets the pauses between attempts pass at once: it moves waiting jobs towards now
+// whenever no other work is left. After each pause it calls tell, unless that is nil, with the sum of all pauses,
+// which it also returns when no job is left.
 func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	x.t.Helper()
 
 	ctx, stop := context.WithCancel(x.t.Context())
 	defer stop()
 
+	// Errors are expected: attempts fail until the pauses are over.
 	w := job.NewWorker(job.Config{
 		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelError + 1})), Workers: 4, Handlers: x.config.Handlers,
 		Poll: 5 * time.Millisecond, Only: x.ID,
@@ -76,6 +77,7 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 
 	left := int64(0)
 
+	// Look until no job is left; fail if nothing has moved for a while.
 	for deadline := time.Now(); ; time.Sleep(2 * time.Millisecond) {
 		var q queue
 
@@ -105,6 +107,7 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 			continue
 		}
 
+		// All jobs wait: move them forward by the shortest pause.
 		pause := time.Duration(*q.Pause * float64(time.Second))
 		if passed += pause; tell != nil {
 			tell(passed)
@@ -120,7 +123,8 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	return passed
 }
 
-// Work runs the team's jobs until none is left that runs or is due soon: retries are waited for, appointments are not.
+// Work runs the team's jobs until none is left that runs or is due soon. It waits for retries, not for
+// appointments.
 func (x *Team) Work() {
 	x.t.Helper()
 
@@ -136,6 +140,7 @@ func (x *Team) Work() {
 
 	type queue struct{ Left, Running int64 }
 
+	// Look until the queue is empty; fail if nothing has moved for a while.
 	for before, deadline := int64(0), time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		var q queue
 

@@ -16,11 +16,11 @@ import (
 const maxKey = 240
 
 var (
-	// ErrNotFound is what Open and Delete wrap for a key nothing is kept under.
+	// ErrNotFound is wrapped by Open and Delete for a key without an object.
 	ErrNotFound = errors.New("blob: not found")
-	// ErrKey is what every method wraps for a key outside `[a-z0-9-]+(/[a-z0-9-]+)*` or longer than 240 bytes.
+	// ErrKey is wrapped by every method for a key outside `[a-z0-9-]+(/[a-z0-9-]+)*` or longer than 240 bytes.
 	ErrKey = errors.New("blob: malformed key")
-	// ErrClosed is what a Writer wraps once it was committed or aborted.
+	// ErrClosed is wrapped by a Writer once it was committed or aborted.
 	ErrClosed = errors.New("blob: writer is closed")
 )
 
@@ -63,7 +63,7 @@ type Object interface {
 	ModTime() time.Time
 }
 
-// checkKey returns ErrKey unless key has the shape every store accepts.
+// checkKey returns ErrKey unless key has the form that every store accepts.
 func checkKey(key string) error {
 	if key == "" || len(key) > maxKey {
 		return fmt.Errorf("%w: length %d", ErrKey, len(key))
@@ -71,6 +71,7 @@ func checkKey(key string) error {
 
 	previous := byte('/') // so that a leading slash is an empty segment
 
+	// Only small letters, digits and hyphens: these are safe on every file system.
 	for i := range len(key) {
 		c := key[i]
 		switch {

@@ -105,8 +105,8 @@ func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Sweep removes what writers left behind that neither committed nor aborted (a killed process, lost power) and whose
-// last write lies before olderThan. It returns how many it removed. Choose a time no living writer can be silent for.
+// Sweep removes files of writers that neither committed nor aborted (a killed process, lost power) and last wrote
+// before olderThan. It returns how many it removed. Choose a time for which no living writer can be silent.
 func (s *LocalStore) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 	entries, err := fs.ReadDir(s.root.FS(), pending)
 	if err != nil {
@@ -120,6 +120,7 @@ func (s *LocalStore) Sweep(ctx context.Context, olderThan time.Time) (int, error
 			return removed, fmt.Errorf("blob: sweep: %w", err)
 		}
 
+		// Writers go on meanwhile; a file that is gone was committed or aborted.
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // committed or aborted meanwhile
@@ -175,10 +176,10 @@ type localObject struct {
 	info fs.FileInfo
 }
 
-// Size is the number of bytes.
+// Size returns the number of bytes.
 func (o *localObject) Size() int64 { return o.info.Size() }
 
-// ModTime is when the object was committed.
+// ModTime returns when the object was committed.
 func (o *localObject) ModTime() time.Time { return o.info.ModTime() }
 
 type localWriter struct {

@@ -100,8 +100,8 @@ func (s *S3Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Sweep ends the uploads that writers left behind that neither committed nor aborted and that began before olderThan.
-// It returns how many it ended. It looks only at names that this store can have given.
+// Sweep ends uploads of writers that neither committed nor aborted and began before olderThan. It returns how many
+// it ended. It looks only at names that this store can have given.
 func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 	removed, keyMarker, idMarker := 0, "", ""
 	for {
@@ -115,11 +115,12 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 				continue
 			}
 
+			// An upload that is gone was committed or aborted meanwhile.
 			err := s.core.AbortMultipartUpload(ctx, s.bucket, upload.Key, upload.UploadID)
 			switch {
 			case err == nil:
 				removed++
-			case !isAbsent(err): // committed or aborted meanwhile is what was wanted
+			case !isAbsent(err):
 				return removed, fmt.Errorf("blob: sweep: %w", err)
 			}
 		}
@@ -146,7 +147,7 @@ func (s *S3Store) name(ctx context.Context, key string) (string, error) {
 	return s.prefix + strings.ReplaceAll(key, "/", "."), nil
 }
 
-// owns tells whether a name is one that name gives.
+// owns reports whether a name is one that this store gives.
 func (s *S3Store) owns(name string) bool {
 	rest, below := strings.CutPrefix(name, s.prefix)
 	return below && path.Base(rest) == rest && checkKey(strings.ReplaceAll(rest, ".", "/")) == nil
@@ -164,7 +165,7 @@ func (s *S3Store) stat(ctx context.Context, name string) (minio.ObjectInfo, erro
 	return info, err
 }
 
-// isAbsent tells the answer "there is no such object or upload" from everything that went wrong.
+// isAbsent reports whether an error says that there is no such object or upload.
 func isAbsent(err error) bool {
 	var answer minio.ErrorResponse
 	return errors.As(err, &answer) && answer.Code != minio.NoSuchBucket && (answer.StatusCode == http.StatusNotFound || answer.Code == minio.NoSuchUpload)

@@ -41,10 +41,10 @@ type S3Config struct {
 	Patience time.Duration
 }
 
-// ParseS3 reads an address such as `s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1`. The region
-// is optional where the endpoint names it or the store has none. An http endpoint is refused unless it is on this
-// machine or the address says `insecure=true`: the content of the objects would be readable on the way. Errors never
-// repeat the address, which may hold a secret by mistake.
+// ParseS3 reads an address such as `s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1`. The
+// region is optional if the endpoint names it or the store has none. It refuses an http endpoint unless it is on
+// this machine or the address says `insecure=true`: the content of the objects would be readable on the way. Errors
+// never repeat the address, which may contain a secret by mistake.
 func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 	c := S3Config{AccessKey: accessKey, SecretKey: secretKey}
 
@@ -57,6 +57,7 @@ func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 		return c, errors.New("the keys do not belong into the address: they have settings of their own")
 	}
 
+	// Bucket and prefix become part of every name.
 	if c.Bucket = u.Host; s3utils.CheckValidBucketNameStrict(c.Bucket) != nil {
 		return c, fmt.Errorf("%q is no name of a bucket", c.Bucket)
 	}
@@ -76,6 +77,7 @@ func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 	return c, nil
 }
 
+// parseQuery reads the settings of the address.
 func (c *S3Config) parseQuery(raw string) error {
 	query, err := url.ParseQuery(raw)
 	if err != nil {
@@ -98,6 +100,7 @@ func (c *S3Config) parseQuery(raw string) error {
 		}
 	}
 
+	// The endpoint is a host without a path.
 	endpoint, err := url.Parse(query.Get("endpoint"))
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.User != nil ||
 		strings.Trim(endpoint.Path, "/")+endpoint.RawQuery+endpoint.Fragment != "" {
@@ -109,6 +112,7 @@ func (c *S3Config) parseQuery(raw string) error {
 		return errors.New("an http endpoint sends stored files in the clear: use https, or add &insecure=true when the network is yours")
 	}
 
+	// The stated region wins over that in the name of the endpoint.
 	c.Region = cmp.Or(c.Region, s3utils.GetRegionFromURL(*endpoint), anyRegion)
 
 	return nil
@@ -119,7 +123,7 @@ func onThisMachine(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// explain says what to do about a store that cannot be opened.
+// explain returns an error that says what to do about a store that cannot be opened.
 func (c *S3Config) explain(err error) error {
 	answer, ok := errors.AsType[minio.ErrorResponse](err)
 	if !ok {

@@ -37,13 +37,13 @@ func newS3Object(ctx context.Context, s *S3Store, info minio.ObjectInfo) *s3Obje
 	return &s3Object{store: s, ctx: ctx, stop: stop, info: info, window: smallestWindow}
 }
 
-// Size is the number of bytes.
+// Size returns the number of bytes.
 func (o *s3Object) Size() int64 { return o.info.Size }
 
-// ModTime is when the server took the object in.
+// ModTime returns when the server stored the object.
 func (o *s3Object) ModTime() time.Time { return o.info.LastModified }
 
-// Read implements io.Reader. A window that breaks off is asked for again from where it broke.
+// Read implements io.Reader. If a window breaks off, it asks again from where it broke.
 func (o *s3Object) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -56,6 +56,7 @@ func (o *s3Object) Read(p []byte) (int, error) {
 			}
 		}
 
+		// Every byte that arrives is progress, so the count of failures starts again.
 		n, err := o.body.Read(p[:min(int64(len(p)), o.end-o.at)])
 
 		o.at += int64(n)
@@ -71,6 +72,7 @@ func (o *s3Object) Read(p []byte) (int, error) {
 			return n, nil
 		}
 
+		// Nothing came: try again, up to a bound.
 		if err != nil {
 			if o.failed++; o.failed == attempts || o.ctx.Err() != nil {
 				return 0, fmt.Errorf("blob: read: %w", unexpected(err))
@@ -81,7 +83,7 @@ func (o *s3Object) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// unexpected keeps a window that ends early from looking like the end of the object.
+// unexpected turns the early end of a window into an error, so that it does not look like the end of the object.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -90,7 +92,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// fetch asks for the next window.
+// fetch asks for the next window. Windows grow, because whoever reads on usually reads to the end.
 func (o *s3Object) fetch() error {
 	end := min(o.at+o.window, o.info.Size)
 
@@ -108,6 +110,7 @@ func (o *s3Object) fetch() error {
 		return err
 	}
 
+	// A server that ignores ranges would send other bytes.
 	if got := header.Get("Content-Range"); !strings.HasPrefix(got, fmt.Sprintf("bytes %d-%d/", o.at, end-1)) {
 		return errors.Join(fmt.Errorf("asked for bytes %d-%d, got %q", o.at, end-1, got), body.Close())
 	}

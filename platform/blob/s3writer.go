@@ -57,7 +57,7 @@ func newS3Writer(ctx context.Context, s *S3Store, name string) *s3Writer {
 	return &s3Writer{store: s, ctx: ctx, stop: stop, name: name, mark: rand.Text(), sum: sha256.New()}
 }
 
-// Write implements Writer. It waits only when a part is full before the one ahead of it has arrived.
+// Write implements Writer. It waits only if a part is full before the previous one has arrived.
 func (w *s3Writer) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, fmt.Errorf("blob: write: %w", ErrClosed)
@@ -69,6 +69,7 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 
 	taken := 0
 	for taken < len(p) {
+		// A full part is sent only when more follows, so that the last part is never empty.
 		if len(w.part) == partSize {
 			if err := w.send(); err != nil {
 				w.failed = fmt.Errorf("blob: write: %w", err)
@@ -86,8 +87,8 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 	return taken, nil
 }
 
-// room is the part being filled with space for n more bytes. It doubles up to the size of a part, since most objects
-// are much smaller.
+// room returns the part being filled with space for n more bytes. It doubles up to the size of a part, since most
+// objects are much smaller.
 func (w *s3Writer) room(n int) []byte {
 	need := len(w.part) + n
 	if need <= cap(w.part) {
@@ -125,8 +126,8 @@ func (w *s3Writer) Commit() (Info, error) {
 	return Info{Size: w.size, SHA256: [32]byte(w.sum.Sum(nil))}, nil
 }
 
-// Abort implements Writer. It goes on when the caller's context has ended. A part that arrived after the end of its
-// upload would bring that back, so the one under way is let arrive.
+// Abort implements Writer. It goes on if the caller's context has ended. A part that arrives after the end of its
+// upload would bring the upload back, so it waits for the one under way.
 func (w *s3Writer) Abort() error {
 	if w.closed {
 		return nil
@@ -139,6 +140,7 @@ func (w *s3Writer) Abort() error {
 	late.Stop()
 	w.stop()
 
+	// Without an upload nothing has reached the server.
 	w.part, w.spare = nil, nil
 	if w.upload == "" {
 		return nil
@@ -175,13 +177,13 @@ func (w *s3Writer) drop(cutOff bool) error {
 	}
 }
 
-// finish makes the object visible. When the answer is lost, the next attempt at a completion is told that there is no
-// such upload, so the object itself is asked whether it has arrived.
+// finish makes the object visible. If the answer is lost, the next attempt fails because there is no such upload
+// any more, so it asks whether the object has arrived.
 func (w *s3Writer) finish() error {
 	put := w.complete
 	if w.upload == "" {
 		put = w.putWhole
-	} else if err := errors.Join(w.send(), w.wait()); err != nil { // there is a rest: a part goes out only when more follows it
+	} else if err := errors.Join(w.send(), w.wait()); err != nil { // there is always a rest to send
 		return err
 	}
 
@@ -193,16 +195,19 @@ func (w *s3Writer) finish() error {
 	return err
 }
 
+// arrived reports whether the object of this writer is in the store.
 func (w *s3Writer) arrived() bool {
 	info, err := w.store.stat(w.ctx, w.name)
 	return err == nil && info.Size == w.size && info.UserMetadata[writerMark] == w.mark
 }
 
+// complete ends the multipart upload.
 func (w *s3Writer) complete() error {
 	_, err := w.store.core.CompleteMultipartUpload(w.ctx, w.store.bucket, w.name, w.upload, w.sent, minio.PutObjectOptions{})
 	return err
 }
 
+// putWhole sends a small object in one request.
 func (w *s3Writer) putWhole() error {
 	sum := sha256.Sum256(w.part)
 	_, err := w.store.core.PutObject(w.ctx, w.store.bucket, w.name, bytes.NewReader(w.part), w.size, "", hex.EncodeToString(sum[:]), w.options())
@@ -217,12 +222,13 @@ func (w *s3Writer) options() minio.PutObjectOptions {
 	}
 }
 
-// send hands the filled part to a goroutine, once the one before it has arrived.
+// send passes the full part to a goroutine, once the previous part has arrived.
 func (w *s3Writer) send() error {
 	if err := w.wait(); err != nil {
 		return err
 	}
 
+	// The first full part turns the object into a multipart upload.
 	if w.upload == "" {
 		id, err := w.store.core.NewMultipartUpload(w.ctx, w.store.bucket, w.name, w.options())
 		if err != nil {
@@ -237,6 +243,7 @@ func (w *s3Writer) send() error {
 		return fmt.Errorf("an object takes at most %d bytes", int64(maxParts)*partSize)
 	}
 
+	// Two parts are in memory at most: the one on the way and the one being filled.
 	full, inHand := w.part, make(chan sending, 1)
 	w.part, w.spare, w.inHand = w.spare[:0], nil, inHand
 

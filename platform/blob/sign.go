@@ -41,14 +41,14 @@ func NewSigner(keys ...[]byte) (*Signer, error) {
 	return s, nil
 }
 
-// Sign returns the signature of a link to fileID that is valid until expires, as base64url without padding. Only whole
-// seconds of expires count, since that is what a link carries.
+// Sign returns the signature of a link to fileID that is valid until expires, as base64url without padding. Only
+// whole seconds of expires count, because a link carries seconds.
 func (s *Signer) Sign(fileID string, expires time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(linkMAC(s.keys[0], fileID, expires))
 }
 
-// Verify tells whether sig was made by Sign for the same file and expiry with one of the keys. It takes the same time
-// whichever key or byte differs. It does not know the time: the caller compares expires with its own clock.
+// Verify reports whether Sign made sig for the same file and expiry with one of the keys. It takes the same time
+// whichever key or byte differs. It does not check the time: the caller compares expires with its own clock.
 func (s *Signer) Verify(fileID string, expires time.Time, sig string) bool {
 	given, err := base64.RawURLEncoding.Strict().DecodeString(sig)
 	if err != nil || len(sig) != base64.RawURLEncoding.EncodedLen(len(given)) {

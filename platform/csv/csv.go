@@ -51,7 +51,7 @@ type Column struct {
 	Hidden bool
 }
 
-// ErrCell is what Row wraps when a value does not fit its column. The message names row and column, never the value.
+// ErrCell is wrapped by Row for a value that does not fit its column. The message names row and column, not the value.
 var ErrCell = errors.New("csv: value does not fit the column")
 
 const csvBuffer = 64 << 10
@@ -106,7 +106,7 @@ func (c *Writer) setCurrency(code []byte) {
 //   - Bool takes bool;
 //   - Text and ID take all of these but amounts, fmt.Stringer and named string types.
 //
-// A pointer counts as what it points to. A value that does not fit is ErrCell.
+// A pointer counts as its target. Row fails with ErrCell for a value that does not fit.
 func (c *Writer) Row(values ...any) error {
 	if c.err != nil {
 		return c.err
@@ -127,6 +127,7 @@ func (c *Writer) Row(values ...any) error {
 		}
 	}
 
+	// Then the cells, each followed by a comma that end replaces.
 	c.line = c.line[:0]
 	for i, value := range values {
 		if c.columns[i].Hidden {
@@ -191,6 +192,7 @@ func (c *Writer) end() {
 	}
 }
 
+// appendCell appends a value as its kind of column writes it, and reports whether it fits.
 func (c *Writer) appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 	value, ok := plain(value)
 	if !ok {
@@ -265,8 +267,9 @@ func appendAny(line []byte, value any) ([]byte, bool) {
 	}
 }
 
-// plain reduces a value to nil, string, int64, bool, money.Cents, day.Day or a fmt.Stringer that may be called. The
-// types that fill exports come first; reflection is left for the rest, which is mostly named string types and pointers.
+// plain reduces a value to nil, string, int64, bool, money.Cents, day.Day or a fmt.Stringer that may be called, and
+// reports whether it could. The types that fill exports come first; reflection is left for the rest, mostly named
+// string types and pointers.
 func plain(value any) (any, bool) {
 	switch v := value.(type) {
 	case nil, string, int64, bool, money.Cents, day.Day, day.Instant:
@@ -294,6 +297,7 @@ func plain(value any) (any, bool) {
 		}
 	}
 
+	// Named types are written as their base type.
 	if stringer, ok := value.(fmt.Stringer); ok {
 		return stringer, true
 	}
@@ -310,6 +314,7 @@ func plain(value any) (any, bool) {
 	}
 }
 
+// pointed returns the target of a pointer, or nil.
 func pointed[T any](p *T) any {
 	if p == nil {
 		return nil

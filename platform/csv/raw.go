@@ -32,9 +32,10 @@ var epoch = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 // rawCell appends a value that is not null; it reports whether the value fits the column.
 type rawCell func(line, value []byte) ([]byte, bool)
 
-// Raw writes one row of values in PostgreSQL's binary format with the object ids of their types, nil for an empty cell.
-// It writes what Row does for the same values: Amount and Integer take integers, Date dates, Instant timestamps with
-// time zone, Bool booleans, Currency text, Text and ID text, uuids and integers. All rows of a CSV have the same types.
+// Raw writes one row of values in PostgreSQL's binary format with the object ids of their types, nil for an empty
+// cell. It writes the same text as Row for the same values: Amount and Integer take integers, Date dates, Instant
+// timestamps with time zone, Bool booleans, Currency text, Text and ID text, uuids and integers. All rows of a CSV
+// have the same types.
 func (c *Writer) Raw(types []uint32, values [][]byte) error {
 	if c.err != nil {
 		return c.err
@@ -42,6 +43,7 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 
 	c.head()
 
+	// The first row decides how each column is decoded.
 	if c.raw == nil {
 		c.err = c.prepare(types)
 	}
@@ -60,6 +62,7 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 		c.setCurrency(values[c.currencyAt])
 	}
 
+	// Then the cells, each followed by a comma that end replaces.
 	c.line = c.line[:0]
 	for i, value := range values {
 		if c.columns[i].Hidden {
@@ -102,6 +105,7 @@ func (c *Writer) prepare(types []uint32) error {
 	return nil
 }
 
+// rawCellOf returns the function that writes cells of a type in a kind of column, or nil if the type does not fit.
 func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
 	integer := oid == oidInt8 || oid == oidInt4 || oid == oidInt2
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// appendText writes a text cell: made valid, neutralised, quoted when it must be.
+// appendText appends a text cell: valid UTF-8, no formula, with quotes if it needs them.
 func appendText(line []byte, s string) []byte {
 	s = validText(s)
 
@@ -24,6 +24,7 @@ func appendText(line []byte, s string) []byte {
 		line = append(line, '\'')
 	}
 
+	// Double each quotation mark.
 	for {
 		quote := strings.IndexByte(s, '"')
 		if quote < 0 {
@@ -56,9 +57,9 @@ func needsQuotes(s string) bool {
 	return strings.ContainsAny(s, ",\"\r\n;\t") || s[0] == ' ' || s[len(s)-1] == ' '
 }
 
-// isFormula tells whether a spreadsheet would evaluate the cell: its first character, after anything spreadsheets skip
-// or strip, starts a formula. Full-width and small forms count, since some spreadsheets fold them. A leading tab or
-// line break counts by itself, since some importers drop it and look at what follows.
+// isFormula reports whether a spreadsheet would evaluate the cell: its first character, after anything that
+// spreadsheets skip or strip, starts a formula. Full-width and small forms count, because some spreadsheets fold
+// them. A leading tab or line break counts by itself, because some importers drop it and look at the rest.
 func isFormula(s string) bool {
 	for i, r := range s {
 		switch r {

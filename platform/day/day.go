@@ -70,7 +70,7 @@ func digits(s string) (int, bool) {
 	return number, s != ""
 }
 
-// Of is the date that a clock showing t shows, in t's own location.
+// Of returns the date of t in t's own location.
 func Of(t time.Time) Day {
 	return Day{civil.DateOf(t)}
 }
@@ -88,14 +88,14 @@ const (
 	lastYear  = 9999
 )
 
-// String gives YYYY-MM-DD.
+// String returns YYYY-MM-DD.
 func (d Day) String() string { return d.date.String() }
 
-// In is midnight of the day in a location, for the few places that need an instant.
+// In returns midnight of the day in a location, for the few places that need an instant.
 func (d Day) In(location *time.Location) time.Time { return d.date.In(location) }
 
-// AddDays is n days later, or earlier when n is negative. It is the zero Day when d is, or when the result leaves the
-// calendar by more than the one day that ends a range.
+// AddDays returns the day n days later, or earlier if n is negative. It returns the zero Day if d is zero or the
+// result leaves the calendar by more than the one day that ends a range.
 func (d Day) AddDays(n int) Day {
 	// More days than the calendar has, and few enough for the arithmetic of package time.
 	const calendar = 366 * (lastYear + 1)
@@ -106,7 +106,7 @@ func (d Day) AddDays(n int) Day {
 	return Day{d.date.AddDays(n)}.withinReach()
 }
 
-// AddYears is the same day of another year; for the 29th of February where there is none, the 1st of March.
+// AddYears returns the same day of another year; for the 29th of February, if there is none, the 1st of March.
 func (d Day) AddYears(years int) Day {
 	return Of(time.Date(d.date.Year+years, d.date.Month, d.date.Day, 0, 0, 0, 0, time.UTC))
 }
@@ -124,7 +124,8 @@ func (d Day) endsCalendar() bool {
 	return d.date == civil.Date{Year: lastYear + 1, Month: time.January, Day: 1}
 }
 
-// DaysUntil is how many days later other is: the nights between arrival and departure. Negative when other is earlier.
+// DaysUntil returns how many days later other is: the nights between arrival and departure. It is negative if other
+// is earlier.
 func (d Day) DaysUntil(other Day) int { return other.date.DaysSince(d.date) }
 
 // Before reports whether d is earlier than other.
@@ -133,19 +134,20 @@ func (d Day) Before(other Day) bool { return d.Compare(other) < 0 }
 // After reports whether d is later than other.
 func (d Day) After(other Day) bool { return d.Compare(other) > 0 }
 
-// Compare is -1, 0 or 1 as d is earlier than, the same as or later than other. The zero Day is earlier than all.
+// Compare returns -1, 0 or 1 if d is earlier than, the same as or later than other. The zero Day is earlier than
+// all.
 func (d Day) Compare(other Day) int { return d.date.Compare(other.date) }
 
-// Month is the month the day lies in.
+// Month returns the month of the day.
 func (d Day) Month() Month { return Month{d.date.Year, d.date.Month} }
 
-// FirstOfMonth is the first day of the day's month.
+// FirstOfMonth returns the first day of the day's month.
 func (d Day) FirstOfMonth() Day { return d.Month().First() }
 
-// LastOfMonth is the last day of the day's month.
+// LastOfMonth returns the last day of the day's month.
 func (d Day) LastOfMonth() Day { return d.Month().Last() }
 
-// Min is the earliest of the days.
+// Min returns the earliest of the days.
 func Min(first Day, others ...Day) Day {
 	for _, other := range others {
 		if other.Before(first) {
@@ -156,7 +158,7 @@ func Min(first Day, others ...Day) Day {
 	return first
 }
 
-// Max is the latest of the days.
+// Max returns the latest of the days.
 func Max(first Day, others ...Day) Day {
 	for _, other := range others {
 		if other.After(first) {
@@ -167,7 +169,8 @@ func Max(first Day, others ...Day) Day {
 	return first
 }
 
-// MarshalText gives YYYY-MM-DD, also in JSON. A day outside the calendar, the zero Day first of all, is ErrOutside.
+// MarshalText returns YYYY-MM-DD, also in JSON. It fails with ErrOutside for a day outside the calendar, such as
+// the zero Day.
 func (d Day) MarshalText() ([]byte, error) {
 	if !d.Valid() {
 		return nil, ErrOutside

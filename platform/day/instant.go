@@ -13,10 +13,10 @@ type Instant struct{ time.Time }
 
 const instantForm = "2006-01-02T15:04:05.000Z"
 
-// At is the instant of a time.
+// At returns the instant of a time.
 func At(t time.Time) Instant { return Instant{t.UTC().Truncate(time.Millisecond)} }
 
-// String is the form of the contract.
+// String returns the form of the contract.
 func (i Instant) String() string { return string(i.Append(nil)) }
 
 // Append adds the form of the contract to b. Lists hold hundreds of instants, so the digits are written without reading
@@ -46,10 +46,10 @@ func twoDigits(b []byte, n int) []byte {
 	return append(b, byte('0'+n/10), byte('0'+n%10)) //nolint:gosec // two digits
 }
 
-// MarshalText gives the form of the contract.
+// MarshalText returns the form of the contract.
 func (i Instant) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
-// MarshalJSON gives the form of the contract.
+// MarshalJSON returns the form of the contract.
 func (i Instant) MarshalJSON() ([]byte, error) { return []byte(`"` + i.String() + `"`), nil }
 
 // UnmarshalText reads any RFC 3339 instant.

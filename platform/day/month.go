@@ -38,15 +38,15 @@ func (m Month) Valid() bool {
 	return m.Year >= firstYear && m.Year <= lastYear && m.Month >= time.January && m.Month <= time.December
 }
 
-// String gives YYYY-MM.
+// String returns YYYY-MM.
 func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m.Year, int(m.Month)) }
 
-// First is the first day of the month; the zero Day for a month outside the calendar.
+// First returns the first day of the month, or the zero Day for a month outside the calendar.
 func (m Month) First() Day {
 	return Day{civil.Date{Year: m.Year, Month: m.Month, Day: 1}}.withinReach()
 }
 
-// Last is the last day of the month; the zero Day for a month outside the calendar.
+// Last returns the last day of the month, or the zero Day for a month outside the calendar.
 func (m Month) Last() Day {
 	if !m.Valid() {
 		return Day{}
@@ -55,10 +55,10 @@ func (m Month) Last() Day {
 	return Of(time.Date(m.Year, m.Month+1, 0, 0, 0, 0, 0, time.UTC))
 }
 
-// Range is all days of the month; the empty zero Range for a month outside the calendar.
+// Range returns all days of the month, or the empty zero Range for a month outside the calendar.
 func (m Month) Range() Range { return Range{m.First(), m.Last().AddDays(1)} }
 
-// Next is the month after. The one after 9999-12 is outside the calendar, yet its First ends a range.
+// Next returns the month after. The one after 9999-12 is outside the calendar, but its First ends a range.
 func (m Month) Next() Month {
 	if m.Month == time.December {
 		return Month{m.Year + 1, time.January}
@@ -67,7 +67,7 @@ func (m Month) Next() Month {
 	return Month{m.Year, m.Month + 1}
 }
 
-// Prev is the month before. The one before 0001-01 is outside the calendar.
+// Prev returns the month before. The one before 0001-01 is outside the calendar.
 func (m Month) Prev() Month {
 	if m.Month == time.January {
 		return Month{m.Year - 1, time.December}
@@ -76,13 +76,13 @@ func (m Month) Prev() Month {
 	return Month{m.Year, m.Month - 1}
 }
 
-// Compare is -1, 0 or 1 as m is earlier than, the same as or later than other.
+// Compare returns -1, 0 or 1 if m is earlier than, the same as or later than other.
 func (m Month) Compare(other Month) int {
 	a, b := civil.Date{Year: m.Year, Month: m.Month}, civil.Date{Year: other.Year, Month: other.Month}
 	return a.Compare(b)
 }
 
-// MarshalText gives YYYY-MM, also in JSON. A month outside the calendar is ErrOutside.
+// MarshalText returns YYYY-MM, also in JSON. It fails with ErrOutside for a month outside the calendar.
 func (m Month) MarshalText() ([]byte, error) {
 	if !m.Valid() {
 		return nil, ErrOutside

@@ -14,8 +14,8 @@ type Range struct {
 	To Day
 }
 
-// ParseRange gives the days of a span: those of ParseSpan, whose last day counts when endInclusive says so. It fails as
-// ParseSpan does.
+// ParseRange returns the days of a span as ParseSpan reads it; endInclusive says whether its last day counts. It
+// fails as ParseSpan does.
 func ParseRange(s string, endInclusive bool) (Range, error) {
 	span, err := ParseSpan(s)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r Range) Contains(d Day) bool {
 	return !r.Empty() && !d.Before(r.From) && d.Before(r.To)
 }
 
-// Days is how many days the range has: the nights of a stay from From to To.
+// Days returns how many days the range has: the nights of a stay from From to To.
 func (r Range) Days() int {
 	if r.Empty() {
 		return 0
@@ -109,8 +109,8 @@ func (r Range) Months() []Month {
 // later than the dates that programs write for "none".
 var Earliest = Day{civil.Date{Year: 1990, Month: time.January, Day: 1}}
 
-// Accepted are the days that requests may name: from 1990-01-01 to ten years from today. Everything that runs from one
-// date to another, such as the months of a team's statements or the instances of a template, is bounded by it.
+// Accepted returns the days that requests may name: from 1990-01-01 to ten years from today. This bounds everything
+// that runs from one date to another, such as the months of a team's statements or the instances of a template.
 func Accepted(today Day) Range {
 	return Range{Earliest, today.AddYears(10).AddDays(1)}
 }

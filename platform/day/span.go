@@ -4,9 +4,9 @@ package day
 // that was not given.
 type Span struct{ First, Last Day }
 
-// ParseSpan reads YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. A single value stands for its full period, so
-// 2024 and 2024-01-01...2024-12-31 are the same. Another form, a day that does not exist included, is ErrFormat; an end
-// before the start is ErrOrder. Rules PAG-33, PAG-34, PAG-35.
+// ParseSpan reads YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. A single value means its full period, so
+// 2024 and 2024-01-01...2024-12-31 are the same. It fails with ErrFormat for another form or a day that does not
+// exist, and with ErrOrder for an end before the start (PAG-33, PAG-34, PAG-35).
 func ParseSpan(s string) (Span, error) {
 	first, last, err := parseEnds(s)
 	if err != nil {
@@ -23,9 +23,8 @@ func ParseSpan(s string) (Span, error) {
 // IsZero reports whether the filter was not given.
 func (s Span) IsZero() bool { return s == Span{} }
 
-// Range is the days of the span. When endInclusive (the parameter isDateRangeEndInclusive, true when it was not given)
-// is false, the last day is left out; of a single day, or of a span that starts and ends on one day, nothing is left
-// then.
+// Range returns the days of the span. If endInclusive (the parameter isDateRangeEndInclusive, true by default) is
+// false, the last day is left out; a single day is then empty.
 func (s Span) Range(endInclusive *bool) Range {
 	if endInclusive == nil || *endInclusive {
 		return Range{s.First, s.Last.AddDays(1)}
@@ -34,10 +33,10 @@ func (s Span) Range(endInclusive *bool) Range {
 	return Range{s.First, s.Last}
 }
 
-// String gives both ends.
+// String returns both ends.
 func (s Span) String() string { return s.First.String() + "..." + s.Last.String() }
 
-// MarshalText gives both ends.
+// MarshalText returns both ends.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what ParseSpan reads, and fails as it does.

@@ -23,8 +23,8 @@ var (
 
 const positionalLimit = 10_000
 
-// queue adds a statement to a batch. A statement whose arguments do not fit it is left to the driver, which says what
-// is wrong.
+// queue adds a statement to a batch. If its arguments do not fit, the driver gets it unchanged and reports the
+// mistake.
 func queue(ctx context.Context, b *pgx.Batch, s Stmt) {
 	if s.Args == nil {
 		b.Queue(s.SQL)
@@ -71,7 +71,7 @@ func remember(ctx context.Context, s Stmt) any {
 	return p
 }
 
-// values are the arguments in order; they fit when there is one for each name and no other.
+// values returns the arguments in order. They fit if there is one for each name and no other.
 func (p positional) values(args Args) (values []any, fit bool) {
 	if len(args) != len(p.names) {
 		return nil, false

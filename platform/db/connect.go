@@ -31,9 +31,9 @@ func newPlaces(connections int32) *fair.Places {
 	return fair.New(max(int(connections), fewPlaces), patience)
 }
 
-// newWritePlaces are fewer than the places of all transactions, and for one team fewer than the connections: a write
-// can stand at the gate for long and keeps its connection, and reads, which pass no gate, go on beside all the writes
-// of their team.
+// newWritePlaces returns the places of writes: fewer than those of all transactions, and for one team fewer than
+// the connections. A write can wait long at the gate and keeps its connection meanwhile; reads pass no gate and go
+// on.
 func newWritePlaces(connections int32) *fair.Places {
 	return fair.New(max(int(connections)*3/4, 1), patience)
 }
@@ -41,8 +41,8 @@ func newWritePlaces(connections int32) *fair.Places {
 // inPlace marks the context of a transaction that has a place: what it begins itself must not wait for another.
 type inPlace struct{}
 
-// acquire waits for the team's turns and then for a connection; the turns have to be given back. The service's own work
-// needs none.
+// acquire waits for the team's turns and then for a connection; the turns have to be given back. Work of the
+// service itself needs no turns.
 func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, turns []*fair.Places, err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.acquireTimeout)
 	defer cancel()
@@ -51,12 +51,13 @@ func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, 
 
 	if !s.across && ctx.Value(inPlace{}) == nil {
 		if m.writes() {
-			needed = append(needed, d.writes) // first, so that writes that wait for it keep no reads waiting
+			needed = append(needed, d.writes) // first, so that waiting writes keep no reads waiting
 		}
 
 		needed = append(needed, d.places)
 	}
 
+	// Give back what was taken if a later turn does not come.
 	for i, places := range needed {
 		if err := places.Take(ctx, s.Team); err != nil {
 			give(needed[:i], s.Team)
@@ -72,19 +73,20 @@ func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, 
 	return conn, needed, nil
 }
 
-// give gives turns of a team back.
+// give returns the turns of a team.
 func give(turns []*fair.Places, team id.ID) {
 	for _, places := range slices.Backward(turns) {
 		places.Give(team)
 	}
 }
 
-// connection takes a connection from the pool, which asks the server for one more when none is idle. When the server
-// takes no more, those of the pool are waited for.
+// connection takes a connection from the pool, which asks the server for one more if none is idle. If the server
+// refuses, it waits for those of the pool.
 func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 	var refusal error
 
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		// After a refusal an idle connection is better than asking again.
 		mayAsk, doubtful := d.refused.mayAsk()
 		if doubtful {
 			if conn := d.idle(ctx); conn != nil {
@@ -107,6 +109,7 @@ func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 			refusal = err
 		}
 
+		// Try again soon: a connection of the pool may be free by then.
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), refusal)
@@ -115,7 +118,7 @@ func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// idle takes a connection that nobody uses, or none.
+// idle takes an unused connection, or returns nil.
 func (d *DB) idle(ctx context.Context) *pgxpool.Conn {
 	all := d.pool.AcquireAllIdle(ctx)
 	if len(all) == 0 {
@@ -168,9 +171,10 @@ func (d *DB) Ping(ctx context.Context) error {
 			return nil
 		}
 
-		d.probe.close() // it can have been lost long ago; another one tells
+		d.probe.close() // it can have been lost long ago, so try a new one
 	}
 
+	// A server without room for one more connection still answers over those of the pool.
 	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
 	if SQLState(err) == tooMany {
 		return d.pingPooled(ctx)
@@ -222,7 +226,7 @@ type listening struct {
 	cancel context.CancelFunc
 }
 
-// enter counts one more, unless all have been told to end.
+// enter counts one more listener. It returns false if all listeners have to end.
 func (l *listening) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

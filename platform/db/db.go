@@ -85,7 +85,7 @@ const rowWait = 5 * time.Second
 
 // Open connects and refuses a role that could see every tenant's rows.
 //
-// Errors: ErrNoAddress, ErrPrivileged, ErrPooler, and what the server answers.
+// It fails with ErrNoAddress, ErrPrivileged, ErrPooler, or the error of the server.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	if strings.TrimSpace(c.URL) == "" {
 		return nil, ErrNoAddress
@@ -100,13 +100,14 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		pc.MaxConns = c.MaxConnections
 	}
 
+	// Settings that every connection begins with; transactions change them for themselves.
 	pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	pc.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	c.RowWait = cmp.Or(c.RowWait, rowWait)
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(c.RowWait)
-	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // whatever the server thinks: an answer is a promise
+	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // even if the server has another default: an answer is a promise
 	maps.Copy(pc.ConnConfig.RuntimeParams, plans)
 	pc.ConnConfig.Tracer = c.Tracer
 
@@ -115,6 +116,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		return nil, fmt.Errorf("open pool: %w", err)
 	}
 
+	// Places divide the connections fairly among teams.
 	d := &DB{
 		pool: pool, now: c.Now, acquireTimeout: c.AcquireTimeout, gateWait: cmp.Or(c.GateWait, gateWait),
 		rowWait: c.RowWait, places: newPlaces(pc.MaxConns), writes: newWritePlaces(pc.MaxConns), probe: probe{turn: make(chan struct{}, 1)},
@@ -133,6 +135,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		d.acquireTimeout = 5 * time.Second
 	}
 
+	// Only now does the first connection show whether role and settings are right.
 	if err := checkSession(ctx, pool); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("connect to the database: %w", err)
@@ -153,9 +156,9 @@ const keptPlans = "force_generic_plan"
 // statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
 const statementTimeout = "30s"
 
-// checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin: it either
-// says so itself, or was told to swallow them. The statement has no name, since a pooler lends connections on which
-// somebody else has prepared the same.
+// checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin. A
+// pooler says so itself, or was configured to ignore them. The statement has no name, because a pooler lends
+// connections on which another client has prepared the same.
 func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 	var (
 		exempt  bool
@@ -188,7 +191,7 @@ func redact(err error) error {
 	return err
 }
 
-// Now is the clock that transactions read once.
+// Now returns the time; a transaction reads it once.
 func (d *DB) Now() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 
 // SetOnQueued installs the wake-up that follows the commit of queued work. It may come while transactions run.
@@ -198,7 +201,7 @@ func (d *DB) SetOnQueued(f func()) { d.onQueued.Store(&f) }
 // while transactions run.
 func (d *DB) SetOnSettled(f func()) { d.onSettled.Store(&f) }
 
-// Work is what a transaction does.
+// Work is the content of a transaction.
 type Work func(ctx context.Context, tx *Tx) error
 
 // Read runs work on one snapshot, read only.
@@ -206,13 +209,14 @@ func (d *DB) Read(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeRead, work)
 }
 
-// ReadAnswer is Read for a request: what was read stands, so the answer does not wait for the transaction to end.
+// ReadAnswer works as Read for a request: the answer does not wait for the transaction to end, because what was
+// read does not change.
 func (d *DB) ReadAnswer(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadAnswer, work)
 }
 
-// ReadOne is Read for work that sends all its statements in one round trip: one, or several Together. What it sends
-// after that fails.
+// ReadOne works as Read for work that sends all its statements in one round trip: one, or several Together.
+// Statements after that fail.
 func (d *DB) ReadOne(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadOne, work)
 }
@@ -223,14 +227,15 @@ func (d *DB) Write(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeWrite, work)
 }
 
-// WriteLazily is Write without waiting for the disk: a crash may lose it, so it is for marks that can be made again.
+// WriteLazily works as Write without waiting for the disk. A crash may lose it, so use it for marks that can be
+// made again.
 func (d *DB) WriteLazily(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeWriteLazily, work)
 }
 
-// Repeat runs a statement of the service's own maintenance, which tells how many rows it touched, each time in a
-// transaction of its own, until they are fewer than enough: what has piled up is worked off without holding anything
-// up.
+// Repeat runs a statement of the service's own maintenance, each time in a transaction of its own, until it touches
+// fewer rows than enough. The statement returns how many rows it touched. So a backlog is worked off without long
+// locks.
 func (d *DB) Repeat(ctx context.Context, enough int64, s Stmt) error {
 	for {
 		var n int64
@@ -269,6 +274,7 @@ func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 	}
 }
 
+// once runs work in one transaction.
 func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	conn, turns, err := d.acquire(ctx, s, m)
 	if err != nil {
@@ -283,6 +289,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		ctx = context.WithValue(ctx, inPlace{}, true)
 	}
 
+	// The transaction begins with its first statement.
 	tx := &Tx{
 		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID, Work: s.Work, Operation: s.Operation,
 		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
@@ -290,6 +297,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	answered := false
 
+	// The connection goes back after the answer, if that need not wait.
 	defer func() {
 		leave := func() {
 			tx.leave(context.WithoutCancel(ctx))
@@ -302,6 +310,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		}
 	}()
 
+	// Without an error it commits; after one it rolls back when it leaves.
 	if err := work(ctx, tx); err != nil {
 		return tx.classify(err)
 	}
@@ -335,9 +344,9 @@ func retryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// classify marks the errors that mean "no database" so that the edge can answer 503. A connection that closed while
-// nobody had given up was lost, whatever form the error has: work can fail with a network error of its own on a sound
-// connection.
+// classify marks the errors that mean "no database", so that the edge can answer 503. If the connection closed
+// although no context had ended, it was lost, whatever form the error has: work can fail with a network error of
+// its own on a sound connection.
 func (tx *Tx) classify(err error) error {
 	var pg *pgconn.PgError
 	switch {
@@ -360,7 +369,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// Constraint is the name of the constraint that a statement broke, or the empty string.
+// Constraint returns the name of the constraint that a statement broke, or "".
 func Constraint(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.ConstraintName
@@ -375,7 +384,7 @@ func IsLockTimeout(err error) bool {
 	return errors.As(err, &pg) && pg.Code == "55P03"
 }
 
-// SQLState is the five-character code of a database error, or the empty string.
+// SQLState returns the five-character code of a database error, or "".
 func SQLState(err error) string {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code
@@ -384,8 +393,8 @@ func SQLState(err error) string {
 	return ""
 }
 
-// AcrossTeams is the scope of the service's own work: authentication, the job queue, maintenance and the command line.
-// No endpoint runs in it.
+// AcrossTeams returns the scope of the service's own work: authentication, the job queue, maintenance and the
+// command line. No endpoint runs in it.
 func AcrossTeams() Scope { return Scope{across: true} }
 
 // Scope says for whom a transaction works.
@@ -447,6 +456,7 @@ func (s Scope) teams() []id.ID {
 	return append([]id.ID{s.Team}, s.Managed...)
 }
 
+// settings returns what a transaction of the scope sets for itself.
 func (s Scope) settings(gateWait, rowWait time.Duration) setting {
 	out := setting{across: "off", gate: s.gate(gateWait, rowWait)}
 	if s.across {
@@ -457,6 +467,7 @@ func (s Scope) settings(gateWait, rowWait time.Duration) setting {
 		out.timeout = milliseconds(s.Timeout)
 	}
 
+	// Row-level security compares with this array.
 	teams := s.teams()
 
 	var b strings.Builder
@@ -477,7 +488,7 @@ func (s Scope) settings(gateWait, rowWait time.Duration) setting {
 	return out
 }
 
-// milliseconds is a time limit as PostgreSQL reads it; zero would mean none.
+// milliseconds returns a time limit as PostgreSQL reads it; zero would mean no limit.
 func milliseconds(limit time.Duration) string {
 	return fmt.Sprintf("%dms", max(limit.Milliseconds(), 1))
 }
@@ -488,14 +499,15 @@ type setting struct {
 	gate                   gate
 }
 
-// statement sets what differs from a new connection, and nothing else: every setting is paid for in every request.
+// statement returns the statement that sets everything that differs from a new connection, and nothing else,
+// because every setting costs time in every request.
 func (s setting) statement(m mode) (sql string, args []any) {
 	sql, args = `select set_config('stayledger.teams', $1, true)`, []any{s.teams}
 	if s.across == "on" {
 		sql += `, set_config('stayledger.across_teams', 'on', true)`
 	}
 
-	if m == modeReadOne { // the other reads say so when they begin
+	if m == modeReadOne { // other reads say so in their BEGIN
 		sql += `, set_config('transaction_read_only', 'on', true)`
 	}
 

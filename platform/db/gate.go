@@ -40,7 +40,7 @@ func (s Scope) gate(wait, rowWait time.Duration) gate {
 	return gate{team: s.Team.String(), exclusive: s.Exclusive, wait: wait, rowWait: rowWait}
 }
 
-// pass adds the wait at the gate to the statement that a transaction begins with.
+// pass adds the wait at the gate to the first statement of a transaction.
 func (g gate) pass(sql string, args []any) (string, []any) {
 	if g.team == "" {
 		return sql, args
@@ -57,9 +57,9 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 	return sql, append(args, "stayledger team "+g.team)
 }
 
-// Exclusively makes sure that no other write of the team runs beside the transaction; it sends nothing. Work that
-// changes what many journals are derived from begins with it. The endpoint or the handler of the job says so
-// beforehand, since a lock that is held with others cannot become one that is held alone without deadlocks.
+// Exclusively fails with ErrNotExclusive unless the transaction is the only write of the team; it sends nothing.
+// Call it first in work that changes data from which many journals are derived. The endpoint or the handler of the
+// job must be declared exclusive, because a shared lock cannot become an exclusive one without deadlocks.
 func (tx *Tx) Exclusively() error {
 	if !tx.settings.gate.exclusive {
 		return ErrNotExclusive

@@ -15,10 +15,10 @@ import (
 // ErrSchema is a schema that lacks migrations of this program.
 var ErrSchema = errors.New("the schema is missing or older than this program; run `stayledger migrate`")
 
-// Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start together
-// take turns, which a lock of the session keeps.
+// Migrate brings the schema up to the newest file and returns how many files it applied. Processes that start
+// together take turns by a lock of the session.
 //
-// Errors: those of Open. Tables that a superuser owns would be closed to the service's own role.
+// It fails with the errors of Open: tables that a superuser owns would be closed to the service's own role.
 func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err error) {
 	d, err := Open(ctx, Config{URL: url})
 	if err != nil {
@@ -27,6 +27,7 @@ func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err err
 
 	d.Close()
 
+	// Goose needs a connection of database/sql, whose session has the lock.
 	conn, err := sql.Open("pgx", url)
 	if err != nil {
 		return 0, fmt.Errorf("open: %w", redact(err))
@@ -51,7 +52,7 @@ func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err err
 	return len(results), nil
 }
 
-// Schema is the number of the newest migration that the database has, zero when it has none.
+// Schema returns the number of the newest migration that the database has, or zero.
 func (d *DB) Schema(ctx context.Context) (int64, error) {
 	var there bool
 	if err := d.pool.QueryRow(ctx, `select to_regclass('goose_db_version') is not null`).Scan(&there); err != nil {

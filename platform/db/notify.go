@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Notify tells other processes on a channel. It is sent outside any transaction, since a notification inside one makes
-// commits queue up, and without waiting for the disk.
+// Notify notifies other processes on a channel. It sends outside of any transaction, because notifications inside
+// one make commits queue, and does not wait for the disk.
 func (d *DB) Notify(ctx context.Context, channel string) error {
 	conn, err := d.connection(ctx)
 	if err != nil {
@@ -22,8 +22,8 @@ func (d *DB) Notify(ctx context.Context, channel string) error {
 	return err
 }
 
-// Listen calls heard for every notification on a channel until the context or the DB ends; it returns when the
-// connection is lost.
+// Listen calls heard for every notification on a channel until the context or the DB ends. It returns an error if
+// the connection is lost.
 func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 	if !d.listening.enter() {
 		return unavailable(context.Canceled)
@@ -35,6 +35,7 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 
 	defer context.AfterFunc(d.listening.ctx, cancel)()
 
+	// A connection that listens cannot be shared, so it is not taken from the pool.
 	conn, err := pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig.Copy())
 	if err != nil {
 		return unavailable(err)
@@ -69,8 +70,8 @@ type Waker struct {
 	wake    chan struct{}
 }
 
-// NewWaker makes a waker that leaves pause between two notifications; local, which may be nil, is told directly in this
-// process.
+// NewWaker returns a waker that leaves pause between two notifications. If local is not nil, it is called directly
+// for this process.
 func NewWaker(d *DB, channel string, pause time.Duration, local func()) *Waker {
 	return &Waker{db: d, channel: channel, pause: pause, local: local, wake: make(chan struct{}, 1)}
 }

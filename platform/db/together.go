@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// request is what a piece of work sends and waits for.
+// request has the statements that a piece of work sends, and receives their results.
 type request struct {
 	stmts []Stmt
 	// read takes the rows of the last statement; nil when nobody asks for them.
@@ -30,18 +30,19 @@ var errTogether = errors.New("work that runs together with other work began a sa
 
 var errStopped = errors.New("work that ran together with this one has failed")
 
-// Together runs works that do not wait for each other's results. They take turns: each runs until it sends statements,
-// and what all have sent travels in one round trip, in the order of the works. No two run at the same moment. A work
-// therefore finds what those before it wrote or locked with their first statements, and it is as fast to give ten works
-// to Together as to write their statements into one Pipeline.
+// Together runs works that do not wait for each other's results. They take turns: each runs until it sends
+// statements, then the statements of all are sent in one round trip, in the order of the works. No two run at the
+// same moment. A work therefore finds the rows that those before it wrote or locked with their first statements.
+// Ten works in Together are as fast as their statements in one Pipeline.
 //
-// Works cannot use Try or Visit. The error is that of the first work, in their order, that failed; the others are given
-// up.
+// Works cannot use Try or Visit. The error is that of the first work, in their order, that failed; the others are
+// given up.
 func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	if len(works) == 0 {
 		return nil
 	}
 
+	// Works can use Together themselves: their statements go to the outer exchange.
 	outer := tx.exchange
 
 	all := make([]*turn, len(works))
@@ -61,12 +62,15 @@ func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	}()
 
 	for {
+		// Collect what all works want to send.
 		sent, err := takeTurns(tx, &all)
 		if err != nil || len(sent) == 0 {
 			return err
 		}
 
 		tx.exchange = outer
+
+		// Send it in one round trip, and give each work its results.
 		tx.exchangeAll(ctx, sent)
 
 		if lost := slices.IndexFunc(sent, func(r *request) bool { return r.lost }); lost >= 0 {
@@ -75,9 +79,9 @@ func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	}
 }
 
-// takeTurns lets each of the works go on until it sends something or ends. When one fails, those behind it are given
-// up; those before it go on, since one of them may fail as well and is to be told of. The error is that of the last
-// that is left, once all are done.
+// takeTurns lets each of the works go on until it sends something or ends. If one fails, those after it are given
+// up; those before it go on, because one of them may fail too and its error comes first. It returns the error of
+// the last remaining work once all are done.
 func takeTurns(tx *Tx, all *[]*turn) (sent []*request, err error) {
 	for i, t := range *all {
 		sent = append(sent, t.run(tx)...)
@@ -94,8 +98,8 @@ func takeTurns(tx *Tx, all *[]*turn) (sent []*request, err error) {
 	return nil, (*all)[len(*all)-1].err
 }
 
-// afterLoss gives the error of the first work that fails when the database has refused a statement. What the works
-// before it would send is not sent: it could only be refused as well, and would hide why.
+// afterLoss returns the error of the first work that fails after the database has refused a statement. What the
+// works before it would send is not sent: it would be refused too, and hide the cause.
 func afterLoss(tx *Tx, all []*turn, refusal error) error {
 	for _, t := range all {
 		if t.run(tx); t.err != nil {
@@ -106,7 +110,7 @@ func afterLoss(tx *Tx, all []*turn, refusal error) error {
 	return refusal
 }
 
-// lose is the exchange of works that are given up.
+// lose is the exchange of works that are given up: all their requests fail.
 func lose(_ context.Context, all []*request) {
 	for _, r := range all {
 		r.err, r.lost = errStopped, true
@@ -150,7 +154,7 @@ func (t *turn) run(tx *Tx) []*request {
 	return sent
 }
 
-// Load is the work of a read that keeps what it gives.
+// Load returns work that stores the result of a read.
 func Load[T any](into *T, read func(context.Context, *Tx) (T, error)) Work {
 	return func(ctx context.Context, tx *Tx) (err error) {
 		*into, err = read(ctx, tx)
@@ -158,7 +162,7 @@ func Load[T any](into *T, read func(context.Context, *Tx) (T, error)) Work {
 	}
 }
 
-// LoadOf is Load for a read of something, such as the lines of some ids.
+// LoadOf returns work that stores the result of a read with an argument, such as the lines of some ids.
 func LoadOf[T, A any](into *T, read func(context.Context, *Tx, A) (T, error), of A) Work {
 	return func(ctx context.Context, tx *Tx) (err error) {
 		*into, err = read(ctx, tx, of)
@@ -166,14 +170,14 @@ func LoadOf[T, A any](into *T, read func(context.Context, *Tx, A) (T, error), of
 	}
 }
 
-// Send is the work of statements that nothing is read from.
+// Send returns work that sends statements without results.
 func Send(stmts ...Stmt) Work {
 	return func(ctx context.Context, tx *Tx) error { return tx.Pipeline(ctx, stmts...) }
 }
 
-// Afresh is work whose statements, all sent at once, PostgreSQL plans for what their parameters are, in place of the
-// plan that it keeps for all values (ADR 12): for one that must see how much of much it is asked for, and takes far
-// longer than its plan.
+// Afresh returns work whose statements, all sent at once, are planned for their actual parameters instead of with
+// the cached plan (ADR 12). Use it if the right plan depends on how many rows the parameters select, and the
+// statement takes far longer than its planning.
 func Afresh(work Work) Work {
 	plans := func(mode string) Work {
 		return Send(Stmt{SQL: `select set_config('plan_cache_mode', '` + mode + `', true)`})

@@ -85,16 +85,17 @@ var errAborted = errors.New("a failed statement has aborted the transaction")
 
 var errSecondTrip = errors.New("a read of one round trip sent more after it")
 
-// NewID makes an id for the transaction's instant.
+// NewID returns an id for the transaction's instant.
 func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }
 
-// MarkQueued tells the edge that the transaction leaves work behind: workers are woken after the commit.
+// MarkQueued records that the transaction leaves work behind: workers are woken after the commit.
 func (tx *Tx) MarkQueued() { tx.queued = true }
 
 // Queued reports whether the transaction leaves work behind.
 func (tx *Tx) Queued() bool { return tx.queued }
 
-// MarkSettled tells that the transaction settles work that somebody may wait for: they are told after the commit.
+// MarkSettled records that the transaction settles work that requests may wait for: they are woken after the
+// commit.
 func (tx *Tx) MarkSettled() { tx.settled = true }
 
 // AtEnd adds a statement that is sent with the commit, in the same round trip.
@@ -111,11 +112,11 @@ type gathered struct {
 	item any
 }
 
-// Gather keeps an item until the transaction ends, when what all items of the gathering come to is sent with the
-// commit, in the same round trip.
+// Gather keeps an item until the transaction ends. Then the statements for all items of the gathering are sent with
+// the commit, in the same round trip.
 func (tx *Tx) Gather(to *Gathering, item any) { tx.gathered = append(tx.gathered, gathered{to, item}) }
 
-// finish leaves for the end what was gathered.
+// finish turns what was gathered into statements for the end.
 func (tx *Tx) finish() error {
 	for len(tx.gathered) > 0 {
 		to, rest := tx.gathered[0].to, []gathered(nil)
@@ -130,6 +131,7 @@ func (tx *Tx) finish() error {
 			}
 		}
 
+		// The end of one gathering can add to another.
 		tx.gathered = rest
 
 		stmts, err := to.End(tx, items)
@@ -143,7 +145,8 @@ func (tx *Tx) finish() error {
 	return nil
 }
 
-// batch starts a batch with whatever must precede the next statements.
+// batch returns a batch with the statements that must come before the next ones, and their number. It fails if the
+// transaction has ended or could not begin.
 func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 	b := &pgx.Batch{}
 
@@ -163,6 +166,7 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 		return b, 0, nil
 	}
 
+	// The first round trip begins the transaction and sets its settings.
 	tx.started = true
 	n := 1
 
@@ -219,7 +223,8 @@ func (tx *Tx) exchangeAll(ctx context.Context, all []*request) {
 	}
 }
 
-// roundTrip sends requests and reads their answers in order; when one fails, it tells how many were answered before it.
+// roundTrip sends requests and reads their answers in order. If one fails, it returns how many were answered
+// before.
 func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err error) {
 	statements := 0
 	for _, r := range all {
@@ -237,6 +242,7 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		}
 	}
 
+	// A read in one round trip ends in it too.
 	if tx.mode == modeReadOne && statements > 1 {
 		b.Queue("commit") // nothing follows
 	}
@@ -253,6 +259,7 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		}
 	}()
 
+	// First the answers to BEGIN and the settings.
 	for range skip {
 		if _, err := results.Exec(); err != nil {
 			return 0, fmt.Errorf("execute: %w", err)
@@ -268,7 +275,7 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 	return len(all), nil
 }
 
-// answer reads what the statements of a request came to. It fails when the database refused one.
+// answer reads the results of a request's statements. It fails if the database refused one.
 func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
 	plain := len(r.stmts)
 	if r.read != nil {
@@ -321,8 +328,8 @@ func (tx *Tx) Pipeline(ctx context.Context, stmts ...Stmt) error {
 	return err
 }
 
-// Select returns all rows of a query, each in a struct whose fields are found by column name (underscores and case
-// aside).
+// Select returns all rows of a query, each in a struct with fields found by column name, ignoring underscores and
+// case.
 func Select[T any](ctx context.Context, tx *Tx, sql string, args Args) ([]T, error) {
 	var out []T
 
@@ -361,8 +368,7 @@ func Maybe[T any](ctx context.Context, tx *Tx, sql string, args Args) (*T, error
 	return &row, nil
 }
 
-// Get returns the one row of a query that always has one; where it may be missing ask One or Maybe, whose callers are
-// told so.
+// Get returns the one row of a query that always has one. If it may be missing use One or Maybe.
 func Get[T any](ctx context.Context, tx *Tx, sql string, args Args) (T, error) {
 	var out T
 
@@ -429,8 +435,8 @@ func into[T any]() pgx.RowToFunc[T] {
 	}
 }
 
-// Try runs work inside a savepoint: when it fails, its writes are undone, with the statements it left for the end, what
-// it gathered and its mark of queued work, and the transaction goes on.
+// Try runs work inside a savepoint. If it fails, its writes are undone, together with the statements it left for
+// the end, what it gathered and its mark of queued work, and the transaction goes on.
 func (tx *Tx) Try(ctx context.Context, work Work) error {
 	if tx.exchange != nil {
 		return errTogether
@@ -441,6 +447,7 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 		return err
 	}
 
+	// Remember everything that work can add to.
 	last, kept, queued, before := len(tx.last), len(tx.gathered), tx.queued, tx.sight
 	tx.depth++
 	err := work(ctx, tx)
@@ -452,6 +459,8 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 	}
 
 	tx.last, tx.gathered, tx.queued, tx.sight = tx.last[:last], tx.gathered[:kept], queued, before
+
+	// Undo it in the database too.
 	if _, undo := tx.Exec(ctx, "rollback to savepoint "+name, nil); undo != nil {
 		return errors.Join(err, undo)
 	}
@@ -494,8 +503,8 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 	return err
 }
 
-// end commits, or checks what COMMIT would check and rolls back. An answered read ends when its connection is given
-// back.
+// end commits, or in a dry run checks what COMMIT would check and rolls back. An answered read ends when its
+// connection is given back.
 func (tx *Tx) end(ctx context.Context) error {
 	if err := tx.finish(); err != nil {
 		return err
@@ -510,6 +519,7 @@ func (tx *Tx) end(ctx context.Context) error {
 		return errors.New("a read left statements for its end")
 	}
 
+	// How it ends depends on the kind of transaction.
 	stmts := tx.last
 	switch tx.mode {
 	case modeReadOne:
@@ -524,10 +534,11 @@ func (tx *Tx) end(ctx context.Context) error {
 		return nil
 	case modeRead, modeWrite, modeWriteLazily:
 		stmts = append(stmts, Stmt{SQL: "commit"})
-	case modeDryRun: // what COMMIT would refuse, a dry run refuses
+	case modeDryRun: // a dry run fails for everything that COMMIT would refuse
 		stmts = append(stmts, Stmt{SQL: "set constraints all immediate"}, Stmt{SQL: "rollback"})
 	}
 
+	// A commit of an aborted transaction is answered with ROLLBACK, which is no error to the driver.
 	_, err := tx.send(ctx, stmts, nil)
 
 	tx.ended = true
@@ -538,8 +549,8 @@ func (tx *Tx) end(ctx context.Context) error {
 	return err
 }
 
-// leave gives the connection back, rolling back whatever was not ended. An answered read has nothing to undo, and
-// monitors take transactions that are rolled back for failures.
+// leave gives the connection back and rolls back a transaction that has not ended. An answered read has nothing to
+// undo, so it commits: monitors count rolled-back transactions as failures.
 func (tx *Tx) leave(ctx context.Context) {
 	tx.ended = true
 	if tx.conn.Conn().PgConn().TxStatus() != 'I' && !tx.conn.Conn().IsClosed() {

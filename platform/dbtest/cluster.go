@@ -30,7 +30,8 @@ const (
 // 64 MB, which one cluster fills.
 const memoryNeeded = 2 << 30
 
-// sharedCluster returns the URL of the service's role on the user's cluster, which it starts when nobody has.
+// sharedCluster returns the URL of the service's role on the user's cluster, and starts the cluster if it is not
+// running.
 func sharedCluster(ctx context.Context) (string, error) {
 	home, err := clusterHome()
 	if err != nil {
@@ -41,14 +42,13 @@ func sharedCluster(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("open lock of the test cluster: %w", err)
 	}
-	// The kernel queues the processes of a run here; the first starts the server, the others take it over and let go of
-	// it again.
+	// The processes of a test run queue for this lock. The first starts the server, the others use it.
 	defer func() { _ = lock.Close() }()
 
 	if err := flock(int(lock.Fd())); err != nil {
 		return "", fmt.Errorf("lock the test cluster: %w", err)
 	}
-	// Before looking for the server: the watcher must not stop it between our look and our use.
+	// Mark the cluster as used before looking for the server: the watcher must not stop it in between.
 	used := filepath.Join(home, "used")
 	if err := touch(used); err != nil {
 		return "", err
@@ -63,6 +63,7 @@ func sharedCluster(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("start the test cluster (if it is damaged, remove %s): %w", home, err)
 	}
 
+	// The server goes on after this process, for the next one.
 	at, pid := server.URL(pgserver.Role, pgserver.Role), server.Pid()
 	if err := server.Detach(); err != nil {
 		return "", err
@@ -77,7 +78,8 @@ func sharedCluster(ctx context.Context) (string, error) {
 	return at, watch(ctx, home, pid)
 }
 
-// clusterHome is the folder of the user's cluster; others cannot plant one for him, since he must own it.
+// clusterHome returns the folder of the user's cluster, in memory if there is room. It fails if another user owns
+// the folder, who could have planted it.
 func clusterHome() (string, error) {
 	parent := os.TempDir()
 
@@ -98,6 +100,7 @@ func clusterHome() (string, error) {
 		return "", fmt.Errorf("create folder of the test cluster: %w", err)
 	}
 
+	// Check the owner, without following a link.
 	info, err := os.Lstat(home)
 	if err != nil {
 		return "", fmt.Errorf("inspect folder of the test cluster: %w", err)
@@ -139,7 +142,7 @@ const watchScript = `while sleep 60; do
 	[ -n "$(find "$2" -mmin "-$3" 2>/dev/null)" ] || { kill -INT "$1"; exit 0; }
 done`
 
-// watch leaves a shell behind that stops an idle server; there is one for each server.
+// watch starts a shell that stops the server when it is idle, once for each server.
 func watch(ctx context.Context, home string, pid int) error {
 	noted := filepath.Join(home, "watched")
 
@@ -148,6 +151,7 @@ func watch(ctx context.Context, home string, pid int) error {
 		return nil
 	}
 
+	// In a session of its own, so that it outlives this process.
 	pidFile := filepath.Join(home, "cluster", "data", "postmaster.pid")
 	//nolint:gosec // The arguments are our own paths and numbers.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", "-c", watchScript, "stayledger-test-watch",

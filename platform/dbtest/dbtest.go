@@ -34,12 +34,12 @@ import (
 // returns.
 type Migrate = func(ctx context.Context, url string) error
 
-// limit bounds the making of one database, the first of which waits for the cluster and the migrations.
+// limit bounds the creation of one database; the first one waits for the cluster and the migrations.
 const limit = 3 * time.Minute
 
-// URL makes a database for the test tb and returns its URL, for a role that owns it and that row-level security holds
-// for. It is dropped, with whatever is still connected to it, when tb ends. The hash names the schema: equal hashes
-// promise equal migrations.
+// URL creates a database for the test tb and returns its URL, for a role that owns it and that row-level security
+// applies to. It is dropped when tb ends, even if something is still connected to it. The hash names the schema:
+// equal hashes promise equal migrations.
 func URL(tb testing.TB, migrate Migrate, hash string) string {
 	tb.Helper()
 
@@ -57,8 +57,8 @@ func URL(tb testing.TB, migrate Migrate, hash string) string {
 	return at
 }
 
-// ForPackage makes a database that the tests of one package share. It is for TestMain, which has no test to fail: it
-// panics with the cause when there can be no database.
+// ForPackage creates a database that the tests of one package share. It is for TestMain, which has no test to fail:
+// it panics with the cause if there can be no database.
 func ForPackage(migrate Migrate, hash string) (at string, drop func()) {
 	at, remove, err := create(migrate, hash)
 	if err != nil {
@@ -99,7 +99,8 @@ var serverURL = sync.OnceValues(func() (string, error) {
 	return at, removeStale(ctx, conn)
 })
 
-// checkRole refuses a role for which row-level security does not hold: tests of tenancy would pass and prove nothing.
+// checkRole refuses a role that row-level security does not apply to: tests of tenancy would pass and prove
+// nothing.
 func checkRole(ctx context.Context, conn *pgx.Conn) error {
 	var exempt, creates bool
 
@@ -115,6 +116,7 @@ func checkRole(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
+// create copies the migrated template into a new database, and returns its URL and a function that drops it.
 func create(migrate Migrate, hash string) (at string, drop func() error, err error) {
 	server, err := serverURL()
 	if err != nil {
@@ -131,6 +133,7 @@ func create(migrate Migrate, hash string) (at string, drop func() error, err err
 	// Closing also frees the template's lock.
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 
+	// The template stays locked until the copy is made.
 	t := template{name: "template_" + hash, server: server, migrate: migrate}
 	if err := t.holdReady(ctx, conn); err != nil {
 		return "", nil, err
@@ -148,6 +151,7 @@ func create(migrate Migrate, hash string) (at string, drop func() error, err err
 	return at, func() error { return dropDatabase(server, name) }, err
 }
 
+// dropDatabase drops a database and waits for an autovacuum that is at work in it.
 func dropDatabase(server, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -172,18 +176,19 @@ func dropDatabase(server, name string) error {
 	}
 }
 
-// vacuumed tells that the server itself is at work in a database, in a process that the role may not end.
+// vacuumed reports whether the server itself is at work in the database, in a process that the role may not end.
 func vacuumed(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && refused.Code == "42501"
 }
 
-// Ages after which what nobody uses any more is dropped.
+// Ages after which unused databases are dropped.
 const (
 	databaseAge = time.Hour
 	templateAge = 12 * time.Hour
 )
 
+// removeStale drops databases and templates that killed tests have left.
 func removeStale(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, `select datname, datistemplate from pg_database d
 		where pg_get_userbyid(datdba) = current_user and not exists (select from pg_stat_activity a where a.datid = d.oid)
@@ -204,6 +209,7 @@ func removeStale(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("find stale test databases: %w", err)
 	}
 
+	// Another process may use or drop them at the same time.
 	for _, database := range found {
 		if database.IsTemplate {
 			err = removeTemplate(ctx, conn, database.Name)
@@ -219,8 +225,8 @@ func removeStale(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// overtaken tells that somebody connected to a stale database since it was found (55006), or dropped it at the same
-// time.
+// overtaken reports whether somebody connected to a stale database since it was found (55006), or dropped it at the
+// same time.
 func overtaken(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && slices.Contains([]string{"55006", "40P01", "3D000", "XX000"}, refused.Code)

@@ -20,7 +20,7 @@ type template struct {
 	migrate Migrate
 }
 
-// holdReady returns with the shared lock held on a ready template.
+// holdReady returns with the shared lock held on a ready template, which it creates if needed.
 func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 	const attempts = 5 // Between the two locks another process may remove it, but only after half a day without use.
 	for range attempts {
@@ -33,6 +33,7 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 
+		// Creating it needs the exclusive lock, which cannot be had with the shared one.
 		if _, err := conn.Exec(ctx, "select pg_advisory_unlock_shared(hashtextextended($1, 0))", t.name); err != nil {
 			return fmt.Errorf("unlock the template: %w", err)
 		}
@@ -45,6 +46,7 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 	return fmt.Errorf("the template %s vanishes as soon as it is made", t.name)
 }
 
+// look reports whether the template exists and whether it is ready.
 func (t template) look(ctx context.Context, conn *pgx.Conn) (exists, ready bool, err error) {
 	err = conn.QueryRow(ctx, "select count(*) > 0, coalesce(bool_or(datistemplate), false) from pg_database where datname = $1", t.name).
 		Scan(&exists, &ready)
@@ -55,7 +57,7 @@ func (t template) look(ctx context.Context, conn *pgx.Conn) (exists, ready bool,
 	return exists, ready, nil
 }
 
-// make migrates the template unless another process did so while we waited for the lock.
+// make creates and migrates the template, unless another process did so while we waited for the lock.
 func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 	return exclusively(ctx, conn, t.name, func() error {
 		exists, ready, err := t.look(ctx, conn)
@@ -63,6 +65,7 @@ func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 
+		// An unfinished template is left from a process that died.
 		if exists {
 			if _, err := conn.Exec(ctx, "drop database "+quote(t.name)+" with (force)"); err != nil {
 				return fmt.Errorf("drop the unfinished template: %w", err)
@@ -81,7 +84,7 @@ func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 		if err := t.migrate(ctx, at); err != nil {
 			return fmt.Errorf("migrate the template: %w", err)
 		}
-		// Nobody may connect from here on: a connected template cannot be copied. The mark comes last.
+		// Refuse connections from here on, because a connected template cannot be copied. The mark comes last.
 		for _, statement := range []string{
 			"comment on database " + quote(t.name) + " is '" + time.Now().UTC().Format(time.RFC3339) + "'",
 			"alter database " + quote(t.name) + " allow_connections false",
@@ -96,6 +99,7 @@ func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 	})
 }
 
+// removeTemplate drops a template that is unused.
 func removeTemplate(ctx context.Context, conn *pgx.Conn, name string) error {
 	return exclusively(ctx, conn, name, func() error {
 		var still bool

@@ -19,7 +19,7 @@ import (
 // the same.
 const factor = 4
 
-// More is how many further places a team may take that holds some, when so many are free.
+// More returns how many more places a team may take that holds some, if so many are free.
 func More(held, free int) int {
 	if free <= 0 {
 		return 0
@@ -33,7 +33,7 @@ func More(held, free int) int {
 	return n
 }
 
-// Total is how many places there have to be for a team alone to get so many.
+// Total returns how many places are needed for a team alone to get so many.
 func Total(alone int) int { return alone + (alone+factor-1)/factor }
 
 // ErrCrowded refuses to wait: too many of the team wait already.
@@ -51,12 +51,13 @@ type Places struct {
 	waiting map[id.ID][]chan struct{}
 }
 
-// New makes places, total in number; at most patient of one team wait for one.
+// New returns total places; at most patient requests of one team wait for one.
 func New(total, patient int) *Places {
 	return &Places{free: total, patient: patient, held: map[id.ID]int{}, waiting: map[id.ID][]chan struct{}{}}
 }
 
-// Take waits for the team's turn to have a place, which Give ends. It fails with ErrCrowded, or as the context does.
+// Take waits for the team's turn to have a place, which Give ends. It fails with ErrCrowded, or as the context
+// does.
 func (p *Places) Take(ctx context.Context, team id.ID) error {
 	p.mu.Lock()
 	if len(p.waiting[team]) == 0 && More(p.held[team], p.free) > 0 {
@@ -71,6 +72,7 @@ func (p *Places) Take(ctx context.Context, team id.ID) error {
 		return ErrCrowded
 	}
 
+	// Queue behind the team's earlier requests, and the team behind the other teams.
 	turn := make(chan struct{})
 
 	if len(p.waiting[team]) == 0 {
@@ -94,12 +96,12 @@ func (p *Places) Take(ctx context.Context, team id.ID) error {
 		return ctx.Err()
 	}
 
-	p.release(team) // the turn came at the same moment
+	p.release(team)
 
 	return ctx.Err()
 }
 
-// Give gives a place back.
+// Give returns a place.
 func (p *Places) Give(team id.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // batch bounds what one transaction folds.
 const batch = 20_000
 
-// Sums are kept sums whose changes are noted first.
+// Sums are kept sums with changes that are noted first and added later.
 type Sums struct {
 	// Notes is the table of the notes; its primary key begins with team_id.
 	Notes string
@@ -26,18 +26,18 @@ type Sums struct {
 	Function string
 }
 
-// Every is the periodic task that folds.
+// Every returns the periodic task that folds.
 func (s Sums) Every() job.Every {
 	return job.Every{Name: s.Function, Interval: time.Second, Do: s.Fold}
 }
 
-// Fold moves what was noted into the sums, exactly once each, team by team. A team whose notes cannot be folded does
-// not keep the others waiting.
+// Fold moves the noted changes into the sums, each exactly once, team by team. A team with notes that cannot be
+// folded does not keep the others waiting.
 func (s Sums) Fold(ctx context.Context, d *db.DB) error {
 	var teams []id.ID
 
 	err := d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		// From team to team over the primary key: the notes of a team can be many.
+		// Jump from team to team over the primary key, because a team can have many notes.
 		teams, err = db.Select[id.ID](ctx, tx, `
 			with recursive next (team_id) as (
 				(select team_id from `+s.Notes+` order by team_id limit 1)

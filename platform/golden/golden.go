@@ -16,8 +16,8 @@ import (
 // shown are the lines of a difference that a failure shows. More do not help anybody to see what happened.
 const shown = 80
 
-// File fails the test unless the file at path, from the folder of the test, holds what the test got. With
-// UPDATE_GOLDEN=1 in the environment the file is written instead.
+// File fails the test unless the file at path, relative to the folder of the test, has the content that the test
+// got. With UPDATE_GOLDEN=1 in the environment it writes the file instead.
 func File(t testing.TB, path string, got []byte) {
 	t.Helper()
 
@@ -29,6 +29,7 @@ func File(t testing.TB, path string, got []byte) {
 		return
 	}
 
+	// Say apart if only the line endings differ: the cause is then git's configuration.
 	want, err := os.ReadFile(path) //nolint:gosec // The test names its file.
 	switch {
 	case os.IsNotExist(err):
@@ -42,7 +43,7 @@ func File(t testing.TB, path string, got []byte) {
 	}
 }
 
-// withoutCR is a text with LF alone at the end of its lines.
+// withoutCR returns a text with LF alone at the end of its lines.
 func withoutCR(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 func write(path string, content []byte) error {
@@ -53,7 +54,7 @@ func write(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o600)
 }
 
-// advice is the command that rewrites the files of the running test.
+// advice returns the command that rewrites the files of the running test.
 func advice(t testing.TB) string {
 	t.Helper()
 	name, _, _ := strings.Cut(t.Name(), "/")
@@ -66,18 +67,18 @@ func advice(t testing.TB) string {
 	return fmt.Sprintf("If it should be: UPDATE_GOLDEN=1 go test -count=1 -run '^%s$' %s and read the change with git diff.", name, folder)
 }
 
-// difference is what diff says. It is a tool of every system that has a shell; without it both texts are shown.
+// difference returns the output of diff, or both texts if there is no diff.
 func difference(t testing.TB, path string, got []byte) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "diff", "-u", "-a", "--label", "kept", "--label", "got", path, "-") //nolint:gosec // The test names its file.
 	command.Stdin = bytes.NewReader(got)
 
-	told, err := command.Output()
-	if len(told) == 0 {
+	output, err := command.Output()
+	if len(output) == 0 {
 		return fmt.Sprintf("(diff: %v)\n%s", err, got)
 	}
 
-	lines := strings.SplitAfter(string(told), "\n")
+	lines := strings.SplitAfter(string(output), "\n")
 	if more := len(lines) - shown; more > 0 {
 		lines = append(lines[:shown], fmt.Sprintf("… and %d lines more\n", more))
 	}
@@ -85,8 +86,8 @@ func difference(t testing.TB, path string, got []byte) string {
 	return strings.Join(lines, "")
 }
 
-// List fails the test unless it got the wanted names in the wanted order. It names what is missing, what was not
-// expected, and the first that stands elsewhere. What says of what the names are.
+// List fails the test unless got has the wanted names in the wanted order. It names missing and unexpected ones, or
+// the first at another place. The word what says what the names are.
 func List[Name ~string](t testing.TB, what string, got, want []Name) {
 	t.Helper()
 
@@ -111,7 +112,7 @@ func List[Name ~string](t testing.TB, what string, got, want []Name) {
 	}
 }
 
-// without are the names of a list that another does not have, as often as it lacks them.
+// without returns the names of a list that another does not have, as often as it lacks them.
 func without[Name ~string](names, other []Name) []Name {
 	rest := slices.Clone(other)
 

@@ -20,7 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// ID is a uuid. The zero ID stands for "none" inside the service and is never shown.
+// ID is a uuid. The zero ID means "none" inside the service and is never shown.
 type ID [16]byte
 
 // Zero is the ID that names nothing.
@@ -29,7 +29,7 @@ var Zero ID
 // ErrMalformed is returned for text that is not a uuid in its canonical form.
 var ErrMalformed = errors.New("malformed identifier")
 
-// New makes a version 7 uuid for an instant.
+// New returns a new version 7 uuid for an instant.
 func New(at time.Time) ID {
 	var v ID
 
@@ -38,7 +38,7 @@ func New(at time.Time) ID {
 	return stamp(v, at)
 }
 
-// Derived makes the version 7 uuid that belongs to an instant and some names: the same input gives the same id.
+// Derived returns the version 7 uuid that belongs to an instant and some names: the same input gives the same id.
 // It names things that are computed rather than stored, such as a draft owner statement.
 func Derived(at time.Time, names ...string) ID {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00") + "\x00" + strconv.FormatInt(at.UnixMilli(), 10)))
@@ -59,12 +59,12 @@ func stamp(v ID, at time.Time) ID {
 	return v
 }
 
-// First is the smallest version 7 id of a millisecond: ids at or after the instant are at or after it.
+// First returns the smallest version 7 id of a millisecond: ids of this instant or later are not less.
 func First(at time.Time) ID {
 	return stamp(ID{}, at)
 }
 
-// Time is the instant, to the millisecond, that a version 7 id was made for.
+// Time returns the instant of a version 7 id, to the millisecond.
 func (v ID) Time() time.Time {
 	var ms [8]byte
 	copy(ms[2:], v[:6])
@@ -78,7 +78,7 @@ func (v ID) IsZero() bool { return v == Zero }
 // Compare orders ids as Postgres orders uuids.
 func (v ID) Compare(o ID) int { return bytes.Compare(v[:], o[:]) }
 
-// String is the canonical form: 36 characters in lower case.
+// String returns the canonical form: 36 characters in lower case.
 func (v ID) String() string {
 	var b [36]byte
 	v.put(b[:])
@@ -120,7 +120,7 @@ func Parse(s string) (ID, error) {
 	return v, nil
 }
 
-// MarshalText gives the canonical form.
+// MarshalText returns the canonical form.
 func (v ID) MarshalText() ([]byte, error) {
 	b := make([]byte, 36)
 	v.put(b)
@@ -155,18 +155,19 @@ func (v *ID) ScanUUID(u pgtype.UUID) error {
 	return nil
 }
 
-// ShortRef is a short human code of the id: eight characters without look-alikes, taken from its random part.
+// ShortRef returns a short code of the id for people: eight characters without look-alikes, from its random part.
 func (v ID) ShortRef() string {
 	return typed(v)[18:]
 }
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// Typed writes the id as a TypeID: the prefix, an underscore and 26 characters of base 32.
+// Typed returns the id as a TypeID: the prefix, an underscore and 26 characters of base 32.
 func (v ID) Typed(prefix string) string {
 	return prefix + "_" + typed(v)
 }
 
+// typed returns the 26 characters of base 32.
 func typed(v ID) string {
 	var out [26]byte
 
@@ -180,13 +181,14 @@ func typed(v ID) string {
 	return string(out[:])
 }
 
-// ParseTyped reads a TypeID with the given prefix.
+// ParseTyped reads a TypeID with the given prefix. It fails with ErrMalformed.
 func ParseTyped(prefix, s string) (ID, error) {
 	rest, ok := strings.CutPrefix(s, prefix+"_")
 	if !ok || len(rest) != 26 || rest[0] > '7' {
 		return Zero, ErrMalformed
 	}
 
+	// Each character adds five bits.
 	var hi, lo uint64
 
 	for i := range len(rest) {

@@ -30,7 +30,7 @@ const DefaultMaxAttempts = 5
 // away for hours.
 const OutsideTime = 24 * time.Hour
 
-// ErrWorkerDied is the cause of a job that is given up because nobody lived to say what was wrong with it.
+// ErrWorkerDied is the cause of a job that is given up because its workers died before they could report a cause.
 var ErrWorkerDied = errors.New("the worker died during every attempt")
 
 // Job is one piece of waiting or running work.
@@ -93,13 +93,14 @@ const insertJobs = `
 	from unnest(@job_ids::uuid[], @job_kinds::text[], @job_args::text[], @job_operations::uuid[], @job_priorities::smallint[],
 		@job_attempts::smallint[], @job_due::timestamptz[]) as j (id, kind, args, operation_id, priority, max_attempts, due_at)`
 
-// Statement is the insert of jobs, for use in a pipeline with the rows they belong to, or after a WITH that inserts
-// those: its arguments are named job_… The transaction counts as having left work behind.
+// Statement returns the statement that inserts jobs, for a pipeline with the rows they belong to, or after a WITH
+// that inserts those: its arguments are named job_…. It marks the transaction as leaving work behind.
 func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 	n := len(jobs)
 	ids, kinds, args, operations := make([]id.ID, n), make([]string, n), make([]string, n), make([]id.ID, n)
 	priorities, attempts, due := make([]int16, n), make([]int16, n), make([]*time.Time, n)
 
+	// One array for each column, so that the text of the statement does not depend on the number of jobs.
 	for i := range jobs {
 		j := &jobs[i]
 		if j.Kind == (Kind{}) {
@@ -149,8 +150,8 @@ func Done(ctx context.Context, tx *db.Tx, j Job) error {
 	return err
 }
 
-// DoneAtEnd is Done in the round trip of the commit, followed by a call of a function in the database. A lost lease
-// then shows as the error of the transaction: see LeaseLost.
+// DoneAtEnd works as Done in the round trip of the commit, followed by a call of a function in the database. A lost
+// lease then becomes the error of the transaction: see LeaseLost.
 func DoneAtEnd(tx *db.Tx, j Job, call db.Stmt) {
 	s := done(j)
 	s.SQL += ", " + call.SQL
@@ -168,7 +169,7 @@ func done(j Job) db.Stmt {
 // LeaseLost reports that a transaction did not commit because another worker has the job.
 func LeaseLost(err error) bool { return errors.Is(err, ErrLeaseLost) || db.SQLState(err) == "SL010" }
 
-// Scope is the scope in which a job works: the team, user and action that asked for it.
+// Scope returns the scope in which a job works: the team, user and action that asked for it.
 func (j Job) Scope() db.Scope {
 	return db.Scope{
 		Team: j.TeamID, Actor: db.Actor{User: j.ActorID, Kind: j.ActorType}, Action: j.ActionID, Work: j.Kind, Operation: j.OperationID,

@@ -15,8 +15,8 @@ var made = struct {
 	kinds map[Kind]bool
 }{kinds: map[Kind]bool{}}
 
-// NewKind makes a kind of work, for a package variable. Its name is kept with the jobs that wait, so it stays what it
-// is. It panics for a name that is taken, which is as the process starts.
+// NewKind returns a new kind of work, for a package variable. Waiting jobs store its name, so do not change the
+// name. It panics at the start of the process for a name that is taken.
 func NewKind(name string) Kind {
 	made.Lock()
 	defer made.Unlock()
@@ -31,7 +31,7 @@ func NewKind(name string) Kind {
 	return k
 }
 
-// Kinds are all kinds of work of this process, by name.
+// Kinds returns all kinds of work of this process, by name.
 func Kinds() []Kind {
 	made.Lock()
 	defer made.Unlock()
@@ -46,5 +46,5 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// String is the name under which the jobs are kept.
+// String returns the name that jobs store.
 func (k Kind) String() string { return k.name }

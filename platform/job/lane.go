@@ -24,7 +24,7 @@ func newLane(kinds []string, workers int) *lane {
 	return &lane{kinds: kinds, wake: make(chan struct{}, 1), free: fair.Total(workers), held: map[id.ID]int32{}}
 }
 
-// look makes the lane look for work at once.
+// look wakes the lane, so that it looks for work at once.
 func (l *lane) look() {
 	select {
 	case l.wake <- struct{}{}:
@@ -32,7 +32,7 @@ func (l *lane) look() {
 	}
 }
 
-// state is how many places are free, and how many each team holds.
+// state returns how many places are free, and how many each team holds.
 func (l *lane) state() (free int, teams []id.ID, held []int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *lane) state() (free int, teams []id.ID, held []int32) {
 	return l.free, teams, held
 }
 
-// take gives places to jobs that were claimed, in the order in which their teams took turns.
+// take gives places to claimed jobs, in the order in which their teams took turns.
 func (l *lane) take(jobs []Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *lane) take(jobs []Job) {
 	}
 }
 
-// give gives the place of a job back. If a team can have had to wait for one, the lane looks for its work.
+// give returns the place of a job. If a team may have had to wait for one, the lane looks for its work.
 func (l *lane) give(team id.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

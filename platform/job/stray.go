@@ -8,11 +8,11 @@ import (
 	"stayledger/platform/db"
 )
 
-// ErrNoHandler is the cause of a job that is given up because nobody handles its kind.
+// ErrNoHandler is the cause of a job that is given up because no process handles its kind.
 var ErrNoHandler = errors.New("nobody handles jobs of this kind")
 
-// A job of a kind that this process does not know can be for a newer version of the service, which runs beside it while
-// one takes the other's place. So it is left alone for a while, in which the log already tells of it.
+// A job of an unknown kind can be for a newer version of the service that runs at the same time while it replaces this
+// one. So the job is left alone for a while, but the log already mentions it.
 const (
 	strayPatience = 15 * time.Minute
 	strayInterval = time.Minute
@@ -40,8 +40,8 @@ func (w *Worker) watchStrays(ctx context.Context) {
 	}
 }
 
-// strays logs the kinds that wait for somebody to handle them, and gives up some of the jobs that have waited too long;
-// there can be more.
+// strays logs the kinds that no handler of this process takes, and gives up some of the jobs that have waited too
+// long. It reports whether there are more.
 func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 	known := make([]string, 0, len(w.handlers))
 	for kind := range w.handlers {
@@ -58,6 +58,7 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 		late  []Job
 	)
 
+	// Claim the late ones, so that no other process gives them up too.
 	err = w.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		kinds, err = db.Select[waiting](ctx, tx, `
 			select kind, count(*) as jobs from job
@@ -87,6 +88,7 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 		w.Log.WarnContext(ctx, "jobs wait that nobody handles", "kind", k.Kind, "jobs", k.Jobs, "patience", strayPatience.String())
 	}
 
+	// They end as a job that has failed for good.
 	for _, j := range late {
 		j.worker, j.StartedAt = w.id, w.DB.Now()
 		w.finish(ctx, j, Handler{Exhausted: w.GiveUp}, Permanent(ErrNoHandler))

@@ -48,16 +48,17 @@ const (
 	Rendering Lane = "rendering"
 )
 
-// In is the handler with its jobs in a lane.
+// In returns the handler with its jobs in a lane.
 func (h Handler) In(l Lane) Handler {
 	h.Lane = l
 	return h
 }
 
-// InBulk is the handler for bulk work.
+// InBulk returns the handler for bulk work.
 func (h Handler) InBulk() Handler { return h.In(Bulk) }
 
-// OnOutside is the handler for work that touches the outside and that nobody waits for: it is tried for OutsideTime.
+// OnOutside returns the handler for work with the outside world that no request waits for: it is tried for
+// OutsideTime.
 func (h Handler) OnOutside() Handler {
 	h.TryFor = OutsideTime
 	return h
@@ -72,13 +73,13 @@ func (h *Handler) spent(j *Job) bool {
 	return j.Attempt >= j.MaxAttempts
 }
 
-// Exclusively is the handler for work that no other write of the team may run beside.
+// Exclusively returns the handler for work that excludes all other writes of the team.
 func (h Handler) Exclusively() Handler {
 	h.Exclusive = true
 	return h
 }
 
-// BesideAll is the handler for work that neither waits for exclusive work nor keeps it waiting.
+// BesideAll returns the handler for work that neither waits for exclusive work nor keeps it waiting.
 func (h Handler) BesideAll() Handler {
 	h.Ungated = true
 	return h
@@ -137,7 +138,7 @@ const startedDelay = 50 * time.Millisecond
 // stopDelay is how long jobs that were told to stop may take to let go of their rows.
 const stopDelay = time.Second
 
-// NewWorker prepares a worker; Run starts it.
+// NewWorker returns a worker; Run starts it.
 func NewWorker(c Config) *Worker {
 	if c.Poll == 0 {
 		c.Poll = 500 * time.Millisecond
@@ -156,6 +157,7 @@ func NewWorker(c Config) *Worker {
 		w.handlers[kind.name] = h
 	}
 
+	// Each lane has places of its own, so that long work does not keep quick work waiting.
 	for l, kinds := range kinds {
 		places := c.BulkWorkers
 		if l == Quick {
@@ -175,9 +177,9 @@ func (w *Worker) Wake() {
 	}
 }
 
-// NewWaker tells the workers of all processes about new work; local, which may be nil, wakes this process's own worker
-// directly. A process whose own worker hears of new work leaves others to it for a moment, so that a busy process does
-// not notify for every request.
+// NewWaker returns the waker that announces new work to the workers of all processes. If local is not nil, it wakes
+// this process's own worker directly; such a process waits a moment before it notifies others, so that a busy
+// process does not notify for every request.
 func NewWaker(d *db.DB, local func()) *db.Waker {
 	pause := time.Millisecond
 	if local != nil {
@@ -187,11 +189,12 @@ func NewWaker(d *db.DB, local func()) *db.Waker {
 	return db.NewWaker(d, channel, pause, local)
 }
 
-// Run works until the context ends, then waits for the jobs in hand up to grace and gives the rest back.
+// Run works until the context ends, then waits up to grace for the jobs in hand and gives the rest back.
 func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 
+	// What runs next to the lanes: it goes on until the lanes have stopped claiming.
 	var helpers sync.WaitGroup
 	helpers.Go(func() { w.listen(ctx) })
 	helpers.Go(func() { w.heartbeat(working) })
@@ -209,6 +212,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	claiming.Wait()
 	<-ctx.Done()
 
+	// The context has ended: no new jobs; let those in hand finish.
 	done := make(chan struct{})
 
 	go func() { w.busy.Wait(); close(done) }()
@@ -218,7 +222,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	case <-time.After(grace):
 	}
 
-	unfinished := w.inHand() // before they are stopped: a job that ends by that is no longer in hand, yet not done
+	unfinished := w.inHand() // ask before they are stopped: a job that ends because of that is not done
 
 	stop()
 
@@ -323,6 +327,7 @@ func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 	}
 }
 
+// do runs one attempt of a job.
 func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 	var failure error
 
@@ -343,6 +348,7 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		h.Timeout = time.Minute
 	}
 
+	// Trace the attempt, whatever becomes of it.
 	if w.Attempt != nil {
 		var ended func(error)
 
@@ -350,6 +356,7 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		defer func() { ended(failure) }()
 	}
 
+	// The last attempt ended with its worker, so it is over.
 	if j.Attempt > j.MaxAttempts {
 		failure = Permanent(ErrWorkerDied)
 		w.finish(ctx, j, h, failure)
@@ -357,6 +364,7 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		return
 	}
 
+	// A job that has settled itself succeeds, and so does one whose lease another worker has by now.
 	attempt, cancel := context.WithTimeout(ctx, h.Timeout)
 	failure = protect(attempt, func(ctx context.Context) error { return h.Do(ctx, w.DB, j) })
 
@@ -386,6 +394,7 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 	final := IsPermanent(cause) || h.spent(&j)
 	w.Log.ErrorContext(ctx, "job failed", "kind", j.Kind, "job", j.ID, "operation", j.OperationID, "attempt", j.Attempt, "final", final, "error", cause)
 
+	// Giving up works for the team; returning a job is work of the queue.
 	scope := j.Scope()
 	if !final {
 		scope = db.AcrossTeams()
@@ -404,6 +413,7 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 			return err
 		}
 
+		// The handler writes the final failure in the transaction that ends the job.
 		if h.Exhausted != nil {
 			if err := h.Exhausted(ctx, tx, j, cause); err != nil {
 				return err
@@ -419,12 +429,12 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 	}
 }
 
-// Backoff is the wait before the next attempt: a quarter of a second, doubled each time, at most five minutes.
+// Backoff returns the wait before the next attempt: a quarter of a second, doubled each time, at most five minutes.
 func Backoff(attempt int) time.Duration {
 	return min(250*time.Millisecond<<min(max(attempt-1, 0), 20), 5*time.Minute)
 }
 
-// pause is the wait, or up to a quarter less, so that what failed together does not come back together.
+// pause returns the wait, or up to a quarter less, so that jobs that failed together do not come back together.
 func pause(attempt int) time.Duration {
 	wait := Backoff(attempt)
 	return wait - rand.N(wait/4) //nolint:gosec // nobody gains from guessing it
@@ -434,6 +444,7 @@ func pause(attempt int) time.Duration {
 // them meanwhile, and waiting for one would let the leases of all the others run out.
 const mine = `select id from job where id = any(@ids) and worker_id = @worker for update skip locked`
 
+// heartbeat renews the leases of the jobs in hand.
 func (w *Worker) heartbeat(ctx context.Context) {
 	tick := time.NewTicker(Lease / 3)
 	defer tick.Stop()

@@ -7,7 +7,7 @@ package money
 import "strconv"
 
 // Cents is an amount in the smallest unit of its currency; a JSON integer. For a currency with two minor digits that is
-// the cent, for the yen it is the yen. The currency itself is kept beside the amount.
+// the cent, for the yen it is the yen. The currency itself is stored next to the amount.
 type Cents int64
 
 // MaxCents is the largest magnitude a request may carry: a JSON number stays exact up to it in every client.
@@ -25,8 +25,8 @@ func (c Cents) Decimal(currency Currency) string {
 	return string(c.AppendDecimal(nil, currency.MinorDigits()))
 }
 
-// AppendDecimal adds the plain decimal with so many places to b. Exports hold millions of amounts, so it allocates
-// nothing.
+// AppendDecimal appends the plain decimal with so many places. It allocates nothing, because exports contain
+// millions of amounts.
 func (c Cents) AppendDecimal(b []byte, places int) []byte {
 	if c < 0 {
 		b = append(b, '-')
@@ -57,7 +57,7 @@ func (c Cents) AppendDecimal(b []byte, places int) []byte {
 	return append(b, digits[point:]...)
 }
 
-// magnitude is the absolute value. Unsigned, because the smallest int64 has no positive counterpart.
+// magnitude returns the absolute value. It is unsigned, because the smallest int64 has no positive counterpart.
 func (c Cents) magnitude() uint64 {
 	if c < 0 {
 		return -uint64(c) //nolint:gosec // two's complement negation is exact here, the smallest value included.
@@ -66,7 +66,7 @@ func (c Cents) magnitude() uint64 {
 	return uint64(c)
 }
 
-// signed turns a magnitude back into an amount and holds it at the limits of int64.
+// signed turns a magnitude back into an amount, limited to the range of int64.
 func signed(magnitude uint64, negative bool) Cents {
 	const limit = uint64(1) << 63
 	switch {

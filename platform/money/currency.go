@@ -54,13 +54,13 @@ func ParseCurrency(s string) (Currency, error) {
 // Currencies lists the codes that ParseCurrency takes, in order.
 func Currencies() []Currency { return slices.Sorted(maps.Keys(currencies)) }
 
-// Code is the code in upper case, as people and bank files write it.
+// Code returns the code in upper case, as people and bank files write it.
 func (c Currency) Code() string {
 	return strings.ToUpper(string(c))
 }
 
-// MinorDigits is how many decimal digits the smallest unit has: 2 for most, 0 for the yen, 3 for the Kuwaiti dinar. An
-// unknown currency counts as having 2.
+// MinorDigits returns how many decimal digits the smallest unit has: 2 for most, 0 for the yen, 3 for the Kuwaiti
+// dinar. An unknown currency has 2.
 func (c Currency) MinorDigits() int {
 	if digits, known := currencies[c]; known {
 		return digits

@@ -28,6 +28,7 @@ func (c Cents) Format(code, locale string) string {
 	return text
 }
 
+// formatIn returns the amount as a reader of the language writes it.
 func (c Cents) formatIn(code Currency, tag language.Tag) string {
 	formatter := currency.NewFormatter(libraryLocale(tag))
 	shown := code.Code()
@@ -67,8 +68,8 @@ func isShownAsCode(code string, tag language.Tag) bool {
 	return err == nil && message.NewPrinter(tag).Sprint(xcurrency.Symbol(unit)) == code
 }
 
-// libraryLocale gives language, script and region of a tag as the library takes them. Extensions, such as that for a
-// calendar, do not count.
+// libraryLocale returns language, script and region of a tag as the library takes them. It ignores extensions, such
+// as that for a calendar.
 func libraryLocale(tag language.Tag) currency.Locale {
 	base, script, region := tag.Raw()
 

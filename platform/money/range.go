@@ -41,7 +41,7 @@ func ParseRange(text string) (Range, error) {
 	return r, nil
 }
 
-// String is the form that ParseRange reads.
+// String returns the form that ParseRange reads.
 func (r Range) String() string {
 	if r.Low == r.High {
 		return strconv.FormatInt(int64(r.Low), 10)
@@ -50,7 +50,7 @@ func (r Range) String() string {
 	return strconv.FormatInt(int64(r.Low), 10) + "..." + strconv.FormatInt(int64(r.High), 10)
 }
 
-// MarshalText is the form that ParseRange reads.
+// MarshalText returns the form that ParseRange reads.
 func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads what ParseRange reads, and fails as it does.

@@ -6,15 +6,15 @@ type Rate int64
 // WholeRate is 100 %.
 const WholeRate Rate = 100_000
 
-// Of is the rate's share of an amount, rounded half away from zero. A product beyond int64 is held at its limits, which
-// Cents.Valid refuses, instead of wrapping into a plausible amount.
+// Of returns the rate's share of an amount, rounded half away from zero. A product beyond int64 is limited to its
+// range, which Cents.Valid refuses, instead of wrapping to a plausible amount.
 func (r Rate) Of(c Cents) Cents {
 	return signed(mulDiv(c.magnitude(), Cents(r).magnitude(), uint64(WholeRate)), (r < 0) != (c < 0))
 }
 
-// Included is the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from zero.
-// Subtract it from the gross amount for the net one; Of the net amount can be a cent off. Included panics at −100 % and
-// below, where no gross amount contains a net one.
+// Included returns the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from
+// zero. Subtract it from the gross amount for the net one; Of the net amount can be a cent off. Included panics at
+// −100 % and below, because no gross amount contains such a tax.
 func (r Rate) Included(gross Cents) Cents {
 	if r <= -WholeRate {
 		panic("money: no amount includes a tax of minus the whole")

@@ -7,11 +7,11 @@ import (
 )
 
 // Split divides total in proportion to weights: every share is floored, then the remaining cents go one each to the
-// largest remainders, the earlier share first among equals. The shares add up to total, and a share of weight 0 is 0. A
-// negative total gives the mirror image of the positive one, so that a reversal cancels its original share by share.
+// largest remainders, the earlier share first among equals. The shares add up to total, and a share of weight 0 is
+// 0. A negative total gives the mirror image of the positive one, so that a reversal cancels its original share by
+// share (decisions: rounding).
 //
-// Split panics when there are no weights, when one is negative, and when their sum is 0 or beyond 64 bits: check what a
-// request sent before. Rule: rounding in the decisions.
+// Split panics without weights, for a negative one, and if their sum is 0 or beyond 64 bits: check requests before.
 func Split(total Cents, weights []int64) []Cents {
 	sum := sumWeights(weights)
 	amount := total.magnitude()
@@ -26,6 +26,7 @@ func Split(total Cents, weights []int64) []Cents {
 		left -= shares[i]
 	}
 
+	// Hand out the cents that flooring left, to the largest remainders first.
 	if left > 0 {
 		order := make([]int, len(weights))
 		for i := range order {
@@ -47,6 +48,7 @@ func Split(total Cents, weights []int64) []Cents {
 	return split
 }
 
+// sumWeights returns the sum of weights. It panics as Split does.
 func sumWeights(weights []int64) uint64 {
 	if len(weights) == 0 {
 		panic("money: split without weights")
@@ -73,11 +75,11 @@ func sumWeights(weights []int64) uint64 {
 }
 
 // Nightly spreads total over nights by cumulative rounding: night k gets round(total·k/nights) −
-// round(total·(k−1)/nights), half away from zero. The nights add up to total, none is more than a cent off the even
-// share, and any run of nights from the first is the rounded share of that run, which is what a statement that cuts a
-// stay in two needs.
+// round(total·(k−1)/nights), half away from zero. The nights add up to total, and none is more than a cent off the
+// even share. Any run of nights from the first is the rounded share of that run, which a statement needs that cuts
+// a stay in two (decisions: rounding).
 //
-// Nightly panics when nights is below 1. Rule: rounding in the decisions.
+// Nightly panics if nights is below 1.
 func Nightly(total Cents, nights int) []Cents {
 	if nights < 1 {
 		panic("money: a stay without nights")
@@ -96,7 +98,8 @@ func Nightly(total Cents, nights int) []Cents {
 	return amounts
 }
 
-// mulDiv is a·b/divisor, rounded half up, held at the largest uint64 when it does not fit. The product takes 128 bits.
+// mulDiv returns a·b/divisor, rounded half up, or the largest uint64 if it does not fit. The product takes 128
+// bits.
 func mulDiv(a, b, divisor uint64) uint64 {
 	const most = 1<<64 - 1
 

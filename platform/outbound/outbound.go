@@ -1,7 +1,7 @@
 // Package outbound is how this service calls addresses that its users choose: payment providers, feeds, webhooks.
 //
-// Whoever chooses an address must not reach the machines beside ours with it. The filter looks at the number that is
-// about to be dialed, after names were resolved, so a name cannot change what it stands for between a check and a call.
+// Users who choose an address must not reach the machines next to ours with it. The filter checks the number that is
+// about to be dialed, after names were resolved, so a name cannot change between a check and a call.
 // Redirects are not followed and the proxies of the environment are ignored: both would call something that was not
 // checked.
 package outbound
@@ -45,6 +45,7 @@ func Client(allowPrivate bool) *http.Client {
 	}
 }
 
+// transport returns an HTTP transport with a filter for every connection.
 func transport(control func(ctx context.Context, network, address string, c syscall.RawConn) error) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: control}
 
@@ -63,9 +64,9 @@ func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) erro
 	return nil
 }
 
-// Public reports whether an address is one of the public Internet. An IPv6 address that stands for an IPv4 address of
-// this machine's own network stack (::ffff:a.b.c.d) is judged by the latter; every other form that carries one (6to4,
-// NAT64, Teredo, translated and compatible addresses) is refused whatever it carries, since a gateway decides where it
+// Public reports whether an address is on the public Internet. An IPv6 address for an IPv4 address of this
+// machine's own network stack (::ffff:a.b.c.d) is checked as the latter. Every other form that contains an IPv4
+// address (6to4, NAT64, Teredo, translated and compatible addresses) is refused, because a gateway decides where it
 // leads.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")

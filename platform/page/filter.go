@@ -42,7 +42,7 @@ type Ref struct {
 // none is named, and none of those that are left out.
 type Refs []Ref
 
-// RefsTo are references to the ids; the zero id is none.
+// RefsTo returns references to the ids; the zero id means null.
 func RefsTo(ids ...id.ID) Refs {
 	refs := make(Refs, len(ids))
 	for i, v := range ids {
@@ -58,7 +58,7 @@ const (
 	unmappedText = "unmapped"
 )
 
-// Only is the filter by ids of which rows must have one; without any it is no filter.
+// Only returns the filter that rows must have one of the ids. Without ids it is no filter.
 func Only(ids ...id.ID) IDs {
 	var list IDs
 	for _, v := range ids {
@@ -68,7 +68,7 @@ func Only(ids ...id.ID) IDs {
 	return list
 }
 
-// List is the filter of one item; none when p is nil.
+// List returns the filter of one item, or nil for nil.
 func (p *Pick) List() IDs {
 	if p == nil {
 		return nil
@@ -77,7 +77,7 @@ func (p *Pick) List() IDs {
 	return IDs{*p}
 }
 
-// List is the filter of one item; none when r is nil.
+// List returns the filter of one item, or nil for nil.
 func (r *Ref) List() Refs {
 	if r == nil {
 		return nil
@@ -131,7 +131,8 @@ func marked(out bool, text string) []byte {
 	return []byte(text)
 }
 
-// Parts are the references that rows must have one of, and those that they must not have; the zero id stands for null.
+// Parts returns the references that rows must have one of, and those that they must not have; the zero id means
+// null.
 func (l Refs) Parts() (only, but []id.ID) {
 	items := make(IDs, len(l))
 	for i, r := range l {
@@ -141,7 +142,7 @@ func (l Refs) Parts() (only, but []id.ID) {
 	return items.Parts()
 }
 
-// Turned is the filter with each reference left out that was asked for, and asked for that was left out.
+// Turned returns the filter with wanted and unwanted references exchanged.
 func (l Refs) Turned() Refs {
 	turned := slices.Clone(l)
 	for i := range turned {
@@ -151,7 +152,7 @@ func (l Refs) Turned() Refs {
 	return turned
 }
 
-// Has reports whether a row with a reference is in the filter; the zero id stands for a row without one.
+// Has reports whether a row with a reference is in the filter; the zero id means a row without one.
 func (l Refs) Has(v id.ID) bool {
 	only, but := l.Parts()
 	return (only == nil || slices.Contains(only, v)) && !slices.Contains(but, v)
@@ -200,7 +201,7 @@ func (q *Query) Whether(condition string, wanted *bool) {
 	}
 }
 
-// Parts are the ids that rows must have one of, and those that they must not have.
+// Parts returns the ids that rows must have one of, and those that they must not have.
 func (l IDs) Parts() (only, but []id.ID) {
 	for _, p := range l {
 		if p.Out {
@@ -235,7 +236,7 @@ func (q *Query) Refs(column string, list Refs) {
 	q.Narrow(among(but)+" is not true", but)
 }
 
-// Texts narrows by a column of texts, where the text null stands for rows that have none.
+// Texts narrows by a column of texts. The text null selects rows without one.
 func (q *Query) Texts(column string, list []string) {
 	if list != nil {
 		texts := q.Arg(list)
@@ -277,13 +278,13 @@ func (q *Query) Search(text string, columns ...string) {
 	}
 }
 
-// ContainsSQL is the condition that one of the columns contains a text, which is an argument such as @search. Both are
-// compared as stayledger_fold brings them (migration 0055): case, width and accents make no difference. The empty text
-// is part of all.
+// ContainsSQL returns the condition that one of the columns contains a text, which is an argument such as @search.
+// Both are compared after stayledger_fold (migration 0055): case, width and accents make no difference. The empty
+// text is part of all.
 func ContainsSQL(text string, columns ...string) string {
 	conditions := make([]string, len(columns))
 	for i, column := range columns {
-		// The pattern is a query of its own, so that it is made once and not for every row.
+		// The pattern is a subquery, so that it is computed once and not for every row.
 		conditions[i] = "stayledger_fold(" + column + `) collate "C" like (select stayledger_pattern(` + text + "))"
 	}
 

@@ -25,7 +25,7 @@ type Params struct {
 	Offset *int64 `query:"offset" minimum:"0" doc:"Rows to skip; it selects the rows even when page is given."`
 }
 
-// Resolve refuses a page whose number, or whose first row, lies beyond the safe integer range. (PAG-14).
+// Resolve refuses a page with a number or a first row beyond the safe integer range (PAG-14).
 func (p Params) Resolve() []apierr.Issue {
 	beyond := func(name string) []apierr.Issue {
 		return []apierr.Issue{apierr.IssueRange.InQuery(name)}
@@ -41,7 +41,7 @@ func (p Params) Resolve() []apierr.Issue {
 	return nil
 }
 
-// Rows is where the page starts: the explicit offset, or the page's.
+// Rows returns how many rows come before the page: the explicit offset, or that of the page.
 func (p Params) Rows() int64 {
 	switch {
 	case p.Offset != nil:
@@ -53,10 +53,10 @@ func (p Params) Rows() int64 {
 	}
 }
 
-// Cut is the page of the rows that the SQL gives in their order; it puts its arguments among the statement's.
-// PostgreSQL plans a statement for all of its parameters at once (package db) and takes a limit that is one for a tenth
-// of all rows, so it is told of the longest page there is first, and stops at the end of this one. Pages behind the
-// first are told of apart: how far behind they are is a parameter, too.
+// Cut returns the SQL of the page of the rows that sql selects in order; it adds its arguments to those of the
+// statement. PostgreSQL plans a statement once for all of its parameters (package db), and assumes that a limit in
+// a parameter is a tenth of all rows. So the text has the longest limit first, and the actual one around it. Pages
+// after the first have a text of their own, because their offset is a parameter too.
 func (p Params) Cut(sql string, args db.Args) string {
 	args["page_limit"] = p.Limit
 	sql += " limit " + longest
@@ -72,7 +72,7 @@ func (p Params) Cut(sql string, args db.Args) string {
 // longest is the most rows that a page has, as the declaration of Limit says.
 const longest = "250"
 
-// Number is the page that the answer reports.
+// Number returns the number of the page for the answer.
 func (p Params) Number() int64 {
 	switch {
 	case p.Page != nil:
@@ -112,7 +112,7 @@ type Page[T any] struct {
 
 // Sort is something that a list can be sorted by.
 type Sort struct {
-	// Name is what callers know it by.
+	// Name is the name that callers use.
 	Name string
 	Expr string
 	// Text sorts case-insensitively.
@@ -129,7 +129,7 @@ func TextSQL(expr string) string { return expr + ` collate "case_insensitive"` }
 // Sorts are what a list can be sorted by, in the order in which the description lists them.
 type Sorts []Sort
 
-// Enum are the values of the parameter sort: each name, ascending and, with a leading "-", descending.
+// Enum returns the values of the parameter sort: each name, ascending and, with a leading "-", descending.
 func (s Sorts) Enum() []string {
 	values := make([]string, 0, 2*len(s))
 	for _, by := range s {
@@ -180,12 +180,12 @@ type Query struct {
 	unnarrowed int
 }
 
-// Kept says that the rows which the conditions so far let through are counted under a name in list_count (migration
-// 0041), so that the total of a list that is not narrowed further is read there.
+// Kept says that list_count (migration 0041) counts the rows that match the conditions so far, under a name. The
+// total of a list without further conditions is then read there.
 func (q *Query) Kept(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 
-// Order is the ORDER BY of a signed sort such as "-name". An undeclared name is the caller's mistake and falls back to
-// the default: the edge has refused it already.
+// Order returns the ORDER BY of a signed sort such as "-name". An undeclared name falls back to the default; the
+// edge has refused it already.
 func (q *Query) Order(sort string) string {
 	by, descending, known := q.Sorts.of(sort)
 	if !known {
@@ -197,6 +197,7 @@ func (q *Query) Order(sort string) string {
 		direction = " desc"
 	}
 
+	// Texts sort as people expect, and rows without a value come last.
 	order := by.Expr
 	if by.Text {
 		order = TextSQL(order)
@@ -207,6 +208,7 @@ func (q *Query) Order(sort string) string {
 		order += " nulls last"
 	}
 
+	// The id decides last, so that pages never overlap.
 	if q.Tie != "" {
 		order += ", " + q.Tie + direction
 	}
@@ -219,7 +221,7 @@ func (q *Query) Order(sort string) string {
 	return order
 }
 
-// SQL is the statement of the list without paging.
+// SQL returns the statement of the list without paging.
 func (q *Query) SQL(sort string) string {
 	return "select " + q.Columns + " from " + q.From + q.where() + " order by " + q.Order(sort)
 }
@@ -235,7 +237,7 @@ func (q *Query) where() string {
 // MaxLines is how many lines the rows of one page can have together.
 const MaxLines = 20_000
 
-// find is the narrowest FROM that has all that the conditions and some SQL name.
+// find returns the smallest FROM that has all tables that the conditions and some SQL name.
 func (q *Query) find(named string) string {
 	if q.Rows == "" {
 		return q.From
@@ -251,7 +253,7 @@ func (q *Query) find(named string) string {
 	return q.Rows
 }
 
-// names says whether SQL names a column of an alias.
+// names reports whether SQL names a column of an alias.
 func names(text, alias string) bool {
 	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after, alias+".") {
 		if before == "" || !strings.ContainsAny(before[len(before)-1:], "abcdefghijklmnopqrstuvwxyz_") {
@@ -265,8 +267,8 @@ func names(text, alias string) bool {
 // mostLines is how many lines one row can have.
 const mostLines = 1000
 
-// bound refuses a page whose rows have more lines together than an answer can hold. The refusal suggests the highest
-// limit with which the page that starts at the same row can be told.
+// bound refuses a page with more lines than an answer can contain. The refusal suggests the highest limit with
+// which the page from the same row fits.
 func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
 	sql := q.part(q.Lines+" as lines", p, sort)
 
@@ -296,7 +298,7 @@ func (q *Query) part(columns string, p Params, sort string) string {
 	return p.Cut("select "+columns+" from "+q.find(columns+" "+order)+q.where()+" order by "+order, q.Args)
 }
 
-// page is the statement of the page. It has no rows when bounded and the page has too many lines.
+// page returns the statement of the page. It selects no rows if bounded and the page has too many lines.
 func (q *Query) page(p Params, sort string, bounded bool) string {
 	if q.Rows == "" {
 		return p.Cut(q.SQL(sort), q.Args)
@@ -310,7 +312,7 @@ func (q *Query) page(p Params, sort string, bounded bool) string {
 	return sql + " order by " + q.Order(sort)
 }
 
-// count is the statement that counts the rows.
+// count returns the statement that counts the rows.
 func (q *Query) count() string {
 	if q.Rows == "" {
 		return "select count(*) from (select " + q.Columns + " from " + q.From + q.where() + ") as listed"
@@ -319,9 +321,9 @@ func (q *Query) count() string {
 	return "select count(*) from " + q.find("") + q.where()
 }
 
-// List reads one page and the total. It refuses a page with more than MaxLines with tooManyLines.
+// List reads one page and the total. It refuses a page with more than MaxLines lines with tooManyLines.
 func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, sort S) (*Page[T], error) {
-	args := db.Args{} // those of the page are none of the caller's
+	args := db.Args{} // a copy: the page adds arguments of its own
 	maps.Copy(args, q.Args)
 	q.Args = args
 
@@ -330,6 +332,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		works []db.Work
 	)
 
+	// Only long pages can exceed the bound of lines.
 	bounded := q.Lines != "" && p.Limit > MaxLines/mostLines
 	if bounded {
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
@@ -340,6 +343,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		return err
 	})
 
+	// A list without further conditions has a kept count.
 	total := int64(-1)
 	if q.kept != "" && len(q.Where) == q.unnarrowed {
 		works = append(works, db.LoadOf(&total, keptCount, q.kept))
@@ -349,6 +353,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		return nil, fmt.Errorf("list: %w", err)
 	}
 
+	// Otherwise count only if the page does not show the end of the list.
 	if total < 0 {
 		total = p.Rows() + int64(len(rows))
 		if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
@@ -364,7 +369,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
 }
 
-// used are the arguments that SQL uses: what only the columns need is none of them where the columns are left out.
+// used returns the arguments that SQL uses, without those that only left-out columns need.
 func used(sql string, args db.Args) db.Args {
 	kept := db.Args{}
 

@@ -7,9 +7,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// Copy is a noun's part of what a team begins with: from the standard or from another team.
+// Copy is the part that a noun adds to a new team: from the standard or from another team.
 type Copy struct {
-	// Name is what callers choose the part by.
+	// Name is the name by which callers choose the part.
 	Name string
 	// Standard adds what the standard has and the team lacks; nil when it has nothing of the noun.
 	Standard db.Work
@@ -25,7 +25,7 @@ type Counterparts map[id.ID]id.ID
 // asked for, it tells which records stand for those that were read.
 type Paste func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error
 
-// Copying makes a Read of what reads a part and what adds it, for parts whose records no other noun names.
+// Copying returns a Read for parts with records that no other noun names: read reads the part and add adds it.
 func Copying[T any](read func(context.Context, *db.Tx, id.ID) (T, error), add func(context.Context, *db.Tx, T, Counterparts) error,
 ) func(context.Context, *db.Tx, id.ID) (Paste, error) {
 	return func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error) {
@@ -41,7 +41,7 @@ func Copying[T any](read func(context.Context, *db.Tx, id.ID) (T, error), add fu
 	}
 }
 
-// Copies are what nouns bring to a new team, in their order.
+// Copies returns the parts that nouns add to a new team, in their order.
 func Copies(nouns ...Part) (all []Copy) {
 	for _, p := range nouns {
 		if p.Copy != nil {

@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Table is a table whose rows are teams'; each has one noun, which writes it.
+// Table is a table with rows of teams; each has one noun, which writes it.
 type Table struct {
 	Name string
 	// Keep is a condition in SQL on the rows r that outlive their team, empty for none. @operation is the operation
@@ -19,7 +19,7 @@ type Table struct {
 	Keep string
 }
 
-// Owns lists tables of which nothing outlives a team.
+// Owns returns tables with rows that all end with their team.
 func Owns(names ...string) []Table {
 	out := make([]Table, len(names))
 	for i, name := range names {
@@ -41,10 +41,10 @@ var (
 	errNotErased  = errors.New("rows of the team keep coming, or hold each other")
 )
 
-// Erase removes all that the nouns have of a team: what they keep outside of the database, then the rows of their
-// tables, children first, in transactions of bounded size. What Table.Keep names stays. It can be broken off anywhere
-// and called again. The team must be frozen for its deletion, which the database asks as well before it lets go of
-// books and of the trail of changes. The operation is the one that deletes it.
+// Erase removes everything that the nouns have of a team: first what they keep outside of the database, then the
+// rows of their tables, children first, in transactions of bounded size. Rows that Table.Keep names stay. It can be
+// stopped anywhere and called again. The team must be frozen for its deletion, which the database checks too before
+// it lets books and the audit trail go. The operation is the one that deletes the team.
 func (p Part) Erase(ctx context.Context, d *db.DB, team, operation id.ID) error {
 	scope := db.Scope{Team: team, Operation: operation}
 
@@ -68,12 +68,14 @@ func (p Part) Erase(ctx context.Context, d *db.DB, team, operation id.ID) error 
 		return err
 	}
 
+	// Files first: their rows say where the bytes are.
 	if p.Outside != nil {
 		if err := p.Outside(ctx, d, team); err != nil {
 			return err
 		}
 	}
 
+	// Repeat until a pass deletes nothing: work that was running may still add rows.
 	for range erasePasses {
 		var deleted int64
 
@@ -100,8 +102,8 @@ type erasable struct {
 	parents []string // columns that name another row of the table
 }
 
-// erase deletes the team's rows, batch by batch, and gives their number. Rows that others of the table name wait for a
-// later batch.
+// erase deletes the team's rows, batch by batch, and returns their number. Rows that other rows of the table refer
+// to wait for a later batch.
 func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, error) {
 	conditions := []string{"r.team_id = @team"}
 	if e.Keep != "" {
@@ -112,6 +114,7 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 		conditions = append(conditions, fmt.Sprintf("not exists (select from %s c where c.team_id = @team and c.%s = r.id and c.id <> r.id)", e.Name, parent))
 	}
 
+	// Delete by place, because tables have different keys.
 	where := strings.Join(conditions, " and ")
 	sql := fmt.Sprintf("delete from %[1]s where ctid = any(array(select r.ctid from %[1]s r where %[2]s limit @batch))", e.Name, where)
 
@@ -140,7 +143,8 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 	}
 }
 
-// childrenFirst puts tables in an order in which the foreign keys of the database let their rows go.
+// childrenFirst returns tables in an order in which the foreign keys of the database allow their rows to be
+// deleted.
 func childrenFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]erasable, error) {
 	type key struct{ Child, Parent, Columns string }
 
@@ -168,6 +172,7 @@ func childrenFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]erasable, 
 			return nil, fmt.Errorf("%w: foreign keys go in a circle among %v", errNotErased, left)
 		}
 
+		// A table can also refer to itself.
 		e := erasable{Table: left[at]}
 		for _, k := range keys {
 			if k.Child == e.Name && k.Parent == e.Name {

@@ -30,8 +30,9 @@ type Part struct {
 	Copy *Copy
 }
 
-// Join is the sum of parts, in their order. It panics when two of them, or one twice, handle a kind of work, serve a
-// route, give an endpoint or periodic work the same name, or own a table: one of the two would never be heard of.
+// Join returns the sum of parts, in their order. It panics if two of them, or one twice, handle a kind of work,
+// serve a route, use the same name for endpoints or periodic work, or own a table, because one of the two would be
+// ignored.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
 	seen := map[string]bool{}
@@ -63,6 +64,7 @@ func Join(parts ...Part) Part {
 			once("table", t.Name)
 		}
 
+		// All lists in the order of the parts.
 		sum.Tables = append(sum.Tables, p.Tables...)
 		sum.Outside = both(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)

@@ -98,18 +98,20 @@ func (d *Doc) EndSection(footer func(n, pages int)) {
 	d.page, d.begun, d.footers = 0, 0, d.footers[:0]
 }
 
-// flushPage writes the current page, whose footer, if any, is a stream to come.
+// flushPage writes the current page. The footer, if there is one, is a stream that is written later.
 func (d *Doc) flushPage(footer ref) {
 	d.leave()
 	content := d.out.reserve()
 	d.out.putStream(content, "", d.content)
 
+	// Pages are in nodes of bounded width, so that readers find one quickly.
 	d.content, d.state = d.content[:0], graphics{}
 	if d.inNode == treeWidth || len(d.nodes) == 0 {
 		d.endNode()
 		d.nodes = append(d.nodes, d.out.reserve())
 	}
 
+	// The page itself: size, resources and content.
 	b := d.scratch[:0]
 	b = append(b, "<</Type/Page/Parent "...)
 	b = appendRef(b, d.nodes[len(d.nodes)-1])
@@ -130,6 +132,7 @@ func (d *Doc) flushPage(footer ref) {
 	d.inNode++
 	d.count++
 
+	// Then the elements that the marks of the page belong to.
 	parents := d.out.reserve()
 
 	b = append(b[:0], '[')
@@ -158,7 +161,7 @@ func (d *Doc) endNode() {
 // errEmpty is the failure of a document without pages, which no reader opens.
 var errEmpty = errors.New("pdf: the document has no page")
 
-// Close writes the rest of the document. It fails with the first failure of the writer.
+// Close writes the rest of the document. It fails with the first error of the writer.
 func (d *Doc) Close() error {
 	if d.count == 0 {
 		return errEmpty
@@ -166,6 +169,7 @@ func (d *Doc) Close() error {
 
 	d.endNode()
 
+	// The tree of pages and what they draw with.
 	b := []byte("<</Type/Pages/Count ")
 
 	b = append(strconv.AppendInt(b, int64(d.count), 10), "/Kids["...)
@@ -175,6 +179,8 @@ func (d *Doc) Close() error {
 
 	d.out.put(d.pages, append(b, "]>>"...))
 	d.writeResources()
+
+	// The structure, and which element each mark belongs to.
 	d.End(d.root)
 	tree := d.parentTree()
 	b = appendRef([]byte("<</Type/StructTreeRoot/K "), d.root.ref)
@@ -182,6 +188,7 @@ func (d *Doc) Close() error {
 	b = strconv.AppendInt(append(b, "/ParentTreeNextKey "...), int64(d.count), 10)
 	d.out.put(d.treeRoot, append(b, ">>"...))
 
+	// The metadata and the catalog, where readers begin.
 	metadata := d.out.reserve()
 	d.out.putRaw(metadata, "/Type/Metadata/Subtype/XML", d.info.xmp())
 	catalog, info := d.out.reserve(), d.out.reserve()
@@ -192,6 +199,7 @@ func (d *Doc) Close() error {
 	d.out.put(catalog, append(b, "/MarkInfo<</Marked true>>/ViewerPreferences<</DisplayDocTitle true>>/PageLayout/OneColumn>>"...))
 	d.out.put(info, d.info.dictionary())
 
+	// The identifier is a hash, so that equal documents are equal bytes.
 	trailer := appendRef([]byte("/Root "), catalog)
 	trailer = appendRef(append(trailer, "/Info "...), info)
 	sum := sha256.Sum256(append(d.info.xmp(), strconv.FormatInt(d.out.at, 10)...))

@@ -21,6 +21,7 @@ type graphics struct {
 	stroked bool // text is drawn with an outline
 }
 
+// fill sets the fill colour, unless it is set already.
 func (d *Doc) fill(c Colour) {
 	if d.state.filled && d.state.colour == c {
 		return
@@ -52,8 +53,9 @@ func (d *Doc) Rect(x, y, width, height float64, c Colour) {
 	d.content = append(d.content, "re f\n"...)
 }
 
-// Text draws one line with its baseline at y. It belongs to e; without one it is decoration, such as a footer.
-// Characters that no font has are left out. A line whose glyphs do not have its text carries that as ActualText.
+// Text draws one line with its baseline at y. It belongs to e; without an element it is decoration, such as a
+// footer. Characters that no font has are left out. If the glyphs do not have the text of the line, the line
+// carries it as ActualText.
 func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	if s == "" {
 		return
@@ -62,6 +64,7 @@ func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 	d.enter(e)
 	d.fill(st.Colour)
 
+	// Most lines are drawn character by character.
 	if !needsShaping(s) {
 		d.begin(x, y)
 		d.glyphs(s, st)
@@ -70,6 +73,7 @@ func (d *Doc) Text(e *Element, x, y float64, s string, st Style) {
 		return
 	}
 
+	// Other scripts are shaped first.
 	line := d.fonts.shape(s, st.Bold)
 	if line.isExact {
 		d.begin(x, y)
@@ -93,7 +97,7 @@ func (d *Doc) begin(x, y float64) {
 	d.content = append(appendNumber(d.content, d.height-y), " Td\n"...)
 }
 
-// glyphs shows text whose characters are drawn one after the other, a piece for each font.
+// glyphs draws text character by character, in pieces of one font.
 func (d *Doc) glyphs(s string, st Style) {
 	current := -1
 
@@ -105,6 +109,7 @@ func (d *Doc) glyphs(s string, st Style) {
 			continue
 		}
 
+		// A change of the font ends the piece; within one, pairs are kerned.
 		if font != current {
 			if current >= 0 {
 				d.content = append(d.content, ")]TJ\n"...)
@@ -126,7 +131,7 @@ func (d *Doc) glyphs(s string, st Style) {
 	}
 }
 
-// drawShaped shows the glyphs of a shaped line, a piece for each font and height.
+// drawShaped draws the glyphs of a shaped line, in pieces of one font and height.
 func (d *Doc) drawShaped(glyphs []placedGlyph, st Style) {
 	current, height, gap := -1, 0, 0
 	for _, g := range glyphs {
@@ -146,7 +151,7 @@ func (d *Doc) drawShaped(glyphs []placedGlyph, st Style) {
 			current, height = g.font, g.y
 		}
 
-		// A reader goes on by the advance that the font states; what differs from it is moved before the next glyph.
+		// A reader moves on by the advance that the font states; the difference is moved before the next glyph.
 		d.move(gap + g.x)
 		d.glyph(g.font, g.id)
 		gap = g.advance - g.x - int(d.fonts.at(g.font).advances[g.id])
@@ -209,7 +214,7 @@ func (d *Doc) face(font int, st Style) {
 // Box is a place on a page; X and Y are its upper left corner.
 type Box struct{ X, Y, Width, Height float64 }
 
-// Image draws an image, which is the Figure e.
+// Image draws an image in the element e, which is a Figure.
 func (d *Doc) Image(e *Element, image *Image, at Box) {
 	n := -1
 
@@ -224,6 +229,7 @@ func (d *Doc) Image(e *Element, image *Image, at Box) {
 		d.images, d.imageRefs = append(d.images, image), append(d.imageRefs, d.putImage(image))
 	}
 
+	// The element states where the figure is, for readers that reflow pages.
 	low := d.height - at.Y - at.Height
 	e.box = [4]float64{at.X, low, at.X + at.Width, low + at.Height}
 	d.enter(e)
@@ -256,7 +262,7 @@ func (d *Doc) writeResources() {
 	d.out.put(d.resources, append(b, ">>>>"...))
 }
 
-// putFont embeds a subset of a font.
+// putFont embeds a subset of a font and returns its object.
 func (d *Doc) putFont(f *Font, used glyphSet) ref {
 	cut := f.subset(used)
 	font, descendant, descriptor, file, unicode := d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve()
@@ -264,6 +270,7 @@ func (d *Doc) putFont(f *Font, used glyphSet) ref {
 	d.out.putRaw(file, "/Filter/FlateDecode/Length1 "+strconv.Itoa(cut.length), cut.file)
 	d.out.putRaw(unicode, "/Filter/FlateDecode", cut.unicode)
 
+	// A font of two-byte codes, which are glyph numbers.
 	b := append([]byte("<</Type/Font/Subtype/Type0/Encoding/Identity-H/BaseFont/"), name...)
 	b = appendRef(append(b, "/DescendantFonts["...), descendant)
 	b = appendRef(append(b, "]/ToUnicode "...), unicode)
@@ -274,6 +281,7 @@ func (d *Doc) putFont(f *Font, used glyphSet) ref {
 	b = append(append(b, "/W"...), cut.widths...)
 	d.out.put(descendant, append(b, ">>"...))
 
+	// Readers need these measures to substitute the font, though it is embedded.
 	head, hhea := f.tables["head"], f.tables["hhea"]
 
 	b = append([]byte("<</Type/FontDescriptor/Flags 4/ItalicAngle 0/StemV 80/FontName/"), name...)

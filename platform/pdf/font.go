@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ErrFont is what ParseFont wraps for a file that is no TrueType font with outlines of its own.
+// ErrFont is wrapped by ParseFont for a file that is no TrueType font with outlines of its own.
 var ErrFont = errors.New("pdf: not a usable TrueType font")
 
 // Font is a parsed TrueType font. It is safe for use by many documents at once.
@@ -29,7 +29,7 @@ type Font struct {
 	basic  [256]*[256]uint16 // of the basic plane
 	kerns  map[uint32]int16  // by left and right glyph, in thousandths
 	kerned glyphSet          // the left glyphs of kerns
-	runes  map[uint16]rune   // what a glyph stands for
+	runes  map[uint16]rune   // the character of a glyph
 	shapes *font.Font        // the same font, as lines are shaped with it
 	// blocks are sets of glyphs that are embedded together, so that documents of a language have the same subset.
 	blocks []glyphSet
@@ -63,11 +63,12 @@ func (t table) from(at int) table {
 	return t[at:]
 }
 
-// ParseFont reads a TrueType font. Name is the PostScript name that documents give it; ttf is kept and must not be
-// changed.
+// ParseFont reads a TrueType font. The name is the PostScript name that documents give it; ttf is kept and must not
+// be changed. It fails with ErrFont.
 func ParseFont(name string, ttf []byte) (*Font, error) {
 	f := &Font{name: name, tables: map[string]table{}, pages: map[rune]*[256]uint16{}, runes: map[uint16]rune{}, cache: map[string]*subset{}}
 
+	// Find the tables, ignoring those that reach beyond the file.
 	file := table(ttf)
 	for i := range file.u16(4) {
 		record := file.from(12 + 16*i)
@@ -80,6 +81,7 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 		}
 	}
 
+	// A font without these cannot be drawn or embedded.
 	for _, needed := range []string{"head", "hhea", "hmtx", "maxp", "cmap", "loca", "glyf"} {
 		if f.tables[needed] == nil {
 			return nil, fmt.Errorf("%w: no table %s", ErrFont, needed)
@@ -98,6 +100,7 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 		return nil, fmt.Errorf("%w: no glyphs", ErrFont)
 	}
 
+	// Widths first; then the characters, the kerning and the shaping rules.
 	f.advances = make([]uint16, f.glyphs)
 	for g := range f.glyphs {
 		f.advances[g] = uint16(f.scaled(f.tables["hmtx"].u16(4 * min(g, metrics-1)))) //nolint:gosec // at most 65535 thousandths by any sane font
@@ -122,7 +125,7 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 	return f, nil
 }
 
-// scaled turns font units into thousandths of the font size.
+// scaled converts font units to thousandths of the font size.
 func (f *Font) scaled(units int) int {
 	if units < 0 {
 		return -f.scaled(-units)
@@ -131,7 +134,7 @@ func (f *Font) scaled(units int) int {
 	return (units*1000 + f.perEm/2) / f.perEm
 }
 
-// readCmap reads the character map of Unicode: format 12 where the font has one, else format 4.
+// readCmap reads the character map of Unicode: format 12 if the font has one, else format 4.
 func (f *Font) readCmap() {
 	cmap := f.tables["cmap"]
 
@@ -148,6 +151,7 @@ func (f *Font) readCmap() {
 		}
 	}
 
+	// The wide map comes last, because it has everything that the narrow one has.
 	if narrow != nil {
 		f.readSegments(narrow)
 	}
@@ -182,6 +186,7 @@ func (f *Font) readSegments(t table) {
 	}
 }
 
+// put maps a character to a glyph.
 func (f *Font) put(r rune, glyph int) {
 	if glyph <= 0 || glyph >= f.glyphs {
 		return
@@ -199,6 +204,7 @@ func (f *Font) put(r rune, glyph int) {
 		}
 	}
 
+	// Several characters can share a glyph; the plainer one is what copies out of the document.
 	g := uint16(glyph) //nolint:gosec // below the number of glyphs, which is a 16-bit number
 
 	page[r&255] = g
@@ -226,7 +232,7 @@ func plainer(a, b rune) bool {
 	return x < y || x == y && a < b
 }
 
-// glyph is that of a character; 0 when the font has none.
+// glyph returns the glyph of a character, or 0 if the font has none.
 func (f *Font) glyph(r rune) uint16 {
 	if uint32(r) < 0x10000 { //nolint:gosec // a negative rune is large
 		if page := f.basic[r>>8]; page != nil {
@@ -243,11 +249,11 @@ func (f *Font) glyph(r rune) uint16 {
 	return 0
 }
 
-// Has tells whether the font can draw a character.
+// Has reports whether the font can draw a character.
 func (f *Font) Has(r rune) bool { return f.glyph(r) != 0 }
 
-// readKerns reads the pairs of the old kerning table. Pairs with a digit or a space are left out: figures stand below
-// each other, and words are measured one by one.
+// readKerns reads the pairs of the old kerning table. Pairs with a digit or a space are left out: figures are
+// aligned below each other, and words are measured one by one.
 func (f *Font) readKerns() {
 	t := f.tables["kern"]
 	if t.u16(0) != 0 || t.u16(2) == 0 || t.u16(8)>>8 != 0 {
@@ -290,7 +296,7 @@ const (
 	firstFallback
 )
 
-// find gives the font of a character and its glyph there.
+// find returns the font of a character and its glyph there.
 func (f *Fonts) find(r rune, bold bool) (font int, glyph uint16) {
 	font, face := regularFont, f.Regular
 	if bold {
@@ -321,7 +327,7 @@ func (f *Fonts) at(index int) *Font {
 	return f.Fallbacks[index-firstFallback]
 }
 
-// Width is in points for a size in points.
+// Width returns the width of a line in points for a size in points.
 func (f *Fonts) Width(s string, bold bool, size float64) float64 {
 	if needsShaping(s) {
 		total := 0
@@ -332,6 +338,7 @@ func (f *Fonts) Width(s string, bold bool, size float64) float64 {
 		return float64(total) * size / 1000
 	}
 
+	// Add up advances and kerning, as drawing does.
 	total, lastFont, lastGlyph := 0, -1, uint16(0)
 
 	for _, r := range s {

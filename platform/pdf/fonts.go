@@ -65,7 +65,8 @@ func UseFallbackFont(path string) error {
 	return nil
 }
 
-// FallbackFonts are those for what the embedded ones lack; without any, the characters are shown as boxes.
+// FallbackFonts returns the fonts for characters that the embedded ones lack. Without any, the characters are shown
+// as boxes.
 func FallbackFonts() []*Font {
 	fallback.Lock()
 	defer fallback.Unlock()
@@ -76,6 +77,7 @@ func FallbackFonts() []*Font {
 
 	fallback.tried = true
 
+	// The operator's setting replaces the usual places.
 	candidates := usualFallbacks
 	if fallback.path != "" {
 		candidates = nil
@@ -84,6 +86,7 @@ func FallbackFonts() []*Font {
 		}
 	}
 
+	// Of each list take the first font that can be read.
 	for _, paths := range candidates {
 		for _, path := range paths {
 			ttf, err := os.ReadFile(path) //nolint:gosec // the operator's setting

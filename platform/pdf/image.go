@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// ErrImage is what ReadImage wraps for data that is no sound PNG or JPEG, or has too many pixels.
+// ErrImage is wrapped by ReadImage for data that is no sound PNG or JPEG, or has too many pixels.
 var ErrImage = errors.New("pdf: image cannot be read")
 
 // MaxPixels bounds images, before anything of them is unpacked.
@@ -29,7 +29,7 @@ type Image struct {
 	mask   []byte // compressed opacity, a byte for each pixel; nil when all is opaque
 }
 
-// ReadImage reads a PNG or a JPEG. A JPEG is embedded as it is.
+// ReadImage reads a PNG or a JPEG. A JPEG is embedded unchanged. It fails with ErrImage.
 func ReadImage(data []byte) (*Image, error) {
 	width, height, kind := imageSize(data)
 	if kind == "" {
@@ -48,14 +48,14 @@ func ReadImage(data []byte) (*Image, error) {
 
 		return PackImage(decoded), nil
 	}
-	// Decoding proves the file sound: a reader that meets a broken image may refuse the page.
+	// Decode it to know that it is sound: a reader may refuse a page with a broken image.
 	decoded, err := jpeg.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrImage, err)
 	}
 
 	if decoded.Bounds().Dx() != width || decoded.Bounds().Dy() != height {
-		return nil, fmt.Errorf("%w: the header tells another size", ErrImage)
+		return nil, fmt.Errorf("%w: the header states another size", ErrImage)
 	}
 
 	out := &Image{Width: width, Height: height, filter: "/DCTDecode", space: "/DeviceRGB", data: data}
@@ -74,7 +74,8 @@ func ReadImage(data []byte) (*Image, error) {
 	return out, nil
 }
 
-// imageSize reads the size out of the header alone. It trusts no length in it. Kind is png, jpeg, or empty.
+// imageSize reads the size from the header alone, without trusting the lengths in it. The kind is png, jpeg, or
+// empty.
 func imageSize(data []byte) (width, height int, kind string) {
 	if len(data) >= 24 && string(data[:8]) == "\x89PNG\r\n\x1a\n" && string(data[12:16]) == "IHDR" {
 		return int(int32(binary.BigEndian.Uint32(data[16:]))), int(int32(binary.BigEndian.Uint32(data[20:]))), "png" //nolint:gosec // negative is refused
@@ -84,6 +85,7 @@ func imageSize(data []byte) (width, height int, kind string) {
 		return 0, 0, ""
 	}
 
+	// A JPEG is a list of segments; the one with the size can be anywhere before the pixels.
 	for at := 2; at+9 <= len(data); {
 		if data[at] != 0xFF {
 			return 0, 0, ""
@@ -107,13 +109,14 @@ func imageSize(data []byte) (width, height int, kind string) {
 	return 0, 0, ""
 }
 
-// PackImage makes an image of pixels, without their opacity when all are opaque, and without colours when none has any.
+// PackImage returns an image with the pixels, without opacity if all are opaque, and in grey if none has a colour.
 func PackImage(from image.Image) *Image {
 	bounds := from.Bounds()
 	width, height := bounds.Dx(), bounds.Dy()
 	colours, mask := make([]byte, 0, 3*width*height), make([]byte, 0, width*height)
 	opaque, grey := true, true
 
+	// Collect colours and opacity, and find out whether either is needed.
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			c, _ := color.NRGBAModel.Convert(from.At(x, y)).(color.NRGBA)
@@ -122,6 +125,7 @@ func PackImage(from image.Image) *Image {
 		}
 	}
 
+	// Grey needs one byte for each pixel instead of three.
 	out := &Image{Width: width, Height: height, filter: "/FlateDecode", space: "/DeviceRGB"}
 	if grey {
 		out.space = "/DeviceGray"
@@ -141,7 +145,7 @@ func PackImage(from image.Image) *Image {
 	return out
 }
 
-// putImage embeds an image.
+// putImage embeds an image and returns its object.
 func (d *Doc) putImage(i *Image) ref {
 	size := "/Type/XObject/Subtype/Image/BitsPerComponent 8/Width " + strconv.Itoa(i.Width) + "/Height " + strconv.Itoa(i.Height)
 

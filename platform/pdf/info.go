@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// producer is what the documents say that they were made with.
+// producer is the name of the program in the properties of documents.
 const producer = "stayledger"
 
-// dictionary is what old readers show as the document's properties.
+// dictionary returns the document's properties for old readers.
 func (i *Info) dictionary() []byte {
 	b := []byte("<<")
 
@@ -28,7 +28,7 @@ func (i *Info) dictionary() []byte {
 	return append(b, ">>"...)
 }
 
-// xmp is the same for new readers. It claims PDF/UA-1: everything drawn is tagged or decoration.
+// xmp returns the same for new readers. It claims PDF/UA-1: everything drawn is tagged or decoration.
 func (i *Info) xmp() []byte {
 	var b bytes.Buffer
 
@@ -46,6 +46,7 @@ func (i *Info) xmp() []byte {
 		b.WriteString(after)
 	}
 
+	// The packet begins and ends as the XMP specification says.
 	b.WriteString("<?xpacket begin=\"\uFEFF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>\n" +
 		`<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about=""` +
 		` xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmlns:pdf="http://ns.adobe.com/pdf/1.3/"` +

@@ -71,7 +71,7 @@ func (o *objects) write(s string) {
 	}
 }
 
-// reserve gives the number of an object that is written later.
+// reserve returns the number of an object that is written later.
 func (o *objects) reserve() ref {
 	o.places = append(o.places, place{})
 	return ref(len(o.places) - 1)
@@ -146,7 +146,7 @@ func compress(zip *zlib.Writer, into *bytes.Buffer, data []byte) []byte {
 	return into.Bytes()
 }
 
-// deflated is what is compressed once and used by many documents.
+// deflated compresses data that many documents use.
 func deflated(data []byte) []byte {
 	zip, _ := zlib.NewWriterLevel(io.Discard, zlib.BestCompression)
 
@@ -155,17 +155,20 @@ func deflated(data []byte) []byte {
 	return compress(zip, &b, data)
 }
 
-// finish writes the cross references and the end of the file. Trailer are the entries of its dictionary.
+// finish writes the cross references and the end of the file. The trailer has the entries of its dictionary.
 func (o *objects) finish(trailer string) error {
 	o.flush()
 	n := o.reserve()
 	o.places[n] = place{o.at, -1}
+
+	// Offsets take as many bytes as the largest needs.
 	width := (bits.Len64(uint64(max(o.at, int64(n)))) + 7) / 8 //nolint:gosec // not negative
 	// Each row is stored as its difference to the row above, which compresses to nearly nothing.
 	above, row := make([]byte, width+2), make([]byte, width+2)
 
 	rows := make([]byte, 0, (width+3)*len(o.places))
 	for i, p := range o.places {
+		// A row says whether the object is free, at an offset, or inside a pack.
 		kind, at, index := byte(1), p.at, 0
 		switch {
 		case i == 0 || p == place{}:
@@ -188,6 +191,7 @@ func (o *objects) finish(trailer string) error {
 		above, row = row, above
 	}
 
+	// The cross references are a stream, which is an object too.
 	start := o.at
 	o.putStream(n, "/Type/XRef/Size "+strconv.Itoa(len(o.places))+"/W[1 "+strconv.Itoa(width)+" 1]"+
 		"/DecodeParms<</Predictor 12/Columns "+strconv.Itoa(width+2)+">>"+trailer, rows)
@@ -229,7 +233,7 @@ func appendNumber(b []byte, v float64) []byte {
 	return b
 }
 
-// appendText writes text that is not on a page: plain where it is ASCII, else as UTF-16.
+// appendText appends a text that is not on a page: plain if it is ASCII, else as UTF-16.
 func appendText(b []byte, s string) []byte {
 	plain := true
 	for i := range len(s) {

@@ -120,6 +120,7 @@ func (f *Fonts) shape(line string, bold bool) shapedLine {
 	s, _ := shapers.Get().(*shaper)
 	defer shapers.Put(s)
 
+	// A shaper has large tables and is used again.
 	s.fonts, s.bold, s.last = f, bold, nil
 	text := []rune(line)
 
@@ -197,9 +198,9 @@ func (s *shaper) visualRuns(text []rune) []bidi.Run {
 	return runs
 }
 
-// appendNumbers appends a run from left to right of a line that goes that way, divided into text of level 0 and numbers
-// of level 2, which the library gives as one. A number in Arabic digits, or after a letter from right to left, is of
-// level 2: it stands among such letters.
+// appendNumbers appends a run of a line from left to right, divided into text of level 0 and numbers of level 2,
+// which the library gives as one. A number in Arabic digits, or after a letter from right to left, has level 2,
+// because it is among such letters.
 func appendNumbers(runs []bidi.Run, run bidi.Run, text []rune) []bidi.Run {
 	at := run.Start
 	for _, number := range numbers(text, run.Start, run.End) {
@@ -224,7 +225,7 @@ func appendNumbers(runs []bidi.Run, run bidi.Run, text []rune) []bidi.Run {
 }
 
 // numbers returns where the numbers of text[start:end] begin and end, with the signs of currencies and percentages
-// beside them.
+// next to them.
 func numbers(text []rune, start, end int) [][2]int {
 	var found [][2]int
 
@@ -238,6 +239,7 @@ func numbers(text []rune, start, end int) [][2]int {
 			continue
 		}
 
+		// Include the signs in front.
 		first := i
 		for sign(first - 1) {
 			first--

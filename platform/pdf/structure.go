@@ -59,7 +59,7 @@ func (d *Doc) Open(parent *Element, tag Tag) *Element {
 	return e
 }
 
-// End writes an element. Those within it have been closed before; nothing more is drawn in it.
+// End writes an element. Its inner elements must have been closed, and nothing more is drawn in it.
 func (d *Doc) End(e *Element) {
 	if d.inside == e {
 		d.leave()
@@ -75,6 +75,7 @@ func (d *Doc) End(e *Element) {
 		b = appendText(append(b, "/Alt"...), e.Alt)
 	}
 
+	// Cells and figures have attributes of their own.
 	switch {
 	case e.tag == TH:
 		b = append(append(b, "/A<</O/Table/Scope/"...), e.Scope...)
@@ -104,7 +105,7 @@ func appendSpan(b []byte, span int) []byte {
 	return b
 }
 
-// appendKids writes what an element holds. The page is named once; content on other pages names its own.
+// appendKids appends the content of an element. The page is named once; content on other pages names its own.
 func appendKids(b []byte, kids []kid) []byte {
 	var page ref
 	for _, k := range kids {
@@ -122,6 +123,7 @@ func appendKids(b []byte, kids []kid) []byte {
 
 	b = append(b, "/K["...)
 
+	// A kid is an element, a mark of the common page, or a mark of another page.
 	for i, k := range kids {
 		if i > 0 {
 			b = append(b, ' ')
@@ -142,7 +144,7 @@ func appendKids(b []byte, kids []kid) []byte {
 	return append(b, ']')
 }
 
-// enter makes what is drawn next belong to an element, or to none: then it is decoration.
+// enter starts marked content that belongs to an element, or to none: then it is decoration.
 func (d *Doc) enter(e *Element) {
 	if d.marked && d.inside == e {
 		return
@@ -174,7 +176,7 @@ func (d *Doc) leave() {
 // The treeWidth is how many entries a node of a tree in the file has at most.
 const treeWidth = 64
 
-// parentTree writes which elements the marked content of the pages belongs to.
+// parentTree writes the elements that the marked content of pages belongs to, in leaves of bounded width.
 func (d *Doc) parentTree() ref {
 	tree := d.out.reserve()
 

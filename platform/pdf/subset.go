@@ -22,7 +22,7 @@ func (s glyphSet) add(g uint16) { s[g>>6] |= 1 << (g & 63) }
 
 func (s glyphSet) has(g int) bool { return s[g>>6]&(1<<(g&63)) != 0 }
 
-// all are the glyphs of the set in order.
+// all returns the glyphs of the set in order.
 func (s glyphSet) all() []int {
 	var out []int
 
@@ -42,7 +42,8 @@ func (f *Font) newSet() glyphSet { return make(glyphSet, (f.glyphs+63)/64) }
 // The manyGlyphs are those of fonts of thousands of ideographs, of which no block is wanted whole.
 const manyGlyphs = 10000
 
-// findBlocks makes the sets that are embedded together: the signs that nearly every document has, and the alphabets.
+// findBlocks makes the sets of glyphs that are embedded together: the signs that nearly every document has, and the
+// alphabets.
 func (f *Font) findBlocks() {
 	if f.glyphs >= manyGlyphs {
 		return
@@ -75,13 +76,13 @@ type subset struct {
 	file    []byte // compressed
 	length  int    // of the file before it was compressed
 	widths  string // the array W
-	unicode []byte // the character map of what is copied out of the document, compressed
+	unicode []byte // the character map for text that is copied out of the document, compressed
 }
 
 // The cacheSize bounds how many subsets of a font are kept: some twenty kilobytes each, more for ideographs.
 const cacheSize = 48
 
-// subset gives the font with at least the glyphs in use. Equal glyphs give equal bytes.
+// subset returns the font with at least the glyphs in use. Equal glyphs give equal bytes.
 func (f *Font) subset(used glyphSet) *subset {
 	wanted := slices.Clone(used)
 
@@ -97,6 +98,7 @@ func (f *Font) subset(used glyphSet) *subset {
 		}
 	}
 
+	// Documents with the same blocks share a subset.
 	name := make([]byte, 0, 8*len(wanted))
 	for _, word := range wanted {
 		name = binary.LittleEndian.AppendUint64(name, word)
@@ -116,6 +118,7 @@ func (f *Font) subset(used glyphSet) *subset {
 		return cached
 	}
 
+	// Cut without the lock: it takes milliseconds, and two results are equal.
 	made := f.cut(wanted)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,6 +142,7 @@ func (f *Font) touch(key string) {
 	f.order = append(f.order, key)
 }
 
+// cut makes a subset.
 func (f *Font) cut(wanted glyphSet) *subset {
 	glyphs := wanted.all()
 	widths := f.widths(glyphs)
@@ -154,7 +158,7 @@ func (f *Font) cut(wanted glyphSet) *subset {
 	return &subset{tag: string(tag), file: deflated(ttf), length: len(ttf), widths: widths, unicode: deflated(unicodes)}
 }
 
-// widths writes the advances of glyphs, those that follow each other together.
+// widths returns the advances of glyphs as the document writes them, neighbours together.
 func (f *Font) widths(glyphs []int) string {
 	out := []byte{'['}
 
@@ -181,8 +185,8 @@ func (f *Font) widths(glyphs []int) string {
 	return string(append(out, ']'))
 }
 
-// text is what a glyph stands for; empty when the font does not say. A form of a joined letter stands for the letter; a
-// ligature stands for itself, since readers that turn a passage round would turn its letters round as well.
+// text returns the text of a glyph, or "" if the font does not say. A form of a joined letter returns the letter; a
+// ligature returns itself, because readers that reverse a passage would reverse its letters too.
 func (f *Font) text(glyph uint16) string {
 	r, has := f.runes[glyph]
 	if !has {
@@ -196,12 +200,13 @@ func (f *Font) text(glyph uint16) string {
 	return string(r)
 }
 
-// unicodes is the character map from glyphs to text.
+// unicodes returns the character map from glyphs to text.
 func (f *Font) unicodes(glyphs []int) []byte {
 	var b bytes.Buffer
 	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def\n" +
 		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
 
+	// A list has at most a hundred entries.
 	for chunk := range slices.Chunk(glyphs, 100) {
 		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
 
@@ -224,7 +229,7 @@ func (f *Font) unicodes(glyphs []int) []byte {
 	return b.Bytes()
 }
 
-// outline is the data of a glyph.
+// outline returns the data of a glyph, or nil if it has none.
 func (f *Font) outline(g int) table {
 	loca, glyf := f.tables["loca"], f.tables["glyf"]
 
@@ -245,7 +250,7 @@ const (
 	partWords, partScale, partMore, partXYScale, partMatrix, partInstructions = 1, 8, 32, 64, 128, 256
 )
 
-// parts calls with the place of every part of a composite glyph, and gives where they end.
+// parts calls found with the place of every part of a composite glyph, and returns where the parts end.
 func parts(outline table, found func(at int)) int {
 	at := 10
 	for flags := partMore; flags&partMore != 0 && at+4 <= len(outline); {
@@ -270,14 +275,15 @@ func parts(outline table, found func(at int)) int {
 	return min(at, len(outline))
 }
 
-// cutFile writes a font file with the wanted glyphs and those that they are made of. Glyphs keep their numbers.
-// Instructions for coarse screens are left out: they are half of the size.
+// cutFile returns a font file with the wanted glyphs and their parts. Glyphs keep their numbers. Instructions for
+// coarse screens are left out: they are half of the size.
 func (f *Font) cutFile(wanted glyphSet) []byte {
 	kept := slices.Clone(wanted)
 	kept.add(0)
 	stack := kept.all()
 	count := 0
 
+	// Add the parts of composite glyphs, which can be composite themselves.
 	for len(stack) > 0 {
 		g := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -296,6 +302,7 @@ func (f *Font) cutFile(wanted glyphSet) []byte {
 		})
 	}
 
+	// Write the outlines and their places; left-out glyphs are empty.
 	loca := make([]byte, 4*(count+1))
 	hmtx := make([]byte, 4*count)
 	metrics := f.tables["hhea"].u16(34)
@@ -324,6 +331,7 @@ func (f *Font) cutFile(wanted glyphSet) []byte {
 
 	binary.BigEndian.PutUint32(loca[4*count:], uint32(len(glyf))) //nolint:gosec // shorter than the font
 
+	// Last the headers that count glyphs.
 	head, hhea, maxp := slices.Clone(f.tables["head"]), slices.Clone(f.tables["hhea"]), slices.Clone(f.tables["maxp"])
 	binary.BigEndian.PutUint16(head[50:], 1)
 	binary.BigEndian.PutUint16(hhea[34:], uint16(count))
@@ -332,13 +340,15 @@ func (f *Font) cutFile(wanted glyphSet) []byte {
 	return assemble([]namedTable{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}})
 }
 
-// bare is an outline without its instructions.
+// bare returns an outline without its instructions.
 func bare(outline table) []byte {
 	if len(outline) < 12 {
 		return outline
 	}
 
 	contours := outline.i16(0)
+
+	// A composite glyph only has a flag and the bytes after its parts.
 	if contours < 0 {
 		out := slices.Clone(outline)
 		end := parts(outline, func(at int) {
@@ -348,6 +358,7 @@ func bare(outline table) []byte {
 		return out[:end]
 	}
 
+	// A simple one has them between its contours and its points.
 	at := 10 + 2*contours
 
 	length := outline.u16(at)
@@ -365,10 +376,11 @@ type namedTable struct {
 	data []byte
 }
 
-// assemble writes tables, which are in the order of their names, as a font file.
+// assemble returns a font file of tables, which must be in the order of their names.
 func assemble(tables []namedTable) []byte {
 	n := len(tables)
 
+	// The header has numbers for a binary search of the tables.
 	power, log := 1, 0
 	for power*2 <= n {
 		power, log = power*2, log+1
@@ -379,6 +391,7 @@ func assemble(tables []namedTable) []byte {
 		out = binary.BigEndian.AppendUint16(out, uint16(v)) //nolint:gosec // a few tables
 	}
 
+	// Then a directory with checksum, place and length, and the tables themselves.
 	at := 12 + 16*n
 
 	for _, t := range tables {
@@ -400,7 +413,7 @@ func assemble(tables []namedTable) []byte {
 	return out
 }
 
-// sumOf is the checksum of a table.
+// sumOf returns the checksum of a table.
 func sumOf(data []byte) (sum uint32) {
 	for i := 0; i < len(data); i += 4 {
 		var word [4]byte

@@ -30,13 +30,15 @@ type AccountError struct {
 	Dir     string // the folder asked for
 }
 
+// Error says which folder the account cannot enter, and what to do.
 func (e *AccountError) Error() string {
 	return fmt.Sprintf("PostgreSQL refuses to run as root, and the account %s that it runs as instead cannot enter %s (%s), which is on the way to %s: "+
 		"choose a database folder outside it, for instance under /var/lib; or allow it with chmod o+x %s; or run stayledger as an ordinary user",
 		e.Account, e.Folder, e.Mode, e.Dir, e.Folder)
 }
 
-// chooseAccount decides who runs the server: for root the owner of the existing data, else postgres, else nobody.
+// chooseAccount decides which account runs the server: for root the owner of the existing data, else postgres, else
+// nobody.
 func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -58,6 +60,7 @@ func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
 	return c.checkAccount(ctx, bin)
 }
 
+// ownerOf returns the account that owns the data, or nil if there is none yet. It fails if the owner is root.
 func ownerOf(data string) (*account, error) {
 	info, err := os.Stat(data)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,6 +79,7 @@ func ownerOf(data string) (*account, error) {
 	return &account{name: "uid " + strconv.Itoa(int(stat.Uid)), uid: stat.Uid, gid: stat.Gid}, nil
 }
 
+// lookupAccount returns the first account of these names that exists and is not root.
 func lookupAccount(names ...string) (*account, error) {
 	for _, name := range names {
 		u, err := user.Lookup(name)
@@ -97,8 +101,8 @@ func lookupAccount(names ...string) (*account, error) {
 		strings.Join(names, " or "))
 }
 
-// checkAccount lets a child of the account go where the server will: reading permission bits would miss access lists
-// and user namespaces.
+// checkAccount starts a child of the account in every folder on the way to the cluster, because permission bits do
+// not show access lists and user namespaces. It fails with an AccountError.
 func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 	enters := func(folder string) error {
 		cmd := c.command(ctx, filepath.Join(bin, "postgres"), "--version")
@@ -114,6 +118,7 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 		return nil
 	}
 
+	// Find the first folder that the account cannot enter.
 	folder := "/"
 	for part := range strings.SplitSeq(strings.TrimPrefix(c.dir, "/"), "/") {
 		folder = filepath.Join(folder, part)
@@ -132,8 +137,8 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 	return nil
 }
 
-// command prepares a PostgreSQL program: own session, the account's rights, and none of the caller's PG* and locale
-// variables, which would change what the programs do.
+// command prepares a PostgreSQL program: in its own session, with the account's rights, and without the caller's
+// PG* and locale variables, which would change how the programs work.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
 	cmd.Dir = c.dir

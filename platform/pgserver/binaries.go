@@ -27,6 +27,7 @@ type MissingError struct {
 	Install string // the command that installs it
 }
 
+// Error says what is missing and how to install it.
 func (e *MissingError) Error() string {
 	if e.Pinned != "" {
 		return fmt.Sprintf("PG_BIN names %s, which holds no initdb and postgres of %s: correct or unset it", e.Pinned, e.version())
@@ -64,7 +65,7 @@ func FindBinaries(ctx context.Context) (dir string, version int, err error) {
 	return found[0].dir, found[0].version, nil
 }
 
-// findVersion finds the programs of exactly one major version.
+// findVersion returns the folder with the programs of exactly one major version.
 func findVersion(ctx context.Context, version int) (string, error) {
 	found, err := findAll(ctx)
 	if err != nil {
@@ -85,7 +86,7 @@ type binaries struct {
 	version int
 }
 
-// findAll lists what is installed, the newest first, places named earlier before later ones.
+// findAll returns what is installed, the newest first, and of equal versions the earlier place first.
 func findAll(ctx context.Context) ([]binaries, error) {
 	places := []string{os.Getenv("PG_BIN")}
 	if places[0] == "" {
@@ -110,6 +111,7 @@ func findAll(ctx context.Context) ([]binaries, error) {
 	return found, nil
 }
 
+// usualPlaces returns the folders in which systems install PostgreSQL.
 func usualPlaces(ctx context.Context) []string {
 	places := filepath.SplitList(os.Getenv("PATH"))
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
@@ -133,6 +135,7 @@ var majorVersion = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)`)
 
 var errNoPrograms = errors.New("no initdb and postgres")
 
+// versionOf returns the major version of the programs in a folder. It fails if there are none.
 func versionOf(ctx context.Context, dir string) (int, error) {
 	if !filepath.IsAbs(dir) {
 		return 0, errNoPrograms

@@ -103,7 +103,7 @@ func (c *cluster) binaries(ctx context.Context) (string, error) {
 	return findVersion(ctx, version)
 }
 
-// create runs initdb beside the final place, so that an interrupted one is not taken for a cluster.
+// create runs initdb in a temporary folder and renames it, so that an interrupted one is not taken for a cluster.
 func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 	next := c.path("data.new")
 	if err := os.RemoveAll(next); err != nil {
@@ -139,6 +139,7 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 		args = append(args, "--no-sync")
 	}
 
+	// Only a complete cluster gets its final name.
 	if out, err := c.command(ctx, filepath.Join(bin, "initdb"), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(out)))
 	}
@@ -150,7 +151,7 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 	return nil
 }
 
-// choosePort keeps the port of the last run unless somebody else has taken it.
+// choosePort keeps the port of the last run unless another program has taken it.
 func (c *cluster) choosePort(ctx context.Context) error {
 	var config net.ListenConfig
 
@@ -224,8 +225,7 @@ func (c *cluster) ask(ctx context.Context) error {
 	return nil
 }
 
-// prepare creates the service's role and database when they are missing, and brings the password in line with
-// cluster.json.
+// prepare creates the service's role and database if they are missing, and sets the password of cluster.json.
 func (c *cluster) prepare(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, c.url(superuser, "postgres"))
 	if err != nil {
@@ -246,6 +246,7 @@ func (c *cluster) prepare(ctx context.Context) error {
 		return errors.New("this PostgreSQL was built without ICU, which sorting needs: install the distribution's or Homebrew's package")
 	}
 
+	// The role owns its tables but is subject to row-level security.
 	role := pgx.Identifier{Role}.Sanitize()
 
 	verb := "alter"

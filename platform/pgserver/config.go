@@ -37,6 +37,8 @@ func (c *cluster) configure(o Options) (changed bool, err error) {
 		"log_timezone":            "UTC",
 		"timezone":                "UTC",
 	}
+
+	// Paths of sockets are short on most systems.
 	if len(c.path("data", ".s.PGSQL.65535.lock")) <= socketPathLimit {
 		settings["unix_socket_directories"] = c.path("data")
 	}
@@ -45,6 +47,7 @@ func (c *cluster) configure(o Options) (changed bool, err error) {
 		settings["fsync"], settings["synchronous_commit"], settings["full_page_writes"] = "off", "off", "off"
 	}
 
+	// The caller's settings win. Sort them, so that equal settings give equal files.
 	maps.Copy(settings, o.Settings)
 
 	var text bytes.Buffer
@@ -64,7 +67,7 @@ func (c *cluster) configure(o Options) (changed bool, err error) {
 	return changed, c.include()
 }
 
-// include makes the cluster's own configuration end with ours.
+// include adds the line to the cluster's own configuration that includes ours.
 func (c *cluster) include() error {
 	const line = "include_if_exists = 'stayledger.conf'\n"
 
@@ -89,7 +92,7 @@ func (c *cluster) writePort() error {
 	return err
 }
 
-// write replaces a file of the account and reports whether its content was another.
+// write replaces a file of the account and reports whether its content was different.
 func (c *cluster) write(content []byte, elem ...string) (bool, error) {
 	name := c.path(elem...)
 
@@ -102,6 +105,7 @@ func (c *cluster) write(content []byte, elem ...string) (bool, error) {
 		return false, fmt.Errorf("read %s: %w", filepath.Base(name), err)
 	}
 
+	// Write a new file and rename it, so that a crash leaves the old or the new one.
 	next := name + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("write %s: %w", filepath.Base(name), err)
@@ -133,7 +137,7 @@ func (c *cluster) writeNew(name string, content []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// openLog opens server.log for the server to write to.
+// openLog opens server.log for the server and sets a large one aside.
 func (c *cluster) openLog() (*os.File, error) {
 	name := c.path("server.log")
 	if info, err := os.Stat(name); err == nil && info.Size() > logLimit {
@@ -150,7 +154,7 @@ func (c *cluster) openLog() (*os.File, error) {
 	return file, nil
 }
 
-// logTail is the end of server.log, for the error of a failed start.
+// logTail returns the end of server.log, for the error of a failed start.
 func (c *cluster) logTail() string {
 	content, err := os.ReadFile(c.path("server.log"))
 	if err != nil {

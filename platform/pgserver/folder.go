@@ -27,8 +27,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("%s already uses the database folder %s: stop it, or choose another folder", who, e.Dir)
 }
 
-// DefaultDir is where a cluster of this user that must last belongs: root's home cannot be entered by the account
-// PostgreSQL runs as.
+// DefaultDir returns the folder for a cluster of this user that must last. For root it is not the home folder,
+// which the account that PostgreSQL runs as cannot enter.
 func DefaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/stayledger/postgres", nil
@@ -46,8 +46,8 @@ func DefaultDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "stayledger", "postgres"), nil
 }
 
-// claimFolder creates the folder, or refuses one that is not ours: initdb's files among somebody's documents help
-// nobody, and in a folder that another user owns he could read the passwords.
+// claimFolder creates the folder, or refuses one that is not ours: files of initdb among other documents help
+// nobody, and in a folder of another user that user could read the passwords.
 func claimFolder(dir string) error {
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
@@ -67,6 +67,7 @@ func claimFolder(dir string) error {
 		return fmt.Errorf("the database folder %s belongs to another user (uid %d): choose another folder, or run as that user", dir, owner.Uid)
 	}
 
+	// An existing folder must be empty or a cluster of ours.
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("read database folder: %w", err)
@@ -91,7 +92,8 @@ func claimFolder(dir string) error {
 	return nil
 }
 
-// lockFile takes the lock that the kernel frees when its holder dies, however it dies.
+// lockFile takes a lock that the kernel releases when its holder ends, however it ends. It fails with a
+// LockedError.
 func lockFile(name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // A file of our own folder.
 	if err != nil {

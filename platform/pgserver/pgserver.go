@@ -64,11 +64,11 @@ type Server struct {
 	lock       *os.File
 }
 
-// Start makes the cluster when the folder is new and returns when the server answers.
+// Start creates the cluster if the folder is new, and returns when the server answers.
 //
-// The context limits the start only: the server goes on after it ends, so that a service can still write while it shuts
-// down; call Stop. Errors: *MissingError without binaries, *LockedError when another process holds the folder,
-// *AccountError when root's folder cannot be entered by the account PostgreSQL must run as.
+// The context limits the start only: the server goes on after it ends, so that a service can still write while it
+// shuts down; call Stop. It fails with *MissingError without binaries, *LockedError if another process holds the
+// folder, and *AccountError if the account that PostgreSQL must run as cannot enter root's folder.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -94,6 +94,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 
+	// From here on no other process works in the folder.
 	lock, err := lockFile(filepath.Join(dir, "lock"))
 	if err != nil {
 		return nil, err
@@ -104,6 +105,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.Join(err, s.unlock())
 	}
 
+	// A server that ends by itself is started again.
 	supervision, release := context.WithCancel(context.WithoutCancel(ctx))
 
 	s.release = release
@@ -112,6 +114,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
+// start creates and configures the cluster, and starts its server.
 func (s *Server) start(ctx context.Context, dir string, o Options) error {
 	c, err := openCluster(dir)
 	if err != nil {
@@ -135,6 +138,7 @@ func (s *Server) start(ctx context.Context, dir string, o Options) error {
 		}
 	}
 
+	// Settings apply to existing clusters too.
 	changed, err := c.configure(o)
 	if err != nil {
 		return err
@@ -144,6 +148,7 @@ func (s *Server) start(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 
+	// A server without our role and database is of no use.
 	if err := c.prepare(ctx); err != nil {
 		return errors.Join(err, s.current().stop(context.WithoutCancel(ctx)))
 	}
@@ -151,7 +156,7 @@ func (s *Server) start(ctx context.Context, dir string, o Options) error {
 	return nil
 }
 
-// launch takes over the server that still runs in the folder, or starts one. One with an older configuration is
+// launch uses the server that still runs in the folder, or starts one. A server with an older configuration is
 // restarted.
 func (s *Server) launch(ctx context.Context, changed bool) error {
 	c := s.cluster
@@ -172,6 +177,7 @@ func (s *Server) launch(ctx context.Context, changed bool) error {
 		return err
 	}
 
+	// Start it and wait until it answers.
 	p, err := c.spawn(ctx, s.bin)
 	if err != nil {
 		return err
@@ -187,17 +193,16 @@ func (s *Server) launch(ctx context.Context, changed bool) error {
 	return nil
 }
 
-// Port is the TCP port on 127.0.0.1; it stays the same over restarts as long as nobody else takes it.
+// Port returns the TCP port on 127.0.0.1. It stays the same over restarts unless another program takes it.
 func (s *Server) Port() int { return s.cluster.state.Port }
 
-// Pid is the process id of the server; it changes when a crash was repaired.
+// Pid returns the process id of the server. It changes when a crash was repaired.
 func (s *Server) Pid() int { return s.current().pid }
 
-// URL is a postgres:// URL for a role and a database. The password is known for Role and for the superuser, and left
-// out for others.
+// URL returns a postgres:// URL for a role and a database. It has the password for Role and the superuser only.
 func (s *Server) URL(user, database string) string { return s.cluster.url(user, database) }
 
-// AdminURL is the superuser's URL, for row-level security does not hold for it: never the service's.
+// AdminURL returns the superuser's URL. Row-level security does not apply to it, so the service must not use it.
 func (s *Server) AdminURL() string { return s.URL(superuser, "postgres") }
 
 // Stop ends the server, open transactions are rolled back, and frees the folder. When ctx ends first the server is

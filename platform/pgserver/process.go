@@ -50,14 +50,14 @@ func (c *cluster) spawn(ctx context.Context, bin string) (*process, error) {
 	p := &process{pid: cmd.Process.Pid, exited: make(chan struct{}), forget: func() {}}
 	go func() {
 		defer close(p.exited)
-		// How it ended is in its own log; an exit status tells nothing more.
+		// Its own log says how it ended; the exit status adds nothing.
 		_ = cmd.Wait()
 	}()
 
 	return p, nil
 }
 
-// running finds the postmaster that an earlier process left in the folder; nil when there is none.
+// running returns the postmaster that an earlier process left in the folder, or nil.
 func (c *cluster) running() *process {
 	pid := c.pidFile()
 	if pid == 0 || !c.isPostmaster(pid) {
@@ -67,6 +67,7 @@ func (c *cluster) running() *process {
 	stop := make(chan struct{})
 	p := &process{pid: pid, exited: make(chan struct{}), forget: sync.OnceFunc(func() { close(stop) })}
 
+	// It is not our child, so the only way to see its end is to look.
 	go func() {
 		ticker := time.NewTicker(pollInterval)
 		defer ticker.Stop()
@@ -124,7 +125,7 @@ func (p *process) signal(ctx context.Context, s syscall.Signal) (bool, error) {
 	}
 }
 
-// pidFile is the process id that postgres noted in the folder, 0 when there is none.
+// pidFile returns the process id that postgres noted in the folder, or 0.
 func (c *cluster) pidFile() int {
 	content, err := os.ReadFile(c.path("data", "postmaster.pid"))
 	if err != nil {
@@ -141,9 +142,9 @@ func (c *cluster) pidFile() int {
 	return pid
 }
 
-// isPostmaster tells the server of this folder from a stranger: after a reboot, and always in containers, the noted
-// process id belongs to somebody else, and signalling him would be a disaster. A postmaster works in its data folder; a
-// zombie works nowhere.
+// isPostmaster reports whether a process is the server of this folder. After a reboot, and always in containers,
+// the noted process id belongs to another program, which must not get our signals. A postmaster works in its data
+// folder; a zombie has none.
 func (c *cluster) isPostmaster(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
 		return false
@@ -169,9 +170,9 @@ func (c *cluster) isPostmaster(pid int) bool {
 // noProcess is above every system's largest process id.
 const noProcess = 99999999
 
-// disownPidFile makes a noted process id that a stranger has now harmless. Postgres would refuse to start because of
-// him. The socket's lock notes the same process and goes; the rest of postmaster.pid must stay: by it postgres notices
-// sessions of the dead server that are still at work on the data.
+// disownPidFile makes a noted process id harmless that another program has now. Postgres would refuse to start
+// because of it. The lock of the socket notes the same process and is removed; the rest of postmaster.pid must
+// stay, because by it postgres notices sessions of the dead server that are still at work on the data.
 func (c *cluster) disownPidFile() error {
 	pid := c.pidFile()
 	if pid == 0 || c.isPostmaster(pid) {
@@ -189,6 +190,7 @@ func (c *cluster) disownPidFile() error {
 		}
 	}
 
+	// Replace the first line only.
 	name := c.path("data", "postmaster.pid")
 
 	content, err := os.ReadFile(name) //nolint:gosec // A file of our own folder.

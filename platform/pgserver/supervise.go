@@ -16,7 +16,7 @@ const (
 	healthyAfter = time.Minute
 )
 
-// supervise restarts the server when it ends on its own, until ctx ends.
+// supervise restarts the server when it ends by itself, until ctx ends.
 func (s *Server) supervise(ctx context.Context) {
 	defer close(s.supervised)
 
@@ -35,6 +35,7 @@ func (s *Server) supervise(ctx context.Context) {
 			return
 		}
 
+		// A server that ran well for a while is restarted at once; one that keeps failing more and more slowly.
 		if time.Since(up) > healthyAfter {
 			pause = firstPause
 		}
@@ -54,7 +55,7 @@ func (s *Server) supervise(ctx context.Context) {
 	}
 }
 
-// restart keeps the port: connection pools know no other.
+// restart starts the server on the same port, because connection pools know no other.
 func (s *Server) restart(supervision context.Context) error {
 	ctx, cancel := context.WithTimeout(supervision, startLimit)
 	defer cancel()
@@ -63,7 +64,7 @@ func (s *Server) restart(supervision context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Stop and Detach must find the new process even when they interrupt the waiting.
+	// Register it first: Stop and Detach must find the new process even if they interrupt the waiting.
 	s.replace(p)
 
 	if err := s.cluster.await(ctx, p); err != nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Text is s in compatibility form, without the difference of cases, without white space around it and with a single
-// space for each stretch of it inside. Bytes that are no UTF-8 become the replacement character. Folding what is folded
+// Text returns s in compatibility form, without differences of case, without white space around it and with a
+// single space for each stretch inside. Bytes that are no UTF-8 become the replacement character. Applying it twice
 // changes nothing.
 func Text(s string) string {
 	if ascii(s) {
@@ -30,7 +30,7 @@ func Text(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// asciiText is Text for what nearly all texts of banks are made of.
+// asciiText computes Text for ASCII, which nearly all texts of banks are.
 func asciiText(s string) string {
 	var usual [256]byte // Spares an allocation.
 
@@ -47,6 +47,7 @@ func asciiText(s string) string {
 			c += 'a' - 'A'
 		}
 
+		// Write a space only between words.
 		if spaced {
 			out = append(out, ' ')
 			spaced = false
@@ -81,7 +82,7 @@ func Compare(a, b string) int {
 	return c.CompareString(a, b)
 }
 
-// Words are the stretches of letters and digits of a text, folded: "HM-42 Müller" has hm, 42 and müller.
+// Words returns the stretches of letters and digits of a text, folded: "HM-42 Müller" gives hm, 42 and müller.
 func Words(s string) []string {
 	return strings.FieldsFunc(Text(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }

@@ -48,8 +48,8 @@ var shared struct {
 	err    error
 }
 
-// Start gives the server that all tests of a package share; it starts with the first. Where none is installed the test
-// is skipped, except on an integration server. End it with Stop, from TestMain.
+// Start returns the server that all tests of a package share; the first call starts it. If no server is installed
+// the test is skipped, except in CI. End it with Stop, from TestMain.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	shared.Do(func() { shared.err = shared.server.start() })
@@ -75,8 +75,8 @@ func Stop() {
 	_ = os.RemoveAll(shared.server.folder)
 }
 
-// program is where scripts/ensure puts the server: in the folder .bin of the repository, which is above that of every
-// test.
+// program returns the path of the server that scripts/ensure installs: in the folder .bin of the repository, above
+// that of every test.
 func program() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -97,6 +97,7 @@ func program() (string, error) {
 	}
 }
 
+// start starts the server over a new folder.
 func (s *Server) start() error {
 	path, err := program()
 	if err != nil {
@@ -121,6 +122,7 @@ func (s *Server) start() error {
 	return err
 }
 
+// serve starts the process on a free port and waits until it has a bucket.
 func (s *Server) serve(path, objects, metadata string) error {
 	address, err := freeAddress()
 	if err != nil {
@@ -147,6 +149,7 @@ func (s *Server) serve(path, objects, metadata string) error {
 		return err
 	}
 
+	// A server that does not answer is ended, so that the next try can begin.
 	if err := s.makeBucket(); err != nil {
 		_ = p.Process.Kill()
 		_ = p.Wait()
@@ -184,7 +187,7 @@ func freeAddress() (string, error) {
 	return free.Addr().String(), free.Close()
 }
 
-// Names lists the objects below a prefix, and, marked so, the unfinished uploads.
+// Names returns the objects below a prefix and, marked as such, the unfinished uploads.
 func (s *Server) Names(t testing.TB, prefix string) []string {
 	t.Helper()
 

@@ -20,8 +20,8 @@ var ErrSealed = errors.New("sealed value cannot be opened")
 // Box seals with its first key and opens with all of them, so that keys can be rotated.
 type Box struct{ ciphers []cipher.AEAD }
 
-// New makes a box of secret keys of at least 32 bytes. What it seals under one of them has nothing to do with other
-// uses of the same key.
+// New returns a box with secret keys of at least 32 bytes. Its keys are derived, so other uses of the same secrets
+// have nothing in common with it.
 func New(keys ...[]byte) (*Box, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("seal: no key")
@@ -34,6 +34,7 @@ func New(keys ...[]byte) (*Box, error) {
 			return nil, errors.New("seal: a key has at least 32 bytes")
 		}
 
+		// Each secret becomes a key of its own for this purpose.
 		derived, err := hkdf.Key(sha256.New, key, nil, "stayledger seal v1", 32)
 		if err != nil {
 			return nil, fmt.Errorf("seal: %w", err)
@@ -55,12 +56,12 @@ func New(keys ...[]byte) (*Box, error) {
 	return b, nil
 }
 
-// Seal encrypts a value under a label, such as the table, column and id it is kept at.
+// Seal encrypts a value under a label, such as its table, column and id.
 func (b *Box) Seal(plain []byte, label string) []byte {
 	return b.ciphers[0].Seal(nil, nil, plain, []byte(label)) //nolint:gosec // the nonce is random: see NewGCMWithRandomNonce
 }
 
-// Open gives a value back, or ErrSealed.
+// Open decrypts a value. It fails with ErrSealed if no key fits the value and label.
 func (b *Box) Open(sealed []byte, label string) ([]byte, error) {
 	for _, c := range b.ciphers {
 		if plain, err := c.Open(nil, nil, sealed, []byte(label)); err == nil {
@@ -71,8 +72,8 @@ func (b *Box) Open(sealed []byte, label string) ([]byte, error) {
 	return nil, ErrSealed
 }
 
-// Reseal gives a value as the first key seals it: a new one, or the value itself when the first key has sealed it. It
-// tells whether it is new, and fails with ErrSealed.
+// Reseal returns a value as the first key seals it: a new one, or the value itself if the first key has sealed it,
+// and reports whether it is new. It fails with ErrSealed.
 func (b *Box) Reseal(sealed []byte, label string) (fresh []byte, isNew bool, err error) {
 	if _, err := b.ciphers[0].Open(nil, nil, sealed, []byte(label)); err == nil {
 		return sealed, false, nil

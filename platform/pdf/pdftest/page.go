@@ -26,7 +26,7 @@ type Page struct {
 	Images        int
 }
 
-// font is what is needed to read text.
+// font has what is needed to read text.
 type font struct {
 	runes  map[int]string
 	widths map[int]float64
@@ -59,6 +59,7 @@ func (f *File) Pages() ([]Page, error) {
 			return nil
 		}
 
+		// Pages share their fonts, which are read once.
 		ref, _ := node.(Ref)
 
 		resources, _ := d["Resources"].(Ref)
@@ -76,6 +77,7 @@ func (f *File) Pages() ([]Page, error) {
 	return out, walk(f.Dict(f.Trailer["Root"])["Pages"])
 }
 
+// fonts reads the fonts of resources: widths, and the text of each glyph.
 func (f *File) fonts(resources Ref) map[Name]*font {
 	out := map[Name]*font{}
 
@@ -84,6 +86,7 @@ func (f *File) fonts(resources Ref) map[Name]*font {
 		descendant := f.Dict(f.List(d["DescendantFonts"])[0])
 		one := &font{runes: map[int]string{}, widths: map[int]float64{}, bold: strings.Contains(fmt.Sprint(d["BaseFont"]), "Bold")}
 
+		// Widths are lists that begin at a glyph.
 		list := f.List(descendant["W"])
 		for i := 0; i+1 < len(list); i += 2 {
 			first, _ := list[i].(float64)
@@ -92,6 +95,7 @@ func (f *File) fonts(resources Ref) map[Name]*font {
 			}
 		}
 
+		// The character map has a line for each glyph.
 		unicode, _ := f.Get(d["ToUnicode"]).(Stream)
 		for line := range strings.Lines(string(unicode.Data)) {
 			var (
@@ -119,7 +123,7 @@ func utf16Text(raw string) string {
 	return string(utf16.Decode(units))
 }
 
-// String reads a text string that stands beside the pages.
+// String reads a text string that is not on a page.
 func String(v any) string {
 	s, _ := v.(string)
 	if rest, wide := strings.CutPrefix(s, "\xFE\xFF"); wide {
@@ -137,12 +141,13 @@ type reader struct {
 	font     *font
 	size     float64
 	mark     string // empty, Artifact, or a tag
-	spans    bool   // within text that is told otherwise than it is drawn
-	actual   string // what is told
+	spans    bool   // within text with an ActualText
+	actual   string // that text
 	text     *Text
 	operands []any
 }
 
+// page reads the content of a page.
 func (f *File) page(d Dict, fonts map[Name]*font) (Page, error) {
 	box := f.List(d["MediaBox"])
 	page := Page{Tags: map[int]string{}}
@@ -184,6 +189,7 @@ func (r *reader) number(i int) float64 {
 	return v
 }
 
+// do runs an operator. It fails for content that is neither tagged nor decoration.
 func (r *reader) do(o Operator) error {
 	switch o {
 	case "BMC", "BDC":
@@ -228,6 +234,7 @@ func (r *reader) do(o Operator) error {
 		r.Images++
 	}
 
+	// Lines and boxes are decoration, everything else is tagged.
 	if r.mark != "Artifact" && o == "re" {
 		return fmt.Errorf("%w: a rectangle is no decoration but %q", errSyntax, r.mark)
 	}

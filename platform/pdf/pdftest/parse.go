@@ -79,7 +79,7 @@ func (l *lexer) has(prefix string) bool {
 
 var reference = regexp.MustCompile(`^\d+ 0 R\b`)
 
-// value reads a value; nil, false at the end.
+// value reads a value. It returns false at the end.
 func (l *lexer) value() (any, bool) {
 	l.skip()
 
@@ -135,6 +135,7 @@ func (l *lexer) value() (any, bool) {
 		return string(out), true
 	}
 
+	// A reference begins like a number.
 	if match := reference.Find(l.data[l.at:min(l.at+20, len(l.data))]); match != nil {
 		l.at += len(match)
 		n, _ := strconv.Atoi(string(match[:bytes.IndexByte(match, ' ')]))
@@ -162,6 +163,7 @@ func (l *lexer) value() (any, bool) {
 	return Operator(word), true
 }
 
+// literal reads a string in parentheses.
 func (l *lexer) literal() string {
 	var out []byte
 
@@ -208,7 +210,7 @@ type pack struct {
 	heads []string
 }
 
-// Read finds the objects of a file. Every object that is listed must be where it is said to be.
+// Read finds the objects of a file. It fails unless every listed object is where the list says.
 func Read(data []byte) (*File, error) {
 	f := &File{data: data, packs: map[Ref]pack{}}
 
@@ -229,6 +231,7 @@ func Read(data []byte) (*File, error) {
 		return nil, fmt.Errorf("%w: cross references: %w", errSyntax, err)
 	}
 
+	// Each row is stored as the difference to the row above.
 	f.Trailer = table.Dict
 	width := int(table.Dict["W"].([]any)[1].(float64)) //nolint:errcheck,forcetypeassert // a test may panic
 
@@ -246,6 +249,7 @@ func Read(data []byte) (*File, error) {
 		f.rows = append(f.rows, [3]int{int(above[0]), place, int(above[width+1])})
 	}
 
+	// Check every place.
 	for n := range f.rows {
 		if f.rows[n][0] == 0 && n > 0 {
 			return nil, fmt.Errorf("%w: object %d was never written", errSyntax, n)
@@ -261,7 +265,7 @@ func Read(data []byte) (*File, error) {
 	return f, nil
 }
 
-// objectAt reads an object at an offset.
+// objectAt reads the object at an offset.
 func (f *File) objectAt(at int) (n int, v any, err error) {
 	l := &lexer{data: f.data, at: at}
 	number, _ := l.value()
@@ -281,6 +285,7 @@ func (f *File) objectAt(at int) (n int, v any, err error) {
 		return n, v, nil
 	}
 
+	// A stream must end where its length says.
 	length, _ := dict["Length"].(float64)
 
 	data := f.data[l.at : l.at+int(length)]
@@ -302,7 +307,7 @@ func (f *File) objectAt(at int) (n int, v any, err error) {
 	return n, Stream{dict, data}, nil
 }
 
-// Get resolves a reference; other values are given back.
+// Get resolves a reference and returns other values unchanged.
 func (f *File) Get(v any) any {
 	n, ok := v.(Ref)
 	if !ok {
@@ -319,6 +324,7 @@ func (f *File) Get(v any) any {
 		return v
 	}
 
+	// Small objects are packed into streams.
 	p, known := f.packs[Ref(row[1])]
 	if !known {
 		stream, _ := f.Get(Ref(row[1])).(Stream)

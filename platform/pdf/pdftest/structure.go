@@ -16,8 +16,8 @@ var allowed = map[string][]string{
 	"Document": {"Sect"}, "Sect": {"H1", "H2", "P", "Table", "Figure"}, "Table": {"TR"}, "TR": {"TH", "TD"},
 }
 
-// Structure reads the tags. It fails when tags do not nest, when a piece of marked content of a page belongs to no
-// element or to another one than the parent tree says, and when an element names content that is not there.
+// Structure reads the tags. It fails if tags do not nest, if a piece of marked content belongs to no element or to
+// another one than the parent tree says, or if an element names content that is not there.
 func (f *File) Structure() (*Node, error) {
 	pages, err := f.Pages()
 	if err != nil {
@@ -32,6 +32,7 @@ func (f *File) Structure() (*Node, error) {
 		return nil, err
 	}
 
+	// The parent tree says for each page which element a mark belongs to.
 	parents := map[int][]any{}
 
 	for _, leaf := range f.List(f.Dict(root["ParentTree"])["Kids"]) {
@@ -42,6 +43,7 @@ func (f *File) Structure() (*Node, error) {
 		}
 	}
 
+	// Compare it with what the elements say, in both directions.
 	marks := 0
 
 	for _, page := range pages {
@@ -67,6 +69,7 @@ func (f *File) Structure() (*Node, error) {
 	return node, nil
 }
 
+// node reads an element and everything inside it.
 func (f *File) node(v, parent any, owners map[[2]int]Ref) (*Node, error) {
 	ref, _ := v.(Ref)
 
@@ -80,6 +83,7 @@ func (f *File) node(v, parent any, owners map[[2]int]Ref) (*Node, error) {
 		n.Scope = fmt.Sprint(scope)
 	}
 
+	// A kid is an element, a mark of the element's page, or a mark with a page of its own.
 	for _, kid := range f.List(d["K"]) {
 		page, mark := d["Pg"], 0
 
@@ -122,7 +126,7 @@ func (f *File) node(v, parent any, owners map[[2]int]Ref) (*Node, error) {
 	return n, nil
 }
 
-// All are the elements of a tag, in reading order.
+// All returns the elements of a tag, in reading order.
 func (n *Node) All(tag string) (out []*Node) {
 	if n.Tag == tag {
 		out = append(out, n)
