@@ -39,14 +39,15 @@ type App struct {
 	store  blob.Store
 	watch  *metrics
 	traces *traces
-	// ready is set while connections are taken, stopping from the moment the process is told to stop, prepared once the
-	// schema and the file store have been found fit: endpoints answer 503 until then.
+	// ready is set while connections are taken, stopping once the process has to stop, prepared once the schema and the
+	// file store have been checked: endpoints answer 503 until then.
 	ready    atomic.Bool
 	stopping atomic.Bool
 	prepared atomic.Bool
 }
 
-// Open connects and assembles; it neither migrates nor serves, and does not look at the schema: CheckSchema does.
+// Open connects and assembles the service. It neither migrates nor serves, and does not check the schema:
+// CheckSchema does.
 func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -57,6 +58,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 
+	// The same keys sign links and seal secrets; each use derives keys of its own.
 	signer, err := blob.NewSigner(keys...)
 	if err != nil {
 		return nil, fmt.Errorf("secret keys: %w", err)
@@ -71,6 +73,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 
+	// Then the world outside: files, mail, traces and the database.
 	store, err := c.store(ctx, log)
 	if err != nil {
 		return nil, err
@@ -97,11 +100,13 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 
+	// Put the domain together, with the gate in front of it.
 	here, elsewhere := c.regions()
 	a := &App{Config: c, DB: d, Log: log, store: store, traces: spans}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
 	a.parts = Parts(External{Store: store, Signer: signer, Box: box, Mail: post}, c)
 
+	// Metrics are by lane, which handlers declare.
 	lanes := map[string]string{}
 	for kind, h := range a.parts.Handlers {
 		lanes[kind.String()] = string(cmp.Or(h.Lane, job.Quick))
@@ -109,6 +114,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 
 	a.watch = newMetrics(d, log, lanes)
 
+	// Last the edge, with all endpoints and the pages for people.
 	a.API = api.NewServer(withDescription(api.Config{
 		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
 		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request,
@@ -129,7 +135,7 @@ func Migrate(ctx context.Context, databaseURL string) (int, error) {
 	return db.Migrate(ctx, databaseURL, migrations.FS)
 }
 
-// Handler is the service over HTTP.
+// Handler returns the service as an HTTP handler, which compresses large answers.
 func (a *App) Handler() (http.Handler, error) {
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json", "application/yaml", "text/html", "text/css", "text/javascript", "text/markdown"}))
 	if err != nil {
@@ -139,12 +145,13 @@ func (a *App) Handler() (http.Handler, error) {
 	return compress(a.API), nil
 }
 
-// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0), then stops in order: it
-// says that it is not ready, and answers requests that only wait; after the drain time it takes no new connections;
-// requests in hand end, jobs in hand end or go back to the queue.
+// Run serves until ctx ends (unless listener is nil) and works on jobs (unless Workers is 0). Then it stops in
+// order: it says that it is not ready, and answers requests that only wait; after the drain time it takes no new
+// connections; requests in hand end, jobs in hand end or go back to the queue.
 func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	defer a.traces.close(ctx)
 
+	// What other goroutines need to the very end has a context of its own.
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 
@@ -164,6 +171,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 		group.Go(func() { a.serveOperators(background, operators) })
 	}
 
+	// A process without workers only notifies others of new work.
 	var wakeWorker func()
 
 	work := func() {}
@@ -190,6 +198,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 		work()
 	})
 
+	// After a commit, wake the workers and the requests that wait.
 	waker := job.NewWaker(a.DB, wakeWorker)
 	a.DB.SetOnQueued(waker.Wake)
 	group.Go(func() { waker.Run(background) })
@@ -199,6 +208,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	group.Go(func() { settled.Run(background) })
 	group.Go(func() { a.gate.Watch(background) })
 
+	// Serve, or wait for the end.
 	var err error
 	if listener != nil {
 		err = a.serve(ctx, listener)
@@ -216,6 +226,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
+// serve answers requests until ctx ends, then drains.
 func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	handler, err := a.Handler()
 	if err != nil {
@@ -238,6 +249,7 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	}
 
+	// First say that no more requests should come, and give balancers time to notice.
 	a.ready.Store(false)
 	a.API.Drain()
 
@@ -246,7 +258,7 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 
 	drain := a.Config.DrainTime
 	if !a.prepared.Load() {
-		drain = 0 // nobody was ever served here
+		drain = 0 // it has not served anyone yet
 	}
 
 	a.Log.Info("stopping", "drain", drain.String())

@@ -20,7 +20,7 @@ type Build struct {
 	API    string
 }
 
-// ReadBuild reads what the Go tool noted in the program.
+// ReadBuild returns what the Go tool recorded in the program.
 func ReadBuild() Build {
 	b := Build{Version: "unknown", Revision: "unknown", Go: runtime.Version(), API: api.Version}
 	b.Schema, _ = migrations.Newest() // the files are embedded, and a test reads them

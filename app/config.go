@@ -46,7 +46,7 @@ type Config struct {
 	AdoptStore      bool              `name:"adopt-store" env:"STAYLEDGER_ADOPT_STORE" help:"Use the file store that is set although it does not carry this database's marker, and mark it."`
 }
 
-// Check reports the first setting that cannot work.
+// Check returns an error for the first setting that cannot work.
 func (c *Config) Check() error {
 	if c.DatabaseURL == "" {
 		return errors.New("set DATABASE_URL (or --database-url) to a PostgreSQL 15 or later, or run `stayledger demo`, which brings its own")
@@ -56,6 +56,7 @@ func (c *Config) Check() error {
 		return errors.New("--regions: name at least one data region")
 	}
 
+	// Regions, ours and those of other deployments.
 	for _, r := range append(slices.Clone(c.Regions), keysOf(c.Elsewhere)...) {
 		if !slices.Contains(access.Region("").Enum(), r) {
 			return fmt.Errorf("--regions: %q is not one of ap, ca, eu, sa, us", r)
@@ -68,6 +69,7 @@ func (c *Config) Check() error {
 		}
 	}
 
+	// Limits of the process.
 	if c.Workers < 0 || c.Workers > 1000 {
 		return errors.New("--workers: between 0 and 1000")
 	}
@@ -80,6 +82,7 @@ func (c *Config) Check() error {
 		return errors.New("--drain-time: less than --shutdown-grace")
 	}
 
+	// Links and pages need our own address.
 	if c.PublicURL == "" {
 		c.PublicURL = "http://" + c.Listen
 	}
@@ -112,7 +115,7 @@ func (c *Config) checkMail() error {
 	return nil
 }
 
-// mail is where messages go: the mail server, or a folder when none is set.
+// mail returns the sender of messages: the mail server, or a folder if none is set.
 func (c *Config) mail(log *slog.Logger) (mail.Sender, error) {
 	if c.SMTPURL != "" {
 		settings, err := mail.ParseSMTP(c.SMTPURL, c.MailFrom)
@@ -133,6 +136,7 @@ func (c *Config) mail(log *slog.Logger) (mail.Sender, error) {
 	return mail.NewFolder(folder, from)
 }
 
+// keysOf returns the keys of a map.
 func keysOf(m map[string]string) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {

@@ -28,7 +28,7 @@ const about = "Accounting for vacation-rental property managers: a general ledge
 	"Amounts are in cents, rates in parts per 100000 (15000 is 15 %), dates are days of the calendar, instants are in UTC. " +
 	"Every answer names its request in the header X-Request-Id."
 
-// withDescription adds to what a server needs all that its description says beside the endpoints.
+// withDescription adds everything that the published description says besides the endpoints.
 func withDescription(c api.Config) api.Config {
 	c.Title, c.Description, c.Refusals = "stayledger", about, access.Refusals
 	c.Tags = []api.Tag{

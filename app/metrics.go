@@ -15,15 +15,15 @@ import (
 	"stayledger/platform/job"
 )
 
-// metrics are what an operator watches. Labels are endpoints, kinds, lanes and states, never teams.
+// metrics has the figures for operators. Labels are endpoints, kinds, lanes and states, never teams.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	attempts *prometheus.HistogramVec
 }
 
-// newMetrics registers what is counted in the process and what is read from the database when somebody asks: lanes
-// gives the lane of a kind of job.
+// newMetrics registers what the process counts and what is read from the database on each request for metrics. The
+// lanes map kinds of jobs to lanes.
 func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
@@ -36,6 +36,8 @@ func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60, 300},
 		}, []string{"kind", "outcome"}),
 	}
+
+	// A constant gauge is the usual way to publish versions.
 	b := ReadBuild()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "stayledger_build_info", Help: "Always 1; the labels say which program runs.",
@@ -74,11 +76,12 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
+// described returns the description of a metric.
 func described(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("stayledger_"+name, help, labels, nil)
 }
 
-// pool tells how the database connections of the process stand.
+// pool collects the states of the process's database connections.
 type pool struct{ db *db.DB }
 
 var (
@@ -143,7 +146,7 @@ type statusBacklog struct {
 	Oldest float64 // seconds
 }
 
-// Collect reads them.
+// Collect reads the backlog from the database and sends it. If the database is out of reach, it says only that.
 func (b *backlog) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -159,6 +162,7 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 
 	gauge(databaseUp, 1)
 
+	// Add up kinds by lane; lanes without jobs count zero.
 	sums := map[string]kindBacklog{}
 	for _, lane := range b.lanes {
 		sums[lane] = kindBacklog{}
@@ -174,6 +178,7 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 		sums[lane] = kindBacklog{Due: s.Due + k.Due, Running: s.Running + k.Running, Later: s.Later + k.Later, Oldest: max(s.Oldest, k.Oldest)}
 	}
 
+	// Send each figure with its labels.
 	for lane, s := range sums {
 		gauge(jobsNow, float64(s.Due), lane, "due")
 		gauge(jobsNow, float64(s.Running), lane, "running")
@@ -187,6 +192,7 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// read loads jobs by kind and unsettled operations by status.
 func (b *backlog) read() (kinds []kindBacklog, operations []statusBacklog, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -213,7 +219,7 @@ func (b *backlog) read() (kinds []kindBacklog, operations []statusBacklog, err e
 	return kinds, operations, err
 }
 
-// attempt is what the worker calls at every attempt: it is measured and traced.
+// attempt measures and traces an attempt of a job. The returned function ends it.
 func (a *App) attempt(ctx context.Context, j job.Job) (context.Context, func(error)) {
 	ctx, traced := a.traces.attempt(ctx, j)
 	measured := a.watch.attempt(j)

@@ -15,8 +15,8 @@ import (
 // preparePoll is how often a process that cannot work yet tries again.
 const preparePoll = time.Second
 
-// CheckSchema fails with db.ErrSchema when the database lacks migrations that this program needs. A newer schema is
-// fine: while a deployment is brought up to date, older processes go on beside the newer ones.
+// CheckSchema fails with db.ErrSchema if the database lacks migrations that this program needs. A newer schema is
+// fine: during a deployment older processes run at the same time as newer ones.
 func (a *App) CheckSchema(ctx context.Context) error {
 	newest, err := migrations.Newest()
 	if err != nil {
@@ -35,11 +35,11 @@ func (a *App) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// prepare waits until somebody has migrated the database and the file store was found to be the one that belongs to it.
-// Until then the process is not ready, answers no request and takes no jobs. A store that belongs to another database
-// is the only failure that waiting does not mend.
+// prepare waits until the database is migrated and the file store belongs to it. Until then the process is not
+// ready, answers no request and takes no jobs. It fails only for a store that belongs to another database, which
+// waiting does not change.
 func (a *App) prepare(ctx context.Context) error {
-	for told := ""; ; {
+	for logged := ""; ; {
 		err := a.CheckSchema(ctx)
 		if err == nil {
 			err = file.Claim(ctx, a.DB, a.store, a.Config.AdoptStore)
@@ -49,9 +49,9 @@ func (a *App) prepare(ctx context.Context) error {
 			return err
 		}
 
-		if cause := err.Error(); cause != told {
+		if cause := err.Error(); cause != logged {
 			a.Log.WarnContext(ctx, "not ready", "cause", cause)
-			told = cause
+			logged = cause
 		}
 
 		select {
@@ -62,8 +62,8 @@ func (a *App) prepare(ctx context.Context) error {
 	}
 }
 
-// serveOperators answers on the address for operators until ctx ends: metrics and probes, which a process that only
-// works on jobs has, too.
+// serveOperators serves metrics and probes on the address for operators until ctx ends. A process that only works
+// on jobs has them too.
 func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.watch.handler())
@@ -78,10 +78,11 @@ func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	}
 }
 
-// healthy says that the process lives, whatever state its database is in.
+// healthy answers that the process lives, whatever the state of its database.
 func healthy(w http.ResponseWriter, _ *http.Request) { probe(w, "") }
 
-// readiness says whether work should be sent here: on holds while the process is neither starting nor stopping.
+// readiness returns a handler that says whether requests should be sent here; on reports whether the process is
+// neither starting nor stopping.
 func (a *App) readiness(on func() bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)

@@ -12,14 +12,15 @@ import (
 	"stayledger/web/reference"
 )
 
-// pages adds what is not part of the contract: probes, the published description, the reference, the pages for people
-// and the changelog. All but the reference, which is made when somebody reads it, is rendered once.
+// pages adds what is not part of the contract: probes, the published description, the reference, the pages for
+// people and the changelog. Everything is rendered once, except the reference, which is rendered when it is read.
 func (a *App) pages() error {
 	description, err := a.API.OpenAPI()
 	if err != nil {
 		return err
 	}
 
+	// Every page gets the headers that keep a browser from doing more than the page needs.
 	serve := func(path, contentType, policy string, body []byte) {
 		a.API.Handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", contentType)
@@ -33,11 +34,14 @@ func (a *App) pages() error {
 	page := func(path, contentType string, body []byte) {
 		serve(path, contentType, "default-src 'none'; style-src 'unsafe-inline'", body)
 	}
+
+	// The description in three forms, and the reference made from it.
 	page("/openapi.json", "application/json", description.JSON)
 	page("/openapi.yaml", "application/yaml", description.YAML)
 	page("/openapi-3.0.json", "application/json", description.JSON30)
 	a.reference(description.JSON)
 
+	// The pages for owners and for the back office.
 	owner := web.Owner()
 	serve("/owner", "text/html; charset=utf-8", owner.Policy, owner.HTML)
 
@@ -45,6 +49,7 @@ func (a *App) pages() error {
 		return err
 	}
 
+	// Then the changelog and the probes.
 	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
 	a.API.Handle(http.MethodGet, "/healthz", healthy)
@@ -70,14 +75,14 @@ func (a *App) console() error {
 	return nil
 }
 
-// validated answers with a file of a page, or with 304 while the caller has it.
+// validated answers with a file of a page, or with 304 if the caller has it.
 func validated(w http.ResponseWriter, r *http.Request, asset web.Asset) {
 	guarded(w, asset)
 	w.Header().Set("ETag", `W/"`+asset.Tag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asset.Body))
 }
 
-// guarded says what a browser may do with a file of a page.
+// guarded sets the headers that say what a browser may do with a file of a page.
 func guarded(w http.ResponseWriter, asset web.Asset) {
 	w.Header().Set("Content-Type", asset.ContentType)
 	w.Header().Set("Cache-Control", "no-cache")
@@ -92,11 +97,12 @@ func guarded(w http.ResponseWriter, asset web.Asset) {
 	w.Header().Set("Referrer-Policy", "no-referrer")
 }
 
-// reference serves the pages at /docs. They are prepared when somebody first reads one, so that no start waits for it,
-// and made one by one.
+// reference serves the pages at /docs. They are prepared when the first one is read, so that no start waits for
+// them, and rendered one by one.
 func (a *App) reference(description []byte) {
 	prepared := sync.OnceValues(func() (*reference.Site, error) { return reference.New(description) })
 	handle := func(w http.ResponseWriter, r *http.Request) {
+		// A failure is ours: the description or a template is wrong.
 		site, err := prepared()
 
 		var asset web.Asset
@@ -113,6 +119,7 @@ func (a *App) reference(description []byte) {
 			return
 		}
 
+		// The page of an unknown path says so.
 		if !found {
 			guarded(w, asset)
 			w.WriteHeader(http.StatusNotFound)

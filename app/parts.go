@@ -49,7 +49,7 @@ import (
 	"stayledger/provider/pay"
 )
 
-// External is what the domain reaches the world beyond the database with.
+// External has the connections of the domain to the world outside the database.
 type External struct {
 	Store  blob.Store
 	Signer *blob.Signer
@@ -60,13 +60,14 @@ type External struct {
 	Mail      mail.Sender
 }
 
-// Parts is the sum of what the packages contribute, in the order in which the reference shows them. A new noun is a
+// Parts returns the sum of all packages' parts, in the order in which the reference shows them. A new noun is a
 // line here.
 func Parts(o External, c Config) parts.Part {
 	if o.Providers == nil {
 		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
 
+	// Some nouns need connections to the outside or other nouns.
 	payments := &payment.Service{Open: o.Providers, Box: o.Box, Store: o.Store}
 	links := func(team, attachment id.ID, expires time.Time) string {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
@@ -111,6 +112,7 @@ func Parts(o External, c Config) parts.Part {
 		)},
 	}
 
+	// Access, teams and sample books come first; teams copy the settings of all nouns.
 	return parts.Join(append([]parts.Part{access.Part(), team.Part(journals, parts.Copies(nouns...)...), demo.Part(journals)}, nouns...)...)
 }
 

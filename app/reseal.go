@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// sealed lists every column whose values the secret keys seal.
+// sealed returns every column with values that the secret keys seal.
 func sealed() []seal.Column {
 	return []seal.Column{contact.Sealed(), connection.Sealed(), payee.Sealed(), delivery.Sealed()}
 }
@@ -34,11 +34,11 @@ var ErrLost = errors.New("some values cannot be opened with any of the keys; put
 // resealBatch is how many values one transaction seals anew.
 const resealBatch = 500
 
-// Reseal seals every stored secret with the first of the secret keys, after which the others can be dropped; told hears
-// of each column. It can be broken off anywhere and run again, and runs beside a working service whose processes have
-// the same first key: one with another would go on sealing with that. What cannot be opened stays as it is; it is told,
-// and ErrLost is the end.
-func Reseal(ctx context.Context, d *db.DB, c *Config, told func(Resealed) error) error {
+// Reseal seals every stored secret with the first of the secret keys, after which the others can be dropped. It
+// calls done for each column. It can be stopped anywhere and run again, and can run while the service works, if all
+// processes have the same first key: one with another key would go on sealing with that. Values that cannot be
+// opened stay and are listed; Reseal then ends with ErrLost.
+func Reseal(ctx context.Context, d *db.DB, c *Config, done func(Resealed) error) error {
 	keys, err := c.keys()
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func Reseal(ctx context.Context, d *db.DB, c *Config, told func(Resealed) error)
 			return fmt.Errorf("seal %s.%s anew: %w", column.Table, column.Name, err)
 		}
 
-		if err := told(count); err != nil {
+		if err := done(count); err != nil {
 			return err
 		}
 
@@ -71,6 +71,7 @@ func Reseal(ctx context.Context, d *db.DB, c *Config, told func(Resealed) error)
 	return nil
 }
 
+// resealColumn seals the values of a column anew, batch by batch.
 func resealColumn(ctx context.Context, d *db.DB, box *seal.Box, column seal.Column) (Resealed, error) {
 	count := Resealed{Table: column.Table, Column: column.Name}
 	at := place{}
@@ -101,15 +102,15 @@ func resealColumn(ctx context.Context, d *db.DB, box *seal.Box, column seal.Colu
 // place is a row in the order of the work.
 type place struct{ team, row id.ID }
 
-// resealed is what one batch came to.
+// resealed counts the rows of one batch.
 type resealed struct {
 	fresh, current, read int
 	lost                 []id.ID
 	end                  place
 }
 
-// resealSome seals the values of the next rows anew. The rows are locked meanwhile: whoever writes one at the same time
-// is not overwritten.
+// resealSome seals the values of the next rows anew. The rows are locked meanwhile, so that a concurrent write is
+// not overwritten.
 func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Column, after place) (resealed, error) {
 	type row struct {
 		TeamID, ID id.ID
@@ -118,6 +119,7 @@ func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Colum
 
 	var out resealed
 
+	// In the order of the primary key, after the last row of the batch before.
 	rows, err := db.Select[row](ctx, tx, fmt.Sprintf(`
 		select team_id, id, %[2]s as value from %[1]s
 		where %[2]s is not null and (team_id, id) > (coalesce(@team, '00000000-0000-0000-0000-000000000000'::uuid), coalesce(@row, '00000000-0000-0000-0000-000000000000'::uuid))
@@ -146,6 +148,7 @@ func resealSome(ctx context.Context, tx *db.Tx, box *seal.Box, column seal.Colum
 		out.end = place{r.TeamID, r.ID}
 	}
 
+	// Write only the values that changed, in one statement.
 	out.read, out.fresh = len(rows), len(ids)
 	if len(ids) == 0 {
 		return out, nil

@@ -14,6 +14,7 @@ import (
 // storeTime bounds how long the object store may take to answer at the start.
 const storeTime = time.Minute
 
+// checkStore returns an error for settings of the object store that cannot work.
 func (c *Config) checkStore() error {
 	if c.StoreURL == "" {
 		if c.StoreAccessKey != "" || c.StoreSecretKey != "" {
@@ -37,8 +38,8 @@ func (c *Config) objectStore() (blob.S3Config, error) {
 	return s, err
 }
 
-// store opens where files are kept: the object store of the settings, or the data folder. An object store that cannot
-// be used is an error here, before anybody waits for an export.
+// store opens the object store of the settings, or a folder of the data folder. It fails at the start for an object
+// store that cannot be used, before an export needs it.
 func (c *Config) store(ctx context.Context, log *slog.Logger) (blob.Store, error) {
 	if c.StoreURL == "" {
 		folder := filepath.Join(c.DataDir, "files")

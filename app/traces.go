@@ -33,8 +33,8 @@ type traces struct {
 // joined continues the trace of whoever calls.
 var joined = propagation.TraceContext{}
 
-// newTraces sends spans to the collector of the settings, and answers nil when none is set. Sampling, headers and the
-// name of the service follow OpenTelemetry's own environment variables.
+// newTraces returns traces that send spans to the collector of the settings, or nil without one. Sampling, headers
+// and the name of the service follow OpenTelemetry's own environment variables.
 func newTraces(ctx context.Context, c *Config) (*traces, error) {
 	address := c.OTLPTraces
 	if address == "" && c.OTLPEndpoint != "" {
@@ -55,6 +55,7 @@ func newTraces(ctx context.Context, c *Config) (*traces, error) {
 
 	b := ReadBuild()
 
+	// The environment can overrule the name of the service.
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
 		attribute.String("service.name", "stayledger"), attribute.String("service.version", b.Version)), resource.WithFromEnv())
 	if err != nil {
@@ -78,7 +79,7 @@ func (t *traces) close(ctx context.Context) {
 	_ = t.provider.Shutdown(closing)
 }
 
-// statements traces what is sent to the database. Values are parameters, which are not told.
+// statements returns the tracer of database statements. Values are parameters, which it leaves out.
 func (t *traces) statements() db.Tracer {
 	if t == nil {
 		return nil
@@ -87,7 +88,7 @@ func (t *traces) statements() db.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithDisableConnectionDetailsInAttributes())
 }
 
-// requests is the edge's hook.
+// requests returns the edge's hook, which begins a span for each request.
 func (t *traces) requests() func(*http.Request, *api.Endpoint) (*http.Request, func(int)) {
 	if t == nil {
 		return nil

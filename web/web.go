@@ -21,7 +21,7 @@ var ownerStyle string
 //go:embed owner.js
 var ownerScript string
 
-// sharedStyle and sharedScript are what the owner page and the console have in common.
+// sharedStyle and sharedScript are used by the owner page and the console.
 //
 //go:embed page.css
 var sharedStyle string
@@ -42,7 +42,7 @@ type Page struct {
 
 var exported = regexp.MustCompile(`(?m)^export `)
 
-// Owner is the page that shows a statement to an owner who follows a link.
+// Owner returns the page that shows a statement to an owner who follows a link.
 func Owner() Page {
 	style, script := "\n"+sharedStyle+ownerStyle, "\n"+exported.ReplaceAllString(sharedScript, "")+ownerScript
 	page := strings.NewReplacer("{{css}}", style, "{{js}}", script).Replace(ownerPage)
@@ -85,8 +85,8 @@ var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 }
 
-// Console is the page at /console, where people follow operations, start exports and read statements, with its styles
-// and modules. It fails when a file of it has a type that no page has.
+// Console returns the page at /console, where people follow operations, start exports and read statements, with its
+// styles and modules. It fails for a file with a type that no page has.
 func Console() ([]Asset, error) {
 	entries, err := fs.ReadDir(consoleFiles, "console")
 	if err != nil {
@@ -100,6 +100,7 @@ func Console() ([]Asset, error) {
 		}
 	}
 
+	// Each file is served under its own address; only the page has a short one.
 	assets := make([]Asset, 0, len(content))
 	for name, body := range content {
 		contentType, known := contentTypes[path.Ext(name)]

@@ -22,7 +22,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// database is what the administrative commands need.
+// database has the settings that administrative commands share.
 type database struct {
 	DatabaseURL string `name:"database-url" env:"DATABASE_URL" required:"" help:"The service's database."`
 }
@@ -53,7 +53,7 @@ type teamCreate struct {
 	Start    string `help:"First day of owner statements (YYYY-MM-DD)."`
 }
 
-// Run makes the team.
+// Run creates the team.
 func (c *teamCreate) Run(r *runContext) error {
 	n := team.New{Name: c.Name, Type: team.PropertyManager, Region: c.Region, PartnerID: c.Under, Currency: c.Currency}
 	if c.Partner {

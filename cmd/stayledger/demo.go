@@ -60,7 +60,7 @@ type demoOwner struct {
 	AccessToken string `json:"accessToken"`
 }
 
-// Run serves sample books. A second run on the same folder finds everything as it was left.
+// Run serves sample books. A second run on the same folder finds everything unchanged.
 func (c *demoCmd) Run(r *runContext) error {
 	if c.Months < 1 || c.Months > 24 || c.Listings < 1 || c.Listings > 500 {
 		return errors.New("--months: 1 to 24; --listings: 1 to 500")
@@ -74,9 +74,10 @@ func (c *demoCmd) Run(r *runContext) error {
 	}
 
 	c.LogLevel = quieter(c.LogLevel)
-	c.DrainTime = 0 // nobody balances requests between demos
+	c.DrainTime = 0 // no balancer sends requests to demos
 	log := newLog(c.LogLevel)
 
+	// Take the address first: the links in the books contain it.
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
 		return err
@@ -93,6 +94,7 @@ func (c *demoCmd) Run(r *runContext) error {
 		c.DatabaseURL = server.URL(pgserver.Role, pgserver.Role)
 	}
 
+	// Sealed values must open again at the next start.
 	if len(c.SecretKeys) == 0 {
 		if c.SecretKeys, err = keptKey(c.DataDir); err != nil {
 			return err
@@ -105,6 +107,7 @@ func (c *demoCmd) Run(r *runContext) error {
 	}
 	defer a.Close()
 
+	// Fill the books at the first start, and say how to use them.
 	path := filepath.Join(c.DataDir, "demo.json")
 
 	d, err := c.fill(r.ctx, a, path)
@@ -130,6 +133,7 @@ func quieter(level string) string {
 	return level
 }
 
+// startPostgres starts the demo's own database server.
 func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgserver.Server, error) {
 	fmt.Fprintln(os.Stderr, "starting a private PostgreSQL in", dataDir)
 
@@ -139,7 +143,7 @@ func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgse
 	return pgserver.Start(starting, pgserver.Options{Dir: filepath.Join(dataDir, "postgres"), Durable: true, Logger: log})
 }
 
-// keptKey is the folder's own secret key, made at the first start.
+// keptKey returns the folder's own secret key, which the first start makes.
 func keptKey(dataDir string) ([]string, error) {
 	if err := os.MkdirAll(dataDir, 0o711); err != nil { //nolint:gosec // the database's account must pass through
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -173,6 +177,7 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 		}
 	}
 
+	// A later start may have another address.
 	if d, err := readDemo(ctx, a, path); d != nil || err != nil {
 		if d != nil {
 			d.BaseURL = a.Config.PublicURL
@@ -181,6 +186,7 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 		return d, err
 	}
 
+	// First teams and people, then the books of both teams.
 	d := &demoFile{BaseURL: a.Config.PublicURL, Today: today}
 	if err := a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return c.people(ctx, tx, d) }); err != nil {
 		return nil, err
@@ -205,7 +211,7 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 	return d, a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return owner(ctx, tx, d) })
 }
 
-// people makes the partner, its two teams, their keys and a user.
+// people adds the partner, its two teams, their keys and a user.
 func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error) {
 	region := c.Regions[0]
 	if d.Partner.TeamID, err = team.Create(ctx, tx, team.New{Name: "Harbour Partners", Type: team.Partner, Region: region}); err != nil {
@@ -220,6 +226,7 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 		}
 	}
 
+	// One key of each kind that the guides use.
 	for _, k := range []struct {
 		into  *string
 		key   access.NewKey
@@ -241,6 +248,7 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 		*k.into = issued.Secret
 	}
 
+	// A person who may do everything in all three teams.
 	if d.User.UserID, err = person(ctx, tx, "Dana Demo", "dana@example.com"); err != nil {
 		return err
 	}
@@ -290,7 +298,7 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 	return err
 }
 
-// person is a user with an e-mail address, who may be there already when the data folder was thrown away and the
+// person returns the user with an e-mail address, who may exist already if the data folder was deleted and the
 // database was not.
 func person(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	user, err := access.AddUser(ctx, tx, name, email)
@@ -301,7 +309,7 @@ func person(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	return user, err
 }
 
-// readDemo reads demo.json and believes it when its team exists in this database.
+// readDemo reads demo.json. It returns nil if there is none or its team does not exist in this database.
 func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,6 +32,7 @@ type cli struct {
 	Version versionCmd `cmd:"" help:"Print which program this is."`
 }
 
+// main parses the command line and runs the command until it ends or a signal stops it.
 func main() {
 	var c cli
 
@@ -65,7 +66,7 @@ func newLog(level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: l}))
 }
 
-// defaultDataDir is where this user's data that must last belongs.
+// defaultDataDir returns the folder for this user's data that must last.
 func defaultDataDir() (string, error) {
 	dir, err := pgserver.DefaultDir()
 	return filepath.Dir(dir), err
@@ -76,7 +77,7 @@ type serveCmd struct {
 	NoMigrate  bool `env:"STAYLEDGER_NO_MIGRATE" help:"Do not bring the schema up to date first."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until it is stopped.
 func (c *serveCmd) Run(r *runContext) error {
 	a, err := open(r.ctx, &c.Config, !c.NoMigrate)
 	if err != nil {
@@ -98,7 +99,7 @@ type workCmd struct {
 	app.Config `embed:""`
 }
 
-// Run works on jobs until it is told to stop.
+// Run works on jobs until it is stopped.
 func (c *workCmd) Run(r *runContext) error {
 	if c.Workers == 0 {
 		return errors.New("--workers: a worker needs at least one")
@@ -163,7 +164,7 @@ func (c *openapiCmd) Run(*runContext) error {
 
 type versionCmd struct{}
 
-// Run prints what the program was built from and what it speaks.
+// Run prints versions: of the program, its commit, Go, the schema and the API.
 func (*versionCmd) Run(*runContext) error {
 	b := app.ReadBuild()
 	_, err := fmt.Printf("stayledger %s\ncommit  %s\ngo      %s\nschema  %d\napi     %s\n", b.Version, b.Revision, b.Go, b.Schema, b.API)

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// table prints rows whose cells are aligned under a heading.
+// table prints rows in aligned columns under a heading.
 func table[T any](heading string, rows []T, cells func(T) []string) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	if _, err := fmt.Fprintln(w, heading); err != nil {
@@ -52,6 +52,7 @@ func listed[T any](r *runContext, d *database, heading string, read func(context
 	return table(heading, lines, func(line []string) []string { return line })
 }
 
+// written returns an instant as commands print it.
 func written(at *time.Time) string {
 	if at == nil {
 		return "never"
@@ -155,7 +156,7 @@ type userCreate struct {
 	Email    string `arg:"" help:"E-mail address."`
 }
 
-// Run makes the user.
+// Run creates the user.
 func (c *userCreate) Run(r *runContext) error {
 	return c.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
 		user, err := access.AddUser(ctx, tx, c.Name, c.Email)

@@ -13,7 +13,7 @@ type resealCmd struct {
 	SecretKeys []string `name:"secret-keys" env:"STAYLEDGER_SECRET_KEYS" required:"" help:"The service's keys, the new one first, followed by those to drop."`
 }
 
-// Run seals everything anew and prints what it came to, a line per column.
+// Run seals everything anew and prints the counts, a line for each column.
 func (c *resealCmd) Run(r *runContext) error {
 	d, err := db.Open(r.ctx, db.Config{URL: c.DatabaseURL, MaxConnections: 2})
 	if err != nil {

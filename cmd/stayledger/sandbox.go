@@ -25,13 +25,13 @@ type sandboxCmd struct {
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
-// Help tells what is served where.
+// Help returns the text about the two sandboxes and their addresses.
 func (*sandboxCmd) Help() string {
 	return `At / is a payment provider that moves no money (docs/guides/payment-provider.md). At /plaid is a bank feed that speaks Plaid's protocol
-and that no bank stands behind (docs/guides/bank-feeds.md). Everything is forgotten at the end.`
+with banks that do not exist (docs/guides/bank-feeds.md). Everything is forgotten at the end.`
 }
 
-// Run serves a payment provider that moves no money and a bank feed without banks, until it is told to stop.
+// Run serves a payment provider that moves no money and a bank feed without banks, until it is stopped.
 func (c *sandboxCmd) Run(r *runContext) error {
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
@@ -46,15 +46,17 @@ func (c *sandboxCmd) Run(r *runContext) error {
 		return err
 	}
 
-	letGo := func() { // of what is held
+	// Requests can be held open on purpose; release them, so that the server can stop.
+	letGo := func() {
 		payments.Close()
 		feed.Close()
 	}
 	defer letGo()
 
 	fmt.Fprintln(os.Stderr, "payment sandbox at "+address+"; it moves no money")
-	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; no bank stands behind it")
+	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; its banks do not exist")
 
+	// Both share one address.
 	mux := http.NewServeMux()
 	mux.Handle("/", payments)
 	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, feed))
@@ -84,7 +86,7 @@ func (c *sandboxCmd) Run(r *runContext) error {
 // plaidPath is where the bank feed starts.
 const plaidPath = "/plaid"
 
-// open makes the sandboxes.
+// open returns the two sandboxes. They print each event as a line of JSON.
 func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
 	config := sandbox.Config{APIKey: c.APIKey, SettleAfter: c.SettleAfter, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret}
 
@@ -93,14 +95,14 @@ func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
 		var mu sync.Mutex // events come from many requests at a time
 
 		out := json.NewEncoder(os.Stdout)
-		tell := func(event any) {
+		print := func(event any) {
 			mu.Lock()
 			defer mu.Unlock()
 
 			_ = out.Encode(event)
 		}
-		config.Seen = func(e sandbox.Event) { tell(e) }
-		feed.Seen = func(e bankfeed.Event) { tell(e) }
+		config.Seen = func(e sandbox.Event) { print(e) }
+		feed.Seen = func(e bankfeed.Event) { print(e) }
 	}
 
 	payments, err := sandbox.New(config)

@@ -71,7 +71,7 @@ type Endpoint struct {
 	PartnerOnly bool
 	// DryRun routes declare the query parameter dryRun.
 	DryRun bool
-	// Exclusive routes change what many journals are derived from: no other write of the team runs beside them.
+	// Exclusive routes change data from which many journals are derived: no other write of the team runs meanwhile.
 	Exclusive bool
 	// Secret routes answer with a secret that is shown once: no Idempotency-Key keeps the answer.
 	Secret bool
@@ -87,8 +87,8 @@ type Endpoint struct {
 	OneTrip bool
 	// Form are the parts of a multipart/form-data body, which Receive endpoints take; MaxBody then bounds the file.
 	Form []Part
-	// Also are further successful answers by status, beside Status; one for Status itself replaces the answer's own
-	// type in the description.
+	// Also has further successful answers by status; one for Status itself replaces the answer's own type in the
+	// description.
 	Also map[int]reflect.Type
 
 	kind kind

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Example is a body that an operation takes, one that it answers a success with, or both, as decoded JSON. It stands
-// with the schema of the body, so that operations which share a schema share its example.
+// Example is a body that an operation takes, one that it answers a success with, or both, as decoded JSON. It is
+// published with the schema of the body, so operations that share a schema share its example.
 type Example struct{ Request, Answer any }
 
 // exemplify adds the examples to the schemas of their bodies. It fails for an operation that does not exist or has

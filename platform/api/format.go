@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// Formats of texts beside those of JSON Schema. Each belongs to a type that binds it, or is declared with the tag
+// Formats of texts that JSON Schema does not have. Each belongs to a type that binds it, or is declared with the tag
 // format.
 const (
 	monthFormat    = "month"

@@ -12,12 +12,10 @@ import (
 	"stayledger/platform/page"
 )
 
-// namedBy is the mark of a part of the description that is published once, under a name, and referred to wherever it
-// stands.
+// namedBy marks a part of the description that is published once, under a name, and referred to everywhere else.
 const namedBy = "x-named"
 
-// Types whose text or number means the same in every noun are described once. Each has a type of this package that
-// describes it.
+// Types with a text or number that means the same in every noun are described once, each by a type of this package.
 type (
 	idText        string
 	dateText      string

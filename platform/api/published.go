@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// publishedAs are the names of schemas, by the type with the path of its package, and what stands for the name of a
-// package in them, by its path.
+// publishedAs has names of schemas by the type with the path of its package, publishedUnder the package names that they
+// use, by the path of the package.
 var publishedAs, publishedUnder = map[string]string{}, map[string]string{}
 
 // PublishedAs publishes the schema of T under another name, for callers who know it by its first name. Call it in

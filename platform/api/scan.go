@@ -137,7 +137,7 @@ func (s *scanner) string() (token, error) {
 	return token{}, errSyntax
 }
 
-// escape moves over an escape up to its last byte, and reports whether it stands for a NUL character.
+// escape moves over an escape up to its last byte, and reports whether it means a NUL character.
 func (s *scanner) escape() (nul bool, err error) {
 	s.at++
 	if s.at == len(s.text) {

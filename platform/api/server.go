@@ -28,7 +28,7 @@ import (
 // Version is the one version of the contract that this service speaks.
 const Version = "2026-11-01"
 
-// Config is what the edge needs from the application.
+// Config has everything that the edge needs from the application.
 type Config struct {
 	DB  *db.DB
 	Log *slog.Logger
@@ -38,7 +38,7 @@ type Config struct {
 	Refusals func(e *Endpoint) apierr.List
 	// Audit is the statement that records the audit action of a write.
 	Audit func(tx *db.Tx, e *Endpoint) db.Stmt
-	// CursorKey authenticates cursors, and what tells two requests with one Idempotency-Key apart.
+	// CursorKey authenticates cursors, and the digests that distinguish requests with the same Idempotency-Key.
 	CursorKey []byte
 	// FormerKeys verify what was authenticated with a CursorKey that has been replaced since.
 	FormerKeys [][]byte
@@ -47,16 +47,15 @@ type Config struct {
 	// Prepared, unless nil, says whether the service may work yet: until then every endpoint answers
 	// ServiceUnavailable.
 	Prepared func() bool
-	// Trace, unless nil, is told of every request to an endpoint: the request that it gives is the one that is
+	// Trace, unless nil, is called for every request to an endpoint: the request that it returns is the one that is
 	// answered, and the function that it returns is called with the status of the answer.
 	Trace func(r *http.Request, e *Endpoint) (*http.Request, func(status int))
-	// Observe is told about every answered request.
+	// Observe is called for every answered request.
 	Observe func(endpoint string, status int, took time.Duration)
-	// UploadPace is how fast uploads have to come in; the zero value stands for 64 KiB in every 10 seconds and 10
-	// minutes in all.
+	// UploadPace is how fast uploads have to come in; the zero value means 64 KiB in every 10 seconds and 10 minutes in
+	// all.
 	UploadPace Pace
-	// WritePatience is how long a client may take to read each 64 KiB of an answer; the zero value stands for 30
-	// seconds.
+	// WritePatience is how long a client may take to read each 64 KiB of an answer; the zero value means 30 seconds.
 	WritePatience time.Duration
 	// Title and Description head the published description.
 	Title, Description string
@@ -104,7 +103,7 @@ type requestContext struct {
 	requestID string
 	dryRun    bool
 	key       string                      // Idempotency-Key
-	digest    [sha256.Size]byte           // tells the request from another with the same key; kept only as rc.mac of it
+	digest    [sha256.Size]byte           // differs for another request with the same key; stored only as its rc.mac
 	again     func(context.Context) error // checks the credential of an upload once more
 	cause     error
 }

@@ -33,7 +33,7 @@ const (
 	maxPart = 1 << 10
 	// MaxPartHeader bounds what comes between two parts: boundary and headers, and what the parser reads ahead.
 	maxPartHeader = 16 << 10
-	// FormOverhead is what a form may have beside the bytes of its file.
+	// FormOverhead is how many bytes a form may have in addition to those of its file.
 	formOverhead = 64 << 10
 )
 
@@ -68,7 +68,7 @@ type Upload struct {
 	max   int64
 	parts *multipart.Reader
 	line  *line
-	sum   hash.Hash // tells one upload from another, for idempotency keys; nil without a key
+	sum   hash.Hash // identifies the upload, for idempotency keys; nil without a key
 }
 
 // Incoming is the file of an upload while it arrives. Name and type are what the sender says.

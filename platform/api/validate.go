@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// An answer tells maxIssues at most: a body can hold more mistakes than anyone wants to read.
+	// An answer has maxIssues at most: a body can have more mistakes than anyone wants to read.
 	maxIssues = 100
 	// The longest field name that an issue has in its path is of maxNamed bytes.
 	maxNamed = 200
-	// An object whose schema does not name its fields can have maxFields.
+	// An object without named fields in its schema can have maxFields.
 	maxFields = 1000
-	// A list whose schema does not say how long it can be has maxListItems at most.
+	// A list without a bound in its schema has maxListItems at most.
 	maxListItems = 30_000
 	// A body can hold maxLoose values in all that no schema describes. Each costs up to 300 bytes when it is decoded.
 	maxLoose = 50_000

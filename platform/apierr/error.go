@@ -1,5 +1,5 @@
-// Package apierr is the one registry of what a request can fail with: codes, reasons, conditions and the envelope they
-// are rendered in.
+// Package apierr is the registry of all failures of requests: codes, reasons, conditions and the envelope they are
+// rendered in.
 //
 // A condition is a package-level value made once by New, with a text that never changes. Functions return it, or a copy
 // that carries what this request needs to know; errors.Is matches a copy with its condition. Whatever is no *Error is
@@ -31,7 +31,7 @@ type Error struct {
 	condition *Error
 }
 
-// errNil stands for a nil *Error in a non-nil error, which has no text of its own to log.
+// errNil replaces a nil *Error in a non-nil error, which has no text of its own to log.
 var errNil = errors.New("apierr: a nil *Error was returned as an error")
 
 var registry struct {

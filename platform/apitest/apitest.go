@@ -116,7 +116,7 @@ type Config struct {
 	Handlers map[job.Kind]job.Handler
 	// Scopes of the caller; nil holds every scope that an endpoint asks for.
 	Scopes []string
-	// Undescribed are the ids of test-only endpoints whose answers no description could hold.
+	// Undescribed has the ids of test-only endpoints with answers that no description could have.
 	Undescribed []string
 	// Silent tests do not ask for audit events: their endpoints are not the service's.
 	Silent bool

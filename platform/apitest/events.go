@@ -15,13 +15,13 @@ import (
 	"stayledger/platform/id"
 )
 
-// record says of which entity a row is, and what in it is not told: columns that only the service reads, and those that
-// it computes.
+// record says which entity a row belongs to, and which columns need no event: those that only the service reads, and
+// computed ones.
 type record struct{ entity, id, untold string }
 
-// records are the tables whose rows callers see, alone or as part of another record. A transaction that changes one in
-// a column that is told has to keep an audit event of that record. The list states the contract's choice; it does not
-// read what the code tells.
+// records lists the tables with rows that callers see, alone or as part of another record. A transaction that changes
+// another column of such a row must insert an audit event of that record. The list states the choice of the contract;
+// it is not computed from the code.
 var records = map[string]record{
 	"access_key":                {entity: "api-key", id: "id"},
 	"access_key_team":           {entity: "api-key", id: "key_id"},
@@ -33,10 +33,10 @@ var records = map[string]record{
 	"account_connection":        {entity: "account-connection", id: "id"},
 	"account_excluded_record":   {entity: "bank-record", id: "bank_record_id"},
 	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
-	"bank_record":               {entity: "bank-record", id: "id", untold: "made"}, // added up from its reconciliation, which is told
+	"bank_record":               {entity: "bank-record", id: "id", untold: "made"}, // added up from its reconciliation, which has events
 	"bank_rule":                 {entity: "bank-rule", id: "id"},
 	"connection":                {entity: "connection", id: "id"},
-	"contact":                   {entity: "contact", id: "id", untold: "tax_identifier"}, // sealed anew with each write; its last digits are told
+	"contact":                   {entity: "contact", id: "id", untold: "tax_identifier"}, // sealed anew with each write; events have its last digits
 	"fee":                       {entity: "recurring-fee", id: "id"},
 	"fee_condition":             {entity: "recurring-fee", id: "fee_id"},
 	"fee_listing_period":        {entity: "recurring-fee-period", id: "id"},

@@ -57,8 +57,7 @@ func (recorder) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryD
 func (recorder) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 var (
-	// Statements that match anew begin a transaction or take back a part of what it did: whatever was read may be read
-	// again.
+	// Statements that match anew begin a transaction or roll back a part of it: everything may be read again.
 	anew = regexp.MustCompile(`^(begin|rollback)\b`)
 	// Statements that match settings say something about the transaction itself, as often as they need to.
 	settings = regexp.MustCompile(`^(savepoint|release|select set_config)\b`)

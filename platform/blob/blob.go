@@ -1,7 +1,7 @@
 // Package blob keeps finished artifacts and uploads: bytes under a key, written once as a whole and read many times.
 //
 // Invariants: nothing is visible under a key before its Commit has returned; what is visible is complete and on stable
-// storage; a key never becomes a path as it stands, so no key can name anything outside the store.
+// storage; a key never becomes a path unchanged, so no key can name anything outside the store.
 package blob
 
 import (

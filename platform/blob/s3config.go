@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// AnyRegion is what stores that know no regions expect to be called.
+	// AnyRegion is the name that stores without regions expect.
 	anyRegion = "us-east-1"
 	// Patience is how long a server may be silent by default.
 	defaultPatience = 30 * time.Second
@@ -32,7 +32,7 @@ type S3Config struct {
 	Plaintext bool
 	Region    string
 	Bucket    string
-	// Prefix stands before the names of all objects, without a slash at its end; empty for the whole bucket.
+	// Prefix comes before the names of all objects, without a slash at its end; empty for the whole bucket.
 	Prefix    string
 	AccessKey string
 	SecretKey string

@@ -23,12 +23,12 @@ const (
 	// came back is ended again.
 	lastPart  = 5 * time.Second
 	lookAgain = 200 * time.Millisecond
-	// WriterMark is the metadata that tells whose object it is that has a name.
+	// WriterMark is the metadata that identifies the writer of an object.
 	writerMark = "Stayledger-Writer"
 )
 
 // s3Writer fills one part while the one before it is under way. What fits into one part is sent at the commit, in one
-// request; anything larger is a multipart upload, which the server shows to nobody before it is completed.
+// request; anything larger is a multipart upload, which the server does not show before it is completed.
 type s3Writer struct {
 	store  *S3Store
 	ctx    context.Context //nolint:containedctx // a writer is called without one

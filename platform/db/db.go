@@ -397,7 +397,7 @@ func SQLState(err error) string {
 // command line. No endpoint runs in it.
 func AcrossTeams() Scope { return Scope{across: true} }
 
-// Scope says for whom a transaction works.
+// Scope says for which team and actor a transaction works.
 type Scope struct {
 	// Team is the selected team.
 	Team id.ID
@@ -406,19 +406,19 @@ type Scope struct {
 	Actor     Actor
 	Action    id.ID
 	RequestID string
-	// Work is the kind of a job and Operation what it is a task of.
+	// Work is the kind of a job and Operation the operation that it is a task of.
 	Work      string
 	Operation id.ID
 	// Timeout bounds every statement; zero means 30 seconds.
 	Timeout time.Duration
 	// Exclusive keeps every other write of the team out from the transaction's first statement to its end; see gate.go.
 	Exclusive bool
-	// Ungated lets the other writes of the team run beside the transaction, exclusive ones too.
+	// Ungated lets all other writes of the team run at the same time, exclusive ones too.
 	Ungated bool
 	across  bool
 }
 
-// ActorKind says what stands behind a user.
+// ActorKind says what kind of credential acts as a user.
 type ActorKind string
 
 // The kinds of actors. The zero value is a person.
@@ -493,7 +493,7 @@ func milliseconds(limit time.Duration) string {
 	return fmt.Sprintf("%dms", max(limit.Milliseconds(), 1))
 }
 
-// setting is what a transaction sets for itself; an empty timeout leaves the connection's.
+// setting has the values that a transaction sets for itself; an empty timeout leaves the connection's.
 type setting struct {
 	teams, across, timeout string
 	gate                   gate

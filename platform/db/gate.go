@@ -10,12 +10,12 @@ import (
 // BEGIN: ordinary writes side by side, a change that many journals are derived from alone. Whoever passed the gate can
 // therefore rely on the team's settings, fees, mappings, assignments, owners and books until the transaction ends,
 // without a lock on any of their rows. PostgreSQL lets the waiting in by the order in which they came, so neither
-// writers nor changes starve. Nothing is locked before the gate and nobody passes it twice, so that waiting for it is
+// writers nor changes starve. Nothing is locked before the gate and a transaction passes it once, so waiting for it is
 // never part of a deadlock. Reads and the work across teams pass no gate, and neither does work that takes minutes in
 // one transaction and relies on nothing that the gate keeps.
 //
-// The gate is an advisory lock of the transaction, whose key is a hash of the team: two teams that share a key wait for
-// each other at times, and nothing else comes of it.
+// The gate is an advisory lock of the transaction. Its key is a hash of the team: two teams with the same key wait for
+// each other at times, which does no other harm.
 type gate struct {
 	team      string
 	exclusive bool
@@ -23,13 +23,13 @@ type gate struct {
 	rowWait   time.Duration // after it
 }
 
-// gateWait is how long an exclusive transaction stands at the gate: longer than at a row, since it waits for all who
-// came before it. Others stand twice as long, so that none is refused because a change ahead of it waits in vain for
-// work that takes long; and still not as long as a statement may take, so that the error says what was waited for.
+// gateWait is how long an exclusive transaction waits at the gate: longer than for a row, because it waits for all that
+// came before it. Others wait twice as long, so that none is refused because a change ahead of it waits in vain for
+// long work; but not as long as a statement may take, so that the error names the gate.
 const gateWait = 10 * time.Second
 
-// ErrNotExclusive says that work changes what many journals are derived from in a transaction that others of the team
-// run beside.
+// ErrNotExclusive says that work changes data from which many journals are derived in a transaction that is not
+// exclusive.
 var ErrNotExclusive = errors.New("the transaction does not hold its team alone")
 
 func (s Scope) gate(wait, rowWait time.Duration) gate {

@@ -60,7 +60,7 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 	}
 }
 
-// Waker tells all processes on a channel that something is new. Wake never blocks, and many calls become one
+// Waker notifies all processes on a channel that something is new. Wake never blocks, and many calls become one
 // notification.
 type Waker struct {
 	db      *DB

@@ -12,9 +12,9 @@ import (
 // request has the statements that a piece of work sends, and receives their results.
 type request struct {
 	stmts []Stmt
-	// read takes the rows of the last statement; nil when nobody asks for them.
+	// read takes the rows of the last statement; nil if they are not needed.
 	read func(pgx.Rows) error
-	// affected tells how many rows each of the statements touched, save one whose rows were read.
+	// affected counts the rows that each of the statements touched, except the one that returned rows.
 	affected []int64
 	err      error
 	// lost says that the database refused a statement of this request or of one before it: nothing of the transaction

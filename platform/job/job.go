@@ -3,8 +3,7 @@
 // the transaction that keeps its outcome, which makes that outcome happen exactly once: a worker that lost its lease
 // cannot commit.
 //
-// Claims are committed without waiting for the disk. Losing one in a crash leaves the job waiting, which is what a
-// crash means anyway.
+// Claims are committed without waiting for the disk. If a crash loses one, the job waits again, as after any crash.
 package job
 
 import (
@@ -85,7 +84,7 @@ func IsPermanent(err error) bool {
 	return errors.As(err, &p)
 }
 
-// The database's clock decides what is due; a process whose clock is ahead must not make its jobs wait for it.
+// The database's clock decides when a job is due: a process with a fast clock must not delay its jobs.
 const insertJobs = `
 	insert into job (id, team_id, kind, args, actor_id, actor_type, action_id, operation_id, priority, max_attempts, due_at, created_at)
 	select j.id, @job_team, j.kind, j.args::jsonb, @job_actor, @job_actor_type, @job_action, j.operation_id, j.priority, j.max_attempts,

@@ -24,8 +24,8 @@ type Handler struct {
 	// TryFor is how long failed attempts are followed by others, counted from the first failure, however many they are;
 	// then it takes the place of the job's MaxAttempts, which only bound how often the worker may die in a row.
 	TryFor time.Duration
-	// Exclusive marks work that changes what many journals are derived from: no other write of the team runs beside its
-	// transactions.
+	// Exclusive marks work that changes data from which many journals are derived: no other write of the team runs at
+	// the same time as its transactions.
 	Exclusive bool
 	// Ungated marks work that takes minutes in one transaction and relies on nothing that exclusive work changes:
 	// neither waits for the other.
@@ -108,13 +108,13 @@ type Config struct {
 	GiveUp func(ctx context.Context, tx *db.Tx, j Job, cause error) error
 	// Poll is how long work can stay unseen when a wake-up is lost; zero means half a second.
 	Poll time.Duration
-	// Only, unless zero, is the one team whose jobs are taken: for a worker dedicated to it, and for tests that share a
-	// database.
+	// Only, unless zero, is the only team that jobs are taken of: for a worker dedicated to it, and for tests that share
+	// a database.
 	Only id.ID
-	// Started is told, a moment after the claim, which jobs are still being worked on.
+	// Started is called, a moment after the claim, with the jobs that still run.
 	Started func(ctx context.Context, jobs []Job, at time.Time) error
-	// Attempt, unless nil, is told of every attempt: the context that it gives is the attempt's, and what it gives
-	// beside it is called with how the attempt ended, nil when the work is done.
+	// Attempt, unless nil, is called for every attempt. The context that it returns is the attempt's; the function that
+	// it returns is called with the error of the attempt, nil when the work is done.
 	Attempt func(ctx context.Context, j Job) (context.Context, func(error))
 }
 
@@ -135,7 +135,7 @@ const channel = "stayledger_job"
 // its end.
 const startedDelay = 50 * time.Millisecond
 
-// stopDelay is how long jobs that were told to stop may take to let go of their rows.
+// stopDelay is how long stopped jobs may take to let go of their rows.
 const stopDelay = time.Second
 
 // NewWorker returns a worker; Run starts it.
@@ -237,7 +237,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 
 func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	for ctx.Err() == nil {
-		// Not with ctx: a claim that commits while the worker is told to stop would leave jobs leased to nobody.
+		// Not with ctx: a claim that commits while the worker is stopped would leave jobs with a lease but no worker.
 		jobs, err := w.claim(working, l)
 		if err != nil && ctx.Err() == nil {
 			w.Log.Error("claim jobs", "error", err)
@@ -437,11 +437,11 @@ func Backoff(attempt int) time.Duration {
 // pause returns the wait, or up to a quarter less, so that jobs that failed together do not come back together.
 func pause(attempt int) time.Duration {
 	wait := Backoff(attempt)
-	return wait - rand.N(wait/4) //nolint:gosec // nobody gains from guessing it
+	return wait - rand.N(wait/4) //nolint:gosec // guessing it is of no use
 }
 
-// mine selects the jobs that a worker holds, save those whose row is locked: they are about to end, nobody can claim
-// them meanwhile, and waiting for one would let the leases of all the others run out.
+// mine selects the jobs that a worker holds, except locked ones: they are about to end, no other worker can claim them
+// meanwhile, and waiting for one would let the leases of all the others run out.
 const mine = `select id from job where id = any(@ids) and worker_id = @worker for update skip locked`
 
 // heartbeat renews the leases of the jobs in hand.

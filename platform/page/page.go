@@ -126,7 +126,7 @@ type Sort struct {
 // another order has to follow.
 func TextSQL(expr string) string { return expr + ` collate "case_insensitive"` }
 
-// Sorts are what a list can be sorted by, in the order in which the description lists them.
+// Sorts has the sorts of a list, in the order in which the description lists them.
 type Sorts []Sort
 
 // Enum returns the values of the parameter sort: each name, ascending and, with a leading "-", descending.
@@ -164,7 +164,7 @@ type Query struct {
 	Tie string
 	// ID is the column that breaks the last ties.
 	ID string
-	// Then orders the rows that share an ID, always ascending, where a query joins the parts of what it lists.
+	// Then orders the rows that share an ID, always ascending, if a query joins the parts of a row.
 	Then string
 	// Rows is the table, with its alias, that has a row for each of the list: List finds a page by ids in it alone, and
 	// joins and computes columns for the rows of that page. Empty where From makes the rows. Joined are the aliases of

@@ -21,8 +21,8 @@ type Copy struct {
 // them.
 type Counterparts map[id.ID]id.ID
 
-// Paste adds a part that was read, when it is asked for, and leaves out what the team has already. Whether or not it is
-// asked for, it tells which records stand for those that were read.
+// Paste adds a part that was read, if it is asked for, and leaves out what the team has already. Whether or not it is
+// asked for, it records the counterparts of the records that were read.
 type Paste func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error
 
 // Copying returns a Read for parts with records that no other noun names: read reads the part and add adds it.

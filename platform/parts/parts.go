@@ -1,5 +1,5 @@
-// Package parts is what the packages of the domain give to the service: each noun has one Part, and the service is
-// their sum.
+// Package parts describes what the packages of the domain add to the service: each noun has one Part, and the service
+// is their sum.
 package parts
 
 import (
@@ -13,20 +13,20 @@ import (
 	"stayledger/platform/job"
 )
 
-// Part is what one noun contributes.
+// Part has everything that one noun adds to the service.
 type Part struct {
-	// Endpoints stand in the order in which the reference shows them.
+	// Endpoints are in the order in which the reference shows them.
 	Endpoints []api.Endpoint
 	// Handlers do the jobs of the noun, which can be asked for by other nouns.
 	Handlers map[job.Kind]job.Handler
-	// Every is what the service repeats by itself.
+	// Every lists periodic tasks.
 	Every []job.Every
 	// Tables are those of teams that the noun writes. They go with a team that is erased.
 	Tables []Table
 	// Outside removes what the noun keeps of a team outside of the database; nil when that is nothing. It can be called
 	// again.
 	Outside func(ctx context.Context, d *db.DB, team id.ID) error
-	// Copy is the noun's part of what a team begins with; nil when it has none.
+	// Copy is the part that the noun adds to a new team; nil if it adds none.
 	Copy *Copy
 }
 

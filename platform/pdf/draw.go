@@ -12,7 +12,7 @@ type Style struct {
 	Colour Colour
 }
 
-// graphics is what the content of the current page has set. The zero value is nothing.
+// graphics is the state that the content of the current page has set. The zero value means that nothing is set.
 type graphics struct {
 	font    int // counted from 1
 	size    float64

@@ -21,8 +21,8 @@ type Font struct {
 	perEm    int
 	glyphs   int
 	longLoca bool
-	// advances are in thousandths of the font size, by glyph, rounded as documents state them: what is measured is what
-	// is drawn.
+	// advances are in thousandths of the font size, by glyph, rounded as documents state them, so that measured and drawn
+	// widths are equal.
 	advances []uint16
 	// pages find the glyph of a character by its upper and lower bits.
 	pages  map[rune]*[256]uint16
@@ -282,8 +282,7 @@ func (f *Font) kern(left, right uint16) int {
 	return int(f.kerns[uint32(left)<<16|uint32(right)])
 }
 
-// Fonts are what a document is set in. The fallbacks, of which there may be none, have the characters that the others
-// lack; they have one weight.
+// Fonts has the fonts of a document. The fallbacks, if any, have the characters that the others lack, in one weight.
 type Fonts struct {
 	Regular, Bold *Font
 	Fallbacks     []*Font

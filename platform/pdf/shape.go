@@ -17,8 +17,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// shapedScripts are the characters whose letters join, stack or change places, or are written from right to left: those
-// of Hebrew, Arabic, Syriac, Thaana, N'Ko, the scripts of India and South-East Asia, Tibetan and Mongolian, and
+// shapedScripts has the characters of scripts that join, stack or reorder letters, or are written from right to left:
+// Hebrew, Arabic, Syriac, Thaana, N'Ko, the scripts of India and South-East Asia, Tibetan and Mongolian, and
 // combining marks.
 var shapedScripts = &unicode.RangeTable{
 	R16: []unicode.Range16{

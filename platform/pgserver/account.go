@@ -93,7 +93,7 @@ func lookupAccount(names ...string) (*account, error) {
 		if uidErr != nil || gidErr != nil || uid == 0 {
 			continue
 		}
-		//nolint:gosec // macOS writes nobody's id as -2; the kernel's ids are 32 bits, so the wrap is what it means.
+		//nolint:gosec // macOS writes the id of nobody as -2; the kernel's ids have 32 bits, so it wraps as intended.
 		return &account{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
 

@@ -22,7 +22,7 @@ const oldest = 15
 // MissingError says that there is no PostgreSQL that can be used, and what to install.
 type MissingError struct {
 	Wanted  int    // major version that is needed; 0 for any from 15 on
-	Pinned  string // the folder PG_BIN names, when that is what lacks them
+	Pinned  string // the folder that PG_BIN names, if the programs are missing there
 	TooOld  int    // newest version found, 0 when none was
 	Install string // the command that installs it
 }

@@ -46,8 +46,8 @@ func DefaultDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "stayledger", "postgres"), nil
 }
 
-// claimFolder creates the folder, or refuses one that is not ours: files of initdb among other documents help
-// nobody, and in a folder of another user that user could read the passwords.
+// claimFolder creates the folder, or refuses one that is not ours: files of initdb do not belong
+// among other documents, and in a folder of another user that user could read the passwords.
 func claimFolder(dir string) error {
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {

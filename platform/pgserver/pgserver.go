@@ -25,14 +25,13 @@ import (
 	"time"
 )
 
-// Role and its database of the same name are what the service uses: it owns its tables but row-level security holds for
-// it.
+// Role is the name of the service's role and database. The role owns its tables but is subject to row-level security.
 const Role = "stayledger"
 
 // superuser is the cluster's administrator.
 const superuser = "postgres"
 
-// startLimit bounds a start whose context has no deadline; a recovery after a crash can take minutes.
+// startLimit bounds a start without a deadline; a recovery after a crash can take minutes.
 const startLimit = 5 * time.Minute
 
 // Options say where the cluster lives and how careful it is.

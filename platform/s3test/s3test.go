@@ -1,4 +1,4 @@
-// Package s3test gives tests a real S3 server: a process over a folder, on this machine alone. It is what
+// Package s3test gives tests a real S3 server: a process over a folder, on this machine alone, which
 // scripts/ensure versitygw installs.
 package s3test
 

@@ -91,6 +91,6 @@ func (b *Box) Reseal(sealed []byte, label string) (fresh []byte, isNew bool, err
 type Column struct {
 	Table string
 	Name  string
-	// Label is what the value of a row is sealed under.
+	// Label returns the label that the value of a row is sealed under.
 	Label func(row id.ID) string
 }

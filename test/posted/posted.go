@@ -1,4 +1,4 @@
-// Package posted has teams whose books a test writes posting by posting, for the tests of what reads them.
+// Package posted has teams with books that a test writes posting by posting, for tests of code that reads books.
 package posted
 
 import (
@@ -26,16 +26,16 @@ import (
 type Books struct {
 	*apitest.Team
 	Accounts map[string]id.ID // by code
-	Listing  id.ID            // of what Post books; it has no row
+	Listing  id.ID            // the listing that Post books on; it has no row
 }
 
-// New are books in the database of the package's tests.
+// New returns books in the database of the package's tests.
 func New(tb testing.TB) *Books {
 	tb.Helper()
 	return In(tb, apitest.DB(tb))
 }
 
-// In are books in another database than the package's.
+// In returns books in another database than the package's.
 func In(tb testing.TB, d *db.DB) *Books {
 	tb.Helper()
 
@@ -47,7 +47,7 @@ func In(tb testing.TB, d *db.DB) *Books {
 	return b
 }
 
-// Post books cents from one account to another and gives the source.
+// Post books cents from one account to another and returns the source.
 func (b *Books) Post(in ledger.Ledger, at, debit, credit string, cents money.Cents) id.ID {
 	p := ledger.Posting{SourceID: id.New(b.DB.Now()), Ledger: in, Status: ledger.Active, TxnAt: Date(at), Currency: "usd"}
 	p.TxnCode = "test:" + p.SourceID.String()
@@ -63,7 +63,7 @@ func (b *Books) Post(in ledger.Ledger, at, debit, credit string, cents money.Cen
 	return p.SourceID
 }
 
-// Replace writes the postings of sources in place of what they have.
+// Replace writes the postings of sources in place of the existing ones.
 func (b *Books) Replace(sources []id.ID, wanted ...ledger.Posting) {
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := ledger.Replace(ctx, tx, sources, wanted, ledger.Lenience{})
@@ -71,7 +71,7 @@ func (b *Books) Replace(sources []id.ID, wanted ...ledger.Posting) {
 	})
 }
 
-// Date is a day that a test writes; it panics when there is none of that name.
+// Date returns the day of a text. It panics for a text that is no day.
 func Date(text string) day.Day {
 	d, err := day.Parse(text)
 	if err != nil {

@@ -39,7 +39,8 @@ type World struct {
 // Listing is a property with its only ownership period.
 type Listing struct{ ID, Period id.ID }
 
-// New makes a world. What the service reaches the outside with may be changed.
+// New returns a world: a team with the standard chart and all endpoints. The changes replace connections to the
+// outside.
 func New(t testing.TB, changes ...func(*app.External)) *World {
 	t.Helper()
 
@@ -63,11 +64,13 @@ func New(t testing.TB, changes ...func(*app.External)) *World {
 		f(&o)
 	}
 
+	// The service as it is assembled, for one team.
 	all := app.Parts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
 	w := &World{T: t, Box: box, Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes()})}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}
 
+	// Tests name accounts by their codes.
 	var chart struct {
 		Data []struct {
 			ID   id.ID
@@ -83,7 +86,7 @@ func New(t testing.TB, changes ...func(*app.External)) *World {
 	return w
 }
 
-// Account is the account of the standard chart with a code, such as 1000 for the trust bank.
+// Account returns the account of the standard chart with a code, such as 1000 for the trust bank.
 func (w *World) Account(code string) id.ID {
 	w.T.Helper()
 
@@ -95,13 +98,13 @@ func (w *World) Account(code string) id.ID {
 	return a
 }
 
-// Contact makes an owner or a vendor, with an e-mail address.
+// Contact adds an owner or a vendor, with an e-mail address.
 func (w *World) Contact(kind, name string) id.ID {
 	w.T.Helper()
 	return w.Post("/contacts", Object{"type": kind, "name": name, "email": url.PathEscape(name) + "@example.com"}).Want(201).ID("id")
 }
 
-// Listing makes a property owned by contacts in equal parts since ever; the first gets what does not divide.
+// Listing adds a property owned by contacts in equal parts from the beginning; the first gets the remainder.
 func (w *World) Listing(name string, owners ...id.ID) Listing {
 	w.T.Helper()
 
@@ -121,8 +124,8 @@ func (w *World) Listing(name string, owners ...id.ID) Listing {
 	return l
 }
 
-// Stay books one night from a day on, for rent in cents that belong to the owners on that day; paid through the trust
-// bank on it as well.
+// Stay books one night from a day on, for rent in cents that belong to the owners on that day, and pays it into the
+// trust bank on the same day.
 func (w *World) Stay(l Listing, date string, cents int64) id.ID {
 	w.T.Helper()
 
@@ -144,7 +147,7 @@ func (w *World) Stay(l Listing, date string, cents int64) id.ID {
 	return stay
 }
 
-// Expense is a cost of a listing's owners, paid from the trust bank at once.
+// Expense books a cost of a listing's owners, paid from the trust bank at once.
 func (w *World) Expense(l Listing, date string, cents int64) id.ID {
 	w.T.Helper()
 
@@ -153,7 +156,7 @@ func (w *World) Expense(l Listing, date string, cents int64) id.ID {
 	}).Want(201).ID("id")
 }
 
-// Statement is the id of the statement of a listing's month, saved or draft.
+// Statement returns the id of the statement of a listing's month, saved or draft.
 func (w *World) Statement(l Listing, month string) id.ID {
 	w.T.Helper()
 	return w.Get("/statements?month=" + month + "&listingIds=" + l.ID.String()).Want(200).ID("data.0.id")

@@ -53,9 +53,9 @@ type Content struct {
 	Type     string
 	Optional bool
 	Schema   *Field
-	// Example is what such a body looks like, as indented JSON; empty for files.
+	// Example is an example of such a body, as indented JSON; empty for files.
 	Example string
-	// Shown says that the example stands in the description.
+	// Shown says that the example comes from the description.
 	Shown bool
 }
 
@@ -65,7 +65,7 @@ type Answer struct {
 	About   string
 	Headers []*Field
 	Content *Content
-	// Conditions are the failures that share the status, when the description tells them.
+	// Conditions has the failures that share the status, if the description names them.
 	Conditions []Condition
 }
 
@@ -78,8 +78,8 @@ func (a Answer) Answers(status int) bool {
 // Condition is one way in which an operation fails.
 type Condition struct{ Code, Reason, Message, About string }
 
-// Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails on what is no JSON, on a reference that leads nowhere
-// and on an operation without an id.
+// Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails for invalid JSON, a reference that leads nowhere
+// and an operation without an id.
 func Read(description []byte) (*Document, error) {
 	var root node
 	if err := json.Unmarshal(description, &root); err != nil {
@@ -98,11 +98,15 @@ func Read(description []byte) (*Document, error) {
 
 		return groups[name]
 	}
+
+	// Groups come in the order of the tags; unknown ones follow.
 	for _, tag := range root.list("tags") {
 		group(tag.text("name")).About = tag.text("description")
 	}
 
 	paths := root.child("paths")
+
+	// Operations of a group are in the order of paths and methods.
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		item := paths.child(path)
 		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
@@ -121,6 +125,7 @@ func Read(description []byte) (*Document, error) {
 		}
 	}
 
+	// Leave out tags without operations.
 	d.Groups = slices.DeleteFunc(d.Groups, func(g *Group) bool { return len(g.Operations) == 0 })
 	if len(root.list("tags")) == 0 {
 		slices.SortFunc(d.Groups, func(a, b *Group) int { return cmp.Compare(a.Name, b.Name) })
@@ -129,7 +134,7 @@ func Read(description []byte) (*Document, error) {
 	return d, d.errors()
 }
 
-// errors reads the codes and reasons off the schema of errors, which is the one that has both.
+// errors reads the codes and reasons from the schema of errors, which is the one that has both.
 func (d *Document) errors() error {
 	for _, name := range slices.Sorted(maps.Keys(d.root.child("components").child("schemas"))) {
 		schema := d.root.child("components").child("schemas").child(name)
@@ -154,6 +159,7 @@ func (d *Document) errors() error {
 	return nil
 }
 
+// operation reads an operation. It fails for one without an id.
 func (d *Document) operation(method, path string, item, n node) (*Operation, error) {
 	o := &Operation{
 		ID: n.text("operationId"), Method: method, Path: path, Summary: n.text("summary"), About: n.text("description"), Deprecated: n.flag("deprecated"),
@@ -169,6 +175,7 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 
 	o.callers(d, n)
 
+	// Parameters of the path belong to each of its operations.
 	for _, raw := range append(item.list("parameters"), n.list("parameters")...) {
 		p, err := d.parameter(raw)
 		if err != nil {
@@ -182,6 +189,7 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 
 	slices.SortStableFunc(o.Parameters, func(a, b Parameter) int { return cmp.Compare(slices.Index(place, a.In), slices.Index(place, b.In)) })
 
+	// Then the body it takes, and the answers it gives.
 	if n["requestBody"] != nil {
 		body, err := d.resolve(n.child("requestBody"))
 		if err != nil {
@@ -215,7 +223,7 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 	return o, nil
 }
 
-// callers says which credentials may call the operation, as the description's security and its extensions tell it.
+// callers sets which credentials may call the operation, by the description's security and its extensions.
 func (o *Operation) callers(d *Document, n node) {
 	security, own := n["security"].([]any)
 	if !own {
@@ -227,6 +235,7 @@ func (o *Operation) callers(d *Document, n node) {
 		return
 	}
 
+	// The schemes and the extensions name different kinds of callers.
 	named := map[string]bool{}
 
 	for _, one := range security {
@@ -248,6 +257,7 @@ func (o *Operation) callers(d *Document, n node) {
 	add("embedded sessions", n.flag("x-embed"))
 }
 
+// parameter reads a parameter.
 func (d *Document) parameter(raw node) (Parameter, error) {
 	n, err := d.resolve(raw)
 	if err != nil {
@@ -273,6 +283,7 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 	return Parameter{In: n.text("in"), Field: f}, nil
 }
 
+// answer reads an answer with its headers, body and conditions.
 func (d *Document) answer(status string, raw node) (Answer, error) {
 	n, err := d.resolve(raw)
 	if err != nil {
@@ -304,8 +315,8 @@ func (d *Document) answer(status string, raw node) (Answer, error) {
 	return a, err
 }
 
-// conditions are the failures that an answer names: as examples of its body, or in an extension that lists codes,
-// reasons and messages.
+// conditions returns the failures that an answer names: as examples of its body, or in an extension that lists
+// codes, reasons and messages.
 func (d *Document) conditions(answers ...node) ([]Condition, error) {
 	var out []Condition
 
@@ -328,6 +339,7 @@ func (d *Document) conditions(answers ...node) ([]Condition, error) {
 			}
 		}
 
+		// Then the examples.
 		content := n.child("content").child("application/json")
 		for _, name := range slices.Sorted(maps.Keys(content.child("examples"))) {
 			example, err := d.resolve(content.child("examples").child(name))
@@ -344,6 +356,7 @@ func (d *Document) conditions(answers ...node) ([]Condition, error) {
 	return out, nil
 }
 
+// content returns a body, or nil if there is none.
 func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
 	types := slices.Sorted(maps.Keys(n.child("content")))
 	if len(types) == 0 {
@@ -370,7 +383,7 @@ func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
 	return c, err
 }
 
-// Operations are all operations in the order of the pages.
+// Operations returns all operations in the order of the pages.
 func (d *Document) Operations() []*Operation {
 	var all []*Operation
 	for _, g := range d.Groups {
@@ -380,7 +393,7 @@ func (d *Document) Operations() []*Operation {
 	return all
 }
 
-// In are the parameters of a place: path, query or header.
+// In returns the parameters of a place: path, query or header.
 func (o *Operation) In(place string) []*Field {
 	var out []*Field
 
@@ -393,12 +406,12 @@ func (o *Operation) In(place string) []*Field {
 	return out
 }
 
-// Takes says whether there is a parameter of that name.
+// Takes reports whether there is a parameter of that name.
 func (o *Operation) Takes(name string) bool {
 	return slices.ContainsFunc(o.Parameters, func(p Parameter) bool { return p.Name == name })
 }
 
-// Queues says whether an answer acknowledges work that goes on after it.
+// Queues reports whether an answer acknowledges work that goes on after it.
 func (o *Operation) Queues() bool {
 	return slices.ContainsFunc(o.Answers, func(a Answer) bool {
 		return a.Status == "202" && a.Content != nil && slices.ContainsFunc(a.Content.Schema.Fields, func(f *Field) bool { return f.Name == "operationId" })

@@ -29,8 +29,8 @@ type Value struct {
 // Language is a request in one language.
 type Language struct{ Name, Slug, Text string }
 
-// request chooses the example of an operation: what it must have, a small page of lists, and an idempotency key where
-// one is taken.
+// request returns the example request of an operation: its required parameters, a small page of lists, and an
+// idempotency key if it takes one.
 func request(o *Operation) Request {
 	r := Request{Method: o.Method, Path: o.Path}
 	if !o.Public {
@@ -40,6 +40,7 @@ func request(o *Operation) Request {
 		}
 	}
 
+	// Only what a caller must send, so that examples stay short.
 	for _, p := range o.Parameters {
 		switch {
 		case p.In == "path":
@@ -58,6 +59,8 @@ func request(o *Operation) Request {
 	}
 
 	r.Type, r.Body = o.Body.Type, o.Body.Example
+
+	// Forms have a value for each part that is needed or has an example.
 	switch r.Type {
 	case "application/json":
 	case "multipart/form-data":
@@ -79,7 +82,7 @@ func request(o *Operation) Request {
 	return r
 }
 
-// text is an example as it stands in an address.
+// text returns an example as it is written in an address.
 func text(v any) string {
 	if list, is := v.([]any); is {
 		parts := make([]string, len(list))
@@ -93,7 +96,7 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// target is the path with the query.
+// target returns the path with the query.
 func (r Request) target() string {
 	for i, q := range r.Query {
 		sign := "&"
@@ -107,7 +110,7 @@ func (r Request) target() string {
 	return r.Path
 }
 
-// headers are all headers but the credential's.
+// headers returns all headers but the credential's.
 func (r Request) headers() []Value {
 	all := r.Headers
 	if r.Type != "" && r.Form == nil {
@@ -117,18 +120,19 @@ func (r Request) headers() []Value {
 	return all
 }
 
-// Languages are the request as curl, Go and TypeScript.
+// Languages returns the request as curl, Go and TypeScript.
 func (r Request) Languages() []Language {
 	return []Language{{"curl", "curl", r.Curl()}, {"Go", "go", r.Go()}, {"TypeScript", "ts", r.TypeScript()}}
 }
 
-// Curl is the request as a command for a POSIX shell.
+// Curl returns the request as a command for a POSIX shell.
 func (r Request) Curl() string {
 	lines := []string{`curl "$STAYLEDGER_URL` + r.target() + `"`}
 	if r.Method != "GET" && (r.Method != "POST" || r.Body == "" && r.Form == nil) {
 		lines[0] = "curl -X " + r.Method + strings.TrimPrefix(lines[0], "curl")
 	}
 
+	// Secrets come from the environment.
 	switch r.Credential {
 	case "x-api-key":
 		lines = append(lines, `-H "x-api-key: $STAYLEDGER_KEY"`)
@@ -160,9 +164,10 @@ func (r Request) Curl() string {
 	return strings.Join(lines, " \\\n  ")
 }
 
+// quoted returns a text in quotes for the shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Go is the request as a program that needs the standard library alone.
+// Go returns the request as a program that needs the standard library alone.
 func (r Request) Go() string {
 	imports := []string{"fmt", "io", "log", "net/http", "os"}
 
@@ -205,6 +210,7 @@ func (r Request) Go() string {
 		line("defer body.Close()")
 	}
 
+	// Then the request with its credential and headers.
 	line("req, err := http.NewRequest(%q, os.Getenv(\"STAYLEDGER_URL\")+%q, %s)", r.Method, r.target(), reader)
 	check()
 
@@ -223,6 +229,7 @@ func (r Request) Go() string {
 		line("req.Header.Set(\"content-type\", form.FormDataContentType())")
 	}
 
+	// Last, send it and print the answer.
 	line("res, err := http.DefaultClient.Do(req)")
 	check()
 	line("defer res.Body.Close()")
@@ -233,7 +240,7 @@ func (r Request) Go() string {
 	return "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\nfunc main() {\n" + body.String() + "}\n"
 }
 
-// TypeScript is the request as a module for a server that has fetch.
+// TypeScript returns the request as a module for a runtime with fetch.
 func (r Request) TypeScript() string {
 	var out strings.Builder
 
@@ -262,6 +269,7 @@ func (r Request) TypeScript() string {
 		body = fmt.Sprintf("await readFile(%q)", r.Body)
 	}
 
+	// Then the call, with only the options that differ from a plain GET.
 	line("const res = await fetch(`${process.env.STAYLEDGER_URL}%s`, {", strings.NewReplacer("\\", "\\\\", "`", "\\`", "$", "\\$").Replace(r.target()))
 
 	if r.Method != "GET" {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// example is what the description itself gives as an example of a schema, a parameter or a body; otherwise is without.
-// It fails on a reference that leads nowhere.
+// example returns the example that the description gives of a schema, parameter or body, or otherwise if it gives
+// none. It fails for a reference that leads nowhere.
 func (d *Document) example(n node, otherwise any) (any, error) {
 	if one, has := n["example"]; has {
 		return one, nil
@@ -47,7 +47,7 @@ type pair struct {
 	value any
 }
 
-// MarshalJSON writes the fields in their order.
+// MarshalJSON encodes the fields in their order.
 func (p pairs) MarshalJSON() ([]byte, error) {
 	out := []byte{'{'}
 
@@ -85,6 +85,7 @@ func compact(v any) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
+// indented returns a value as indented JSON.
 func indented(v any) (string, error) {
 	raw, err := compact(v)
 	if err != nil {
@@ -99,6 +100,7 @@ func indented(v any) (string, error) {
 	return out.String(), nil
 }
 
+// example returns an example of the field, with only the required fields for a request.
 func (f *Field) example(request bool) any {
 	switch {
 	case f.sample != nil:
@@ -108,6 +110,7 @@ func (f *Field) example(request bool) any {
 			return []any{}
 		}
 
+		// As many items as the list needs.
 		items := []any{f.items.named(f.Name).example(request)}
 		for i := 1; i < f.least; i++ {
 			items = append(items, items[0])
@@ -127,7 +130,7 @@ func (f *Field) example(request bool) any {
 	}
 }
 
-// named is the field under the name of the list that it stands in, by which its example is chosen.
+// named returns the field with the name of its list, which decides about its example.
 func (f *Field) named(list string) *Field {
 	one := *f
 	one.Name = strings.TrimSuffix(list, "s")
@@ -135,7 +138,7 @@ func (f *Field) named(list string) *Field {
 	return &one
 }
 
-// ordered gives an example of the description the order in which the fields are listed.
+// ordered puts the fields of an example of the description into the order of the list of fields.
 func (f *Field) ordered(value any) any {
 	if list, is := value.([]any); is && f.items != nil {
 		out := make([]any, len(list))
@@ -166,6 +169,7 @@ func (f *Field) ordered(value any) any {
 	return out
 }
 
+// object returns an example of an object, with only the required fields for a request.
 func (f *Field) object(request bool) pairs {
 	out := pairs{}
 	if f.Same {
@@ -175,6 +179,8 @@ func (f *Field) object(request bool) pairs {
 	fields := f.Fields
 	if request {
 		fields = slices.DeleteFunc(slices.Clone(fields), func(f *Field) bool { return !f.Required })
+
+		// A body without required fields still shows one.
 		if len(fields) == 0 {
 			at := slices.IndexFunc(f.Fields, func(f *Field) bool { return f.Name == "name" })
 			if at < 0 {
@@ -208,11 +214,13 @@ func (f *Field) object(request bool) pairs {
 	return out
 }
 
-// nullInExamples: a reference to something that need not be, a lock or a deletion, is more often absent than not.
+// nullInExamples reports whether examples show null: a reference to something optional, a lock or a deletion, is
+// usually absent.
 func nullInExamples(f *Field) bool {
 	return f.kind == "object" || strings.HasSuffix(f.Name, "nextCursor") || f.Name == "nextPage" || f.Name == "failure"
 }
 
+// number returns a number that the bounds allow and that fits the name.
 func (f *Field) number() any {
 	for _, bound := range f.Bounds {
 		if given, is := strings.CutPrefix(bound, "default "); is {
@@ -244,7 +252,7 @@ func (f *Field) number() any {
 
 var upperCase = regexp.MustCompile(`[A-Z]`)
 
-// text is a value that the format and the pattern allow.
+// text returns a text that the format and the pattern allow and that fits the name.
 func (f *Field) text() string {
 	name := strings.ToLower(f.Name)
 	late := strings.HasPrefix(name, "end") || strings.HasSuffix(name, "to") || strings.Contains(name, "checkout") || strings.HasSuffix(name, "endat")
@@ -268,6 +276,7 @@ func (f *Field) text() string {
 		return "125000"
 	}
 
+	// Try common values against the pattern.
 	candidates := []string{"usd", "1234", "12-3456789", "021000021", "2026-01-01", "2026-01", "en-US", "active", "true"}
 
 	if f.pattern != "" {
@@ -278,6 +287,7 @@ func (f *Field) text() string {
 		}
 	}
 
+	// Then values by name, and last the name itself in words.
 	known := map[string]string{
 		"name": "Beach House", "currency": "usd", "description": "Cleaning in January", "message": "Not found", "address": "1 Ocean Drive", "url": "https://example.com/", "uniqueref": "ref-1",
 		"code": "4000", "region": "us", "filename": "invoice.pdf", "contenttype": "application/pdf", "timezone": "America/New_York", "x-request-id": "0198c3a2", "idempotency-key": SampleID("Idempotency-Key"),
@@ -294,8 +304,7 @@ func (f *Field) text() string {
 	return strings.TrimSpace(words)
 }
 
-// SampleID is the identifier by which examples speak of what has a name, such as listingId: the same wherever the name
-// stands.
+// SampleID returns the id that examples use for a name such as listingId: the same everywhere.
 func SampleID(name string) string {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "s"), "Id")
 	sum := fnv.New64a()

@@ -68,7 +68,8 @@ var readSamples = sync.OnceValues(func() ([]Sample, error) {
 	return out, nil
 })
 
-// Samples are what the chapters show, in the order in which it can be tried. It fails on a file that is malformed.
+// Samples returns the requests that the chapters show, in the order in which they can be tried. It fails for a
+// malformed file.
 func Samples() ([]Sample, error) { return readSamples() }
 
 // sample finds what a chapter shows. It fails when there is none of that name.
@@ -86,7 +87,7 @@ func sample(name string) (Sample, error) {
 	return all[at], nil
 }
 
-// AboutReason is the contract's sentence about a reason; empty when it has none.
+// AboutReason returns the contract's sentence about a reason, or "".
 func AboutReason(reason string) string {
 	for line := range strings.Lines(reasonsFile) {
 		if name, about, _ := strings.Cut(strings.TrimSpace(line), ": "); name == reason {

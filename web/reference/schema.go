@@ -41,7 +41,7 @@ func (n node) list(name string) []node {
 	return out
 }
 
-// words are the texts of a list; other values of it, as null in an enumeration, are left out.
+// words returns the texts of a list. Other values, such as null in an enumeration, are left out.
 func (n node) words(name string) []string {
 	raw, _ := n[name].([]any)
 
@@ -66,8 +66,8 @@ func (n node) number(name string) (string, bool) {
 
 const deepestReference = 20
 
-// resolve follows references inside of the description. What stands beside a reference goes before what it leads to, as
-// OpenAPI 3.1 wants it. It fails on a reference that leads nowhere or in a circle.
+// resolve follows references inside of the description. Words next to a reference win over those of its target, as
+// OpenAPI 3.1 says. It fails for a reference that leads nowhere or in a circle.
 func (d *Document) resolve(n node) (node, error) {
 	for range deepestReference {
 		ref := n.text("$ref")
@@ -98,11 +98,11 @@ func (d *Document) resolve(n node) (node, error) {
 	return nil, fmt.Errorf("the reference %s leads in a circle", n.text("$ref"))
 }
 
-// Field is a value that a schema describes, by the name that it has where it stands.
+// Field is a value that a schema describes, with its name in the object, list or parameter.
 type Field struct {
 	Name, Type, About                                 string
 	Required, Nullable, Deprecated, ReadOnly, Written bool
-	// Bounds are what a value must keep, in words.
+	// Bounds has the rules that a value must follow, in words.
 	Bounds []string
 	Values []string
 	// Fields are those of an object, of the objects of a list, or of the objects that are the values of a map.
@@ -116,7 +116,7 @@ type Field struct {
 	least                 int // of items or characters
 }
 
-// field describes a schema. Inside are the names of the schemas that it stands in.
+// field reads a schema. The schemas that it is inside of are in inside.
 func (d *Document) field(name string, raw node, inside []string) (*Field, error) {
 	f := &Field{Name: name}
 	model := raw.text("$ref")
@@ -134,6 +134,7 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 		model = ref
 	}
 
+	// What every kind of schema can say.
 	f.About, f.Deprecated, f.ReadOnly, f.Written = n.text("description"), n.flag("deprecated"), n.flag("readOnly"), n.flag("writeOnly")
 
 	f.format, f.pattern, f.Values = n.text("format"), n.text("pattern"), n.words("enum")
@@ -148,6 +149,7 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 
 	f.bound(n)
 
+	// Then its type, and what is inside.
 	short := model[strings.LastIndex(model, "/")+1:]
 
 	switch f.kind {
@@ -162,6 +164,8 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 		f.About = cmp.Or(f.About, f.items.About)
 	case "object":
 		f.Type = cmp.Or(short, "object")
+
+		// An object that contains itself is shown once.
 		if model != "" && slices.Contains(inside, model) {
 			f.Same = true
 			return f, nil
@@ -198,7 +202,7 @@ func cmpSlices(a, b []string) []string {
 	return b
 }
 
-// fields are those of an object: the required ones as the description lists them, then the others by name.
+// fields returns the fields of an object: the required ones as the description lists them, then the others by name.
 func (d *Document) fields(n node, inside []string) ([]*Field, error) {
 	required, all := n.words("required"), n.child("properties")
 
@@ -223,7 +227,7 @@ func (d *Document) fields(n node, inside []string) ([]*Field, error) {
 	return out, nil
 }
 
-// plain takes null out of a schema and puts allOf together, so that one kind is left; it says whether null was in it.
+// plain removes null from a schema and joins allOf, so that one kind is left. It reports whether null was allowed.
 func (d *Document) plain(n node) (node, bool, error) {
 	null := n.flag("nullable")
 	for _, word := range []string{"anyOf", "oneOf", "allOf"} {
@@ -241,6 +245,7 @@ func (d *Document) plain(n node) (node, bool, error) {
 				continue
 			}
 
+			// Choices can contain choices.
 			resolved, err := d.resolve(option)
 			if err != nil {
 				return nil, false, err
@@ -270,7 +275,7 @@ func (d *Document) plain(n node) (node, bool, error) {
 	return n, null, nil
 }
 
-// merge adds what another schema says; what stands already stays, but objects get the fields of both.
+// merge adds the words of another schema. Existing words stay, but objects get the fields of both.
 func merge(into, more node) {
 	for name, value := range more {
 		switch {
@@ -288,7 +293,7 @@ func merge(into, more node) {
 	}
 }
 
-// kind is the type of a schema without null.
+// kind returns the type of a schema without null.
 func kind(n node) string {
 	if one := n.text("type"); one != "" {
 		return one
@@ -313,7 +318,7 @@ var formats = map[string]string{
 	"date-range": "date range", "amount-range": "cents, or a range of cents", "amount-ranges": "cents, or ranges of cents",
 }
 
-// bound puts what the schema demands of a value into words.
+// bound puts the rules of a schema into words.
 func (f *Field) bound(n node) {
 	say := func(form string, values ...any) { f.Bounds = append(f.Bounds, fmt.Sprintf(form, values...)) }
 	between := func(low, high, unit string) {
@@ -337,6 +342,8 @@ func (f *Field) bound(n node) {
 			f.least, _ = strconv.Atoi(from)
 		}
 	}
+
+	// All pairs of bounds, and the least number of items for examples.
 	between("minimum", "maximum", "")
 	between("minLength", "maxLength", " characters")
 	between("minItems", "maxItems", " items")
@@ -350,6 +357,7 @@ func (f *Field) bound(n node) {
 		say("matches %s", f.pattern)
 	}
 
+	// Defaults of lists are written as the query takes them.
 	switch v := n["default"].(type) {
 	case nil:
 	case []any:

@@ -57,8 +57,8 @@ const (
 	searchPath = "/search.json"
 )
 
-// New prepares the pages of a description. It fails on a description that cannot be read and on a page that cannot be
-// made.
+// New prepares the pages of a description. It fails for a description that cannot be read and for a page that
+// cannot be rendered.
 func New(description []byte) (*Site, error) {
 	d, err := Read(description)
 	if err != nil {
@@ -72,6 +72,7 @@ func New(description []byte) (*Site, error) {
 		}
 	}
 
+	// One set of templates for all pages.
 	s.set, err = template.New("page.html").Funcs(template.FuncMap{
 		"prose": s.prose, "slug": slug, "sample": sample, "about": AboutReason, "faults": apierr.IssueCodes, "raises": func(reason string) []*Operation { return s.raises[reason] }, "callers": callers, "lower": strings.ToLower,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
@@ -79,6 +80,7 @@ func New(description []byte) (*Site, error) {
 		return nil, fmt.Errorf("read the templates of the reference: %w", err)
 	}
 
+	// The search index needs the chapters, which need the templates.
 	search, err := s.index()
 	if err != nil {
 		return nil, err
@@ -95,20 +97,20 @@ func (s *Site) keep(path, contentType string, body []byte) {
 	s.files[path] = web.Asset{Path: path, ContentType: contentType, Body: body, Tag: web.Tag(body), Kept: true}
 }
 
-// Style is the address of the style of all pages. It changes with the content, as those of the script and of what the
-// search looks in do.
+// Style returns the address of the style of all pages. It changes with the content, as those of the script and the
+// search index do.
 func (s *Site) Style() string { return s.address(stylePath) }
 
-// Script is the address of the script of all pages.
+// Script returns the address of the script of all pages.
 func (s *Site) Script() string { return s.address(scriptPath) }
 
-// Search is the address of what the search looks in.
+// Search returns the address of the search index.
 func (s *Site) Search() string { return s.address(searchPath) }
 
 func (s *Site) address(path string) string { return "/docs" + path + "?v=" + s.files[path].Tag }
 
-// Asset is what is at /docs followed by path, and whether there is such a thing; the page of a path that is not there
-// says so. It fails when a template does not fit what it shows.
+// Asset returns the file at /docs followed by path, and whether it exists; for an unknown path it returns a page
+// that says so. It fails if a template cannot be rendered.
 func (s *Site) Asset(path string) (web.Asset, bool, error) {
 	if file, found := s.files[path]; found {
 		return file, true, nil
@@ -119,7 +121,7 @@ func (s *Site) Asset(path string) (web.Asset, bool, error) {
 	return web.Asset{Path: path, ContentType: "text/html; charset=utf-8", Body: body, Tag: web.Tag(body)}, found, err
 }
 
-// view is what the templates see.
+// view is the data of the templates.
 type view struct {
 	*Site
 	Title, Kind string
@@ -129,9 +131,9 @@ type view struct {
 	Text        template.HTML
 }
 
-// Page makes the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and says
-// whether there is one; the page of a path that is not there says so. It fails when a template does not fit what it
-// shows.
+// Page renders the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and
+// reports whether it exists; for an unknown path it renders a page that says so. It fails if a template cannot be
+// rendered.
 func (s *Site) Page(path string) (page []byte, found bool, err error) {
 	v := view{Site: s, Title: "Overview", Kind: "overview"}
 	name := path[strings.LastIndex(path, "/")+1:]
@@ -145,6 +147,7 @@ func (s *Site) Page(path string) (page []byte, found bool, err error) {
 	case path == "/chapters/"+name && chapter >= 0:
 		v.Chapter, v.Title, v.Kind = &chapters[chapter], chapters[chapter].Title, "chapter"
 
+		// The text of a chapter is a template of its own.
 		var text bytes.Buffer
 		if err := s.set.ExecuteTemplate(&text, name+".html", v); err != nil {
 			return nil, false, fmt.Errorf("make the chapter %s: %w", name, err)
@@ -163,7 +166,7 @@ func (s *Site) Page(path string) (page []byte, found bool, err error) {
 	return out.Bytes(), v.Kind != "missing", nil
 }
 
-// Paths are those of all pages.
+// Paths returns the paths of all pages.
 func (s *Site) Paths() []string {
 	all := []string{""}
 	for _, c := range chapters {
@@ -185,7 +188,7 @@ func callers(o *Operation) string {
 	return strings.Join(o.Callers, ", ")
 }
 
-// slug is a name as it stands in an address.
+// slug returns a name as it is written in an address.
 func slug(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
 
 // Span is a piece of text: plain, code, or a link.
@@ -194,8 +197,8 @@ type Span struct {
 	Code       bool
 }
 
-// prose splits a text of the description: what stands between backticks is code, and what is called like an operation
-// or a reason leads there.
+// prose splits a text of the description: text between backticks is code, and names of operations and reasons
+// become links.
 func (s *Site) prose(text string) []Span {
 	var out []Span
 
@@ -207,6 +210,7 @@ func (s *Site) prose(text string) []Span {
 
 		rest := part
 		for rest != "" {
+			// Take one word, or one character between words.
 			end := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 			switch {
 			case end < 0:
@@ -218,6 +222,7 @@ func (s *Site) prose(text string) []Span {
 			word := rest[:end]
 			rest = rest[end:]
 
+			// Only names in mixed case become links: others are ordinary words.
 			if link := s.link(word); link != "" && strings.ToLower(word) != word {
 				out = append(out, Span{Text: word, Code: true, Link: link})
 			} else if n := len(out); n > 0 && !out[n-1].Code {
@@ -243,7 +248,7 @@ func (s *Site) link(word string) string {
 	return ""
 }
 
-// mentions are the reasons that an operation names, in its text or among the conditions of its failures.
+// mentions returns the reasons that an operation names, in its text or among the conditions of its failures.
 func (s *Site) mentions(o *Operation) []string {
 	var out []string
 
@@ -269,7 +274,7 @@ func (s *Site) mentions(o *Operation) []string {
 	return out
 }
 
-// words is what the search looks in. Parameters, fields and reasons lead to places in the list of operations.
+// words is the search index. Parameters, fields and reasons refer to places in the list of operations.
 type words struct {
 	Operations [][]string       `json:"operations"` // id, method, path, summary, tag
 	Chapters   [][]string       `json:"chapters"`   // address, title, text of the heading
@@ -278,7 +283,7 @@ type words struct {
 	Reasons    map[string][]int `json:"reasons"`
 }
 
-// index is what the search looks in, as JSON. It fails when a chapter cannot be made.
+// index returns the search index as JSON. It fails if a chapter cannot be rendered.
 func (s *Site) index() ([]byte, error) {
 	x := words{Parameters: map[string][]int{}, Fields: map[string][]int{}, Reasons: map[string][]int{}}
 	for i, o := range s.Operations() {
@@ -293,6 +298,7 @@ func (s *Site) index() ([]byte, error) {
 			note(x.Parameters, p.Name)
 		}
 
+		// Every field of the body and the answers, however deep.
 		var walk func(f *Field)
 
 		walk = func(f *Field) {
@@ -319,6 +325,7 @@ func (s *Site) index() ([]byte, error) {
 		}
 	}
 
+	// Chapters can be found by their headings.
 	for _, c := range chapters {
 		page, _, err := s.Page("/chapters/" + c.Slug)
 		if err != nil {
@@ -339,7 +346,7 @@ func (s *Site) index() ([]byte, error) {
 
 	out, err := json.Marshal(x)
 	if err != nil {
-		return nil, fmt.Errorf("encode what the search looks in: %w", err)
+		return nil, fmt.Errorf("encode the search index: %w", err)
 	}
 
 	return out, nil

@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// Text is a piece of text as it was drawn; X and Y are its baseline in points from the lower left corner, Width is what
-// it takes.
+// Text is a piece of text as it was drawn; X and Y are its baseline in points from the lower left corner, Width is the
+// space that it takes.
 type Text struct {
 	X, Y, Width, Size float64
 	Bold              bool // by the font
