@@ -21,7 +21,7 @@ type Attachment struct {
 	URL               string `json:"url" db:"-" doc:"Where the file is downloaded; a signed link stops working after 15 minutes."`
 }
 
-// Linker makes an address at which whoever has it downloads a file of a team until it expires.
+// Linker makes an address from which anyone who has it can download a file of a team until it expires.
 type Linker func(team, file id.ID, expires time.Time) string
 
 // linkLife is how long a link to an attachment works.
@@ -30,9 +30,10 @@ const linkLife = 15 * time.Minute
 // attachments are files by the transaction that they belong to.
 type attachments map[id.ID][]Attachment
 
-// attachmentsOf are the files of the transactions behind the expenses among the entries of statements. Rules ATT-15 and
-// ATT-16.
+// attachmentsOf loads the files of the expenses among the entries of statements, by transaction. An owner gets only
+// the files that are accessible to owners. Rules ATT-15 and ATT-16.
 func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, asOwner bool) (attachments, error) {
+	// Only expenses show their files, so most statements end here without a query.
 	var expenses []id.ID
 	for _, own := range entries {
 		expenses = append(expenses, expensesOf(own)...)
@@ -52,6 +53,7 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 		return nil, fmt.Errorf("read attachments: %w", err)
 	}
 
+	// The address needs a credential of the team; sign replaces it for readers who have none.
 	out := attachments{}
 
 	for i := range found {
@@ -62,7 +64,7 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 	return out, nil
 }
 
-// of are the files of one statement's entries.
+// of returns the files of the entries of one statement, each transaction's once.
 func (a attachments) of(entries []entry) []Attachment {
 	out := []Attachment{}
 	for _, transaction := range id.Distinct(expensesOf(entries)) {
@@ -72,11 +74,12 @@ func (a attachments) of(entries []entry) []Attachment {
 	return out
 }
 
-// expensesOf are the transactions behind the expenses among entries.
+// expensesOf returns the transactions behind the expenses among entries.
 func expensesOf(entries []entry) []id.ID {
 	var out []id.ID
 
 	for i := range entries {
+		// Entries without a transaction, as of imported statements, have no files.
 		if e := &entries[i]; e.Section == Expenses && e.TransactionID != nil {
 			out = append(out, *e.TransactionID)
 		}
@@ -85,7 +88,8 @@ func expensesOf(entries []entry) []id.ID {
 	return out
 }
 
-// sign replaces the addresses, which need a credential of the team, by links that work for whoever reads the statement.
+// sign replaces the addresses, which need a credential of the team, by links that work for any reader of the
+// statement. Without a linker the addresses stay.
 func (l Linker) sign(tx *db.Tx, attachments []Attachment) {
 	if l == nil {
 		return

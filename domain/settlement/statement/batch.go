@@ -17,8 +17,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// Batch asks for a status for many statements. What is locked, refused or already so is passed over statement by
-// statement: the others change.
+// Batch asks for a status for many statements. A statement that is locked, refused or already in the status is
+// passed over; the others change.
 type Batch struct {
 	Status        Status     `json:"status" doc:"draft returns saved statements to draft."`
 	StatementIDs  []id.ID    `json:"statementIds,omitempty" maxItems:"20000" doc:"Saved statements or drafts; instead of a month."`
@@ -29,19 +29,20 @@ type Batch struct {
 	EmailDelivery bool       `json:"emailDelivery,omitempty" doc:"Tells the owners of the statements that become published."`
 }
 
-// Resolve asks for a month or for ids, not both.
+// Resolve reports an issue unless the batch names either a month or ids, not both.
 func (b *Batch) Resolve() []apierr.Issue {
 	switch {
 	case b.Month == nil && len(b.StatementIDs) == 0:
 		return []apierr.Issue{apierr.IssueRequired.InBody("month")}
-	case len(b.StatementIDs) > 0 && (b.Month != nil || b.Currency != "" || len(b.ListingIDs) > 0 || len(b.PeriodIDs) > 0):
+	case len(b.StatementIDs) > 0 &&
+		(b.Month != nil || b.Currency != "" || len(b.ListingIDs) > 0 || len(b.PeriodIDs) > 0):
 		return []apierr.Issue{apierr.IssueContradiction.InBody("statementIds")}
 	}
 
 	return nil
 }
 
-// BatchCounts say how far a batch is.
+// BatchCounts counts the statements of a batch by outcome.
 type BatchCounts struct {
 	Total     int `json:"total"`
 	Waiting   int `json:"waiting"`
@@ -50,7 +51,7 @@ type BatchCounts struct {
 	Refused   int `json:"refused"`
 }
 
-// Outcome is what became of a statement of a batch.
+// Outcome says what happened to a statement of a batch.
 type Outcome string
 
 // The outcomes. Unchanged statements had the status already.
@@ -78,7 +79,8 @@ type BatchStatement struct {
 	Issues []finding.Finding `json:"issues" doc:"Of changed statements: warnings of the change, emailMissing for each owner whom no e-mail could be sent to."`
 }
 
-// BatchRefusal is what a single change of a refused statement would have failed with; empty of all others.
+// BatchRefusal is the error that a single change of a refused statement would have had; empty for all other
+// statements.
 type BatchRefusal struct {
 	Code    apierr.Code   `json:"code,omitempty" doc:"Of refused statements: the error of a single change."`
 	Reason  apierr.Reason `json:"reason,omitempty"`
@@ -89,29 +91,32 @@ type BatchRefusal struct {
 // batchTask is the kind of the jobs that work through the parts of a batch.
 var batchTask = job.NewKind("statement-batch")
 
-// batchParts is how many parts of a batch run side by side; each holds other ownership periods.
+// batchParts is the number of parts of a batch that run at the same time. Each part has its own ownership periods.
 const batchParts = 2
 
-// batchChunk is how many statements one transaction changes: enough to write set-based, few enough that a transaction
-// is short.
+// batchChunk is how many statements one transaction changes: enough to write set-based, few enough that a
+// transaction is short.
 const batchChunk = 250
 
 type batchArgs struct {
 	Part int `json:"part"`
 }
 
-// handlers are the jobs of the package.
+// handlers returns the handlers of the jobs of this package.
 func handlers() map[job.Kind]job.Handler {
 	h := operation.External(time.Hour, batchPart)
 	return map[job.Kind]job.Handler{batchTask: h.InBulk()}
 }
 
-// errBatchRefused fails the operation of a batch in which a statement was refused; which and why, the batch tells.
+// errBatchRefused fails the operation of a batch if a statement was refused. The batch itself says which statement
+// and why.
 var errBatchRefused = errors.New("statements of the batch were refused")
 
-// batchPart works through one part chunk by chunk. What a chunk came to is kept with it, so a worker that dies repeats
-// nothing.
+// batchPart works through one part chunk by chunk. The outcome of a chunk is saved in the transaction that changes
+// its statements, so if a worker dies, the next one repeats nothing. It fails with errBatchRefused if a statement
+// of the part was refused.
 func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args batchArgs) (db.Work, error) {
+	// First change the statements, a transaction per chunk, so that locks are held for a short time only.
 	for more := true; more; {
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			more, err = batchStep(ctx, tx, run.OperationID, args.Part)
@@ -122,6 +127,7 @@ func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run,
 		}
 	}
 
+	// Then look at the saved outcomes: earlier runs of this job may have refused statements too.
 	var refused bool
 
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -139,13 +145,14 @@ func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run,
 	return nil, nil //nolint:nilnil // nothing is left to write when the task settles
 }
 
-// batchStep changes the next statements of a part; it reports whether there were any.
+// batchStep changes the next statements of a part and reports whether there were any.
 func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, err error) {
 	b, err := batchOf(ctx, tx, run)
 	if err != nil {
 		return false, err
 	}
 
+	// All of these statements are of one month.
 	items, err := nextItems(ctx, tx, run, part)
 	if err != nil || len(items) == 0 {
 		return false, err
@@ -158,6 +165,7 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 		at[i], periods[i] = items[i].key, items[i].OwnershipPeriodID
 	}
 
+	// Lock first, then read: a status may change while we wait for the lock.
 	if _, err := lockPeriods(ctx, tx, periods); err != nil {
 		return false, err
 	}
@@ -167,11 +175,13 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 		return false, err
 	}
 
+	// One refused statement does not stop the others.
 	refused, err := changeAll(ctx, tx, rows, b)
 	if err != nil {
 		return false, err
 	}
 
+	// Owners without an address are a warning of the statements that become published.
 	unmailed, err := loadUnmailed(ctx, tx, idsOf(rows))
 	if err != nil {
 		return false, err
@@ -180,20 +190,22 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 	return true, settleItems(ctx, tx, run, items, outcomes(rows, b.Status, refused, unmailed))
 }
 
-// outcome is what became of an item.
+// outcome says what happened to an item: its new state, the error that refused it, and warnings.
 type outcome struct {
 	Outcome Outcome           `json:"outcome"`
 	Error   json.RawMessage   `json:"error,omitempty"`
 	Issues  []finding.Finding `json:"issues"`
 }
 
-// outcomes are told by statement. One that is not there any more has nothing to change.
+// outcomes returns the outcome of each row. Items without a row get theirs in settleItems: there is nothing left to
+// change.
 func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID][]id.ID) map[key]outcome {
 	out := make(map[key]outcome, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		o := outcome{Outcome: Changed}
 
+		// A refusal comes first: a refused row that has the status already is still reported as refused.
 		var refusal *apierr.Error
 		switch {
 		case errors.As(refused[r.id()], &refusal):
@@ -210,11 +222,18 @@ func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID
 	return out
 }
 
-// refusalOf keeps an error as a batch tells it.
+// refusalOf returns an error as JSON, in the form in which the API shows it. It panics if the error cannot be
+// encoded.
 func refusalOf(e *apierr.Error) json.RawMessage {
-	told := api.Refusal(0, nil, e)
+	answer := api.Refusal(0, nil, e)
 
-	kept, err := json.Marshal(BatchRefusal{Code: told.Code, Reason: told.Reason, Message: told.Message, Context: told.Context})
+	// Encode it now: the error is stored with the item and shown later, when the Go value is gone.
+	kept, err := json.Marshal(BatchRefusal{
+		Code:    answer.Code,
+		Reason:  answer.Reason,
+		Message: answer.Message,
+		Context: answer.Context,
+	})
 	if err != nil {
 		panic(fmt.Sprintf("an error that is no JSON: %v", err))
 	}
@@ -222,13 +241,15 @@ func refusalOf(e *apierr.Error) json.RawMessage {
 	return kept
 }
 
-// changeAll moves statements to a status and gives those that were refused. The caller holds their ownership periods.
+// changeAll moves statements to the status of the batch and returns the errors of those that a rule refuses. The
+// caller holds the locks of their ownership periods.
 func changeAll(ctx context.Context, tx *db.Tx, rows []row, b *storedBatch) (map[id.ID]error, error) {
 	refused, err := refusals(ctx, tx, rows, b.Status)
 	if err != nil {
 		return nil, err
 	}
 
+	// The checks look at all rows; only those that none refuses are changed.
 	allowed := make([]row, 0, len(rows))
 	for i := range rows {
 		if refused[rows[i].id()] == nil {

@@ -12,17 +12,18 @@ import (
 	"stayledger/platform/page"
 )
 
-// batchItem is a statement that waits for its turn.
+// batchItem is a statement of a batch that has not been changed yet.
 type batchItem struct {
 	Position int
 	key
 }
 
-// keepBatch stores a batch with its items in the order of their change: months forward, or backward when statements are
-// returned to draft.
+// keepBatch inserts a batch with its items in the order of their change: months forward, or backward when
+// statements are returned to draft.
 func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) error {
 	periods, currencies, starts := columns(at)
 
+	// A statement can be saved only after the earlier ones, and returned to draft only before them.
 	order := "k.start_at"
 	if b.Status == Draft {
 		order = "k.start_at desc"
@@ -30,6 +31,8 @@ func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) er
 
 	args := db.Args{"team": tx.Team, "run": run}
 
+	// The part follows from the ownership period, so that all months of a period are changed in order by one
+	// worker.
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `insert into statement_batch (team_id, operation_id, status, email_delivery, created_at) values (@team, @run, @status, @email, @now)`, Args: db.Args{
 			"team": tx.Team, "run": run, "status": string(b.Status), "email": b.EmailDelivery, "now": tx.Now,
@@ -38,7 +41,12 @@ func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) er
 			insert into statement_batch_item (team_id, operation_id, position, part, ownership_period_id, currency, start_at)
 			select @team, @run, row_number() over (order by ` + order + `, k.period, k.currency), (hashtext(k.period::text) & 1023) % @parts, k.period, k.currency, k.start_at
 			from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (period, currency, start_at)`, Args: db.Args{
-			"team": args["team"], "run": args["run"], "parts": batchParts, "periods": periods, "currencies": currencies, "starts": starts,
+			"team":       args["team"],
+			"run":        args["run"],
+			"parts":      batchParts,
+			"periods":    periods,
+			"currencies": currencies,
+			"starts":     starts,
 		}})
 	if err != nil {
 		return fmt.Errorf("keep batch of statements: %w", err)
@@ -47,14 +55,15 @@ func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) er
 	return nil
 }
 
-// storedBatch is a batch as it is stored, with how its work is.
+// storedBatch is a batch as it is stored, with the state of its operation.
 type storedBatch struct {
 	Status        Status
 	EmailDelivery bool
 	State         operation.Status
 }
 
-// batchOf is what a batch asks for. A dry run has no operation yet: its state is empty.
+// batchOf loads a batch. In a dry run there is no operation yet and the state is empty. It fails with
+// apierr.NotFound.
 func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
 	b, err := db.One[storedBatch](ctx, tx, apierr.NotFound, `
 		select b.status, b.email_delivery, coalesce(o.status, '') as state
@@ -67,8 +76,8 @@ func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
 	return &b, nil
 }
 
-// nextItems are the next statements of a part, all of one month: those of the next month are decided by what this one
-// came to.
+// nextItems loads the next waiting statements of a part, all of one month: the outcome of this month decides what
+// can be done with the next one.
 func nextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem, error) {
 	items, err := db.Select[batchItem](ctx, tx, `
 		with next as (
@@ -84,13 +93,14 @@ func nextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem
 	return items, nil
 }
 
-// settleItems keeps what the items came to.
+// settleItems saves the outcomes of the items. An item without one was not found any more and counts as unchanged.
 func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, came map[key]outcome) error {
 	type settled struct {
 		Position int `json:"position"`
 		outcome
 	}
 
+	// Number the outcomes by position, which is the key of an item within its batch.
 	rows := make([]settled, len(items))
 	for i := range items {
 		o, there := came[items[i].key]
@@ -106,6 +116,7 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 		return fmt.Errorf("encode outcomes: %w", err)
 	}
 
+	// An item that has an outcome already keeps it, so a repeated step changes nothing.
 	_, err = tx.Exec(ctx, `
 		update statement_batch_item i set outcome = r.outcome, error = r.error, issues = coalesce(nullif(r.issues, 'null'), '[]')
 		from jsonb_to_recordset(@rows::jsonb) as r (position integer, outcome text, error jsonb, issues jsonb)
@@ -129,7 +140,7 @@ func batchRefused(ctx context.Context, tx *db.Tx, run id.ID, part int) (bool, er
 	return refused, nil
 }
 
-// batchCounts say how far a batch is.
+// batchCounts counts the statements of a batch by outcome.
 func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error) {
 	c, err := db.Get[BatchCounts](ctx, tx, `
 		select count(*)::int as total, count(*) filter (where outcome is null)::int as waiting, count(*) filter (where outcome = 'changed')::int as changed,
@@ -142,9 +153,15 @@ func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error)
 	return c, nil
 }
 
-// batchPage is a page of the statements of a batch, in the order in which they were changed: those with one of the
-// given outcomes, or all of them when none is given.
-func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*page.Page[BatchStatement], error) {
+// batchPage loads a page of the statements of a batch, in the order in which they were changed: those with one of
+// the given outcomes, or all of them when none is given.
+func batchPage(
+	ctx context.Context,
+	tx *db.Tx,
+	run id.ID,
+	with []Outcome,
+	p page.Params,
+) (*page.Page[BatchStatement], error) {
 	type stored struct {
 		key
 		SavedID id.ID
@@ -153,8 +170,10 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		Issues  json.RawMessage
 	}
 
+	// The statement is joined by its key, since a draft that was saved meanwhile has a row now.
 	q := page.Query{
-		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, coalesce(i.outcome, 'waiting') as outcome, i.error, i.issues",
+		Columns: "i.ownership_period_id, i.currency, i.start_at, s.id as saved_id, " +
+			"coalesce(i.outcome, 'waiting') as outcome, i.error, i.issues",
 		From: `statement_batch_item i left join statement s on s.team_id = i.team_id and s.ownership_period_id = i.ownership_period_id
 			and s.currency = i.currency and s.start_at = i.start_at`,
 		Where: []string{"i.team_id = @team", "i.operation_id = @run"}, Args: db.Args{"team": tx.Team, "run": run},
@@ -167,6 +186,7 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 		return nil, err
 	}
 
+	// The stored JSON goes into the fields of the answer.
 	out := &page.Page[BatchStatement]{Data: make([]BatchStatement, len(found.Data)), Pagination: found.Pagination}
 	for i := range found.Data {
 		r, of := &found.Data[i], &out.Data[i]
@@ -180,6 +200,7 @@ func batchPage(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page
 			return nil, fmt.Errorf("read findings: %w", err)
 		}
 
+		// A draft has no row and shows the id that is derived from its key.
 		of.Outcome, of.PeriodID, of.StartAt, of.Currency = r.Outcome, r.OwnershipPeriodID, r.StartAt, r.Currency
 		if of.StatementID = r.SavedID; of.StatementID.IsZero() {
 			of.StatementID = r.ID()

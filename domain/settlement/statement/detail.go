@@ -18,7 +18,7 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Detail is a statement with the entries that its figures add up from.
+// Detail is a statement with the entries that its figures add up.
 type Detail struct {
 	Statement
 	Lines        []Line        `json:"lines" doc:"The entries of the month by date; each section adds up to its figure."`
@@ -53,7 +53,7 @@ type Line struct {
 	Reservation   *Stay           `json:"reservation"`
 	TransactionID *id.ID          `json:"transactionId"`
 	Total         money.Cents     `json:"total"`
-	// AccountCode and BookingPlatform are told in exports, which have no lists of accounts and stays beside.
+	// AccountCode and BookingPlatform are for exports, which have no separate lists of accounts and stays.
 	AccountCode     string  `json:"-"`
 	BookingPlatform *string `json:"-"`
 }
@@ -67,7 +67,7 @@ type Stay struct {
 	CheckOut         day.Day `json:"checkOut" doc:"The day of departure."`
 }
 
-// Reservation is what one stay brought the owners in the month.
+// Reservation is the earnings of the owners from one stay in the month.
 type Reservation struct {
 	Stay
 	BookingPlatform *string         `json:"bookingPlatform"`
@@ -84,7 +84,7 @@ type AccountAmount struct {
 	Total money.Cents `json:"total"`
 }
 
-// entry is a line as it is read.
+// entry is a line as read from the database.
 type entry struct {
 	Of               id.ID // the statement, which for a draft has no row
 	ID               id.ID
@@ -110,15 +110,23 @@ type entry struct {
 	ReservationStatus *string
 }
 
+// stay returns the reservation of the entry, nil if it has none.
 func (e *entry) stay() *Stay {
 	if e.ReservationID == nil {
 		return nil
 	}
 
-	return &Stay{ID: *e.ReservationID, GuestName: e.GuestName, ConfirmationCode: e.ConfirmationCode, CheckIn: *e.CheckIn, CheckOut: *e.CheckOut}
+	return &Stay{
+		ID:               *e.ReservationID,
+		GuestName:        e.GuestName,
+		ConfirmationCode: e.ConfirmationCode,
+		CheckIn:          *e.CheckIn,
+		CheckOut:         *e.CheckOut,
+	}
 }
 
-// entryRows are the entries e of statements, chosen by a join and a condition; of is the id of their statement.
+// entryRows returns the SQL that selects the entries e of statements by a join and a condition. The argument of is
+// the SQL of the statement's id.
 func entryRows(of, join, which string) string {
 	return `
 		select ` + of + ` as of, e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, ` + section + ` as section, e.description, e.account_id,
@@ -127,8 +135,8 @@ func entryRows(of, join, which string) string {
 		where ` + which
 }
 
-// entriesSQL are the entries that statements are made of: those attached to saved ones, those of the month of drafts.
-// Nothing is read for none.
+// entriesSQL returns the SQL and arguments of the entries of statements: for saved ones the attached entries, for
+// drafts those of the month. Without rows it selects nothing.
 func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	args := db.Args{"team": tx.Team}
 
@@ -137,6 +145,7 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 		at            []key
 	)
 
+	// Saved statements and drafts find their entries in different ways.
 	for i := range rows {
 		if rows[i].isDraft() {
 			drafts, at = append(drafts, rows[i].id()), append(at, rows[i].key())
@@ -145,9 +154,13 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 		}
 	}
 
+	// Leave out the half that has no statements: it would only cost time to plan.
 	var parts []string
 	if len(saved) > 0 || len(drafts) == 0 {
-		parts = append(parts, entryRows("e.statement_id", "", "e.team_id = @team and e.statement_id = any(@statements)"))
+		parts = append(
+			parts,
+			entryRows("e.statement_id", "", "e.team_id = @team and e.statement_id = any(@statements)"),
+		)
 		args["statements"] = saved
 	}
 
@@ -160,14 +173,16 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	return "(" + strings.Join(parts, " union all ") + ")", args
 }
 
-// entriesOf reads what statements are made of, by their ids, in the words that the published ones keep. Opening
-// balances are in no section: they are part of the balance at the start.
+// entriesOf loads the entries of statements by statement id. Entries of published statements have the names that
+// the statement keeps. Opening balances are left out: they belong to the balance at the start.
 func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
 	words, err := wordsOf(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
 
+	// The order is the one that readers see: by day, then stay, then account. Rows are read one at a time since
+	// there may be many.
 	from, args := entriesSQL(tx, rows)
 	out := make(map[id.ID][]entry, len(rows))
 
@@ -188,6 +203,7 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 		return nil, fmt.Errorf("read statement lines: %w", err)
 	}
 
+	// Last, replace today's names by the kept ones.
 	for of, own := range out {
 		out[of] = words[of].describeEntries(own)
 	}
@@ -195,24 +211,33 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 	return out, nil
 }
 
-// draftKeys joins entries e with the drafts k whose month they are in.
+// draftKeys is the SQL that joins entries e with the drafts k of their month.
 const draftKeys = `join unnest(@drafts::uuid[], @periods::uuid[], @currencies::text[], @starts::date[]) as k (id, period, currency, start_at)
 	on e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at >= k.start_at and e.txn_at < k.start_at + interval '1 month'`
 
+// linesOf returns entries as the API shows them.
 func linesOf(entries []entry) []Line {
 	lines := make([]Line, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		lines[i] = Line{
-			Date: e.Date, Section: e.Section, Description: e.Description, Account: account.NameRef{ID: e.AccountID, Name: e.AccountName},
-			Reservation: e.stay(), TransactionID: e.TransactionID, Total: e.Total, AccountCode: e.AccountCode, BookingPlatform: e.BookingPlatform,
+			Date:            e.Date,
+			Section:         e.Section,
+			Description:     e.Description,
+			Account:         account.NameRef{ID: e.AccountID, Name: e.AccountName},
+			Reservation:     e.stay(),
+			TransactionID:   e.TransactionID,
+			Total:           e.Total,
+			AccountCode:     e.AccountCode,
+			BookingPlatform: e.BookingPlatform,
 		}
 	}
 
 	return lines
 }
 
-// reservationsOf groups the net revenue by reservation. Its columns are the revenue accounts that any of the stays has.
+// reservationsOf groups the net revenue by reservation. Every row has the same columns: the revenue accounts that
+// any of the stays has.
 func reservationsOf(entries []entry) []Reservation {
 	var stays []*entry
 
@@ -222,6 +247,7 @@ func reservationsOf(entries []entry) []Reservation {
 		}
 	}
 
+	// Fix the columns before the rows: a stay without an amount on an account shows 0 there.
 	columns, at := revenueColumns(stays)
 	rows := []Reservation{}
 
@@ -232,10 +258,14 @@ func reservationsOf(entries []entry) []Reservation {
 			i = len(rows)
 			rowAt[*e.ReservationID] = i
 			rows = append(rows, Reservation{
-				Stay: *e.stay(), BookingPlatform: e.BookingPlatform, Nights: e.CheckIn.DaysUntil(*e.CheckOut), Revenue: slices.Clone(columns),
+				Stay:            *e.stay(),
+				BookingPlatform: e.BookingPlatform,
+				Nights:          e.CheckIn.DaysUntil(*e.CheckOut),
+				Revenue:         slices.Clone(columns),
 			})
 		}
 
+		// Amounts on revenue accounts go to their column; everything else counts as fees.
 		if column, revenue := at[e.AccountID]; revenue {
 			rows[i].Revenue[column].Total += e.Total
 		} else {
@@ -252,13 +282,18 @@ func reservationsOf(entries []entry) []Reservation {
 	return rows
 }
 
-// revenueColumns are the revenue accounts by code and name, and the place of each.
+// revenueColumns returns the revenue accounts by code and name, and the place of each.
 func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) {
 	accounts := slices.Clone(stays)
 	slices.SortFunc(accounts, func(a, b *entry) int {
-		return cmp.Or(plain.Compare(a.AccountCode, b.AccountCode), plain.Compare(a.AccountName, b.AccountName), a.AccountID.Compare(b.AccountID))
+		return cmp.Or(
+			plain.Compare(a.AccountCode, b.AccountCode),
+			plain.Compare(a.AccountName, b.AccountName),
+			a.AccountID.Compare(b.AccountID),
+		)
 	})
 
+	// The same account occurs in many entries: its first one adds the column.
 	columns, at = []AccountAmount{}, map[id.ID]int{}
 	for _, e := range accounts {
 		if _, seen := at[e.AccountID]; !seen && e.Classification == "revenue" {
@@ -270,17 +305,18 @@ func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) 
 	return columns, at
 }
 
-// Read gives a statement, saved or draft, with its lines. It fails with apierr.NotFound for an id that names none,
-// another team's, and one that the actor may not see. An owner gets the owner's view.
+// Read returns a statement, saved or draft, with its lines. It fails with apierr.NotFound for an id that names
+// none, that is another team's, or that the actor may not see. An owner gets the owner's view.
 func Read(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
 	return read(ctx, tx, statement, tx.Actor.Owner != nil)
 }
 
-// ReadAsOwner is Read with the owner's view whoever asks: what a document for the owners shows.
+// ReadAsOwner returns what Read returns, in the owner's view for every actor. Documents for owners show this.
 func ReadAsOwner(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
 	return read(ctx, tx, statement, true)
 }
 
+// read returns a statement with its lines, in the owner's view if asOwner is set.
 func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detail, error) {
 	r, err := one(ctx, tx, statement, false)
 	if err != nil {
@@ -294,7 +330,8 @@ func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detai
 	return detail(ctx, tx, r, asOwner)
 }
 
-// detail tells one drawn statement whole; a saved one that was given another design is shown with that.
+// detail returns one statement with its lines. Its draft must be computed. If the row has a design, the statement
+// is shown with that design.
 func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, error) {
 	details, err := detailsOf(ctx, tx, []row{*r}, asOwner)
 	if err != nil {
@@ -304,8 +341,9 @@ func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, erro
 	return &details[0], nil
 }
 
-// detailsOf tells statements whole, in as many queries as one takes.
+// detailsOf returns statements with their lines. The number of queries does not depend on the number of statements.
 func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
+	// First load what all statements need, each kind in one query.
 	statements, err := present(ctx, tx, rows, asOwner)
 	if err != nil {
 		return nil, err
@@ -333,6 +371,7 @@ func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Deta
 
 	out := make([]Detail, len(rows))
 	for i := range rows {
+		// The figures add up all entries; an owner does not see the lines that the layout hides.
 		own, design := entries[statements[i].ID], designs[statements[i].ID]
 
 		shown := own
@@ -341,8 +380,12 @@ func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Deta
 		}
 
 		out[i] = Detail{
-			Statement: statements[i], Lines: linesOf(shown), Reservations: reservationsOf(shown),
-			Layout: design.Seen(asOwner), Tables: accounts.tablesOf(&rows[i], design, own, asOwner), Attachments: files.of(own),
+			Statement:    statements[i],
+			Lines:        linesOf(shown),
+			Reservations: reservationsOf(shown),
+			Layout:       design.Seen(asOwner),
+			Tables:       accounts.tablesOf(&rows[i], design, own, asOwner),
+			Attachments:  files.of(own),
 		}
 	}
 

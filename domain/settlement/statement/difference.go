@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Difference is what has changed in a statement since its owners last saw it.
+// Difference is the change of a statement since its owners last saw it.
 type Difference struct {
 	StatementID id.ID         `json:"statementId"`
 	Status      Status        `json:"status" doc:"The status now."`
@@ -28,13 +28,13 @@ type Difference struct {
 	Changed     []ChangedLine `json:"changed"`
 }
 
-// ChangedLine is an entry that is told otherwise than before.
+// ChangedLine is an entry that differs from the one that the owners saw.
 type ChangedLine struct {
 	Before Line `json:"before"`
 	Now    Line `json:"now"`
 }
 
-// keptLine is a line with what tells it apart from the others, and stays the same when its journal is derived anew.
+// keptLine is a line with the names that identify it. They stay the same when its journal is derived anew.
 type keptLine struct {
 	SourceID id.ID  `json:"sourceId"`
 	TxnCode  string `json:"txnCode"`
@@ -42,14 +42,16 @@ type keptLine struct {
 	Line
 }
 
+// lineName identifies a line across derivations of its journal.
 type lineName struct {
 	source       id.ID
 	txnCode, ref string
 }
 
+// name returns the identity of the line.
 func (l *keptLine) name() lineName { return lineName{l.SourceID, l.TxnCode, l.Ref} }
 
-// same compares what is booked; a renamed account or guest changes no line.
+// same reports whether two lines book the same. A renamed account or guest is no change.
 func (l *keptLine) same(o *keptLine) bool {
 	transaction := func(v *id.ID) id.ID {
 		if v == nil {
@@ -59,10 +61,13 @@ func (l *keptLine) same(o *keptLine) bool {
 		return *v
 	}
 
-	return l.Date == o.Date && l.Section == o.Section && l.Account.ID == o.Account.ID && l.Total == o.Total && l.Description == o.Description &&
+	return l.Date == o.Date && l.Section == o.Section && l.Account.ID == o.Account.ID && l.Total == o.Total &&
+		l.Description == o.Description &&
 		transaction(l.TransactionID) == transaction(o.TransactionID)
 }
 
+// readDifference compares a statement with the last version that its owners saw. It fails with apierr.NotFound if
+// the statement was never published.
 func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, error) {
 	r, err := one(ctx, tx, in.ID, false)
 	if err != nil {
@@ -78,10 +83,19 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 		return nil, err
 	}
 
+	// Begin with no difference: that is the answer for a published statement that was never reopened.
 	now := r.financials()
 
 	d := &Difference{
-		StatementID: r.id(), Status: r.Status, Version: 1, Before: now, Now: now, Difference: now.less(now), Added: []Line{}, Removed: []Line{}, Changed: []ChangedLine{},
+		StatementID: r.id(),
+		Status:      r.Status,
+		Version:     1,
+		Before:      now,
+		Now:         now,
+		Difference:  now.less(now),
+		Added:       []Line{},
+		Removed:     []Line{},
+		Changed:     []ChangedLine{},
 	}
 	switch {
 	case last == nil && r.Status != Published:
@@ -91,9 +105,13 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 		return d, nil
 	}
 
-	d.Version, d.PublishedAt, d.ReopenedAt, d.Before = last.Version, last.PublishedAt, &last.ReopenedAt, last.financials()
+	d.Version = last.Version
+	d.PublishedAt = last.PublishedAt
+	d.ReopenedAt = &last.ReopenedAt
+	d.Before = last.financials()
 	d.Difference = now.less(d.Before)
 
+	// Then compare the lines that were kept when it was reopened with those of now.
 	entries, err := entriesOf(ctx, tx, []row{*r})
 	if err != nil {
 		return nil, err
@@ -109,8 +127,9 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 	return d, nil
 }
 
-// compare sorts the lines of before and now into those that came, went and changed, each by date.
+// compare sorts the lines of before and now into added, removed and changed ones.
 func (d *Difference) compare(before []keptLine, entries []entry) {
+	// Each line of now takes its counterpart out; the rest was removed.
 	gone := make(map[lineName]*keptLine, len(before))
 	for i := range before {
 		gone[before[i].name()] = &before[i]
@@ -130,11 +149,14 @@ func (d *Difference) compare(before []keptLine, entries []entry) {
 		}
 	}
 
+	// Go over the slice and not over the map, so that the order is the same every time.
 	for i := range before {
 		if gone[before[i].name()] != nil {
 			d.Removed = append(d.Removed, before[i].Line)
 		}
 	}
 
-	slices.SortStableFunc(d.Removed, func(a, b Line) int { return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Description, b.Description)) })
+	slices.SortStableFunc(d.Removed, func(a, b Line) int {
+		return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.Description, b.Description))
+	})
 }

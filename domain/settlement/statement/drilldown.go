@@ -7,7 +7,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// drilldown is the report filter of all entries of a statement.
+// drilldown returns the report filter of all entries of a statement.
 func (r *row) drilldown() Drilldown {
 	f := DrilldownFilter{
 		OwnershipPeriodIDs: []id.ID{r.OwnershipPeriodID}, Party: "owners", Currency: r.Currency,
@@ -20,7 +20,8 @@ func (r *row) drilldown() Drilldown {
 	return Drilldown{Type: "journalEntryReport", Filter: f}
 }
 
-// drilldowns are the report filters of the statement and of its figures; they follow the same cases as section does.
+// drilldowns returns the report filters of the statement and of its figures. They follow the same cases as section
+// does.
 func (s special) drilldowns(r *row) (*Drilldown, *Drilldowns) {
 	all := r.drilldown()
 
@@ -32,9 +33,11 @@ func (s special) drilldowns(r *row) (*Drilldown, *Drilldowns) {
 	return &all, &figures
 }
 
-// of is the report filter of one figure of a statement.
+// of returns the report filter of one figure of a statement.
 func (s special) of(r *row, figure Section) Drilldown {
 	d := r.drilldown()
+
+	// Entries of imported statements name their figure by the trigger.
 	if r.Imported {
 		d.Filter.TriggerTypes = []string{map[Section]string{
 			NetRevenue: TriggerHistoricRevenue, Expenses: TriggerHistoricExpense, Payouts: TriggerHistoricPayout,
@@ -43,6 +46,8 @@ func (s special) of(r *row, figure Section) Drilldown {
 		return d
 	}
 
+	// Live entries on the special accounts are opening balances and payouts, so the other figures leave these
+	// accounts out.
 	var apart []id.ID
 
 	for _, account := range []id.ID{s.Opening, s.Payout} {
@@ -63,7 +68,7 @@ func (s special) of(r *row, figure Section) Drilldown {
 	return d
 }
 
-// narrow restricts a filter to accounts; nil leaves it as it is.
+// narrow returns the filter restricted to accounts; nil leaves it as it is.
 func (d Drilldown) narrow(accounts []id.ID) *Drilldown {
 	if accounts != nil {
 		d.Filter.AccountIDs = slices.Clone(accounts)

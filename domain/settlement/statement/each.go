@@ -17,13 +17,15 @@ const (
 	detailChunk = 100
 )
 
-// chunked hands all selected rows on in their order, so many at a time; memory grows with their number by a row each.
+// chunked passes all selected rows to each in their order, size at a time. Memory grows by one row for each of
+// them.
 func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]row) error) error {
 	rows, err := selectRows(ctx, tx, f)
 	if err != nil {
 		return err
 	}
 
+	// Only the rows of one chunk are filled with what they are computed from.
 	for len(rows) > 0 {
 		n := min(len(rows), size)
 		if err := each(rows[:n]); err != nil {
@@ -37,7 +39,7 @@ func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]ro
 	return nil
 }
 
-// Each hands all selected statements to f in their order, without their lines.
+// Each passes all selected statements to f in their order, without their lines.
 func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) error) error {
 	return chunked(ctx, tx, &filter, eachChunk, func(rows []row) error {
 		statements, err := present(ctx, tx, rows, tx.Actor.Owner != nil)
@@ -49,13 +51,14 @@ func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) erro
 	})
 }
 
-// EachDetail hands all selected statements to f in their order, with their lines and tables as the owner or the manager
-// sees them.
+// EachDetail passes all selected statements to f in their order, with their lines and tables as the owner or the
+// manager sees them.
 func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func(*Detail) error) error {
 	return EachDetails(ctx, tx, filter, asOwner, func(details []Detail) error { return handAll(details, f) })
 }
 
-// EachDetails is EachDetail a hundred statements at a time, which take a constant number of queries.
+// EachDetails passes the details of up to a hundred statements at a time to f. Each chunk takes a constant number
+// of queries.
 func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
 	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
 		details, err := detailsOf(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
@@ -67,21 +70,23 @@ func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f 
 	})
 }
 
-// WithLines is a statement and the entries that its figures add up from, none of them hidden.
+// WithLines is a statement and all entries that its figures add up, none of them hidden.
 type WithLines struct {
 	Statement
 	Lines []Line
 }
 
-// EachWithLines hands all selected statements to f in their order, with their lines but without issues and drill-downs.
-// Every hundred statements take a constant number of queries.
+// EachWithLines passes all selected statements to f in their order, with their lines but without issues and
+// drill-downs. Every hundred statements take a constant number of queries.
 func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLines) error) error {
 	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
+		// The owner's view spares the queries for issues and drill-downs.
 		statements, err := present(ctx, tx, rows, true)
 		if err != nil {
 			return err
 		}
 
+		// The lines are not filtered: those that the layout hides from owners are among them.
 		entries, err := entriesOf(ctx, tx, rows)
 		if err != nil {
 			return err
@@ -97,6 +102,7 @@ func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLi
 	})
 }
 
+// handAll calls f for each value and stops at the first error.
 func handAll[T any](all []T, f func(*T) error) error {
 	for i := range all {
 		if err := f(&all[i]); err != nil {
@@ -107,7 +113,7 @@ func handAll[T any](all []T, f func(*T) error) error {
 	return nil
 }
 
-// Counts say how much a selection holds.
+// Counts is the size of a selection.
 type Counts struct {
 	Statements int64
 	// Periods are ownership periods, once per currency.
@@ -117,13 +123,14 @@ type Counts struct {
 	Owners, Parts int64
 }
 
-// Count counts what is selected without adding anything up.
+// Count counts the selected statements without adding anything up.
 func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
 	q, err := f.query(ctx, tx)
 	if err != nil {
 		return Counts{}, err
 	}
 
+	// The query of the list is used as a source, so that both select the same statements.
 	where := "true"
 	if len(q.Where) > 0 {
 		where = strings.Join(q.Where, " and ")
@@ -131,6 +138,7 @@ func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
 
 	q.Args["counted_owners"] = f.OwnerIDs
 
+	// Statements are counted per chain first: a chain has the same members for all its months.
 	out, err := db.Get[Counts](ctx, tx, `
 		with chains as materialized (
 			select g.ownership_period_id, g.currency, count(*) as statements from `+q.From+` where `+where+` group by g.ownership_period_id, g.currency
@@ -155,6 +163,7 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 		return 0, err
 	}
 
+	// Opening balances are entries but no lines, as in entriesOf.
 	from, args := entriesSQL(tx, rows)
 
 	n, err := db.Get[int64](ctx, tx, `select count(*) from `+from+` e where e.section <> 'balanceStart'`, args)
@@ -165,14 +174,15 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 	return n, nil
 }
 
-// CurrentShares are what the books hold for each member of ownership periods, in their order, by the end of the current
-// month: the parts of what the statements of this month end with.
+// CurrentShares returns the balance of each member of ownership periods by the books, in the order of the members,
+// by the end of the current month. They are the parts of the balance at the end of this month's statements.
 func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency string) (map[id.ID][]money.Cents, error) {
 	type sum struct {
 		Period id.ID
 		Total  money.Cents
 	}
 
+	// The balance comes from the month sums of ledger_owner: entries of later months do not count.
 	rows, err := db.Select[sum](ctx, tx, `
 		select e.ownership_period_id as period, -sum(e.cents)::bigint as total from ledger_owner e
 		where e.team_id = @team and e.ownership_period_id = any(@periods) and e.currency = @currency and e.month <= @last group by 1`,
@@ -186,6 +196,7 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 		held[r.Period] = r.Total
 	}
 
+	// Then divide it as a statement at the end of the month would.
 	histories, err := historiesOf(ctx, tx, periods)
 	if err != nil {
 		return nil, err

@@ -18,13 +18,13 @@ type Financials struct {
 	Available    money.Cents `json:"available" doc:"Balance end less reserve, by the books."`
 }
 
-// Funds are the figures of a statement with what of them is there.
+// Funds are the figures of a statement with the part of them that guests have paid.
 type Funds struct {
 	Financials
 	Collected money.Cents `json:"collected" doc:"Available less what guests still owe today on the stays that are counted in it, of each stay no more than it brought the owners. What is suggested to pay unless the team's payoutBasis is books."`
 }
 
-// complete fills in what follows from the other figures.
+// complete returns the figures with those filled in that follow from the others.
 func (f Financials) complete() Financials {
 	f.NetIncome = f.NetRevenue + f.Expenses
 	f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Payouts
@@ -33,16 +33,21 @@ func (f Financials) complete() Financials {
 	return f
 }
 
-// less are the differences to other figures.
+// less returns the differences to other figures.
 func (f Financials) less(o Financials) Financials {
 	return Financials{
-		BalanceStart: f.BalanceStart - o.BalanceStart, NetRevenue: f.NetRevenue - o.NetRevenue, Expenses: f.Expenses - o.Expenses,
-		NetIncome: f.NetIncome - o.NetIncome, Payouts: f.Payouts - o.Payouts, BalanceEnd: f.BalanceEnd - o.BalanceEnd,
-		Reserve: f.Reserve - o.Reserve, Available: f.Available - o.Available,
+		BalanceStart: f.BalanceStart - o.BalanceStart,
+		NetRevenue:   f.NetRevenue - o.NetRevenue,
+		Expenses:     f.Expenses - o.Expenses,
+		NetIncome:    f.NetIncome - o.NetIncome,
+		Payouts:      f.Payouts - o.Payouts,
+		BalanceEnd:   f.BalanceEnd - o.BalanceEnd,
+		Reserve:      f.Reserve - o.Reserve,
+		Available:    f.Available - o.Available,
 	}
 }
 
-// monthSum is what the owners' entries of one month of a chain come to, in owner-facing cents.
+// monthSum adds up the owners' entries of one month of a chain, in owner-facing cents.
 type monthSum struct {
 	OwnershipPeriodID id.ID
 	Currency          string
@@ -53,6 +58,7 @@ type monthSum struct {
 	Payouts           money.Cents
 }
 
+// total returns the change of the balance in the month, opening balances included.
 func (s *monthSum) total() money.Cents {
 	return s.Opening + s.NetRevenue + s.Expenses + s.Payouts
 }
@@ -60,13 +66,14 @@ func (s *monthSum) total() money.Cents {
 // sums are the months of each chain.
 type sums map[Chain][]monthSum
 
-// figuresAt are the financials of a month of a chain without the reserve: what came before it and the opening balances
-// of the month are the balance at its start. A statement thus starts with what the one before it ended with, opening
-// balances of its own month aside.
+// figuresAt returns the financials of a month of a chain without the reserve. The balance at the start adds up all
+// earlier months and the opening balances of the month. So a statement starts with the balance that the one before
+// it ended with, apart from opening balances of its own month.
 func figuresAt(months []monthSum, at day.Day) Financials {
 	var f Financials
 
 	for i := range months {
+		// Later months do not matter.
 		switch m := &months[i]; m.Month.Compare(at) {
 		case -1:
 			f.BalanceStart += m.total()
@@ -79,8 +86,8 @@ func figuresAt(months []monthSum, at day.Day) Financials {
 	return f
 }
 
-// financials are the figures of a drawn draft, or those that a saved statement was stored with. The balance at the end
-// of an imported one is what it was told to be.
+// financials returns the figures of a computed draft, or those that a saved statement was stored with. The balance
+// at the end of an imported statement is the imported one.
 func (r *row) financials() Financials {
 	f := Financials{BalanceStart: r.BalanceStart, NetRevenue: r.NetRevenue, Expenses: r.Expenses, Payouts: r.Payouts}
 	if r.isDraft() {
@@ -89,6 +96,7 @@ func (r *row) financials() Financials {
 
 	f.Reserve = r.Reserve
 
+	// An imported balance need not follow from the other figures; chainIssues reports the difference.
 	f = f.complete()
 	if r.Imported {
 		f.BalanceEnd = r.BalanceEnd
@@ -98,17 +106,21 @@ func (r *row) financials() Financials {
 	return f
 }
 
-// The ways in which a layout has the summary told.
+// invoice is the summary type of layouts that show the summary as an invoice.
 const invoice = "invoice"
 
-// summary is the way from the balance at the start to what can be paid out. The reserve is taken off, so it is shown
-// negative. As an invoice it begins with what the month came to and takes in what was open before.
+// summary returns the lines from the balance at the start to the amount that can be paid out. The reserve is taken
+// off, so it is shown negative. As an invoice the summary begins with the result of the month, and the earlier
+// balance comes after it.
 func (f *Financials) summary(summaryType string) []SummaryLine {
+	// Both types of summary end with the same three lines.
 	end := []SummaryLine{
 		{Name: "balanceEnd", Text: "Balance end", Value: f.BalanceEnd, Separated: true},
 		{Name: "reserve", Text: "Reserve", Value: -f.Reserve},
 		{Name: "available", Text: "Available", Value: f.Available, Separated: true},
 	}
+
+	// An invoice shows the month first and calls the result the amount due.
 	if summaryType == invoice {
 		end[2].Text = "Amount due"
 
@@ -121,6 +133,7 @@ func (f *Financials) summary(summaryType string) []SummaryLine {
 		}, end...)
 	}
 
+	// Otherwise it starts with the earlier balance and the payouts on it.
 	return append([]SummaryLine{
 		{Name: "balanceStart", Text: "Balance start", Value: f.BalanceStart},
 		{Name: "payouts", Text: "Payouts", Value: f.Payouts},

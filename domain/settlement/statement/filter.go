@@ -33,7 +33,9 @@ type Filter struct {
 }
 
 var sorts = page.Sorts{
-	{Name: "startAt", Expr: "g.start_at"}, {Name: "listing", Expr: "l.name", Text: true}, {Name: "status", Expr: "coalesce(g.status, 'draft')"},
+	{Name: "startAt", Expr: "g.start_at"},
+	{Name: "listing", Expr: "l.name", Text: true},
+	{Name: "status", Expr: "coalesce(g.status, 'draft')"},
 }
 
 // Sort is an order of statements.
@@ -42,8 +44,8 @@ type Sort string
 // Enum lists the orders.
 func (Sort) Enum() []string { return sorts.Enum() }
 
-// keyFilter are the conditions on the names that drafts and saved statements share; they are applied to both before the
-// two are joined.
+// keyFilter holds the conditions on the key columns that drafts and saved statements share. They are applied to
+// both before the two are joined.
 type keyFilter struct {
 	page.Query
 
@@ -53,7 +55,7 @@ type keyFilter struct {
 	saved bool
 }
 
-// within narrows to the months from the one of a day to the one of another; the zero Day is no end.
+// within narrows to the months from that of the first day to that of the last day; the zero Day is no end.
 func (k *keyFilter) within(first, last day.Day) {
 	first, last = first.FirstOfMonth(), last.FirstOfMonth()
 	if !first.IsZero() && (k.first == nil || first.After(*k.first)) {
@@ -65,6 +67,7 @@ func (k *keyFilter) within(first, last day.Day) {
 	}
 }
 
+// sql returns the conditions as one SQL condition.
 func (k *keyFilter) sql() string {
 	if len(k.Where) == 0 {
 		return "true"
@@ -73,15 +76,18 @@ func (k *keyFilter) sql() string {
 	return strings.Join(k.Where, " and ")
 }
 
+// keys returns the conditions on the key columns that the filter contains.
 func (f *Filter) keys() keyFilter {
 	var k keyFilter
 	k.IDs("ownership_period_id = any(?)", f.PeriodIDs)
 	k.IDs("ownership_period_id = any(?)", f.OwnershipPeriodIDs)
 	k.IDs("listing_id = any(?)", f.ListingIDs)
 
+	// Conditions on dates also bound the months, so that drafts of other months are never generated.
 	if k.Narrow("extract(year from start_at) = ?", f.Year); f.Year != nil {
 		year := int(*f.Year)
-		k.within(day.Month{Year: year, Month: time.January}.First(), day.Month{Year: year, Month: time.December}.First())
+		first, last := day.Month{Year: year, Month: time.January}, day.Month{Year: year, Month: time.December}
+		k.within(first.First(), last.First())
 	}
 
 	if f.Month != nil {
@@ -98,10 +104,12 @@ func (f *Filter) keys() keyFilter {
 	return k
 }
 
-// query is the list of the selected statements.
+// query returns the query that lists the selected statements. It reads the database to find the statements that ids
+// name.
 func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 	k := f.keys()
 
+	// An id does not tell a draft's ownership period, so ids are resolved to keys first.
 	only, but := f.StatementIDs.Parts()
 	if len(only) > 0 {
 		at, err := resolve(ctx, tx, only)
@@ -121,10 +129,12 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 		k.Narrow("("+keyName+" = any(?)) is not true", names(at))
 	}
 
+	// Drafts have no other status than draft: leave their computation out if another one is asked for.
 	k.saved = f.Status != "" && f.Status != Draft
 	q := queryOf(tx, &k)
 	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
 
+	// The remaining conditions need the joined tables, so they apply to the result.
 	if f.Search != "" {
 		q.And(`(`+page.ContainsSQL("@search", "l.name", "l.unique_ref", "g.unique_ref", "g.short_ref")+`
 			or g.ownership_period_id in (select m.period_id from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
@@ -132,6 +142,8 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 	}
 
 	q.IDs(memberCondition("any(?)"), f.OwnerIDs)
+
+	// A statement contains the fee if one of its month's entries does.
 	q.IDs(`(g.ownership_period_id, g.currency, g.start_at) in (
 		select e.ownership_period_id, e.currency, date_trunc('month', e.txn_at::timestamp)::date from ledger_entry e
 		where `+ledger.OwnersEntry+` and e.recurring_fee_id = any(?))`, f.RecurringFeeIDs)
@@ -139,10 +151,11 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 	return q, nil
 }
 
-// keyName is the key of a statement as one text: a join with its three columns would be planned without knowing how few
-// statements are asked for, and a list of statements that were just saved took seconds.
+// keyName is the SQL of a statement's key as one text. A join with its three columns would be planned without
+// knowing how few statements are asked for, and a list of statements that were just saved took seconds.
 const keyName = "ownership_period_id::text || currency || start_at"
 
+// names returns the keys as texts, in the form of keyName.
 func names(at []key) []string {
 	texts := make([]string, len(at))
 	for i := range at {
@@ -159,10 +172,15 @@ func (k *keyFilter) named(at []key) {
 		k.within(slices.MinFunc(starts, day.Day.Compare), slices.MaxFunc(starts, day.Day.Compare))
 	}
 
-	k.And("start_at = any(@key_starts)", db.Args{"key_starts": slices.Compact(slices.SortedFunc(slices.Values(starts), day.Day.Compare))})
+	// The condition on the months follows from the names, but it narrows the rows before keys are compared as text.
+	k.And(
+		"start_at = any(@key_starts)",
+		db.Args{"key_starts": slices.Compact(slices.SortedFunc(slices.Values(starts), day.Day.Compare))},
+	)
 	k.And(keyName+" = any(@key_names)", db.Args{"key_names": names(at)})
 }
 
+// columns returns the fields of keys as columns for unnest.
 func columns(at []key) (periods []id.ID, currencies []string, starts []day.Day) {
 	periods, currencies, starts = make([]id.ID, len(at)), make([]string, len(at)), make([]day.Day, len(at))
 	for i := range at {
@@ -172,30 +190,40 @@ func columns(at []key) (periods []id.ID, currencies []string, starts []day.Day) 
 	return periods, currencies, starts
 }
 
+// memberCondition returns the SQL condition that a contact is a member of the ownership period of g.
 func memberCondition(contact string) string {
 	return `exists (select from listing_ownership_member m
 		where m.team_id = @team and m.period_id = g.ownership_period_id and m.contact_id = ` + contact + `)`
 }
 
-// queryOf is the list under conditions on the keys, restricted to what the actor may see: an owner sees the published
-// statements of the ownership periods that he or she is a member of, and their drafts when the team shows them.
+// queryOf returns the list under conditions on the keys, restricted to the statements that the actor may see: an
+// owner sees the published statements of the ownership periods that he or she is a member of, and their drafts when
+// the team shows them.
 func queryOf(tx *db.Tx, k *keyFilter) page.Query {
+	// Clone the arguments: the caller may build another query from the same conditions.
 	args := maps.Clone(k.Args)
 	if args == nil {
 		args = db.Args{}
 	}
 
-	args["team"], args["this_month"], args["first_month"], args["last_month"] = tx.Team, day.Of(tx.Now).FirstOfMonth(), k.first, k.last
+	args["team"] = tx.Team
+	args["this_month"] = day.Of(tx.Now).FirstOfMonth()
+	args["first_month"] = k.first
+	args["last_month"] = k.last
 	q := page.Query{
-		Columns: rowColumns, From: rowTables(k), Args: args, Default: "-startAt", ID: "g.ownership_period_id, g.start_at, g.currency",
-		Sorts: sorts,
+		Columns: rowColumns,
+		From:    rowTables(k),
+		Args:    args,
+		Default: "-startAt",
+		ID:      "g.ownership_period_id, g.start_at, g.currency",
+		Sorts:   sorts,
 	}
 	onlyVisible(tx, &q)
 
 	return q
 }
 
-// onlyVisible restricts statements g to what the actor may see.
+// onlyVisible restricts statements g to those that the actor may see.
 func onlyVisible(tx *db.Tx, q *page.Query) {
 	if tx.Actor.Owner != nil {
 		q.And(memberCondition("@visible_to"), db.Args{"visible_to": *tx.Actor.Owner})

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// history is what a chain's balances are divided by, and what of them is open: its members, what its saved statements
-// made available, and all payouts, whatever statement they name.
+// history holds everything that a chain's balances are divided by and settled with: its members, the balances of
+// its saved statements, and all payouts, whatever statement they name.
 type history struct {
 	owners   []owner
 	splits   []int64 // of the owners; a single part when there are none
@@ -20,7 +20,7 @@ type history struct {
 	payouts  []distribution
 }
 
-// balance is what a statement makes available at its end.
+// balance is the amount that a statement makes available at its end.
 type balance struct {
 	OwnershipPeriodID id.ID
 	Currency          string
@@ -29,19 +29,20 @@ type balance struct {
 	Status            Status
 	Imported          bool
 	Available         money.Cents
-	// Shares are what it told the members, in their order; those of a draft follow from the history.
+	// Shares are the amounts that the statement showed its members, in their order; those of a draft follow from the
+	// history.
 	Shares []money.Cents
 
-	// due is the available balance by member with the payouts in it that did not arrive, paid what payouts after its
-	// end have brought of it, left what is still to be paid. Payable is what is left when all that is booked counts as
-	// paid, so that nothing is paid twice. Of a history without members they have one part. Set by settle.
+	// The amounts by member; a history without members has one part. Set by settle. due is the available balance
+	// including payouts in it that did not arrive. paid is the part of it that later payouts have brought. left is
+	// still to be paid. payable is left if everything that is booked counts as paid, so that nothing is paid twice.
 	due, paid, left, payable []money.Cents
-	// unpaid is the available balance less all that was booked since.
+	// unpaid is the available balance less all payouts that were booked since.
 	unpaid money.Cents
 }
 
-// distribution is what payouts of one day brought a member, or all of them when it names none. It is negative when
-// money came back.
+// distribution adds up the payouts of one day to a member, or to all of them when it names none. It is negative
+// when money came back.
 type distribution struct {
 	OwnershipPeriodID id.ID
 	Currency          string
@@ -49,25 +50,26 @@ type distribution struct {
 	// Date is when it was booked: from then on it is in the balances. Since is the same day, or the first one after the
 	// imported statement that it pays: that came in with a balance which the live books do not change.
 	Date, Since day.Day
-	// Imported came in with statements: it is in their balances, and in no other.
+	// Imported payouts came in with statements: they are in the balances of these statements and in no other.
 	Imported bool
 	Total    money.Cents
-	// Missing is what of it did not arrive.
+	// Missing is the amount that did not arrive.
 	Missing money.Cents
 
 	member int // the place of the contact among the members; -1 when the payout is everybody's
 }
 
-// histories are those of ownership periods.
+// histories holds the histories of ownership periods by chain.
 type histories struct {
 	owners map[id.ID][]owner
 	chains map[Chain]*history
 }
 
-// of gives a chain's; one without saved statements and payouts has members alone.
+// of returns the history of a chain. A chain without saved statements and payouts has only members.
 func (all *histories) of(period id.ID, currency string) *history {
 	c := Chain{period, currency}
 	if all.chains[c] == nil {
+		// Without members everything goes to a single part.
 		h := &history{owners: all.owners[period], splits: splitsOf(all.owners[period])}
 		if len(h.owners) == 0 {
 			h.splits = []int64{1}
@@ -79,7 +81,7 @@ func (all *histories) of(period id.ID, currency string) *history {
 	return all.chains[c]
 }
 
-// historiesOf reads those of ownership periods.
+// historiesOf loads the histories of ownership periods and settles their balances.
 func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, error) {
 	var (
 		owners   map[id.ID][]owner
@@ -87,11 +89,17 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 		payouts  []distribution
 	)
 
-	err := tx.Together(ctx, db.LoadOf(&owners, ownersOf, periods), db.LoadOf(&balances, balancesOf, periods), db.LoadOf(&payouts, distributionsOf, periods))
+	// Load members, balances and payouts in one round trip.
+	err := tx.Together(ctx,
+		db.LoadOf(&owners, ownersOf, periods),
+		db.LoadOf(&balances, balancesOf, periods),
+		db.LoadOf(&payouts, distributionsOf, periods),
+	)
 	if err != nil {
 		return nil, err
 	}
 
+	// Sort them by chain: balances are settled per ownership period and currency.
 	all := &histories{owners: owners, chains: map[Chain]*history{}}
 	for i := range balances {
 		h := all.of(balances[i].OwnershipPeriodID, balances[i].Currency)
@@ -102,6 +110,7 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 		all.of(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
 	}
 
+	// Last settle, when each history is complete.
 	for _, h := range all.chains {
 		h.settle()
 	}
@@ -109,7 +118,7 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 	return all, nil
 }
 
-// balancesOf are those of the saved statements of ownership periods, of each chain the oldest first.
+// balancesOf loads the balances of the saved statements of ownership periods, those of each chain oldest first.
 func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, error) {
 	balances, err := db.Select[balance](ctx, tx, `
 		select ownership_period_id, currency, id, start_at, end_at, status, imported, balance_end - reserve as available, shares
@@ -121,8 +130,11 @@ func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, err
 	return balances, nil
 }
 
-// distributionsOf are the payouts of ownership periods, of each day and member together, oldest first.
+// distributionsOf loads the payouts of ownership periods, one sum per day and member, oldest first.
 func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distribution, error) {
+	// Payouts are the owners' entries on the distribution account, of live books and of imported statements. The
+	// lines come first, in an array: a plan that starts from the imported statements would read all of them for
+	// every payout.
 	payouts, err := db.Select[distribution](ctx, tx, `
 		select ownership_period_id, currency, contact_id, date, since, imported, sum(total)::bigint as total, sum(missing)::bigint as missing from (
 			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, e.cent_total as total,
@@ -145,14 +157,14 @@ func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distrib
 	return payouts, nil
 }
 
-// pay takes a payout in; one that names somebody else is everybody's.
+// pay adds a payout. A payout that names a contact who is no member is everybody's.
 func (h *history) pay(p *distribution) {
 	p.member = slices.IndexFunc(h.owners, func(o owner) bool { return o.ContactID == p.ContactID })
 	h.payouts = append(h.payouts, *p)
 }
 
-// own is what payouts that name a member have brought each by the end of a day, as negative amounts. Imported
-// statements know of imported ones alone, and live books of live ones.
+// own returns the sum of the payouts that name a member, for each member by the end of a day, as negative amounts.
+// Imported statements count imported payouts only, and live books live ones only.
 func (h *history) own(until day.Day, imported bool) []money.Cents {
 	own := make([]money.Cents, len(h.splits))
 	for i := range h.payouts {
@@ -165,12 +177,12 @@ func (h *history) own(until day.Day, imported bool) []money.Cents {
 	return own
 }
 
-// divide gives the members their parts of a balance at the end of a day.
+// divide returns the members' parts of a balance at the end of a day.
 func (h *history) divide(cents money.Cents, at day.Day, imported bool) []money.Cents {
 	return Divide(cents, h.splits, h.own(at, imported))
 }
 
-// parts are what a statement told its members, or what a draft would tell them.
+// parts returns the parts that a statement showed its members, or those that a draft would show.
 func (h *history) parts(b *balance) []money.Cents {
 	if len(b.Shares) == len(h.splits) {
 		return b.Shares
@@ -179,11 +191,12 @@ func (h *history) parts(b *balance) []money.Cents {
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
-// spread gives the members their parts of what payouts have to do with a balance. What names no member is everybody's:
-// a part is what it takes from the member's part of the common balance.
+// spread returns the members' parts of an amount that is derived from each payout. A payout that names no member is
+// everybody's: it lowers each member's part of the common balance.
 func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money.Cents {
 	parts := make([]money.Cents, len(h.splits))
 
+	// First add up what belongs to single members, and what to all.
 	var unnamed money.Cents
 
 	for i := range h.payouts {
@@ -199,6 +212,8 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 		return parts
 	}
 
+	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
+	// parts agree with those that Divide gives, to the cent.
 	common := b.Available - total(h.own(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
@@ -209,13 +224,15 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 	return parts
 }
 
-// settle finds out what of each balance is open: of published statements, what is still there of it in every later one,
-// so that payouts settle the oldest balance first, and a later loss what was not paid before it. Nobody has been told
-// the other balances yet: these are taken as they are.
+// settle computes the open part of each balance. Of a published statement only that part is open that is still open
+// in every later published one. So payouts settle the oldest balance first, and a later loss lowers what was not
+// paid before it. Owners have not seen the other balances yet: these are taken as they are.
 func (h *history) settle() {
 	var later *balance // the published statement after this one, on which never more is left than on any behind it
 
+	// Go backward: each statement is limited by the one after it.
 	for i := len(h.balances) - 1; i >= 0; i-- {
+		// Every balance counts by itself first.
 		b := &h.balances[i]
 		h.weigh(b)
 
@@ -225,7 +242,7 @@ func (h *history) settle() {
 
 		if later != nil {
 			for n := range b.left {
-				// What was paid too much is in the balance of the later statement, and told there.
+				// An amount that was overpaid is in the balance of the later statement and is shown there.
 				b.left[n] = within(within(b.left[n], later.left[n]), b.due[n])
 				b.payable[n] = within(within(b.payable[n], later.payable[n]), b.due[n])
 			}
@@ -235,9 +252,11 @@ func (h *history) settle() {
 	}
 }
 
-// weigh sets what a balance comes to by itself.
+// weigh sets the amounts of a balance without regard to other balances.
 func (h *history) weigh(b *balance) {
 	told := h.parts(b)
+
+	// Payouts until the end of the statement are in its balance. Those that did not arrive are due again.
 	missing := h.spread(b, func(p *distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return 0
@@ -245,6 +264,8 @@ func (h *history) weigh(b *balance) {
 
 		return -p.Missing
 	})
+
+	// Later payouts pay the balance, as far as they arrived.
 	b.paid = h.spread(b, func(p *distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total - p.Missing
@@ -252,6 +273,8 @@ func (h *history) weigh(b *balance) {
 
 		return 0
 	})
+
+	// Everything that is booked counts for payable and unpaid: a payment on its way must not be made twice.
 	booked := h.spread(b, func(p *distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total
@@ -261,15 +284,17 @@ func (h *history) weigh(b *balance) {
 	})
 	b.unpaid = b.Available - total(booked)
 
-	b.due, b.left, b.payable = make([]money.Cents, len(told)), make([]money.Cents, len(told)), make([]money.Cents, len(told))
+	b.due = make([]money.Cents, len(told))
+	b.left = make([]money.Cents, len(told))
+	b.payable = make([]money.Cents, len(told))
 	for i := range told {
 		b.due[i] = told[i] - missing[i]
 		b.left[i], b.payable[i] = b.due[i]-b.paid[i], told[i]-booked[i]
 	}
 }
 
-// within is what is in both of two open amounts: the smaller one in their direction, nothing when the directions
-// differ.
+// within returns the part that is in both of two open amounts: the smaller one in their direction, 0 when the
+// directions differ.
 func within(a, b money.Cents) money.Cents {
 	switch {
 	case a > 0 && b > 0:
@@ -281,7 +306,7 @@ func within(a, b money.Cents) money.Cents {
 	}
 }
 
-// balanceOf is that of a row: a saved one as the history has it, or that of a draft.
+// balanceOf returns the balance of a row: of a saved one the balance in the history, of a draft a new one.
 func (h *history) balanceOf(r *row, f *Financials) *balance {
 	if !r.isDraft() {
 		if i := slices.IndexFunc(h.balances, func(b balance) bool { return b.ID == r.ID }); i >= 0 {
@@ -289,19 +314,28 @@ func (h *history) balanceOf(r *row, f *Financials) *balance {
 		}
 	}
 
+	// A draft is not part of the history, so its balance is weighed by itself.
 	b := &balance{
-		OwnershipPeriodID: r.OwnershipPeriodID, Currency: r.Currency, ID: r.ID, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status, Available: f.Available,
+		OwnershipPeriodID: r.OwnershipPeriodID,
+		Currency:          r.Currency,
+		ID:                r.ID,
+		StartAt:           r.StartAt,
+		EndAt:             r.EndAt,
+		Status:            r.Status,
+		Available:         f.Available,
 	}
 	h.weigh(b)
 
 	return b
 }
 
-// before is the balance that a statement goes on from, nil for the first one. Before a published statement that is the
-// last published one. A draft goes on from the draft of the month before, if no statement was saved over that.
+// before returns the balance that a statement continues, nil for the first one. Before a published statement that
+// is the last published one. A draft continues the draft of the month before, unless a statement was saved over
+// that month.
 func (h *history) before(r *row) *balance {
 	var last *balance
 
+	// The balances are oldest first, so the last one that fits is the predecessor.
 	for i := range h.balances {
 		if b := &h.balances[i]; b.StartAt.Before(r.StartAt) && (r.Status != Published || b.Status == Published) {
 			last = b
@@ -312,11 +346,13 @@ func (h *history) before(r *row) *balance {
 		return last
 	}
 
+	// The month before has no draft if a saved statement reaches into it or if the chain starts later.
 	month := r.StartAt.AddDays(-1)
 	if last != nil && !last.EndAt.Before(month.FirstOfMonth()) || month.Before(r.firstMonth()) {
 		return last
 	}
 
+	// Compute the draft of the month before as financials would.
 	f := figuresAt(r.months, month.FirstOfMonth())
 	f.Reserve = r.Reserve
 	b := &balance{StartAt: month.FirstOfMonth(), EndAt: month, Status: Draft, Available: f.complete().Available}
@@ -325,20 +361,21 @@ func (h *history) before(r *row) *balance {
 	return b
 }
 
-// standing is what became of a member's part of a statement's balance. Due is the part; what of it is open is due less
-// received, offset and brought forward.
+// standing is the state of a member's part of a statement's balance. Due is the part; open is due less received,
+// offset and brought forward.
 type standing struct {
 	amount         money.Cents // of the available balance
 	due, received  money.Cents
-	offset         money.Cents // what later statements set off: a loss against income, or income against what was owed
-	broughtForward money.Cents // what is still open of the statements before
+	offset         money.Cents // set off by later statements: a loss against income, or income against a debt
+	broughtForward money.Cents // still open from the statements before
 	open           money.Cents
 }
 
-// standings are those of a statement's members, or a single one when there are none.
+// standings returns the standing of each of a statement's members, or a single one when there are none.
 func (h *history) standings(r *row, f *Financials) []standing {
 	b := h.balanceOf(r, f)
 
+	// What is settled was paid as far as payouts explain it; the rest was set off.
 	out, told := make([]standing, len(b.due)), h.parts(b)
 	for i := range out {
 		s := &out[i]
@@ -348,6 +385,7 @@ func (h *history) standings(r *row, f *Financials) []standing {
 		s.offset = settled - s.received
 	}
 
+	// The part that earlier statements still owe is shown there and not here.
 	if before := h.before(r); before != nil {
 		for i := range out {
 			out[i].broughtForward = before.left[i]
@@ -361,13 +399,14 @@ func (h *history) standings(r *row, f *Financials) []standing {
 	return out
 }
 
-// cut gives the members their parts of a statement's figures, by what they have earned and were paid whatever the
-// statement told them.
+// cut returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever the
+// statement showed them. Without members it returns nil.
 func (h *history) cut(r *row, f *Financials) []Financials {
 	if len(h.owners) == 0 {
 		return nil
 	}
 
+	// Payouts in the time of the statement are those by its end less those by its start.
 	before := h.own(r.StartAt.AddDays(-1), r.Imported)
 
 	during := h.own(r.EndAt, r.Imported)
@@ -378,22 +417,28 @@ func (h *history) cut(r *row, f *Financials) []Financials {
 	return cut(f, h.splits, before, during)
 }
 
-// shares are what the members get of an available balance.
+// shares returns the members' shares of an available balance as the API shows them.
 func shares(owners []owner, of []standing) []Share {
 	out := make([]Share, len(owners))
 	for i := range owners {
 		o, s := &owners[i], &of[i]
 		out[i] = Share{
-			ContactID: o.ContactID, Name: o.Name, Split: o.Split, Amount: s.amount, Received: s.received, Offset: s.offset,
-			BroughtForward: s.broughtForward, Open: s.open,
+			ContactID:      o.ContactID,
+			Name:           o.Name,
+			Split:          o.Split,
+			Amount:         s.amount,
+			Received:       s.received,
+			Offset:         s.offset,
+			BroughtForward: s.broughtForward,
+			Open:           s.open,
 		}
 	}
 
 	return out
 }
 
-// payment adds up what the members are due and have received. What stands against a statement on which nothing is open
-// is settled.
+// payment adds up the amounts that the members are due and have received. It is also settled if it has an offset
+// but nothing open.
 func payment(of []standing) Payment {
 	var p Payment
 	for i := range of {

@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// endpoints are the reads and the changes of owner statements. Given a linker, attachments come with signed links,
-// which owners need.
+// endpoints returns the reads and the changes of owner statements. With a linker, attachments come with signed
+// links, which owners need.
 func endpoints(linkers ...Linker) []api.Endpoint {
 	var shown detailed
 	if len(linkers) > 0 {
@@ -26,55 +26,94 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statements", ID: "listStatements", Tag: "Statements", Summary: "List owner statements, drafts included",
-			Doc: "One statement per ownership period, month and currency, from the team's first statement month to the current one. " +
-				"Owners see the published statements of their ownership periods, and drafts when the team shows them.",
-			Scopes: []string{"statements:read"}, Open: readers,
+			Method:  "GET",
+			Path:    "/statements",
+			ID:      "listStatements",
+			Tag:     "Statements",
+			Summary: "List owner statements, drafts included",
+			Doc: "One statement per ownership period, month and currency, from the team's first statement month to " +
+				"the current one. Owners see the published statements of their ownership periods, and drafts when " +
+				"the team shows them.",
+			Scopes: []string{"statements:read"},
+			Open:   readers,
 		}, listStatements),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statements/{id}", ID: "getStatement", Tag: "Statements", Summary: "Read an owner statement with its lines",
-			Doc:    "Takes the id of a saved statement or of a draft. Owners always get the owner's view, which leaves out the drill-downs.",
-			Scopes: []string{"statements:read"}, Open: readers,
+			Method:  "GET",
+			Path:    "/statements/{id}",
+			ID:      "getStatement",
+			Tag:     "Statements",
+			Summary: "Read an owner statement with its lines",
+			Doc: "Takes the id of a saved statement or of a draft. Owners always get the owner's view, which " +
+				"leaves out the drill-downs.",
+			Scopes: []string{"statements:read"},
+			Open:   readers,
 		}, shown.get),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statements/{id}/difference", ID: "getStatementDifference", Tag: "Statements", Summary: "Compare an owner statement with what was published",
-			Doc: "What has changed since the owners last saw the statement: figures and lines, against the last published version that was " +
-				"reopened. A published statement that was never reopened differs in nothing. Fails with 404 for one that was never published.",
+			Method:  "GET",
+			Path:    "/statements/{id}/difference",
+			ID:      "getStatementDifference",
+			Tag:     "Statements",
+			Summary: "Compare an owner statement with what was published",
+			Doc: "What has changed since the owners last saw the statement: figures and lines, against the last " +
+				"published version that was reopened. A published statement that was never reopened differs in " +
+				"nothing. Fails with 404 for one that was never published.",
 			Scopes: []string{"statements:read"},
 		}, readDifference),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/statements", ID: "createStatements", Tag: "Statements", Summary: "Save the owner statements of a month",
-			Errors: apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues},
-			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and attaches their journal entries. " +
-				"Status published needs statements:publish as well. Fails with 400 for a month outside the team's statements (reason " +
-				"beforeStatementStartDate), an unknown ownership period, or one that does not have the month; 409 statementExists when a selected " +
-				"statement is saved already (without a selection: when all are); 409 statementFutureExists while a later statement of an ownership " +
-				"period is saved; 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated (context.operationIds: wait " +
-				"for them, then read the statements again); when publishing; 409 previousStatementsOpen while an earlier month is not published. " +
-				"Further with 409 historicalImportPending while statements are being imported, and with 400 statementHasBlockingIssues when one has " +
-				"an issue of severity error (context.issues). Nothing is saved when it fails. emailDelivery tells the owners of what becomes " +
-				"published.",
-			Scopes: []string{"statements:write"}, DryRun: true, Status: 201,
+			Method:  "POST",
+			Path:    "/statements",
+			ID:      "createStatements",
+			Tag:     "Statements",
+			Summary: "Save the owner statements of a month",
+			Errors:  apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues},
+			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and " +
+				"attaches their journal entries. Status published needs statements:publish as well. Fails with 400 " +
+				"for a month outside the team's statements (reason beforeStatementStartDate), an unknown ownership " +
+				"period, or one that does not have the month; 409 statementExists when a selected statement is " +
+				"saved already (without a selection: when all are); 409 statementFutureExists while a later " +
+				"statement of an ownership period is saved; 409 JOURNAL_RECALCULATION_PENDING while journals of a " +
+				"listing are being recalculated (context.operationIds: wait for them, then read the statements " +
+				"again); when publishing; 409 previousStatementsOpen while an earlier month is not published. " +
+				"Further with 409 historicalImportPending while statements are being imported, and with 400 " +
+				"statementHasBlockingIssues when one has an issue of severity error (context.issues). Nothing is " +
+				"saved when it fails. emailDelivery tells the owners of what becomes published.",
+			Scopes: []string{"statements:write"},
+			DryRun: true,
+			Status: 201,
 		}, createStatements),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/statements/{id}", ID: "updateStatement", Tag: "Statements", Summary: "Change the status of an owner statement",
-			Errors: apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
-			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published save a draft. Status published " +
-				"needs statements:publish as well. Fails with 409 statementFutureExists while a later statement of the ownership period is saved, " +
-				"JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing are being recalculated " +
-				"(context.operationIds: wait for them, then read the statement again), previousStatementsOpen when an earlier month is not " +
-				"published, statementHasPayouts when a statement with linked payouts would be reopened, historicalImportPending when it would be " +
-				"published while statements are being imported; 400 statementHasBlockingIssues when it would be saved or published with an issue of " +
-				"severity error (context.issues), and for an imported statement that would become a draft. The status that it has already changes " +
-				"nothing. Reopening keeps what was published: see getStatementDifference.",
-			Scopes: []string{"statements:write"}, DryRun: true,
+			Method:  "PUT",
+			Path:    "/statements/{id}",
+			ID:      "updateStatement",
+			Tag:     "Statements",
+			Summary: "Change the status of an owner statement",
+			Errors:  apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
+			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and " +
+				"published save a draft. Status published needs statements:publish as well. Fails with 409 " +
+				"statementFutureExists while a later statement of the ownership period is saved, " +
+				"JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing " +
+				"are being recalculated (context.operationIds: wait for them, then read the statement again), " +
+				"previousStatementsOpen when an earlier month is not published, statementHasPayouts when a " +
+				"statement with linked payouts would be reopened, historicalImportPending when it would be " +
+				"published while statements are being imported; 400 statementHasBlockingIssues when it would be " +
+				"saved or published with an issue of severity error (context.issues), and for an imported statement " +
+				"that would become a draft. The status that it has already changes nothing. Reopening keeps what " +
+				"was published: see getStatementDifference.",
+			Scopes: []string{"statements:write"},
+			DryRun: true,
 		}, updateStatement),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/statements/{id}", ID: "deleteStatement", Tag: "Statements", Summary: "Return an owner statement to draft",
-			Errors: apierr.List{errLocked, ErrFuture, ErrPaid},
-			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with 403 statementPublished for a published statement without " +
-				"onLocked=unlockAndDelete, then as returning it to draft does.",
-			Scopes: []string{"statements:delete"}, DryRun: true,
+			Method:  "DELETE",
+			Path:    "/statements/{id}",
+			ID:      "deleteStatement",
+			Tag:     "Statements",
+			Summary: "Return an owner statement to draft",
+			Errors:  apierr.List{errLocked, ErrFuture, ErrPaid},
+			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with " +
+				"403 statementPublished for a published statement without onLocked=unlockAndDelete, then as " +
+				"returning it to draft does.",
+			Scopes: []string{"statements:delete"},
+			DryRun: true,
 		}, deleteStatement),
 		shown.previewEndpoint(),
 	}
@@ -87,13 +126,20 @@ type listInput struct {
 	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
 }
 
+// listStatements returns a page of statements, with the last operation of each if the caller includes operations.
 func listStatements(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Statement], error) {
 	found, err := list(ctx, tx, &in.Filter, in.Params, in.ViewAs == "owner")
 	if err != nil || !in.Operations() {
 		return found, err
 	}
 
-	return found, operation.Embed(ctx, tx, operation.Statement, found.Data, func(s *Statement) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
+	return found, operation.Embed(ctx, tx,
+		operation.Statement,
+		found.Data,
+		func(s *Statement) (id.ID, **operation.Summary) {
+			return s.ID, &s.Operations
+		},
+	)
 }
 
 type idInput struct {
@@ -107,6 +153,7 @@ type getInput struct {
 	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
 }
 
+// get returns a statement with its lines. Links to files are signed for the reader.
 func (s detailed) get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) {
 	d, err := read(ctx, tx, in.ID, in.ViewAs == "owner" || tx.Actor.Owner != nil)
 	if err != nil {
@@ -127,7 +174,7 @@ type Create struct {
 	EmailDelivery    bool      `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when the statements are published."`
 }
 
-// Resolve refuses to store a draft.
+// Resolve reports an issue if the status is draft, because drafts are not stored.
 func (c *Create) Resolve() []apierr.Issue {
 	if c.status() == Draft {
 		return []apierr.Issue{apierr.IssueNotStorable.InBody("status")}
@@ -136,6 +183,7 @@ func (c *Create) Resolve() []apierr.Issue {
 	return nil
 }
 
+// status returns the requested status, inReview when none is given.
 func (c *Create) status() Status {
 	if c.Status == nil {
 		return InReview
@@ -155,8 +203,9 @@ func createStatements(ctx context.Context, tx *db.Tx, in *createInput) (*List, e
 	return Save(ctx, tx, &in.Body)
 }
 
-// Save saves the owner statements of a month. It fails as createStatements does.
+// Save saves the owner statements of a month and returns them. It fails as createStatements does.
 func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
+	// First the checks that need no lock.
 	if err := mayPublishAtAll(tx, c.status()); err != nil {
 		return nil, err
 	}
@@ -165,11 +214,13 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 		return nil, err
 	}
 
+	// Then lock the ownership periods, so that drafts do not change between the checks and the writes.
 	drafts, err := chosen(ctx, tx, c)
 	if err != nil {
 		return nil, err
 	}
 
+	// All or none: one refused draft refuses the request.
 	in := intent{to: c.status(), email: c.EmailDelivery}
 	if err := refuse(ctx, tx, drafts, in); err != nil {
 		return nil, err
@@ -179,6 +230,7 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 		return nil, err
 	}
 
+	// Read them again: the answer shows the stored figures.
 	rows, err := rowsAt(ctx, tx, keysOf(drafts))
 	if err != nil {
 		return nil, err
@@ -192,7 +244,7 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	return &List{Data: statements}, nil
 }
 
-// checkMonth refuses months that have no statements: those before the team's first and those to come.
+// checkMonth refuses months that have no statements: those before the team's first (errBefore) and those to come.
 func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 	terms, err := termsOf(ctx, tx)
 	if err != nil {
@@ -210,14 +262,16 @@ func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 	return nil
 }
 
-// chosen locks the ownership periods of a request and gives the drafts to save. With a selection every period must be
-// there and have a draft of the month; without one what is saved already is passed over, unless nothing else is left.
+// chosen locks the ownership periods of a request and returns the drafts to save. If periods are selected, each
+// must exist and have a draft of the month. Otherwise statements that are saved already are passed over, and it
+// fails with ErrExists if nothing else is left.
 func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	locked, err := lockPeriods(ctx, tx, c.ListingPeriodIDs)
 	if err != nil {
 		return nil, err
 	}
 
+	// Select after the lock was taken.
 	f := Filter{Month: &c.Month, PeriodIDs: page.Only(c.ListingPeriodIDs...), Sort: "listing"}
 	if c.Currency != nil {
 		f.Currency = strings.ToLower(*c.Currency)
@@ -232,6 +286,7 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
+	// Split the statements of the month into drafts and saved ones.
 	var (
 		drafts []row
 		saved  []id.ID
@@ -245,6 +300,7 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 		}
 	}
 
+	// A caller who names periods expects to save them all; without names, one new draft is enough.
 	if len(saved) > 0 && (len(c.ListingPeriodIDs) > 0 || len(drafts) == 0) {
 		return nil, ErrExists.With(map[string]any{"statementIds": saved})
 	}
@@ -252,22 +308,23 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	return drafts, nil
 }
 
-// outside finds the selected periods that do not exist or have no statement of the month.
+// outside returns an issue for each selected period that does not exist or has no statement of the month.
 func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
-	known, has := map[id.ID]bool{}, map[id.ID]bool{}
+	exists, has := map[id.ID]bool{}, map[id.ID]bool{}
 	for _, period := range locked {
-		known[period] = true
+		exists[period] = true
 	}
 
 	for i := range rows {
 		has[rows[i].OwnershipPeriodID] = true
 	}
 
+	// Report each period at its place in the request.
 	var issues []apierr.Issue
 
 	for i, period := range c.ListingPeriodIDs {
 		switch {
-		case !known[period]:
+		case !exists[period]:
 			issues = append(issues, apierr.IssueNotFound.InBody("listingPeriodIds", i))
 		case !has[period]:
 			issues = append(issues, apierr.IssueOutsidePeriod.InBody("listingPeriodIds", i))
@@ -277,7 +334,7 @@ func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
 	return issues
 }
 
-// mayPublishAtAll asks for the scope that publishing needs beside that of the route.
+// mayPublishAtAll checks the scope that publishing needs in addition to that of the route.
 func mayPublishAtAll(tx *db.Tx, status Status) error {
 	if status == Published && !tx.Actor.Has("statements:publish") {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"statements:publish"}})
@@ -286,7 +343,7 @@ func mayPublishAtAll(tx *db.Tx, status Status) error {
 	return nil
 }
 
-// Update is the status that a statement is to have.
+// Update asks for the status of a statement.
 type Update struct {
 	Status        Status `json:"status"`
 	EmailDelivery bool   `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when this publishes the statement."`
@@ -297,11 +354,13 @@ type updateInput struct {
 	Body Update
 }
 
+// updateStatement moves a statement to another status and returns it.
 func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statement, error) {
 	if err := mayPublishAtAll(tx, in.Body.Status); err != nil {
 		return nil, err
 	}
 
+	// The row is locked by its ownership period until the end of the transaction.
 	r, err := one(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
@@ -311,6 +370,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 		return nil, err
 	}
 
+	// Show the result as a new read would.
 	rows, err := rowsAt(ctx, tx, []key{r.key()})
 	if err != nil {
 		return nil, err
@@ -334,6 +394,8 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"unlockAndDelete" doc:"Needed for a published and for an imported statement."`
 }
 
+// deleteStatement returns a saved statement to draft; an imported one is removed with its entries. Drafts are not
+// found. A published or imported statement needs onLocked=unlockAndDelete.
 func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	r, err := one(ctx, tx, in.ID, true)
 	if err != nil {
@@ -344,6 +406,8 @@ func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 		return nil, apierr.NotFound
 	}
 
+	// Deleting a published or imported statement loses something that owners may have seen, so the caller must
+	// confirm it.
 	if (r.Status == Published || r.Imported) && in.OnLocked == "" {
 		return nil, errLocked.With(map[string]any{"lockReason": "statement", "statementIds": []id.ID{r.ID}})
 	}

@@ -16,8 +16,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Imported is a statement of an earlier system as package historic brings it: it is not computed but told. Amounts are
-// owner-facing.
+// Imported is a statement of an earlier system as package historic brings it: its figures are given, not computed.
+// Amounts are owner-facing.
 type Imported struct {
 	ID                id.ID       `json:"id"`
 	UniqueRef         string      `json:"unique_ref"`
@@ -35,7 +35,7 @@ type Imported struct {
 	Reserve           money.Cents `json:"reserve"`
 	// Layout is frozen with the statement.
 	Layout *layout.Design `json:"-" db:"-"`
-	// Replaces is what the statement has been so far, nil for a new one.
+	// Replaces is the stored statement that this one replaces, nil for a new one.
 	Replaces *Referenced `json:"-" db:"-"`
 }
 
@@ -46,12 +46,13 @@ type Referenced struct {
 	Paid bool // payouts are linked to it
 }
 
-// reopens reports whether a replaced statement is published no more.
+// reopens reports whether a published statement is replaced by one that is not published.
 func (i *Imported) reopens() bool {
 	return i.Replaces.Reopens(i.Status)
 }
 
-// Reopens reports whether the statement, which nil has not, would be published no more with a status.
+// Reopens reports whether the stored statement is published and would not be with the new status. It is false for
+// nil.
 func (r *Referenced) Reopens(to Status) bool {
 	return r != nil && r.Status == Published && to != Published
 }
@@ -63,21 +64,26 @@ const (
 	TriggerHistoricPayout  = "historicalPayout"
 )
 
-// UnfinishedImport holds for an operation o of the team that imports statements and has not settled, as a condition in
-// SQL.
+// UnfinishedImport is the SQL condition that an operation o of the team imports statements and has not settled.
 const UnfinishedImport = `o.team_id = @team and o.status in ('queued', 'running') and o.type in ('` +
 	string(operation.HistoricalStatements) + `', '` + string(operation.LegacyStatementImport) + `')`
 
 // ErrRef refuses a reference that another statement has.
-var ErrRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "Another owner statement has this reference")
+var ErrRef = apierr.New(
+	apierr.CodeConflict,
+	apierr.ReasonDuplicateUniqueRef,
+	"Another owner statement has this reference",
+)
 
-// ByReference reads, and locks, the statements that have references.
+// ByReference locks and loads the statements that have the references.
 func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Referenced, error) {
+	// Lock in the order of ids, so that two imports cannot wait for each other.
 	args := db.Args{"team": tx.Team, "refs": refs}
 	if _, err := tx.Exec(ctx, `select from statement where team_id = @team and unique_ref = any(@refs) order by id for update`, args); err != nil {
 		return nil, fmt.Errorf("lock imported statements: %w", err)
 	}
 
+	// Read after the lock: the rows may have changed while we waited.
 	rows, err := db.Select[Referenced](ctx, tx, `
 		select s.id, s.unique_ref, not s.imported as live, s.listing_id, s.status, s.ownership_period_id, s.currency, s.start_at, s.end_at,
 			s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end, s.reserve,
@@ -95,8 +101,8 @@ func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Ref
 	return out, nil
 }
 
-// Park takes imported statements that move to another place out of their old ones, so that they can take each other's.
-// Their id stands for the currency until they are stored.
+// Park moves imported statements out of their places, so that they can take each other's. Until they are stored,
+// their currency is their id, which no other statement can have.
 func Park(ctx context.Context, tx *db.Tx, moving []id.ID) error {
 	if len(moving) == 0 {
 		return nil
@@ -110,6 +116,8 @@ func Park(ctx context.Context, tx *db.Tx, moving []id.ID) error {
 	return nil
 }
 
+// upsertImported writes statements, new and replaced ones. The reference is never updated, since imports find a
+// statement by it. A statement that stays published keeps its date of publication.
 const upsertImported = `
 	insert into statement (team_id, id, short_ref, unique_ref, imported, ownership_period_id, listing_id, status, currency, start_at, end_at,
 		balance_start, net_revenue, expenses, payouts, balance_end, reserve, layout, published_at, created_at, updated_at)
@@ -126,9 +134,9 @@ const upsertImported = `
 		reserve = excluded.reserve, layout = excluded.layout, updated_at = excluded.updated_at,
 		published_at = case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end`
 
-// StoreImported writes statements and their entries, in place of what an earlier import wrote. Fails with ErrExists and
-// ErrRef when another request took the place or the reference meanwhile. The caller holds their ownership periods.
-// Rules HST-33, HST-44, HST-45.
+// StoreImported saves statements and their entries in place of those of an earlier import. It fails with ErrExists
+// or ErrRef when another request took the place or the reference meanwhile. The caller holds the locks of their
+// ownership periods. Rules HST-33, HST-44, HST-45.
 func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledger.Imported) error {
 	type stored struct {
 		*Imported
@@ -136,6 +144,7 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 		Design   int    `json:"design"`
 	}
 
+	// First, in memory: the rows, and which statements are replaced or reopened by them.
 	rows, ids, frozen := make([]stored, len(all)), make([]id.ID, len(all)), designs{place: map[*layout.Design]int{}}
 	replaced, reopened := []id.ID{}, []id.ID{}
 
@@ -152,6 +161,7 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 		}
 	}
 
+	// Statements share a few layouts, so each layout is sent once.
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode imported statements: %w", err)
@@ -162,21 +172,29 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 		return fmt.Errorf("encode layouts: %w", err)
 	}
 
+	// Save the versions that owners saw before they are overwritten.
 	if len(reopened) > 0 {
 		if err := keepVersions(ctx, tx, reopened); err != nil {
 			return err
 		}
 	}
 
+	// Then the writes in one round trip: old entries out, statements and new entries in, last the names that
+	// published statements keep.
 	var stmts []db.Stmt
 	if len(replaced) > 0 {
 		stmts = append(stmts, ledger.RemoveImported(tx, replaced))
 	}
 
-	stmts = append(stmts, db.Stmt{SQL: upsertImported, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": string(document), "designs": string(layouts)}})
+	stmts = append(stmts, db.Stmt{
+		SQL:  upsertImported,
+		Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": string(document), "designs": string(layouts)},
+	})
 	stmts = append(stmts, entries.Insert(tx)...)
 
 	err = tx.Pipeline(ctx, append(stmts, keepWords(tx, ids))...)
+
+	// The unique constraints decide races with other requests.
 	switch db.Constraint(err) {
 	case "statement_once":
 		return ErrExists.Because(err)
@@ -193,8 +211,9 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 	return storeImportedShares(ctx, tx, all)
 }
 
-// noteImported notes what imported statements say now, in place of what they said before.
+// noteImported writes an audit event for each imported statement, with the values before and after.
 func noteImported(tx *db.Tx, all []Imported) {
+	// The events count as migration and not as the work of a person.
 	audit.From(tx, audit.Migration)
 
 	for i := range all {
@@ -205,12 +224,19 @@ func noteImported(tx *db.Tx, all []Imported) {
 			before = s.Replaces.noted()
 		}
 
-		audit.Note(tx, audit.Imported, audit.Statement, s.ID, before, s.noted(),
-			audit.Ref(audit.RoleListing, audit.Listing, s.ListingID), audit.Ref(audit.RoleParent, audit.OwnershipPeriod, s.OwnershipPeriodID))
+		audit.Note(tx,
+			audit.Imported,
+			audit.Statement,
+			s.ID,
+			before,
+			s.noted(),
+			audit.Ref(audit.RoleListing, audit.Listing, s.ListingID),
+			audit.Ref(audit.RoleParent, audit.OwnershipPeriod, s.OwnershipPeriodID),
+		)
 	}
 }
 
-// noted is what an audit event tells of an imported statement.
+// noted returns the values of an imported statement in its audit event.
 func (i *Imported) noted() any {
 	type financials struct {
 		CentBalanceStart money.Cents `json:"centBalanceStart"`
@@ -234,32 +260,35 @@ func (i *Imported) noted() any {
 	}
 }
 
-// storeImportedShares keeps what imported statements tell their members: their parts of the available balance, which
-// the payouts that came in with the statements so far decide on.
+// storeImportedShares saves the members' parts of the available balance of imported statements. The payouts that
+// came in with the statements so far decide them.
 func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
-	type told struct {
+	type memberShares struct {
 		ID     id.ID         `json:"id"`
 		Shares []money.Cents `json:"shares"`
 	}
 
-	periods, rows, imported := make([]id.ID, len(all)), make([]told, 0, len(all)), make(map[id.ID]bool, len(all))
+	periods, rows, imported := make([]id.ID, len(all)), make([]memberShares, 0, len(all)), make(map[id.ID]bool, len(all))
 	for i := range all {
 		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true
 	}
 
+	// Load the histories after the write: they contain the new statements and payouts.
 	histories, err := historiesOf(ctx, tx, id.Distinct(periods))
 	if err != nil {
 		return err
 	}
 
+	// Payouts that came in now may change the parts of statements of this import only; others keep theirs.
 	for _, h := range histories.chains {
 		for i := range h.balances {
 			if b := &h.balances[i]; imported[b.ID] {
-				rows = append(rows, told{b.ID, h.divide(b.Available, b.EndAt, true)[:len(h.owners)]})
+				rows = append(rows, memberShares{b.ID, h.divide(b.Available, b.EndAt, true)[:len(h.owners)]})
 			}
 		}
 	}
 
+	// All shares travel as one JSON document.
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode shares: %w", err)

@@ -25,7 +25,7 @@ const (
 	issueEmailMissing   = "emailMissing"
 )
 
-// blockingIssues are those that keep a statement from being saved.
+// blockingIssues returns the issues that keep a statement from being saved.
 func blockingIssues(issues []finding.Finding) []finding.Finding {
 	var out []finding.Finding
 
@@ -38,8 +38,8 @@ func blockingIssues(issues []finding.Finding) []finding.Finding {
 	return out
 }
 
-// issue is a finding about a statement. A computed one with an error is not saved; an imported one is as it is, so that
-// what is found is a warning.
+// issue returns a finding about a statement. An error keeps a computed statement from being saved. An imported one
+// is saved as it is, so its findings are warnings.
 func (r *row) issue(code string, context map[string]any) finding.Finding {
 	if r.Imported {
 		return finding.Finding{Code: code, Severity: finding.Warning, Context: context}
@@ -48,31 +48,38 @@ func (r *row) issue(code string, context map[string]any) finding.Finding {
 	return finding.Finding{Code: code, Severity: finding.Error, Context: context}
 }
 
-// paymentIssues are the payouts that have not arrived; of one that was given back, and booked so, until the statement
-// is paid otherwise. They say nothing of the figures, so that they keep no statement from being saved.
+// paymentIssues returns the payouts that have not arrived. A payout that was given back and booked so is an issue
+// until the statement is paid in another way. These issues do not affect the figures, so they keep no statement
+// from being saved.
 func paymentIssues(s *Statement, payouts []linkedPayout) []finding.Finding {
 	var issues []finding.Finding
 
 	for i := range payouts {
+		// Skip payouts that arrived, and returned ones if the statement is paid by now.
 		p := &payouts[i]
 		if p.PaymentID == nil || p.Missing == 0 && (s.Payment.Status == Paid || s.Payment.Status == Overpaid) {
 			continue
 		}
 
+		// A payment that waits for approval is on its way.
 		severity := finding.Error
 		if p.Code == transaction.AwaitingApproval {
 			severity = finding.Warning
 		}
 
 		issues = append(issues, finding.Finding{Code: p.Code, Severity: severity, Context: map[string]any{
-			"transactionId": p.ID, "paymentId": *p.PaymentID, "contactId": p.ContactID, "amount": p.Refused, "currency": s.Currency,
+			"transactionId": p.ID,
+			"paymentId":     *p.PaymentID,
+			"contactId":     p.ContactID,
+			"amount":        p.Refused,
+			"currency":      s.Currency,
 		}})
 	}
 
 	return issues
 }
 
-// emailIssues returns a warning for each owner whom an e-mail about the published statement could not be sent to.
+// emailIssues returns a warning for each owner who could not be sent an e-mail about the published statement.
 func emailIssues(contacts []id.ID) []finding.Finding {
 	var issues []finding.Finding
 	for _, contact := range contacts {
@@ -84,12 +91,13 @@ func emailIssues(contacts []id.ID) []finding.Finding {
 	return issues
 }
 
-// issuesOf finds what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be drawn.
-// The layout of a saved computed statement is not looked at again: neither it nor the entries have changed since it
-// fitted.
+// issuesOf returns what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be
+// computed. The layout of a saved computed statement is not checked again: neither it nor the entries have changed
+// since it fitted.
 func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
 	out := map[id.ID][]finding.Finding{}
 
+	// First choose the statements with a layout to check. A row with a design shows an unsaved layout or is a draft.
 	laidOut := make([]row, 0, len(rows))
 	for i := range rows {
 		if r := &rows[i]; r.isDraft() || r.Imported || r.design != nil {
@@ -97,6 +105,7 @@ func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.F
 		}
 	}
 
+	// Then load everything at once. Each kind of issue has its own source.
 	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return chainIssues(ctx, tx, rows, out) }}
 
 	var (
@@ -111,6 +120,7 @@ func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.F
 		return nil, err
 	}
 
+	// Last compare the layouts with the sums of their statements.
 	for i := range laidOut {
 		r := &laidOut[i]
 
@@ -119,6 +129,7 @@ func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.F
 			design = frozen[r.ID]
 		}
 
+		// A statement without a layout shows no tables, so nothing can be missing there.
 		if design != nil {
 			out[r.id()] = append(out[r.id()], r.layoutIssues(design, sums[r.id()])...)
 		}
@@ -127,21 +138,28 @@ func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.F
 	return out, nil
 }
 
-// layoutIssues are what a layout leaves out of a statement. The entries may be summed up by section and account.
+// layoutIssues returns an issue for each kind of amount that a layout leaves out of a statement. Sums by section
+// and account are enough as entries.
 func (r *row) layoutIssues(design *layout.Design, entries []layout.Entry) []finding.Finding {
 	var issues []finding.Finding
 
 	shown, f := design.Render(entries, false), r.financials()
+
+	// The sections for net revenue must add up to the figure.
 	if shown.NetRevenue != f.NetRevenue {
 		issues = append(issues, r.issue(issueLayoutMismatch, map[string]any{
-			"netRevenue": f.NetRevenue, "layoutNetRevenue": shown.NetRevenue, "difference": shown.NetRevenue - f.NetRevenue,
+			"netRevenue":       f.NetRevenue,
+			"layoutNetRevenue": shown.NetRevenue,
+			"difference":       shown.NetRevenue - f.NetRevenue,
 		}))
 	}
 
+	// Accounts with amounts that no column shows.
 	if len(shown.Unplaced) > 0 {
 		issues = append(issues, r.issue(issueUnassigned, map[string]any{"accountIds": shown.Unplaced}))
 	}
 
+	// Columns that name no account.
 	if len(shown.EmptyColumns) > 0 {
 		issues = append(issues, r.issue(issueEmptyColumns, map[string]any{"affected": shown.EmptyColumns}))
 	}
@@ -156,29 +174,34 @@ type predecessor struct {
 	EndAt      day.Day
 	BalanceEnd money.Cents
 	Imported   bool
-	// Rest is what was booked in the month of an imported one after its last day: that month has no draft to tell it.
+	// Rest adds up the entries after the last day of an imported statement in the same month: that month has no draft
+	// that could show them.
 	Rest money.Cents
 }
 
-// chainIssues finds where balances do not follow from each other.
+// chainIssues adds an issue to out for each balance that does not follow from the others.
 func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]finding.Finding) error {
 	before, err := predecessorsOf(ctx, tx, rows)
 	if err != nil {
 		return err
 	}
 
+	// Only statements that leave a gap to the one before need their months for this.
 	if err := drawGaps(ctx, tx, rows, before); err != nil {
 		return err
 	}
 
 	for i := range rows {
 		r, f := &rows[i], rows[i].financials()
+
+		// Within an imported statement, the end must follow from the start.
 		if derived := f.complete().BalanceEnd; r.Imported && f.BalanceEnd != derived {
 			out[r.id()] = append(out[r.id()], r.issue(issueMismatchEnd, map[string]any{
 				"balanceEnd": f.BalanceEnd, "expectedBalanceEnd": derived, "difference": f.BalanceEnd - derived,
 			}))
 		}
 
+		// Between two statements, the start must follow from the end of the one before.
 		p := before[r.key()]
 		if p == nil {
 			continue
@@ -186,7 +209,10 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 
 		if expected := p.expected(r); f.BalanceStart != expected {
 			out[r.id()] = append(out[r.id()], r.issue(issueMismatchStart, map[string]any{
-				"balanceStart": f.BalanceStart, "expectedBalanceStart": expected, "difference": f.BalanceStart - expected, "previousStatementId": p.ID,
+				"balanceStart":         f.BalanceStart,
+				"expectedBalanceStart": expected,
+				"difference":           f.BalanceStart - expected,
+				"previousStatementId":  p.ID,
 			}))
 		}
 	}
@@ -194,9 +220,9 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 	return nil
 }
 
-// expected is what a statement is to start with after its predecessor: the balance that one ended with and what was
-// booked between the two. Opening balances add to it, save after an imported statement, whose balance they bring into
-// the books.
+// expected returns the balance that a statement must start with after its predecessor: the predecessor's balance at
+// the end plus the entries between the two. Opening balances are added unless the predecessor is imported: they
+// bring the balance of an imported statement into the books.
 func (p *predecessor) expected(r *row) money.Cents {
 	expected := p.BalanceEnd
 	if r.Imported {
@@ -205,12 +231,14 @@ func (p *predecessor) expected(r *row) money.Cents {
 
 	expected += p.Rest
 
+	// Months that the predecessor covers, and those after the start, do not count.
 	for i := range r.months {
 		m := &r.months[i]
 		if !m.Month.After(p.EndAt) || m.Month.After(r.StartAt) {
 			continue
 		}
 
+		// Of the statement's own month, only opening balances belong to the start.
 		if m.Month.Before(r.StartAt) {
 			expected += m.NetRevenue + m.Expenses + m.Payouts
 		}
@@ -223,10 +251,13 @@ func (p *predecessor) expected(r *row) money.Cents {
 	return expected
 }
 
+// predecessorsOf loads the last saved statement before each row of its chain. Rows without one are left out.
 func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predecessor, error) {
 	at := keysOf(rows)
 	periods, currencies, starts := columns(at)
 
+	// After an imported statement that ends within a month, the rest of the month is added up as well: no statement
+	// shows it.
 	found, err := db.Select[predecessor](ctx, tx, `
 		select k.place, p.* from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (period, currency, start_at, place)
 		cross join lateral (
@@ -250,17 +281,19 @@ func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predec
 	return out, nil
 }
 
-// drawGaps reads the months of saved statements that do not simply go on where the one before them ended; those are
-// few.
+// drawGaps loads the months of saved statements that do not start where the one before them ended. There are few of
+// them.
 func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
 	var (
 		periods []id.ID
 		last    day.Day
 	)
 
+	// Drafts have their months already, and imported statements are compared without them.
 	gap := func(r *row) bool {
 		p := before[r.key()]
-		return !r.isDraft() && !r.Imported && p != nil && (p.BalanceEnd != r.BalanceStart || p.EndAt.AddDays(1) != r.StartAt)
+		return !r.isDraft() && !r.Imported && p != nil &&
+			(p.BalanceEnd != r.BalanceStart || p.EndAt.AddDays(1) != r.StartAt)
 	}
 	for i := range rows {
 		if r := &rows[i]; gap(r) {
@@ -275,6 +308,7 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 		return nil
 	}
 
+	// The sums of all their periods in one query, up to the latest end.
 	added, err := sumsOf(ctx, tx, id.Distinct(periods), last)
 	if err != nil {
 		return err
@@ -289,7 +323,7 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 	return nil
 }
 
-// accountSum is what the entries of a statement come to on one account.
+// accountSum adds up the entries of a statement on one account.
 type accountSum struct {
 	StatementID       id.ID // of a saved statement
 	OwnershipPeriodID id.ID
@@ -303,6 +337,7 @@ type accountSum struct {
 	Total             money.Cents
 }
 
+// entry returns the sum in the form that layouts add up.
 func (s *accountSum) entry() layout.Entry {
 	return layout.Entry{
 		Section: string(s.Section), AccountID: s.AccountID, AccountName: s.AccountName, AccountCode: s.AccountCode,
@@ -318,6 +353,7 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 
 	var first, last *day.Day
 
+	// Saved statements are found by id, drafts by ownership period and month.
 	for i := range rows {
 		r := &rows[i]
 		if !r.isDraft() {
@@ -337,6 +373,8 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 		}
 	}
 
+	// Drafts read the kept month sums of ledger_owner, which are far fewer than entries; saved ones read their own
+	// entries. A group without entries is left out even if its sum is 0.
 	found, err := db.Select[accountSum](ctx, tx, `
 		select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code,
 			c.classification, e.total
@@ -365,6 +403,7 @@ func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layo
 	for i := range found {
 		s := &found[i]
 
+		// The range of months covers more months than were asked for.
 		at := s.StatementID
 		if at.IsZero() {
 			draft := key{s.OwnershipPeriodID, s.Currency, *s.Month}

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// MailKind is the kind of the job that tells the owners by e-mail of a statement that was published. Package delivery
+// MailKind is the kind of the job that tells the owners by e-mail that a statement was published. Package delivery
 // handles it.
 var MailKind = job.NewKind("statement.mail")
 
@@ -18,11 +18,14 @@ type MailArgs struct {
 	StatementID id.ID `json:"statementId"`
 }
 
-// loadUnmailed selects, by statement, the active owners whom nothing was sent to: the statement was published with
-// e-mails, and either the latest message since then was not sent, or none is made yet and the owner has no address.
+// loadUnmailed loads, by statement, the active owners to whom nothing was sent: the statement was published with
+// e-mails, and either the latest message since then was not sent, or there is no message yet and the owner has no
+// address.
 func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]id.ID, error) {
 	type unmailed struct{ StatementID, ContactID id.ID }
 
+	// A message that waits or was sent excludes the owner, and so does a missing one if there is an address: then
+	// the message is still to be made.
 	found, err := db.Select[unmailed](ctx, tx, `
 		select s.id as statement_id, m.contact_id
 		from statement s join listing_ownership_member m on m.team_id = s.team_id and m.period_id = s.ownership_period_id
@@ -47,7 +50,7 @@ func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID
 	return out, nil
 }
 
-// mail asks for the e-mails of statements that were just published.
+// mail queues the jobs that send the e-mails of statements that were just published.
 func mail(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	jobs := make([]job.New, len(statements))
 	for i, s := range statements {

@@ -17,23 +17,25 @@ type Chain struct {
 	Currency          string
 }
 
-// Owned is what the owners of a chain have on a day.
+// Owned is the money of the owners of a chain on a day.
 type Owned struct {
 	// Available is their balance by the books, less the reserve; Collected is that less what guests still owe on stays
 	// counted in it.
 	Available, Collected money.Cents
 }
 
-// OwnedOn reads what the owners of chains have at the end of a day. Payouts that are booked for a later day have been
-// decided on, so they are taken off already. The reserve is there for costs: those that came after the last saved
-// statement are taken from it first, so that what a statement makes available stays so while the balance covers it. Of
-// the reserves of that statement and of the period now, the smaller counts: one that was lowered is free.
+// OwnedOn returns the money of the owners of chains at the end of a day. Payouts that are booked for a later day
+// are taken off already, because they have been decided. The reserve is there for costs: costs after the last saved
+// statement are taken from it first, so that the amount that a statement makes available stays the same while the
+// balance covers it. The smaller reserve counts, that of the last statement or that of the period now: if it was
+// lowered, the difference is free.
 func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Chain]Owned, error) {
 	out := make(map[Chain]Owned, len(chains))
 	if len(chains) == 0 {
 		return out, nil
 	}
 
+	// The query and uncollected take chains as columns.
 	periods, currencies, until := make([]id.ID, len(chains)), make([]string, len(chains)), make([]day.Day, len(chains))
 	for i, c := range chains {
 		periods[i], currencies[i], until[i] = c.OwnershipPeriodID, c.Currency, on
@@ -44,7 +46,8 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 		Currency          string
 		Available         money.Cents
 	}
-	// What a saved statement ends with holds all that came before, so only what came after it is added up.
+
+	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
 	rows, err := db.Select[row](ctx, tx, `
 		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+reserveSQL("k.currency")+`
 			else greatest(0, least(s.reserve, `+reserveSQL("k.currency")+`) - greatest(0, -b.earned)) end)::bigint as available
@@ -67,6 +70,7 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 		return nil, fmt.Errorf("read what owners have: %w", err)
 	}
 
+	// Collected leaves out the amounts that guests still owe.
 	owed, err := uncollected(ctx, tx, periods, currencies, until)
 	if err != nil {
 		return nil, err
@@ -89,16 +93,23 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
 
-// uncollected is, for each chain, how much of what stays brought its owners up to a day the guests, or the channel that
-// pays for them, still owe today: of a stay what is open on it, and no more than it brought. Guests whom nobody owes
-// anything, since they have paid in advance, make up for nobody else. Chains are those at the same place of periods,
-// currencies and until.
-func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []string, until []day.Day) ([]money.Cents, error) {
+// uncollected returns, for each chain, how much guests (or the channels that pay for them) still owe today on the
+// stays that earned the owners something up to a day. For each stay this is the open amount, but no more than the
+// stay brought. A guest who paid in advance does not make up for another guest's debt. Chains are given by the same
+// place in periods, currencies and until.
+func uncollected(
+	ctx context.Context,
+	tx *db.Tx,
+	periods []id.ID,
+	currencies []string,
+	until []day.Day,
+) ([]money.Cents, error) {
 	out := make([]money.Cents, len(periods))
 	if len(periods) == 0 {
 		return out, nil
 	}
 
+	// Usually few stays are open, so the debts are loaded first and earnings only for these stays.
 	owed, err := owedOnStays(ctx, tx, id.Distinct(periods))
 	if err != nil || len(owed) == 0 {
 		return out, err
@@ -109,6 +120,7 @@ func uncollected(ctx context.Context, tx *db.Tx, periods []id.ID, currencies []s
 		return nil, err
 	}
 
+	// Limit each debt to the earnings of the stay until the day of the chain.
 	for i, period := range periods {
 		for of, earnings := range brought[Chain{period, currencies[i]}] {
 			var cents money.Cents
@@ -132,19 +144,20 @@ type debt struct {
 	Currency      string
 }
 
-// guestsOwe is the SQL of the accounts of what guests, or the channels that pay for them, owe. One that nothing was
-// ever booked on is left out: every stay would be looked up on it.
+// guestsOwe is the SQL of the accounts that hold the debts of guests, or of the channels that pay for them. An
+// account without any entry is left out: every stay would be looked up on it.
 const guestsOwe = `array(select a.account_id from account_assignment a where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
 	and (select true from ledger_entry e where e.team_id = @team and e.account_id = a.account_id limit 1))`
 
-// owedOnStays is what guests owe today on the stays that brought the owners of ownership periods something.
+// owedOnStays loads the debts of guests today on the stays that have entries for the owners of ownership periods.
 func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
 	type row struct {
 		debt
 
 		Cents money.Cents
 	}
-	// Stays and accounts are arrays, so that entries are looked up stay by stay whatever the planner expects of them.
+
+	// Stays and accounts are arrays, so that entries are looked up stay by stay whatever the planner estimates.
 	rows, err := db.Select[row](ctx, tx, `
 		with stay as materialized (
 			select distinct e.reservation_id as id from ledger_entry e
@@ -165,14 +178,19 @@ func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mone
 	return owed, nil
 }
 
-// earning is what a stay brought the owners of a chain on a day.
+// earning is the amount that a stay brought the owners of a chain on a day.
 type earning struct {
 	TxnAt day.Day
 	Cents money.Cents
 }
 
-// broughtBy is what stays on which guests owe something brought the owners of ownership periods.
-func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]money.Cents) (map[Chain]map[debt][]earning, error) {
+// broughtBy loads the earnings of ownership periods from the stays on which guests owe something.
+func broughtBy(
+	ctx context.Context,
+	tx *db.Tx,
+	periods []id.ID,
+	owed map[debt]money.Cents,
+) (map[Chain]map[debt][]earning, error) {
 	type row struct {
 		earning
 
@@ -185,6 +203,7 @@ func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]mo
 		stays = append(stays, of.ReservationID)
 	}
 
+	// By day, because each chain counts the earnings until its own day.
 	rows, err := db.Select[row](ctx, tx, `
 		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents from ledger_entry e
 		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
@@ -207,7 +226,8 @@ func broughtBy(ctx context.Context, tx *db.Tx, periods []id.ID, owed map[debt]mo
 	return brought, nil
 }
 
-// uncollectedOf is uncollected for the statements of rows; what an imported one tells was collected by somebody else.
+// uncollectedOf returns the uncollected amounts of statements by id. Imported statements have none, because their
+// money was collected in the earlier system.
 func uncollectedOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
 	var (
 		ids, periods []id.ID
@@ -216,6 +236,7 @@ func uncollectedOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.
 	)
 
 	for i := range rows {
+		// Each statement is a chain with its own last day.
 		if r := &rows[i]; !r.Imported {
 			ids, periods = append(ids, r.id()), append(periods, r.OwnershipPeriodID)
 			currencies, until = append(currencies, r.Currency), append(until, r.EndAt)

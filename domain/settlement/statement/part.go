@@ -6,7 +6,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is statements, one by one and in batches; a linker makes links to their attachments.
+// Part returns the part of statements, single and in batches. A linker makes links to their attachments.
 func Part(linkers ...Linker) parts.Part {
 	return parts.Part{
 		Endpoints: slices.Concat(endpoints(linkers...), batchEndpoints()), Handlers: handlers(),

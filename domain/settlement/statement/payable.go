@@ -23,19 +23,21 @@ type Payable struct {
 	Financials        Funds
 	// Shares divide the available balance among the members.
 	Shares []Share
-	// Received is what the payouts that name the statement have brought by the books.
+	// Received adds up the payouts that name the statement, by the books.
 	Received      money.Cents
 	JournalStatus ledger.JournalStatus
 
 	history *history // that of all payables of the chain
 }
 
-// Left is what is still to be paid of each share, in their order: what payouts have left of it on this statement and on
-// every later published one of the ownership period and currency, since each of these contains what the earlier ones
-// left unpaid. It is negative where it is due from a member. Without members it has one part. What is booked counts as
-// paid, whether it has arrived or not.
+// Left returns the part of each share that is still to be paid, in their order: the part that payouts have left
+// open on this statement and on every later published one of the ownership period and currency, since each of these
+// contains what the earlier ones left unpaid. It is negative when the member owes it. Without members it has one
+// part. Everything that is booked counts as paid, whether it has arrived or not.
 func (p *Payable) Left() []money.Cents {
 	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
+
+	// A draft is not in the history: nothing can be paid on it.
 	if i < 0 {
 		return make([]money.Cents, len(p.history.splits))
 	}
@@ -43,7 +45,7 @@ func (p *Payable) Left() []money.Cents {
 	return p.history.balances[i].payable
 }
 
-// Unpaid is the available balance of the statement less all payouts that were booked since its end.
+// Unpaid returns the available balance of the statement less all payouts that were booked since its end.
 func (p *Payable) Unpaid() money.Cents {
 	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
 	if i < 0 {
@@ -53,15 +55,19 @@ func (p *Payable) Unpaid() money.Cents {
 	return p.history.balances[i].unpaid
 }
 
-// Pay takes into account that a member is paid on a day, on all payables that were read together.
+// Pay counts a payment to a member on a day for all payables that were loaded together.
 func (p *Payable) Pay(date day.Day, contact id.ID, cents money.Cents) {
 	p.history.pay(&distribution{ContactID: contact, Date: date, Since: date, Total: cents})
+
+	// Settle again: the payment changes the open part of other statements of the chain too.
 	p.history.settle()
 }
 
-// Payables reads statements that money may be paid on, drafts included, in the order of the ids; ids that name none are
-// left out. To pay them, their rows are locked first: no one reopens a statement, or pays it, meanwhile.
+// Payables loads statements that money may be paid on, drafts included, in the order of the ids. Ids that name none
+// are left out. If toPay is set, their rows are locked first, so that no other request reopens or pays them
+// meanwhile.
 func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payable, error) {
+	// The lock comes before the read, so the figures are those under the lock.
 	if toPay {
 		if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,
 			db.Args{"team": tx.Team, "ids": ids}); err != nil {
@@ -79,6 +85,7 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 		return nil, err
 	}
 
+	// The histories are those that the statements were computed with; Pay changes them.
 	statements, histories, err := presentWith(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
@@ -88,21 +95,32 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 	for i := range statements {
 		s := &statements[i]
 
+		// Payouts are negative on a statement, Received is positive.
 		var received money.Cents
 		for _, p := range s.Payouts {
 			received -= p.Total
 		}
 
 		byID[s.ID] = Payable{
-			ID: s.ID, OwnershipPeriodID: s.Ownership.ID, ListingID: s.Listing.ID, Currency: s.Currency, StartAt: s.StartAt, EndAt: s.EndAt,
-			Status: s.Status, Financials: s.Financials, Shares: s.Shares, Received: received,
-			JournalStatus: s.JournalStatus, history: histories.of(s.Ownership.ID, s.Currency),
+			ID:                s.ID,
+			OwnershipPeriodID: s.Ownership.ID,
+			ListingID:         s.Listing.ID,
+			Currency:          s.Currency,
+			StartAt:           s.StartAt,
+			EndAt:             s.EndAt,
+			Status:            s.Status,
+			Financials:        s.Financials,
+			Shares:            s.Shares,
+			Received:          received,
+			JournalStatus:     s.JournalStatus,
+			history:           histories.of(s.Ownership.ID, s.Currency),
 		}
 	}
 
+	// Return them in the order of the ids.
 	out := make([]Payable, 0, len(ids))
 	for _, v := range ids {
-		if p, known := byID[v]; known {
+		if p, ok := byID[v]; ok {
 			out = append(out, p)
 		}
 	}

@@ -15,38 +15,40 @@ import (
 	"stayledger/platform/page"
 )
 
-// told is what statements are told from beside their rows, loaded for all of them at once.
+// told is everything that statements show besides their rows, loaded for all of them in one round trip.
 type told struct {
 	histories *histories
 	payouts   map[id.ID][]linkedPayout
 	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
 	issues    map[id.ID][]finding.Finding
-	unmailed  map[id.ID][]id.ID // owners without an address, of statements that they were to be told of
+	unmailed  map[id.ID][]id.ID // owners who could not be sent an e-mail about the statement
 	published map[id.ID]int64
-	owed      map[id.ID]money.Cents // what guests owe of the balance
+	owed      map[id.ID]money.Cents // the part of the balance that guests still owe
 	kept      map[id.ID]kept
 	// asOwner leaves out what leads into the manager's books.
 	asOwner bool
 }
 
-// present makes statements of rows: figures of saved ones are stored, those of drafts are added up now.
+// present returns statements of rows. The figures of saved ones are stored; those of drafts are added up now.
 func present(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
 	out, _, err := presentWith(ctx, tx, rows, asOwner)
 	return out, err
 }
 
-// presentWith gives the histories that the statements were told from as well.
+// presentWith returns statements as present does, and the histories that they were computed with.
 func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
 		return out, nil, nil
 	}
 
+	// Drafts first get the sums and the layout that they are computed from.
 	if err := draw(ctx, tx, rows); err != nil {
 		return nil, nil, err
 	}
 
+	// Then everything else is loaded for all statements together.
 	t := told{asOwner: asOwner}
 	if err := t.load(ctx, tx, rows); err != nil {
 		return nil, nil, err
@@ -59,15 +61,22 @@ func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]St
 	return out, t.histories, nil
 }
 
+// load loads the data of statements in one round trip.
 func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
+	// Every reader sees these.
 	works := []db.Work{
-		db.LoadOf(&t.histories, historiesOf, periodsOf(rows)), db.LoadOf(&t.owed, uncollectedOf, rows), db.LoadOf(&t.published, versionsOf, idsOf(rows)),
+		db.LoadOf(&t.histories, historiesOf, periodsOf(rows)),
+		db.LoadOf(&t.owed, uncollectedOf, rows),
+		db.LoadOf(&t.published, versionsOf, idsOf(rows)),
 		db.LoadOf(&t.journals, ledger.StatusOfListings, listingsOf(rows)),
 	}
+
+	// Only saved statements have payouts and names of their own.
 	if saved := savedOf(rows); len(saved) > 0 {
 		works = append(works, db.LoadOf(&t.payouts, payoutsOf, saved), db.LoadOf(&t.kept, keptOf, saved))
 	}
 
+	// Issues and drill-downs are for the manager.
 	if !t.asOwner {
 		works = append(works, db.Load(&t.special, specialOf), db.LoadOf(&t.issues, issuesOf, rows))
 		if saved := savedOf(rows); len(saved) > 0 {
@@ -78,7 +87,8 @@ func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	return tx.Together(ctx, works...)
 }
 
-// draw fills in what drafts are made of: the months of their chains and the designs that their listings have now.
+// draw loads the data that drafts are computed from: the months of their chains and the designs that their listings
+// have now.
 func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	var (
 		drafts            []*row
@@ -87,12 +97,15 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	)
 
 	for i := range rows {
+		// A row that has a design was drawn before, or shows an unsaved layout.
 		r := &rows[i]
 		if !r.isDraft() || r.design != nil {
 			continue
 		}
 
-		drafts, periods, listings = append(drafts, r), append(periods, r.OwnershipPeriodID), append(listings, r.ListingID)
+		drafts = append(drafts, r)
+		periods = append(periods, r.OwnershipPeriodID)
+		listings = append(listings, r.ListingID)
 		if r.StartAt.After(last) {
 			last = r.StartAt
 		}
@@ -102,6 +115,7 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 		return nil
 	}
 
+	// Load all months up to the last draft: a balance at the start adds up the earlier months.
 	var (
 		added   sums
 		designs map[id.ID]*layout.Design
@@ -124,7 +138,7 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	return nil
 }
 
-// drawOne draws a single statement.
+// drawOne does the same as draw for a single statement.
 func drawOne(ctx context.Context, tx *db.Tx, r *row) error {
 	rows := []row{*r}
 	err := draw(ctx, tx, rows)
@@ -133,7 +147,7 @@ func drawOne(ctx context.Context, tx *db.Tx, r *row) error {
 	return err
 }
 
-// summaryType is how the layout of a statement has the summary told.
+// summaryType returns how the layout of a statement shows the summary.
 func (t *told) summaryType(r *row) string {
 	if r.design != nil {
 		return r.design.SummaryType
@@ -142,36 +156,72 @@ func (t *told) summaryType(r *row) string {
 	return t.kept[r.ID].SummaryType
 }
 
+// statement returns a row as the API shows it.
 func (t *told) statement(r *row) Statement {
 	f := r.financials()
 	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
 	owners, standings := h.owners, h.standings(r, &f)
 
+	// The members of the ownership, in their order.
 	members := make([]Member, len(owners))
 	for i := range owners {
-		members[i] = Member{ID: owners[i].ContactID, OwnerID: owners[i].ContactID, ContactID: owners[i].ContactID, Split: owners[i].Split}
+		members[i] = Member{
+			ID:        owners[i].ContactID,
+			OwnerID:   owners[i].ContactID,
+			ContactID: owners[i].ContactID,
+			Split:     owners[i].Split,
+		}
 	}
 
+	// The payouts that name the statement; a draft has none.
 	payouts := []Payout{}
 	for _, p := range t.payouts[r.ID] {
 		payouts = append(payouts, Payout{
-			ID: p.ID, ContactID: p.ContactID, Date: p.Date, Total: p.Total, TotalFormatted: p.Total.Format(r.Currency, "en"), Received: p.received(),
+			ID:             p.ID,
+			ContactID:      p.ContactID,
+			Date:           p.Date,
+			Total:          p.Total,
+			TotalFormatted: p.Total.Format(r.Currency, "en"),
+			Received:       p.received(),
 		})
 	}
 
+	// Then the statement itself, in the names of today.
 	s := Statement{
-		ID: r.id(), ShortRef: r.shortRef(), UniqueRef: r.UniqueRef, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status,
-		Source: Source{Type: Computed}, Version: t.published[r.id()], PublishedAt: r.PublishedAt,
-		Listing:   Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
-		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: f.Reserve, Members: members},
-		Total:     f.NetIncome, Financials: Funds{f, f.Available - t.owed[r.id()]}, Shares: shares(owners, standings), Summary: f.summary(t.summaryType(r)),
-		Parts: h.cut(r, &f), Earned: f.BalanceStart - total(h.own(r.StartAt.AddDays(-1), r.Imported)), Payment: payment(standings), Payouts: payouts,
-		JournalStatus: t.journalStatus(r), Issues: []finding.Finding{},
+		ID:          r.id(),
+		ShortRef:    r.shortRef(),
+		UniqueRef:   r.UniqueRef,
+		Currency:    r.Currency,
+		StartAt:     r.StartAt,
+		EndAt:       r.EndAt,
+		Status:      r.Status,
+		Source:      Source{Type: Computed},
+		Version:     t.published[r.id()],
+		PublishedAt: r.PublishedAt,
+		Listing:     Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
+		Ownership: Ownership{
+			ID:      r.OwnershipPeriodID,
+			StartAt: r.PeriodStartAt,
+			EndAt:   r.PeriodEndAt,
+			Reserve: f.Reserve,
+			Members: members,
+		},
+		Total:         f.NetIncome,
+		Financials:    Funds{f, f.Available - t.owed[r.id()]},
+		Shares:        shares(owners, standings),
+		Summary:       f.summary(t.summaryType(r)),
+		Parts:         h.cut(r, &f),
+		Earned:        f.BalanceStart - total(h.own(r.StartAt.AddDays(-1), r.Imported)),
+		Payment:       payment(standings),
+		Payouts:       payouts,
+		JournalStatus: t.journalStatus(r),
+		Issues:        []finding.Finding{},
 	}
 	if r.Imported {
 		s.Source.Type = Import
 	}
 
+	// The stored versions are those that were reopened; the published one counts as well.
 	if r.Status == Published {
 		s.Version++
 	}
@@ -180,8 +230,11 @@ func (t *told) statement(r *row) Statement {
 		s.Issues = found
 	}
 
+	// Published statements keep the names that they were published with.
 	t.kept[r.ID].Words.describe(&s)
 
+	// Last, what leads into the manager's books. Issues of payments depend on the payment status that was set
+	// before.
 	if !t.asOwner {
 		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
 		s.Issues = append(s.Issues, emailIssues(t.unmailed[r.ID])...)
@@ -191,7 +244,7 @@ func (t *told) statement(r *row) Statement {
 	return s
 }
 
-// journalStatus names the operations to the manager alone.
+// journalStatus returns the status of the listing's journals. Only the manager sees the operations.
 func (t *told) journalStatus(r *row) ledger.JournalStatus {
 	status := t.journals[r.ListingID]
 	if t.asOwner {
@@ -201,13 +254,14 @@ func (t *told) journalStatus(r *row) ledger.JournalStatus {
 	return status
 }
 
-// list reads a page of the selected statements.
+// list returns a page of the selected statements.
 func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool) (*page.Page[Statement], error) {
 	q, err := f.query(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// Find the keys of the page first, then load only these statements.
 	at, total, err := pageOf(ctx, tx, q, p, f.Sort)
 	if err != nil {
 		return nil, err
@@ -226,8 +280,8 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	return &page.Page[Statement]{Data: statements, Pagination: p.Of(total)}, nil
 }
 
-// pageOf names the statements of a page of a query, in their order, and counts all that it selects. They are told by
-// rowsOf, so that what is not on the page costs its name alone.
+// pageOf returns the keys of the statements on a page of a query, in their order, and the number of all that it
+// selects. rowsOf loads them, so a statement outside the page costs only its key.
 func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
 	type counted struct {
 		key
@@ -237,6 +291,7 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 	args := maps.Clone(q.Args)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
 
+	// The total comes with each row, so page and total agree.
 	found, err := db.Select[counted](ctx, tx, p.Cut(q.SQL(string(sort)), args), args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
@@ -246,7 +301,8 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 		if p.Rows() == 0 {
 			return nil, 0, nil
 		}
-		// Behind the last page.
+
+		// After the last page no row carries the total, so ask for it with the first row.
 		_, total, err := pageOf(ctx, tx, q, page.Params{Limit: 1}, sort)
 
 		return nil, total, err
@@ -260,6 +316,7 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 	return at, found[0].Total, nil
 }
 
+// selectRows loads the rows of all selected statements in the order of the filter.
 func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
 	q, err := f.query(ctx, tx)
 	if err != nil {
@@ -274,8 +331,8 @@ func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
 	return rows, nil
 }
 
-// Select gives the ids of all selected statements, drafts included, in the order that the filter asks for and as far as
-// the actor may see them. Ids in StatementIDs that name nothing are left out.
+// Select returns the ids of all selected statements, drafts included, in the order of the filter and as far as the
+// actor may see them. Ids in StatementIDs that name nothing are left out.
 func Select(ctx context.Context, tx *db.Tx, f Filter) ([]id.ID, error) {
 	rows, err := selectRows(ctx, tx, &f)
 	if err != nil {

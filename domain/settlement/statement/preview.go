@@ -24,7 +24,7 @@ type Preview struct {
 	ViewAs      string        `json:"viewAs,omitempty" enum:"manager,owner" doc:"Absent means manager."`
 }
 
-// Resolve asks for a statement or for a listing and a month, not both.
+// Resolve reports an issue unless the body names either a statement, or a listing and a month.
 func (p *Preview) Resolve() []apierr.Issue {
 	switch named := !p.ListingID.IsZero() || p.Month != nil || p.Currency != ""; {
 	case !p.StatementID.IsZero() && named:
@@ -42,6 +42,7 @@ func (p *Preview) Resolve() []apierr.Issue {
 
 type previewInput struct{ Body Preview }
 
+// preview returns a statement with the unsaved layout of the body. Nothing is saved.
 func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Detail, error) {
 	p := &in.Body
 
@@ -50,6 +51,7 @@ func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*De
 		return nil, err
 	}
 
+	// The layout is validated as if it were saved; its issues are reported under the field layout.
 	design, err := layout.Unsaved(ctx, tx, &p.Layout)
 	if err != nil {
 		return nil, below("layout", err)
@@ -59,6 +61,7 @@ func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*De
 		return nil, err
 	}
 
+	// Replace the design after the draft was computed with that of its listing.
 	r.design = design
 
 	d, err := detail(ctx, tx, r, p.ViewAs == "owner")
@@ -71,7 +74,9 @@ func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*De
 	return d, nil
 }
 
-// statement finds the one to show. Of several ownership periods in the month it is the last one's.
+// statement returns the statement to show, preferably in the listing's default currency. If the listing has several
+// ownership periods in the month, it is the statement of the last one. It fails with an issue for the field that
+// names nothing.
 func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 	unknown := func(field string) error {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
@@ -86,7 +91,12 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 		return r, err
 	}
 
-	rows, err := selectRows(ctx, tx, &Filter{ListingIDs: page.Only(p.ListingID), Month: p.Month, Currency: strings.ToLower(p.Currency)})
+	// A listing and a month may have several statements: choose one.
+	rows, err := selectRows(ctx, tx, &Filter{
+		ListingIDs: page.Only(p.ListingID),
+		Month:      p.Month,
+		Currency:   strings.ToLower(p.Currency),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -95,9 +105,11 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 		return nil, unknown("listingId")
 	}
 
+	// The default currency wins; among equal currencies the later ownership period.
 	best := &rows[0]
 	for i := range rows {
-		if r := &rows[i]; best.Currency != r.DefaultCurrency && r.Currency == r.DefaultCurrency || best.Currency == r.Currency && later(r, best) {
+		if r := &rows[i]; best.Currency != r.DefaultCurrency && r.Currency == r.DefaultCurrency ||
+			best.Currency == r.Currency && later(r, best) {
 			best = r
 		}
 	}
@@ -105,12 +117,14 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 	return best, nil
 }
 
-// later tells whether the ownership period of a row begins after another's; one without a beginning is the first.
+// later reports whether the ownership period of a row begins after that of another; a period without a beginning is
+// the first.
 func later(r, o *row) bool {
 	return r.PeriodStartAt != nil && (o.PeriodStartAt == nil || r.PeriodStartAt.After(*o.PeriodStartAt))
 }
 
-// below puts the issues of a body that does not validate under the field that holds it.
+// below moves the issues of a body that does not validate under the field that holds it. Other errors stay as they
+// are.
 func below(field string, err error) error {
 	if !errors.Is(err, apierr.BadRequest) {
 		return err
@@ -119,12 +133,17 @@ func below(field string, err error) error {
 	return apierr.From(err).Under(field)
 }
 
+// previewEndpoint returns the endpoint that shows a statement with an unsaved layout.
 func (s detailed) previewEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
-		Method: "POST", Path: "/statement-layouts/preview", ID: "previewStatementLayout", Tag: "Statement layouts", Summary: "Show a statement with an unsaved layout",
-		Doc: "The statement as getStatement tells it, drafts included, laid out by the layout of the body; issues are what it would bring. " +
-			"Nothing is kept. Fails with 400 for a statement that is not known or a layout that createStatementLayout would refuse, save for a " +
-			"name that is taken.",
+		Method:  "POST",
+		Path:    "/statement-layouts/preview",
+		ID:      "previewStatementLayout",
+		Tag:     "Statement layouts",
+		Summary: "Show a statement with an unsaved layout",
+		Doc: "The statement as getStatement tells it, drafts included, laid out by the layout of the body; issues " +
+			"are what it would bring. Nothing is kept. Fails with 400 for a statement that is not known or a layout " +
+			"that createStatementLayout would refuse, save for a name that is taken.",
 		Scopes: []string{"layouts:read", "statements:read"},
 	}, s.preview)
 }

@@ -15,32 +15,34 @@ import (
 	"stayledger/platform/id"
 )
 
-// intent is what is to become of statements.
+// intent says how statements are to be changed.
 type intent struct {
 	to Status
 	// discard removes imported statements as well, which have no draft to return to.
 	discard bool
-	// email tells the owners of the statements that become published.
+	// email sends the owners an e-mail about the statements that become published.
 	email bool
 }
 
+// move returns the move that takes the row to the intended status.
 func (in intent) move(r *row) move { return moveTo(r.Status, in.to) }
 
-// refused is what a check finds: the error of each row that it refuses, and the one that tells it of all of them
-// together.
+// refused is the result of a check: the error of each row that it refuses, and one error for all of them together.
 type refused struct {
 	each     map[id.ID]error
 	together error
 }
 
-// check is one of the rules that statements must meet before they are moved; of says which moves it is asked for.
+// check is one of the rules that statements must meet before they are moved. The function of reports whether the
+// rule applies to a move; find runs it.
 type check struct {
 	of   func(in intent, r *row) bool
 	find func(ctx context.Context, tx *db.Tx, rows []row) (refused, error)
 }
 
-// checks are the rules in the order in which they are told.
+// checks returns the rules in the order in which their errors are reported.
 func checks() []check {
+	// Imported statements were finished in the earlier system, so journals and layout do not matter for them.
 	finalizes := func(in intent, r *row) bool {
 		m := in.move(r)
 		return (m == create || m == publish) && !r.Imported
@@ -59,9 +61,9 @@ func checks() []check {
 	}
 }
 
-// refusals finds which of the rows may not be moved to a status, and why: by the id of the statement, the first rule
-// that refuses it. Rows are judged as they stand: one does not count for another of the same call. The caller holds the
-// ownership periods.
+// refusals returns the first error of each row that may not be moved to a status, by the id of the statement. Each
+// row is checked as it is stored: changes of other rows in the same call do not count. The caller holds the locks
+// of the ownership periods.
 func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]error, error) {
 	out := map[id.ID]error{}
 
@@ -69,6 +71,7 @@ func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]
 		return nil, err
 	}
 
+	// Each rule looks at the rows that no earlier rule refused, all in one query.
 	for _, c := range checks() {
 		asked := make([]row, 0, len(rows))
 		for i := range rows {
@@ -86,18 +89,21 @@ func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]
 			return nil, err
 		}
 
+		// One error per row is enough.
 		maps.Copy(out, found.each)
 	}
 
 	return out, nil
 }
 
-// refuse fails with the first rule that refuses any of the rows. The caller holds the ownership periods.
+// refuse fails with the first rule that refuses any of the rows. The caller holds the locks of the ownership
+// periods.
 func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	if err := drawToSave(ctx, tx, rows, in.to); err != nil {
 		return err
 	}
 
+	// The rules run in order, so the first error does not depend on the rows.
 	for _, c := range checks() {
 		asked := make([]row, 0, len(rows))
 		for i := range rows {
@@ -115,6 +121,7 @@ func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 			return err
 		}
 
+		// One request gets one error, which names all rows that the rule refuses.
 		if found.together != nil {
 			return found.together
 		}
@@ -123,7 +130,7 @@ func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	return nil
 }
 
-// drawToSave draws the drafts that are to be saved once, for the checks and for storing them.
+// drawToSave computes the drafts that are to be saved, once for the checks and for storing them.
 func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
 	if to == Draft {
 		return nil
@@ -132,9 +139,10 @@ func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
 	return draw(ctx, tx, rows)
 }
 
-// mayReturn refuses to return imported statements to draft: what they tell is in no book that a draft could be computed
-// from.
+// mayReturn refuses to return imported statements to draft: their entries are in no live book, so no draft could be
+// computed.
 func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
+	// The check is only asked for imported statements, so it refuses them all.
 	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.IssueImported.InBody("status"))}
 	for i := range rows {
 		r.each[rows[i].id()] = r.together
@@ -143,7 +151,7 @@ func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// Blocking names the statement in the way of a change. Rules STM-07 to STM-10.
+// Blocking names the statement that blocks a change. Rules STM-07 to STM-10.
 type Blocking struct {
 	ID         id.ID   `json:"blockingStatementId"`
 	StartAt    day.Day `json:"blockingStatementStartAt"`
@@ -151,8 +159,8 @@ type Blocking struct {
 	NextAction string  `json:"nextAction" db:"-"`
 }
 
-// mayChange refuses a change of statements while a later one of their ownership period is saved. Of several the latest
-// blocks: it is the one that can be returned to draft first. Rules STM-02 to STM-06.
+// mayChange refuses a change of statements while a later one of their ownership period is saved. If there are
+// several, the latest is named: it is the first one that can be returned to draft. Rules STM-02 to STM-06.
 func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	type later struct {
 		Place int64
@@ -161,6 +169,7 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 
 	periods, _, starts := columns(keysOf(rows))
 
+	// Currencies do not matter here: a later statement in any currency of the period blocks.
 	found, err := db.Select[later](ctx, tx, `
 		select k.place, o.* from unnest(@periods::uuid[], @starts::date[]) with ordinality k (period, start_at, place)
 		cross join lateral (
@@ -175,6 +184,7 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 
 	r := refused{each: map[id.ID]error{}}
 
+	// The latest of all comes first and is the one that the common error names.
 	for _, o := range found {
 		o.NextAction = "returnStatementsToDraft"
 		refusal := ErrFuture.With(o.Blocking)
@@ -188,7 +198,7 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayPublishYet refuses to publish while statements of the time before the books are still being imported. Rule RSN-23.
+// mayPublishYet refuses to publish while historic statements are still being imported. Rule RSN-23.
 func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	pending, err := db.Select[id.ID](ctx, tx, `
 		select o.id from operation o where `+UnfinishedImport+` order by o.id`, db.Args{"team": tx.Team})
@@ -200,6 +210,7 @@ func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 		return refused{}, nil
 	}
 
+	// The import may concern any ownership period, so it blocks all rows.
 	r := refused{each: map[id.ID]error{}, together: ErrImporting.With(map[string]any{"operationIds": pending})}
 	for i := range rows {
 		r.each[rows[i].id()] = r.together
@@ -208,21 +219,26 @@ func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 	return r, nil
 }
 
-// mayFinalize refuses to save or publish statements while journals under them are not current. Repeating the request as
-// it is does not help before the operations have settled, so it does not invite to. Journals that only locks keep from
-// changing are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
+// mayFinalize refuses to save or publish statements while journals under them are not current. The error does not
+// invite to repeat the request: that does not help before the operations have settled. Journals that cannot change
+// because of locks are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
 func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	statuses, err := ledger.StatusOfListings(ctx, tx, listingsOf(rows))
 	if err != nil {
 		return refused{}, err
 	}
 
+	// The caller needs the operations to wait for.
 	recalculating := func(s *ledger.JournalStatus) error {
 		return team.ErrNotDerived.With(map[string]any{
-			"journalStatus": s.Status, "journalReason": s.Reason, "journalAction": s.Action, "operationIds": s.OperationIDs,
+			"journalStatus": s.Status,
+			"journalReason": s.Reason,
+			"journalAction": s.Action,
+			"operationIds":  s.OperationIDs,
 		})
 	}
 
+	// One listing that is not current refuses the request as a whole.
 	blocking := ledger.Blocking(statuses)
 	if blocking == nil {
 		return refused{}, nil
@@ -230,6 +246,7 @@ func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 
 	r := refused{each: map[id.ID]error{}, together: recalculating(blocking)}
 
+	// Within a batch, only the rows of such listings are refused.
 	for i := range rows {
 		listing := rows[i].ListingID
 		if own := ledger.Blocking(map[id.ID]ledger.JournalStatus{listing: statuses[listing]}); own != nil {
@@ -240,15 +257,16 @@ func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayPublish refuses to publish statements while an earlier month of their chain is not published, be it in review or a
-// draft with entries. Months before the team's statements begin do not count, and neither do months without entries.
-// Rule RSN-43.
+// mayPublish refuses to publish statements while an earlier month of their chain is not published: in review, or a
+// draft with entries. Months before the team's statements begin do not count, and neither do months without
+// entries. Rule RSN-43.
 func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	terms, err := termsOf(ctx, tx)
 	if err != nil {
 		return refused{}, err
 	}
 
+	// Without a start date all months count.
 	since := day.Month{Year: 1, Month: time.January}.First()
 	if terms.StatementStartAt != nil {
 		since = terms.StatementStartAt.FirstOfMonth()
@@ -261,6 +279,8 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		Status Status
 	}
 
+	// Find the earliest open month before each row: a statement in review, or an entry that no saved statement's
+	// month covers.
 	periods, currencies, starts := columns(keysOf(rows))
 
 	found, err := db.Select[open](ctx, tx, `
@@ -285,13 +305,19 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 
 	r := refused{each: map[id.ID]error{}}
 
+	// A draft has no row, so its id is derived.
 	for i := range found {
 		o := &found[i]
 		if o.ID.IsZero() {
 			o.ID = o.key.ID()
 		}
 
-		refusal := errOpen.With(Blocking{ID: o.ID, StartAt: o.StartAt, Status: o.Status, NextAction: "publishPreviousStatements"})
+		refusal := errOpen.With(Blocking{
+			ID:         o.ID,
+			StartAt:    o.StartAt,
+			Status:     o.Status,
+			NextAction: "publishPreviousStatements",
+		})
 
 		r.each[rows[o.Place-1].id()] = refusal
 		if r.together == nil {
@@ -302,9 +328,10 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayReopen refuses to reopen or remove statements that payouts are linked to; archived ones brought nobody anything.
-// Their rows are locked first, so that no payout is linked meanwhile. Rule RSN-60.
+// mayReopen refuses to reopen or remove statements that payouts are linked to. Archived payouts do not count, since
+// they paid nothing. The rows are locked first, so that no payout is linked meanwhile. Rule RSN-60.
 func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	// Payouts lock the rows of their statements too.
 	ids := idsOf(rows)
 	if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
@@ -316,6 +343,7 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		TransactionIDs []id.ID
 	}
 
+	// Only then look for links.
 	found, err := db.Select[paid](ctx, tx, `
 		select n.statement_id, array_agg(distinct n.transaction_id order by n.transaction_id) as transaction_ids
 		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'active'
@@ -327,10 +355,14 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 
 	r := refused{each: map[id.ID]error{}}
 
+	// Report each statement by itself for a batch, and all together for a single request.
 	var statements, transactions []id.ID
 
 	for _, p := range found {
-		r.each[p.StatementID] = ErrPaid.With(map[string]any{"statementIds": []id.ID{p.StatementID}, "transactionIds": p.TransactionIDs})
+		r.each[p.StatementID] = ErrPaid.With(map[string]any{
+			"statementIds":   []id.ID{p.StatementID},
+			"transactionIds": p.TransactionIDs,
+		})
 		statements, transactions = append(statements, p.StatementID), append(transactions, p.TransactionIDs...)
 	}
 
@@ -348,6 +380,7 @@ func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		return refused{}, err
 	}
 
+	// The error contains the issues, so that the caller need not read the statement again.
 	blocked := func(statements []id.ID, errors []finding.Finding) error {
 		return errIssues.With(map[string]any{"statementIds": statements, "issues": errors})
 	}
@@ -358,6 +391,7 @@ func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 		all        []finding.Finding
 	)
 
+	// Warnings do not block.
 	for i := range rows {
 		statement := rows[i].id()
 		if errors := blockingIssues(issues[statement]); len(errors) > 0 {

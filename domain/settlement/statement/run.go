@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Figures are what a statement comes to, whose it is and what was paid on it.
+// Figures are the figures of a statement with its owners and payouts.
 type Figures struct {
 	ID             id.ID
 	ShortRef       string
@@ -19,13 +19,13 @@ type Figures struct {
 	StartAt, EndAt day.Day
 	Status         Status
 	Financials     Financials
-	// Owners are the members of the ownership period in their order, Parts what the financials are to each of them.
+	// Owners are the members of the ownership period in their order, Parts their parts of the financials.
 	Owners []Owner
 	Parts  []Financials
 	// Left is the part of the available balance that is still to be paid, whether it was added by this statement or by
 	// earlier ones.
 	Left money.Cents
-	// Paid is what the payouts that name it have brought the owners.
+	// Paid are the payouts that name the statement.
 	Paid []Receipt
 }
 
@@ -36,8 +36,8 @@ type Owner struct {
 	Split     int64
 }
 
-// Receipt is what a payout has brought, positive, and when. Missing is what the books say on top of it and did not
-// arrive.
+// Receipt is the positive amount that a payout has brought, and its day. Missing is the booked amount that did not
+// arrive; it is not part of Total.
 type Receipt struct {
 	ContactID *id.ID
 	Date      day.Day
@@ -45,16 +45,17 @@ type Receipt struct {
 	Missing   money.Cents
 }
 
-// received is what a payout has brought a member, positive.
+// received returns the positive amount that a payout has brought a member.
 func (p *linkedPayout) received() money.Cents { return -p.Total - p.Missing }
 
-// EachFigures hands the figures of all selected statements to f in their order. It reads much less than Each.
+// EachFigures passes the figures of all selected statements to f in their order. It reads much less than Each.
 func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures) error) error {
 	return chunked(ctx, tx, &filter, eachChunk, func(rows []row) error {
 		if err := draw(ctx, tx, rows); err != nil {
 			return err
 		}
 
+		// Histories and payouts are enough: figures have no issues, names or journals.
 		t := told{}
 
 		var err error
@@ -76,14 +77,28 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 	})
 }
 
+// figures returns the figures of a row.
 func (t *told) figures(r *row) *Figures {
 	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
 
 	f := Figures{
-		ID: r.id(), ShortRef: r.shortRef(), Listing: Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
-		Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt, Status: r.Status, Financials: r.financials(),
-		Ownership: Ownership{ID: r.OwnershipPeriodID, StartAt: r.PeriodStartAt, EndAt: r.PeriodEndAt, Reserve: r.Reserve},
+		ID:         r.id(),
+		ShortRef:   r.shortRef(),
+		Listing:    Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
+		Currency:   r.Currency,
+		StartAt:    r.StartAt,
+		EndAt:      r.EndAt,
+		Status:     r.Status,
+		Financials: r.financials(),
+		Ownership: Ownership{
+			ID:      r.OwnershipPeriodID,
+			StartAt: r.PeriodStartAt,
+			EndAt:   r.PeriodEndAt,
+			Reserve: r.Reserve,
+		},
 	}
+
+	// The owners and their parts have the same order.
 	for _, o := range h.owners {
 		f.Owners = append(f.Owners, Owner{ContactID: o.ContactID, Name: o.Name, Split: o.Split})
 	}
@@ -96,33 +111,36 @@ func (t *told) figures(r *row) *Figures {
 	return &f
 }
 
-// Run is what statements of one ownership period in one currency come to together: it starts with what the first of
-// them starts with, and ends, reserve included, as the last one does. What is between is added up.
+// Run adds up statements of one ownership period in one currency. It starts with the start balance of the first
+// one, and ends, reserve included, as the last one does.
 type Run struct {
 	Financials
 
 	StartAt, EndAt day.Day
 	Statements     int64
-	// Left is what of the available balance is still to be paid.
+	// Left is the part of the available balance that is still to be paid.
 	Left money.Cents
-	// Received is what the payouts that name the statements have brought the owners.
+	// Received adds up the payouts that name the statements.
 	Received money.Cents
-	// first and last are where the first and the last statement begin.
+	// first and last are the days on which the first and the last statement begin.
 	first, last day.Day
 }
 
-// Add takes statements in any order.
+// Add adds a statement. The order does not matter.
 func (r *Run) Add(f *Figures) {
+	// The earliest statement gives the start.
 	if r.Statements == 0 || f.StartAt.Before(r.first) {
 		r.first, r.StartAt, r.BalanceStart = f.StartAt, f.StartAt, f.Financials.BalanceStart
 	}
 
+	// The latest one gives the end, and everything that is measured at the end.
 	if r.Statements == 0 || f.StartAt.After(r.last) {
 		r.last, r.EndAt = f.StartAt, f.EndAt
 		r.BalanceEnd, r.Reserve, r.Available = f.Financials.BalanceEnd, f.Financials.Reserve, f.Financials.Available
 		r.Left = f.Left
 	}
 
+	// The rest adds up.
 	r.NetRevenue += f.Financials.NetRevenue
 	r.Expenses += f.Financials.Expenses
 	r.NetIncome += f.Financials.NetIncome
@@ -135,8 +153,9 @@ func (r *Run) Add(f *Figures) {
 	r.Statements++
 }
 
-// Adjustments are what brings the balance at the start to the one at the end beside net income and payouts: opening
-// balances that came later, months that are not in the run, and balances that an imported statement was given.
+// Adjustments returns the change of the balance from start to end that net income and payouts do not explain:
+// opening balances that came later, months that are not in the run, and balances that an imported statement was
+// given.
 func (r *Run) Adjustments() money.Cents {
 	return r.BalanceEnd - r.BalanceStart - r.NetIncome - r.Payouts
 }

@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// move is what a change of status amounts to.
+// move is the kind of a change of status.
 type move int
 
 const (
@@ -29,7 +29,7 @@ const (
 	reopen
 )
 
-// moveTo decides what leads from one status to another.
+// moveTo returns the move from one status to another.
 func moveTo(from, to Status) move {
 	switch {
 	case from == to:
@@ -45,9 +45,10 @@ func moveTo(from, to Status) move {
 	}
 }
 
-// lockPeriods makes changes of statements over the same ownership periods, and postings to them, take turns; it gives
-// the periods there are, in the order in which it locked them. All of the team's when none is named.
+// lockPeriods locks ownership periods, all of the team's when none is named, and returns those that exist, in the
+// order of the locks. Changes of statements over a period, and postings to it, wait for each other.
 func lockPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) ([]id.ID, error) {
+	// Locking in the order of ids keeps two requests from waiting for each other.
 	locked, err := db.Select[id.ID](ctx, tx, `
 		select id from listing_ownership_period where team_id = @team and (@all::boolean or id = any(@periods::uuid[])) order by id for update`,
 		db.Args{"team": tx.Team, "all": len(periods) == 0, "periods": periods})
@@ -58,7 +59,7 @@ func lockPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) ([]id.ID, erro
 	return locked, nil
 }
 
-// storedRow carries a row to the database; all of them travel as one JSON document.
+// storedRow is a row as it is sent to the database; all rows travel as one JSON document.
 type storedRow struct {
 	ID                id.ID       `json:"id"`
 	ShortRef          string      `json:"short_ref"`
@@ -78,7 +79,7 @@ type storedRow struct {
 	Design int           `json:"design"`
 }
 
-// The designs are told once each: thousands of statements share a few.
+// insertSQL inserts statements. The designs are sent once each, because thousands of statements share a few.
 const insertSQL = `
 	insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
 		net_revenue, expenses, payouts, balance_end, reserve, shares, layout, published_at, email_delivery, created_at, updated_at)
@@ -90,13 +91,13 @@ const insertSQL = `
 		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, shares bigint[], design bigint)
 	join jsonb_array_elements(@designs::jsonb) with ordinality d (layout, place) on d.place = r.design`
 
-// designs collects those that are to be frozen.
+// designs collects the designs that are to be frozen.
 type designs struct {
 	list  []*layout.Design
 	place map[*layout.Design]int
 }
 
-// at is the place of a design in the list, from 1.
+// at returns the place of a design in the list, from 1. It adds the design if it is not there yet.
 func (d *designs) at(design *layout.Design) int {
 	if d.place[design] == 0 {
 		d.list = append(d.list, design)
@@ -106,29 +107,44 @@ func (d *designs) at(design *layout.Design) int {
 	return d.place[design]
 }
 
-// store saves drafts with the figures that they have now and attaches their entries. The caller holds the ownership
-// periods.
+// store saves drafts with the figures that they have now and attaches their entries. It fails with ErrExists if
+// another request saved one of them meanwhile. The caller holds the locks of the ownership periods.
 func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if err := draw(ctx, tx, drafts); err != nil {
 		return err
 	}
 
+	// The members' shares are stored with the statement, so that later payouts do not change them.
 	histories, err := historiesOf(ctx, tx, periodsOf(drafts))
 	if err != nil {
 		return err
 	}
 
+	// First build the rows in memory. Ids are those of the drafts, so links to a draft stay valid.
 	rows, ids, frozen := make([]storedRow, len(drafts)), idsOf(drafts), designs{place: map[*layout.Design]int{}}
 	for i := range drafts {
 		d, f := &drafts[i], drafts[i].financials()
 		h := histories.of(d.OwnershipPeriodID, d.Currency)
 		rows[i] = storedRow{
-			ID: ids[i], ShortRef: ids[i].ShortRef(), OwnershipPeriodID: d.OwnershipPeriodID, ListingID: d.ListingID, Currency: d.Currency,
-			StartAt: d.StartAt, EndAt: d.EndAt, BalanceStart: f.BalanceStart, NetRevenue: f.NetRevenue, Expenses: f.Expenses,
-			Payouts: f.Payouts, BalanceEnd: f.BalanceEnd, Reserve: f.Reserve, Shares: h.divide(f.Available, d.EndAt, false)[:len(h.owners)], Design: frozen.at(d.design),
+			ID:                ids[i],
+			ShortRef:          ids[i].ShortRef(),
+			OwnershipPeriodID: d.OwnershipPeriodID,
+			ListingID:         d.ListingID,
+			Currency:          d.Currency,
+			StartAt:           d.StartAt,
+			EndAt:             d.EndAt,
+			BalanceStart:      f.BalanceStart,
+			NetRevenue:        f.NetRevenue,
+			Expenses:          f.Expenses,
+			Payouts:           f.Payouts,
+			BalanceEnd:        f.BalanceEnd,
+			Reserve:           f.Reserve,
+			Shares:            h.divide(f.Available, d.EndAt, false)[:len(h.owners)],
+			Design:            frozen.at(d.design),
 		}
 	}
 
+	// Rows and layouts travel as two documents: the layouts are few.
 	document, err := json.Marshal(rows)
 	if err != nil {
 		return fmt.Errorf("encode statements: %w", err)
@@ -139,12 +155,20 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 		return fmt.Errorf("encode layouts: %w", err)
 	}
 
+	// Insert the statements, then attach the entries, which locks them.
 	stmts := []db.Stmt{
 		{SQL: insertSQL, Args: db.Args{
-			"team": tx.Team, "status": string(in.to), "email": in.email, "now": tx.Now, "rows": string(document), "designs": string(layouts),
+			"team":    tx.Team,
+			"status":  string(in.to),
+			"email":   in.email,
+			"now":     tx.Now,
+			"rows":    string(document),
+			"designs": string(layouts),
 		}},
 		ledger.Attach(tx, ids),
 	}
+
+	// The names are kept last: they include those of the accounts and stays of the attached entries.
 	if in.to == Published {
 		stmts = append(stmts, keepWords(tx, ids))
 	}
@@ -161,12 +185,15 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	return nil
 }
 
-// remove takes saved statements back: their entries are free again, and those of imported ones are gone with them.
+// remove returns saved statements to draft: their entries are released. Imported statements are deleted with their
+// entries and versions. It fails with ErrPaid if a payout is still linked.
 func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	// Archived payouts may still name the statements.
 	if err := transaction.Unlink(ctx, tx, ids); err != nil {
 		return err
 	}
 
+	// The entries go before the rows that they name.
 	args := db.Args{"team": tx.Team, "ids": ids}
 
 	err := tx.Pipeline(ctx,
@@ -186,9 +213,10 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// mark moves saved statements between review and published; their figures and entries stay, their words are those of
-// now when they are published.
+// mark moves saved statements between review and published. Their figures and entries stay. When they are
+// published, they keep the names of now.
 func mark(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
+	// keepWords reads the new status, so it comes second.
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `
 		update statement set status = @status::text, published_at = case when @status::text = 'published' then @now::timestamptz end,
@@ -203,7 +231,8 @@ func mark(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
 	return nil
 }
 
-// change does to one statement what is intended unless a rule refuses it. The caller holds its ownership period.
+// change applies the intent to one statement unless a rule refuses it. The caller holds the lock of its ownership
+// period.
 func change(ctx context.Context, tx *db.Tx, r *row, in intent) error {
 	rows := []row{*r}
 	if err := refuse(ctx, tx, rows, in); err != nil {
@@ -213,9 +242,10 @@ func change(ctx context.Context, tx *db.Tx, r *row, in intent) error {
 	return apply(ctx, tx, rows, in)
 }
 
-// apply moves statements that nothing refuses, and leaves alone those that have the status already. The caller holds
-// their ownership periods.
+// apply moves statements that no rule refuses, and leaves those alone that have the status already. The caller
+// holds the locks of their ownership periods.
 func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
+	// First sort the rows by what must be done with them.
 	by := map[move][]row{}
 
 	for i := range rows {
@@ -223,6 +253,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		by[m] = append(by[m], rows[i])
 	}
 
+	// Drafts are stored with their figures, as inReview or published.
 	if drafts := by[create]; len(drafts) > 0 {
 		if err := store(ctx, tx, drafts, in); err != nil {
 			return err
@@ -233,12 +264,14 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		}
 	}
 
-	if told := publishedOf(slices.Concat(by[reopen], by[withdraw])); len(told) > 0 {
-		if err := keepVersions(ctx, tx, told); err != nil {
+	// Before published statements are reopened, save what their owners saw.
+	if seen := publishedOf(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
+		if err := keepVersions(ctx, tx, seen); err != nil {
 			return err
 		}
 	}
 
+	// Statements that stay saved only change their status.
 	if saved := slices.Concat(by[publish], by[reopen]); len(saved) > 0 {
 		if err := mark(ctx, tx, idsOf(saved), in); err != nil {
 			return err
@@ -254,12 +287,14 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		}
 	}
 
+	// E-mails go out for those that became published now.
 	if published := slices.Concat(by[create], by[publish]); in.email && in.to == Published && len(published) > 0 {
 		if err := mail(ctx, tx, idsOf(published)); err != nil {
 			return err
 		}
 	}
 
+	// Last, statements that return to draft lose their row.
 	withdrawn := by[withdraw]
 	if len(withdrawn) == 0 {
 		return nil
@@ -278,10 +313,11 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		noteMoved(tx, what, &withdrawn[i], Draft)
 	}
 
+	// Their entries are free again, so the journals that they held back are derived again.
 	return ledger.RetryReleased(ctx, tx, idsOf(withdrawn), listingsOf(withdrawn))
 }
 
-// noteSaved notes that a draft was saved, with the figures that it says now.
+// noteSaved writes the audit event of a draft that was saved, with its figures.
 func noteSaved(tx *db.Tx, r *row, to Status) {
 	what := audit.Created
 	if to == Published {
@@ -293,7 +329,7 @@ func noteSaved(tx *db.Tx, r *row, to Status) {
 	}, references(r)...)
 }
 
-// noteMoved notes that a saved statement has another status; back in draft it says what its entries come to.
+// noteMoved writes the audit event of a saved statement that has another status.
 func noteMoved(tx *db.Tx, what audit.Type, r *row, to Status) {
 	type view struct {
 		Status Status `json:"status"`
@@ -301,7 +337,10 @@ func noteMoved(tx *db.Tx, what audit.Type, r *row, to Status) {
 	audit.Note(tx, what, audit.Statement, r.id(), view{r.Status}, view{to}, references(r)...)
 }
 
-// references are what a statement concerns.
+// references returns the listing and the ownership period of a statement for its audit events.
 func references(r *row) []audit.Reference {
-	return []audit.Reference{audit.Ref(audit.RoleListing, audit.Listing, r.ListingID), audit.Ref(audit.RoleParent, audit.OwnershipPeriod, r.OwnershipPeriodID)}
+	return []audit.Reference{
+		audit.Ref(audit.RoleListing, audit.Listing, r.ListingID),
+		audit.Ref(audit.RoleParent, audit.OwnershipPeriod, r.OwnershipPeriodID),
+	}
 }

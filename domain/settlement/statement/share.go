@@ -5,14 +5,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// Divide gives each member of an ownership the part of a balance that is the member's: what all have earned so far by
-// split, less what each was paid. Own is what belongs to single members alone, by their place, the payouts that name
-// them as negative amounts; the rest of the balance is everybody's and goes by split, every part floored and the cents
-// that remain to the largest remainders, the earlier member first.
+// Divide returns the part of a balance that belongs to each member of an ownership: the common earnings by split,
+// less the payouts to the member. Own is what belongs to single members alone, by their place: the payouts that
+// name them, as negative amounts. The rest of the balance is everybody's and goes by split. Every part is floored,
+// and the remaining cents go to the largest remainders, the earlier member first.
 //
-// The parts add up to the balance, and none is a cent or more off the exact one. Since the balance is that of all
-// months together, what a month brings a member is the difference of two balances: the odd cent wanders, and no member
-// is ahead by a cent however many months there are.
+// The parts add up to the balance, and each is less than a cent off the exact one. The balance contains all months,
+// so the result of a month for a member is the difference of two balances: the odd cent moves from member to
+// member, and no member is ahead by a cent however many months there are.
 //
 // Splits are parts per 100000 and must not be all 0. Without members there are no parts.
 func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cents {
@@ -20,6 +20,7 @@ func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cent
 		return []money.Cents{}
 	}
 
+	// Take out the amounts of single members, divide the rest, and add them again.
 	common := balance - total(own)
 
 	parts := money.Split(common, splits)
@@ -30,6 +31,7 @@ func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cent
 	return parts
 }
 
+// total returns the sum.
 func total(cents []money.Cents) (sum money.Cents) {
 	for _, c := range cents {
 		sum += c
@@ -46,6 +48,7 @@ type owner struct {
 	Split     int64
 }
 
+// splitsOf returns the splits of owners in their order.
 func splitsOf(owners []owner) []int64 {
 	splits := make([]int64, len(owners))
 	for i := range owners {
@@ -55,18 +58,20 @@ func splitsOf(owners []owner) []int64 {
 	return splits
 }
 
-// cut divides the figures of a statement among the members. Before is what payouts had brought each member by name
-// before the statement began, and during what they have brought until it ended, both negative. What a figure is to a
-// member is what it adds to the member's balance, so the parts of all members add up to each figure, and the figures of
-// a member add up as those of the statement do.
+// cut divides the figures of a statement among the members. Before are the payouts to each member by name before
+// the statement began, and during those until it ended, both negative. A member's part of a figure is the
+// difference that the figure makes to the member's balance. So the parts of all members add up to each figure, and
+// the figures of a member add up as those of the statement do.
 func cut(f *Financials, splits []int64, before, during []money.Cents) []Financials {
 	parts := make([]Financials, len(splits))
 	own := make([]money.Cents, len(splits))
 	copy(own, before)
 
+	// Start with the members' parts of the balance at the start.
 	balance := f.BalanceStart
 	at := Divide(balance, splits, own)
-	// step moves the balance on and gives what that is to each member.
+
+	// step adds an amount to the balance and returns the change for each member.
 	step := func(by money.Cents) []money.Cents {
 		balance += by
 		next := Divide(balance, splits, own)
@@ -80,9 +85,12 @@ func cut(f *Financials, splits []int64, before, during []money.Cents) []Financia
 
 		return moved
 	}
+
+	// Then add one figure after the other, in the order of the statement.
 	start := at
 	revenue, expenses := step(f.NetRevenue), step(f.Expenses)
 
+	// Payouts belong to single members, so own changes with the balance.
 	for i := range own {
 		own[i] += during[i]
 	}
@@ -90,13 +98,20 @@ func cut(f *Financials, splits []int64, before, during []money.Cents) []Financia
 	payouts := step(f.Payouts)
 	step(f.BalanceEnd - balance) // what else moved the balance of an imported statement
 
+	// The reserve is the difference between the balance at the end and the available one.
 	end := at
 
 	available := Divide(f.Available, splits, own)
 	for i := range parts {
 		parts[i] = Financials{
-			BalanceStart: start[i], NetRevenue: revenue[i], Expenses: expenses[i], NetIncome: revenue[i] + expenses[i], Payouts: payouts[i],
-			BalanceEnd: end[i], Reserve: end[i] - available[i], Available: available[i],
+			BalanceStart: start[i],
+			NetRevenue:   revenue[i],
+			Expenses:     expenses[i],
+			NetIncome:    revenue[i] + expenses[i],
+			Payouts:      payouts[i],
+			BalanceEnd:   end[i],
+			Reserve:      end[i] - available[i],
+			Available:    available[i],
 		}
 	}
 

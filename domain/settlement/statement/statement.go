@@ -67,8 +67,8 @@ type Statement struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
 
-	// Parts are what the financials are to each member, in the order of the shares, for reports. Earned is what the
-	// members have in common as the statement starts: the balance, and what was paid to any of them by name.
+	// Parts are the members' parts of the financials, in the order of the shares, for reports. Earned is the common
+	// amount of the members when the statement starts: the balance plus the payouts to any of them by name.
 	Parts  []Financials `json:"-"`
 	Earned money.Cents  `json:"-"`
 }
@@ -78,7 +78,7 @@ type Source struct {
 	Type SourceType `json:"type"`
 }
 
-// SourceType tells statements that were computed from the books from those that came in whole.
+// SourceType distinguishes statements that were computed from the books from those that were imported whole.
 type SourceType string
 
 // The sources.
@@ -114,8 +114,8 @@ type Member struct {
 	Split     int64 `json:"split" doc:"Parts per 100000."`
 }
 
-// Share is what one member gets of the available balance. The shares add up to it, and each of their figures to that of
-// the payment.
+// Share is one member's part of the available balance. The shares add up to it, and each of their figures to that
+// of the payment.
 type Share struct {
 	ContactID      id.ID       `json:"contactId"`
 	Name           string      `json:"name"`
@@ -123,7 +123,7 @@ type Share struct {
 	Amount         money.Cents `json:"amount" doc:"Cents of the available balance: what the member has earned so far by split, less what the member was paid."`
 	Received       money.Cents `json:"received" doc:"What payouts after the end of the statement have brought the member of the amount, without what did not arrive or is not known to."`
 	Offset         money.Cents `json:"offset" doc:"What later statements have set off against the amount."`
-	BroughtForward money.Cents `json:"broughtForward" doc:"What of the amount is still open on earlier statements, and is told there."`
+	BroughtForward money.Cents `json:"broughtForward" doc:"What of the amount is still open on earlier statements, and is shown there."`
 	Open           money.Cents `json:"open" doc:"Amount less received, offset and brought forward; negative when too much was paid. With payouts in the amount that did not arrive."`
 }
 
@@ -151,14 +151,14 @@ func (PaymentStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Payment is what the owners are due and what payouts have brought them. Payouts settle the oldest open balance first,
-// whatever statement they name. What is open adds up over the statements of an ownership period and currency to what is
-// open in all.
+// Payment compares the amounts that the owners are due with the payouts to them. Payouts settle the oldest open
+// balance first, whatever statement they name. The open amounts of all statements of an ownership period and
+// currency add up to the amount that is open in all.
 type Payment struct {
 	Expected       money.Cents   `json:"expected" doc:"The available balance; negative when the owners owe it. With payouts in it that did not arrive."`
 	Received       money.Cents   `json:"received" doc:"What payouts after the end of the statement have brought of it, the oldest balance first, whatever statement they name. Without payouts that a provider refused, gave back or does not answer for: those are issues, and can be paid again once they were put away."`
 	Offset         money.Cents   `json:"offset" doc:"What later published statements have set off against it: a loss, or income against what was owed."`
-	BroughtForward money.Cents   `json:"broughtForward" doc:"What of it is still open on earlier statements, and is told there."`
+	BroughtForward money.Cents   `json:"broughtForward" doc:"What of it is still open on earlier statements, and is shown there."`
 	Open           money.Cents   `json:"open" doc:"What is still to be paid of what this statement added: expected less received, offset and brought forward. Over the statements of an ownership period and currency it adds up to what is open in all."`
 	Status         PaymentStatus `json:"status" doc:"Of the expected amount: paid when nothing of it is open any more, here or on earlier statements."`
 }
@@ -173,7 +173,7 @@ type Payout struct {
 	Received       money.Cents `json:"received" doc:"What of it is with the member or on its way there, positive: nothing while its payment waits for a second person, and when the provider refused it, gave it back or does not answer for it."`
 }
 
-// Drilldown is a report filter that gives exactly the entries behind a figure.
+// Drilldown is a report filter that selects exactly the entries behind a figure.
 type Drilldown struct {
 	Type   string          `json:"type" enum:"journalEntryReport"`
 	Filter DrilldownFilter `json:"filter"`
@@ -217,12 +217,13 @@ type key struct {
 	StartAt           day.Day
 }
 
-// ID is the identifier that the statement has as a draft and keeps when it is saved.
+// ID returns the identifier that the statement has as a draft and keeps when it is saved.
 func (k key) ID() id.ID {
 	return id.Derived(k.StartAt.In(time.UTC), "statement", k.OwnershipPeriodID.String(), k.Currency)
 }
 
-// monthOf is the first day of the month that an id of a statement was derived for; the zero Day when it cannot be one.
+// monthOf returns the first day of the month that the id of a statement was derived for. It returns the zero Day if
+// the id cannot be one of a draft.
 func monthOf(statement id.ID) day.Day {
 	first := day.Of(statement.Time())
 	if !first.Valid() || first != first.FirstOfMonth() || !first.In(time.UTC).Equal(statement.Time()) {
@@ -232,14 +233,34 @@ func monthOf(statement id.ID) day.Day {
 	return first
 }
 
-// What changes of statements are refused with.
+// The errors with which changes of statements are refused.
 var (
-	ErrExists    = apierr.New(apierr.CodeConflict, apierr.ReasonStatementExists, "An owner statement already exists for the period")
-	ErrFuture    = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
-	errOpen      = apierr.New(apierr.CodeConflict, apierr.ReasonPreviousStatementsOpen, "Earlier statements must be published first")
+	ErrExists = apierr.New(
+		apierr.CodeConflict,
+		apierr.ReasonStatementExists,
+		"An owner statement already exists for the period",
+	)
+	ErrFuture = apierr.New(apierr.CodeConflict, apierr.ReasonStatementFutureExists, "A later owner statement exists")
+	errOpen   = apierr.New(
+		apierr.CodeConflict,
+		apierr.ReasonPreviousStatementsOpen,
+		"Earlier statements must be published first",
+	)
 	ErrPaid      = apierr.New(apierr.CodeConflict, apierr.ReasonStatementHasPayouts, "The statement has linked payouts")
-	ErrImporting = apierr.New(apierr.CodeConflict, apierr.ReasonHistoricalImportPending, "The import of historic statements has not finished")
-	errIssues    = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues, "The statement has blocking issues")
-	errLocked    = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
-	errBefore    = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The month is before the statement start date")
+	ErrImporting = apierr.New(
+		apierr.CodeConflict,
+		apierr.ReasonHistoricalImportPending,
+		"The import of historic statements has not finished",
+	)
+	errIssues = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonStatementHasBlockingIssues,
+		"The statement has blocking issues",
+	)
+	errLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPublished, "The statement is published")
+	errBefore = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonBeforeStatementStartDate,
+		"The month is before the statement start date",
+	)
 )

@@ -16,7 +16,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// row is a statement before it is told: a saved one with its stored figures, or a draft with none.
+// row is a statement as read from the database. Saved statements have stored figures; drafts have none until draw
+// fills in what they are computed from.
 type row struct {
 	ID                id.ID
 	ShortRef          *string
@@ -41,16 +42,19 @@ type row struct {
 	UniqueRef         *string
 	PublishedAt       *day.Instant
 	StatementsFrom    *day.Day // of the team
-	// months and design are what a draft is made of; draw fills them in. A saved statement has its figures and its own
+	// A draft is computed from months and design; draw fills them in. A saved statement has its figures and its own
 	// copy of a design.
 	months []monthSum
 	design *layout.Design
 }
 
+// isDraft reports whether the statement has no stored row.
 func (r *row) isDraft() bool { return r.ID.IsZero() }
 
-// firstMonth is the month of the first statement of a draft's chain.
+// firstMonth returns the month of the first statement of a draft's chain.
 func (r *row) firstMonth() day.Day {
+	// The later of two starts counts: that of the ownership and that of the team's statements. Without either, the
+	// chain starts with its first entry.
 	first := r.StartAt
 	switch {
 	case r.PeriodStartAt != nil && r.StatementsFrom != nil:
@@ -66,9 +70,10 @@ func (r *row) firstMonth() day.Day {
 	return first.FirstOfMonth()
 }
 
+// key returns the key of the statement.
 func (r *row) key() key { return key{r.OwnershipPeriodID, r.Currency, r.StartAt} }
 
-// id is the stored id, or the one that a draft is given.
+// id returns the stored id, or the one that is derived for a draft.
 func (r *row) id() id.ID {
 	if r.ID.IsZero() {
 		return r.key().ID()
@@ -77,7 +82,7 @@ func (r *row) id() id.ID {
 	return r.ID
 }
 
-// shortRef is the stored one, or that of a draft.
+// shortRef returns the stored short reference, or that of a draft.
 func (r *row) shortRef() string {
 	if r.ShortRef != nil {
 		return *r.ShortRef
@@ -86,8 +91,8 @@ func (r *row) shortRef() string {
 	return r.id().ShortRef()
 }
 
-// reserveSQL returns what an ownership period p of a listing l holds back of a chain in a currency. A reserve is an
-// amount in the listing's currency: a chain in another has none.
+// reserveSQL returns the SQL of the reserve of an ownership period p of a listing l for a chain in a currency. A
+// reserve is an amount in the listing's currency: a chain in another currency has none.
 func reserveSQL(currency string) string {
 	return `case when ` + currency + ` = l.default_currency then coalesce(p.reserve, 0) else 0 end`
 }
@@ -100,7 +105,7 @@ var rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.list
 	coalesce(g.imported, false) as imported, g.published_at,
 	(select statement_start_at from team where id = @team) as statements_from`
 
-// keyTables are the statements of the keys @periods, @currencies and @starts, as rowTables are all.
+// keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of rowTables.
 const keyTables = `(
 	select k.place, k.ownership_period_id, o.listing_id, k.currency, k.start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
 		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
@@ -111,8 +116,8 @@ const keyTables = `(
 	join listing l on l.team_id = @team and l.id = g.listing_id
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 
-// rowsOf are the rows of statements that a query of this transaction has found, in their order, as far as the actor may
-// see them. One that is not saved is taken for a draft: whether there is a draft of its month is not asked again.
+// rowsOf loads the rows of statements that a query of this transaction has found, in their order, as far as the
+// actor may see them. A key without a saved statement is taken for a draft: this is not checked again.
 func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	if len(at) == 0 {
 		return nil, nil
@@ -122,7 +127,11 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	q.Args["periods"], q.Args["currencies"], q.Args["starts"] = columns(at)
 	onlyVisible(tx, &q)
 
-	rows, err := db.Select[row](ctx, tx, "select "+rowColumns+" from "+keyTables+" where "+strings.Join(q.Where, " and ")+" order by g.place", q.Args)
+	// The place keeps the order of the keys, which is that of the page.
+	rows, err := db.Select[row](ctx, tx,
+		"select "+rowColumns+" from "+keyTables+" where "+strings.Join(q.Where, " and ")+" order by g.place",
+		q.Args,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read statements: %w", err)
 	}
@@ -130,21 +139,30 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	return rows, nil
 }
 
-// rowTables are all statements, as g, with their listing l and ownership period p. Drafts stand for every month from
-// the start of the period or of the team's statements to the current month, or to the end of the period: from its first
-// and to its last entry when these are outside, so that what a stay earns before or after the ownership, or what is
-// paid out when it has ended, is told as well; these entries are looked up where the answer could depend on them. A
-// chain exists for the listing's default currency and every other that the owners have entries in. Which listings have
-// others is read from the month balances, which are far fewer than the entries, and only when a currency of the books
-// is foreign to a listing at all: the condition that asks for that names no row of the balances, so that it is asked
-// once, before them. No month before @first_month and after @last_month is looked at, where they are given. A month
-// that an imported statement reaches into has no draft: what the owners earned then was told.
+// rowTables returns the SQL of all statements as g, with their listing l and ownership period p.
+//
+// Drafts fill every month from the start of the period, or of the team's statements, to the current month or to the
+// end of the period. If there are entries outside, drafts start with the first entry and go on to the last one. So
+// a stay that earns something before or after the ownership is shown, and so is a payout after its end. These
+// entries are looked up only where the answer could depend on them.
+//
+// A chain exists for the listing's default currency and for every other currency in which the owners have entries.
+// The listings with other currencies are read from the month balances, which are far fewer than the entries, and
+// only if the books have a currency that is foreign to a listing at all. That condition names no row of the
+// balances, so PostgreSQL evaluates it once, before reading them.
+//
+// No month before @first_month and after @last_month is looked at, where they are given. A month that an imported
+// statement reaches into has no draft: the imported statement has shown it.
 func rowTables(k *keyFilter) string {
 	keys, drafts := k.sql(), ""
+
+	// A condition that is always false lets PostgreSQL skip the drafts.
 	if k.saved {
 		drafts = "false and "
 	}
 
+	// The parts in order: the currencies of the books, the chains, the months of imported statements, the drafts,
+	// and last the saved statements in place of their drafts.
 	return `(
 	with recursive booked (ledger, currency) as (
 		select x.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = x.ledger)
@@ -197,9 +215,9 @@ func rowTables(k *keyFilter) string {
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 }
 
-// liveSection tells which figure an entry e of the live books belongs to, or a sum e of ledger_owner; s are the special
-// accounts, expense is whether it was entered as one. The money paid out wins over how it was entered, so an expense
-// that is booked on the distribution account is a payout.
+// liveSection returns the SQL that says which figure an entry e of the live books (or a sum e of ledger_owner)
+// belongs to. s are the special accounts; expense is the condition that it was entered as an expense. The account
+// for payouts wins over the kind of entry: an expense that is booked on the distribution account is a payout.
 func liveSection(expense string) string {
 	return `case
 		when e.account_id is not distinct from s.opening then 'balanceStart'
@@ -209,11 +227,12 @@ func liveSection(expense string) string {
 }
 
 var (
-	// Section tells which figure an entry e belongs to. Entries of imported statements name theirs by their trigger.
+	// section is the SQL of the figure that an entry e belongs to. Entries of imported statements name it by their
+	// trigger.
 	section = `case
 		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
 		else ` + liveSection("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
-	// KeptSection tells it of the sums e.
+	// keptSection is the same for the sums e of ledger_owner.
 	keptSection = liveSection("e.expense")
 )
 
@@ -221,7 +240,7 @@ const specialAccounts = `(select
 		(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
 		(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) s`
 
-// rowsAt are the rows of the given statements, as far as the actor may see them.
+// rowsAt loads the rows of the given statements, as far as the actor may see them.
 func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	var k keyFilter
 	k.named(at)
@@ -235,14 +254,16 @@ func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	return rows, nil
 }
 
-// resolve finds which statements the ids name. A saved one is found by its id; a draft's id holds its month, in which
-// the team's ownership periods are tried. Ids that name nothing, or nothing that the actor may see, are left out.
+// resolve returns the keys of the statements that the ids name. A saved one is found by its id. A draft's id
+// contains its month, so it is compared with the ids of all drafts of that month. Ids that name nothing, or nothing
+// that the actor may see, are left out.
 func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	type stored struct {
 		ID id.ID
 		key
 	}
 
+	// First look among the saved statements.
 	saved, err := db.Select[stored](ctx, tx, `select id, ownership_period_id, currency, start_at from statement where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -254,6 +275,7 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	open := map[id.ID]bool{}
 	months := []day.Day{}
 
+	// Ids with a valid month may be drafts, unless they were found.
 	for _, v := range ids {
 		if month := monthOf(v); !month.IsZero() {
 			open[v] = true
@@ -267,10 +289,12 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 		delete(open, saved[i].ID)
 	}
 
+	// In most cases everything is found by now.
 	if len(open) == 0 {
 		return found, nil
 	}
 
+	// Then derive the ids of all drafts of these months, and compare. Only their keys are read.
 	var k keyFilter
 	k.And("start_at = any(@months)", db.Args{"months": months})
 	k.within(slices.MinFunc(months, day.Day.Compare), slices.MaxFunc(months, day.Day.Compare))
@@ -280,6 +304,7 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 
 	var drafts []key
 
+	// The right plan depends on how many months are asked for (ADR 12).
 	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 		drafts, err = db.Select[key](ctx, tx, q.SQL("startAt"), q.Args)
 		return err
@@ -299,6 +324,7 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 
 // sumsOf adds up the entries of ownership periods by month, up to the month of a day.
 func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
+	// Months without entries are skipped; that happens if all of them were taken back.
 	months, err := db.Select[monthSum](ctx, tx, `
 		select ownership_period_id, currency, month,
 			coalesce(-sum(cents) filter (where section = 'balanceStart'), 0)::bigint as opening,
@@ -325,7 +351,7 @@ func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums
 	return out, nil
 }
 
-// ownersOf are the members of ownership periods in their order.
+// ownersOf loads the members of ownership periods in their order.
 func ownersOf(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owner, error) {
 	members, err := db.Select[owner](ctx, tx, `
 		select m.period_id, m.contact_id, c.name, m.split::bigint as split
@@ -344,23 +370,25 @@ func ownersOf(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owne
 	return out, nil
 }
 
+// linkedPayout is a payout that names a statement.
 type linkedPayout struct {
 	StatementID id.ID
 	ID          id.ID
 	ContactID   *id.ID
 	Date        day.Day
 	Total       money.Cents
-	// Missing is what of it did not arrive, positive, because of PaymentID; Refused is the payment's amount, Code says
-	// what became of it. All are nothing for money that is on its way or has arrived.
+	// Missing is the positive amount that did not arrive because of PaymentID. Refused is the payment's amount, and
+	// Code says what happened to it. All are zero for money that is on its way or has arrived.
 	Missing   money.Cents
 	PaymentID *id.ID
 	Refused   money.Cents
 	Code      string
 }
 
-// payoutsOf are the payouts that pay statements, with what the books say they brought the owners, and what of it did
-// not arrive. A payout has one line, so its entries are that line's.
+// payoutsOf loads the payouts that name statements, with the amount that they brought the owners by the books, and
+// the amount that did not arrive. A payout has one line, so its entries are those of the line.
 func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
+	// The total is that of the active entries, which may lag behind the transaction.
 	payouts, err := db.Select[linkedPayout](ctx, tx, `
 		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
 			select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
@@ -383,9 +411,10 @@ func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]
 	return out, nil
 }
 
-// special are the accounts that have a place of their own on a statement; the zero id where none is assigned.
+// special holds the accounts that have their own place on a statement; the zero id where none is assigned.
 type special struct{ Opening, Payout id.ID }
 
+// specialOf loads the accounts of the team that have their own place on a statement.
 func specialOf(ctx context.Context, tx *db.Tx) (special, error) {
 	s, err := db.Get[special](ctx, tx, `select s.opening, s.payout from `+specialAccounts, db.Args{"team": tx.Team})
 	if err != nil {
@@ -398,6 +427,7 @@ func specialOf(ctx context.Context, tx *db.Tx) (special, error) {
 // teamTerms are the settings of the team that statements depend on.
 type teamTerms struct{ StatementStartAt *day.Day }
 
+// termsOf loads the settings of the team that statements depend on.
 func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	t, err := db.Get[teamTerms](ctx, tx, `select statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -407,8 +437,8 @@ func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	return t, nil
 }
 
-// one finds a single statement that the actor may see, or fails with apierr.NotFound. For a change its ownership period
-// is locked before the row is read, since it may change while the lock is awaited.
+// one loads a single statement that the actor may see. It fails with apierr.NotFound. For a change its ownership
+// period is locked before the row is read, because the row may change while we wait for the lock.
 func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
 	at, err := resolve(ctx, tx, []id.ID{statement})
 	if err != nil {
@@ -419,12 +449,14 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 		return nil, apierr.NotFound
 	}
 
+	// The key does not change, so it can be found before the lock.
 	if toChange {
 		if _, err := lockPeriods(ctx, tx, []id.ID{at[0].OwnershipPeriodID}); err != nil {
 			return nil, err
 		}
 	}
 
+	// Without the lock the key is fresh from resolve; after waiting for it, a draft may have gone.
 	read := rowsOf
 	if toChange {
 		read = rowsAt
@@ -435,6 +467,7 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 		return nil, err
 	}
 
+	// The row may have another id by now.
 	if len(rows) == 0 || rows[0].id() != statement {
 		return nil, apierr.NotFound
 	}
@@ -442,7 +475,7 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 	return &rows[0], nil
 }
 
-// listingsOf are the listings of rows, each once.
+// listingsOf returns the listings of rows, each once.
 func listingsOf(rows []row) []id.ID {
 	out := make([]id.ID, len(rows))
 	for i := range rows {
@@ -452,7 +485,7 @@ func listingsOf(rows []row) []id.ID {
 	return id.Distinct(out)
 }
 
-// periodsOf are the ownership periods of rows, each once.
+// periodsOf returns the ownership periods of rows, each once.
 func periodsOf(rows []row) []id.ID {
 	out := make([]id.ID, len(rows))
 	for i := range rows {
@@ -462,7 +495,7 @@ func periodsOf(rows []row) []id.ID {
 	return id.Distinct(out)
 }
 
-// savedOf are the ids of the saved ones among rows.
+// savedOf returns the ids of the saved ones among rows.
 func savedOf(rows []row) []id.ID {
 	var saved []id.ID
 
@@ -475,7 +508,7 @@ func savedOf(rows []row) []id.ID {
 	return saved
 }
 
-// keysOf and idsOf name rows in their order.
+// keysOf returns the keys of rows in their order.
 func keysOf(rows []row) []key {
 	at := make([]key, len(rows))
 	for i := range rows {
@@ -485,6 +518,7 @@ func keysOf(rows []row) []key {
 	return at
 }
 
+// idsOf returns the ids of rows in their order.
 func idsOf(rows []row) []id.ID {
 	ids := make([]id.ID, len(rows))
 	for i := range rows {

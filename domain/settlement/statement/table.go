@@ -45,7 +45,7 @@ type TableCell struct {
 	Drilldown *Drilldown `json:"drilldown" doc:"Null in the owner's view, for what is no amount and for one of no account."`
 }
 
-// frozenOf are the designs that saved statements were stored with.
+// frozenOf loads the designs that saved statements were stored with.
 func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
 	type frozen struct {
 		ID     id.ID
@@ -72,16 +72,17 @@ func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Des
 	return out, nil
 }
 
-// kept is how a saved statement is told without its entries: in its own words when it is published, the summary as its
-// layout has it.
+// kept holds the data of a saved statement that is not in its row: the type of its summary and, when it is
+// published, the names that it keeps.
 type kept struct {
 	ID          id.ID
 	SummaryType string
 	Words       *Words
 }
 
-// keptOf tells how saved statements are told.
+// keptOf loads the kept data of saved statements.
 func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, error) {
+	// Names of accounts and stays are large and only needed with the entries.
 	found, err := db.Select[kept](ctx, tx, `
 		select id, coalesce(layout ->> 'summaryType', '') as summary_type, words - 'accounts' - 'stays' as words
 		from statement where team_id = @team and id = any(@ids)`,
@@ -98,11 +99,12 @@ func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, erro
 	return out, nil
 }
 
-// designsOf are the designs that statements are shown with, by their ids: their own copies, or those that their
-// listings have now.
+// designsOf returns the designs that statements are shown with, by their ids: the design of the row, else the
+// frozen copy, else the one that the listing has now.
 func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
 	out := make(map[id.ID]*layout.Design, len(rows))
 
+	// A row may have its design already: that of a computed draft or an unsaved one.
 	var stored []row
 
 	for i := range rows {
@@ -117,6 +119,7 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 		return out, nil
 	}
 
+	// Then the copies that were stored with saved statements.
 	frozen, err := frozenOf(ctx, tx, stored)
 	if err != nil {
 		return nil, err
@@ -124,6 +127,7 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 
 	maps.Copy(out, frozen)
 
+	// Last the designs of today, for those without a copy.
 	stored = slices.DeleteFunc(stored, func(r row) bool { return out[r.id()] != nil })
 	if len(stored) == 0 {
 		return out, nil
@@ -141,29 +145,43 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 	return out, nil
 }
 
-// laidOut makes entries of those that layouts show.
+// laidOut returns entries in the form that layouts show.
 func laidOut(entries []entry) []layout.Entry {
 	out := make([]layout.Entry, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		out[i] = layout.Entry{
-			ID: e.ID, Section: string(e.Section), Date: e.Date, Description: e.Description, AccountID: e.AccountID, AccountName: e.AccountName,
-			AccountCode: e.AccountCode, Classification: e.Classification, TransactionID: e.TransactionID, ReservationID: e.ReservationID,
-			ReservationStatus: e.ReservationStatus, GuestName: e.GuestName, Confirmation: e.ConfirmationCode, BookingChannel: e.BookingPlatform,
-			CheckIn: e.CheckIn, CheckOut: e.CheckOut, Total: e.Total,
+			ID:                e.ID,
+			Section:           string(e.Section),
+			Date:              e.Date,
+			Description:       e.Description,
+			AccountID:         e.AccountID,
+			AccountName:       e.AccountName,
+			AccountCode:       e.AccountCode,
+			Classification:    e.Classification,
+			TransactionID:     e.TransactionID,
+			ReservationID:     e.ReservationID,
+			ReservationStatus: e.ReservationStatus,
+			GuestName:         e.GuestName,
+			Confirmation:      e.ConfirmationCode,
+			BookingChannel:    e.BookingPlatform,
+			CheckIn:           e.CheckIn,
+			CheckOut:          e.CheckOut,
+			Total:             e.Total,
 		}
 	}
 
 	return out
 }
 
-// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which they see.
-// Payouts, and what no column adds up, are hidden by nobody.
+// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which owners
+// see. Payouts, and entries that no column adds up, are never hidden.
 func shownToOwners(design *layout.Design, entries []entry) []entry {
 	hidden := setOf(design.Render(laidOut(entries), true).Hidden)
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return hidden[e.ID] })
 }
 
+// setOf returns the ids as a set.
 func setOf(ids []id.ID) map[id.ID]bool {
 	out := make(map[id.ID]bool, len(ids))
 	for _, v := range ids {
@@ -173,7 +191,7 @@ func setOf(ids []id.ID) map[id.ID]bool {
 	return out
 }
 
-// tabling lays one statement out.
+// tabling is the work of laying out one statement.
 type tabling struct {
 	row      *row
 	special  special
@@ -181,10 +199,11 @@ type tabling struct {
 	asOwner  bool
 }
 
-// tablesOf lays entries out by a design.
+// tablesOf lays entries out by a design. In the owner's view the tables have no drill-downs.
 func (s special) tablesOf(r *row, design *layout.Design, entries []entry, asOwner bool) []Table {
 	given := laidOut(entries)
 
+	// Drill-downs need the accounts of each section.
 	t := tabling{row: r, special: s, asOwner: asOwner}
 	if !asOwner {
 		t.accounts = accountsOf(design, given)
@@ -200,7 +219,7 @@ func (s special) tablesOf(r *row, design *layout.Design, entries []entry, asOwne
 	return out
 }
 
-// accountsOf are the accounts that each section adds up, those of hidden columns too.
+// accountsOf returns the accounts that each section adds up, those of hidden columns included.
 func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID {
 	account := make(map[id.ID]id.ID, len(entries))
 	for i := range entries {
@@ -209,6 +228,7 @@ func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID
 
 	out := map[id.ID][]id.ID{}
 
+	// Render everything once more without hidden columns, and collect the accounts of the rows.
 	for _, table := range unveiled(design).Render(entries, false).Tables {
 		accounts := []id.ID{}
 
@@ -224,8 +244,9 @@ func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID
 	return out
 }
 
-// unveiled is a design that hides nothing from the manager.
+// unveiled returns a copy of the design that hides nothing from the manager.
 func unveiled(design *layout.Design) *layout.Design {
+	// Clone on the way down, because designs are shared between statements.
 	open := func(sections []layout.Section) []layout.Section {
 		sections = slices.Clone(sections)
 		for i := range sections {
@@ -245,16 +266,28 @@ func unveiled(design *layout.Design) *layout.Design {
 	return &d
 }
 
+// table returns a rendered section with its drill-downs.
 func (t *tabling) table(r *layout.Table) Table {
 	figure := NetRevenue
 	if r.Kind != string(NetRevenue) {
 		figure = Expenses
 	}
 
+	// The filter of the figure is the base; columns and rows narrow it.
 	base := t.special.of(t.row, figure)
 	whole := t.show(base.narrow(t.accounts[r.ID]))
 
-	out := Table{ID: r.ID, Name: r.Name, Kind: r.Kind, Columns: make([]TableColumn, len(r.Columns)), Rows: make([]TableRow, len(r.Rows)), Total: r.Total, Drilldown: whole}
+	out := Table{
+		ID:        r.ID,
+		Name:      r.Name,
+		Kind:      r.Kind,
+		Columns:   make([]TableColumn, len(r.Columns)),
+		Rows:      make([]TableRow, len(r.Rows)),
+		Total:     r.Total,
+		Drilldown: whole,
+	}
+
+	// A column without accounts, like a formula, has no entries of its own.
 	for i := range r.Columns {
 		out.Columns[i] = TableColumn{Head: r.Columns[i]}
 		if accounts := r.Columns[i].AccountIDs; len(accounts) > 0 {
@@ -262,6 +295,7 @@ func (t *tabling) table(r *layout.Table) Table {
 		}
 	}
 
+	// Totals lead to all rows, cells to their own row.
 	out.Totals = t.cells(r.Totals, r.Columns, base)
 	for i := range r.Rows {
 		one := base.row(&r.Rows[i], figure)
@@ -274,8 +308,8 @@ func (t *tabling) table(r *layout.Table) Table {
 	return out
 }
 
-// cells lead to the entries of their row on the accounts of their column; what a formula makes of them, to all of the
-// row.
+// cells returns the cells of a row. An amount leads to the entries of the row on the accounts of its column; the
+// result of a formula leads to all entries of the row.
 func (t *tabling) cells(cells []layout.Cell, columns []layout.Head, row Drilldown) []TableCell {
 	out := make([]TableCell, len(cells))
 	for i := range cells {
@@ -294,7 +328,7 @@ func (t *tabling) cells(cells []layout.Cell, columns []layout.Head, row Drilldow
 	return out
 }
 
-// show keeps what leads into the manager's books from owners.
+// show returns the drill-down, or nil for owners, because it leads into the manager's books.
 func (t *tabling) show(d *Drilldown) *Drilldown {
 	if t.asOwner {
 		return nil
@@ -303,8 +337,8 @@ func (t *tabling) show(d *Drilldown) *Drilldown {
 	return d
 }
 
-// row restricts a filter to the entries of a row: those of a stay in the net revenue, of a transaction in the expenses,
-// else one by one. An aggregate has all.
+// row restricts a filter to the entries of a row: those of a stay in the net revenue, of a transaction in the
+// expenses, else single entries. A row that aggregates has all of them.
 func (d Drilldown) row(r *layout.Row, figure Section) Drilldown {
 	switch {
 	case figure == NetRevenue && r.ReservationID != nil:

@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// publishedOf are the ids of those among the rows that are published.
+// publishedOf returns the ids of the published ones among the rows.
 func publishedOf(rows []row) []id.ID {
 	var out []id.ID
 
@@ -24,8 +24,10 @@ func publishedOf(rows []row) []id.ID {
 	return out
 }
 
-// keepVersions keeps what published statements say, figures and lines in their words, before they are reopened.
+// keepVersions saves what published statements show, figures and lines with their names, before they are reopened.
 func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	// The lines are built in the database from the attached entries and the kept names. They have the fields that
+	// keptLine reads.
 	_, err := tx.Exec(ctx, `
 		insert into statement_version (team_id, statement_id, version, published_at, reopened_at,
 			balance_start, net_revenue, expenses, payouts, balance_end, reserve, lines)
@@ -74,7 +76,7 @@ func versionsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]i
 	return out, nil
 }
 
-// version is what a statement said while it was published.
+// version is a statement as it was while it was published.
 type version struct {
 	Version      int64
 	PublishedAt  day.Instant
@@ -88,14 +90,22 @@ type version struct {
 	Lines        json.RawMessage
 }
 
+// financials returns the figures of the version. The balance at the end is the stored one, because it need not
+// follow from the others if the statement was imported.
 func (v *version) financials() Financials {
-	f := Financials{BalanceStart: v.BalanceStart, NetRevenue: v.NetRevenue, Expenses: v.Expenses, Payouts: v.Payouts, Reserve: v.Reserve}.complete()
+	f := Financials{
+		BalanceStart: v.BalanceStart,
+		NetRevenue:   v.NetRevenue,
+		Expenses:     v.Expenses,
+		Payouts:      v.Payouts,
+		Reserve:      v.Reserve,
+	}.complete()
 	f.BalanceEnd, f.Available = v.BalanceEnd, v.BalanceEnd-v.Reserve
 
 	return f
 }
 
-// lastVersion is the last that was kept of a statement, nil when it was never reopened.
+// lastVersion loads the last version that was saved of a statement, nil when it was never reopened.
 func lastVersion(ctx context.Context, tx *db.Tx, statement id.ID) (*version, error) {
 	v, err := db.Maybe[version](ctx, tx, `
 		select version, published_at, reopened_at, balance_start, net_revenue, expenses, payouts, balance_end, reserve, lines

@@ -13,10 +13,10 @@ import (
 	"stayledger/platform/page"
 )
 
-// Words are the names that a published statement keeps: those of the moment at which it was published. Whoever reads it
-// later, as JSON, PDF, CSV or e-mail, reads what its owners were told then, however listings, owners, accounts and
-// guests have been renamed. A statement that is not published keeps none and is told in the names of today, which are
-// those that it would be published with.
+// Words are the names that a published statement keeps: those of the moment at which it was published. Every later
+// reader, of JSON, PDF, CSV or e-mail, sees the names that its owners saw then, however listings, owners, accounts
+// and guests have been renamed. A statement that is not published keeps no names and is shown with the names of
+// today, which are those that it would be published with.
 type Words struct {
 	Listing ListingWords         `json:"listing"`
 	Owners  map[id.ID]OwnerWords `json:"owners"`
@@ -55,8 +55,8 @@ type stayWords struct {
 	Status           string  `json:"status"`
 }
 
-// keepWords lets statements, whose status and entries have just been written, keep the names of now when they are
-// published, and none otherwise.
+// keepWords returns the statement that saves the names of now with statements that are published, and clears those
+// of others. It runs after the status and entries of the statements were written.
 func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements}, SQL: `
 		update statement s set words = case when s.status = 'published' then jsonb_build_object(
@@ -80,13 +80,14 @@ func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
 		where s.team_id = @team and s.id = any(@ids)`}
 }
 
-// wordsOf are the words that statements keep, those of entries included; statements that keep none are left out.
+// wordsOf loads the names that statements keep, those of entries included. Statements that keep none are left out.
 func wordsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, error) {
 	type kept struct {
 		ID    id.ID
 		Words *Words
 	}
 
+	// Only published statements keep names.
 	published := publishedOf(rows)
 	if len(published) == 0 {
 		return nil, nil
@@ -106,7 +107,7 @@ func wordsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, erro
 	return out, nil
 }
 
-// present puts a statement in its words.
+// describe gives a statement the names that it keeps; nil leaves it as it is.
 func (w *Words) describe(s *Statement) {
 	if w == nil {
 		return
@@ -116,35 +117,39 @@ func (w *Words) describe(s *Statement) {
 
 	s.Listing.Name, s.Listing.UniqueRef = w.Listing.Name, w.Listing.UniqueRef
 	for i := range s.Shares {
-		if o, known := w.Owners[s.Shares[i].ContactID]; known {
+		if o, ok := w.Owners[s.Shares[i].ContactID]; ok {
 			s.Shares[i].Name = o.Name
 		}
 	}
 }
 
-// describeEntries returns the entries of a statement in its words, in the order that they had by them.
+// describeEntries returns the entries of a statement with the names that it keeps, in the order that follows from
+// these names.
 func (w *Words) describeEntries(entries []entry) []entry {
 	if w == nil {
 		return entries
 	}
 
+	// Clone them, because the caller may hold the same slice.
 	entries = slices.Clone(entries)
 	for i := range entries {
 		e := &entries[i]
-		if a, known := w.Accounts[e.AccountID]; known {
+		if a, ok := w.Accounts[e.AccountID]; ok {
 			e.AccountName, e.AccountCode, e.Classification = a.Name, a.Code, a.Classification
 		}
 
+		// Entries without a stay have no more names.
 		if e.ReservationID == nil {
 			continue
 		}
 
-		if r, known := w.Stays[*e.ReservationID]; known {
+		if r, ok := w.Stays[*e.ReservationID]; ok {
 			e.GuestName, e.ConfirmationCode, e.BookingPlatform = r.GuestName, r.ConfirmationCode, r.BookingPlatform
 			e.CheckIn, e.CheckOut, e.ReservationStatus = &r.CheckIn, &r.CheckOut, &r.Status
 		}
 	}
 
+	// Sort as entriesOf does in SQL, with the account's kept place in place of its code and name.
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return cmp.Or(a.Date.Compare(b.Date), staysFirst(a.ReservationID, b.ReservationID),
 			cmp.Compare(w.Accounts[a.AccountID].Place, w.Accounts[b.AccountID].Place), a.ID.Compare(b.ID))
@@ -153,7 +158,7 @@ func (w *Words) describeEntries(entries []entry) []entry {
 	return entries
 }
 
-// staysFirst orders stays by their ids, and what belongs to none after them.
+// staysFirst orders entries by their stays' ids; entries without a stay come last.
 func staysFirst(a, b *id.ID) int {
 	switch {
 	case a == nil && b == nil:
