@@ -16,7 +16,7 @@ import (
 	"stayledger/provider/pay"
 )
 
-// held is a payment that nobody else changes until the end of the transaction.
+// held is a payment that is locked until the end of the transaction.
 type held struct {
 	ID                  id.ID
 	ConnectionID        id.ID
@@ -35,7 +35,7 @@ type held struct {
 	RecoveredAt         *day.Instant
 }
 
-// hold reads payments by id and locks them, in the order of their ids.
+// hold locks payments by id, in the order of their ids, and returns them.
 func hold(ctx context.Context, tx *db.Tx, ids []id.ID) ([]held, error) {
 	found, err := db.Select[held](ctx, tx, `
 		select p.id, p.connection_id, p.batch_id, p.transaction_id, t.type as transaction_type, p.amount, p.status, p.provider_ref, p.failure_code,
@@ -49,9 +49,9 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) ([]held, error) {
 	return found, nil
 }
 
-// apply takes in what providers say of payments of the team, whichever way it came: as the answer to a submission, on
-// asking, by a callback or in a return file. The same news twice, and news in any order, come to the same. What follows
-// from them for the books is booked here.
+// apply applies the news that providers have of payments of the team, whichever way the news came: as the answer to
+// a submission, on asking, by a callback or in a return file. The same news twice, and news in any order, have the
+// same result. It also books the consequences for the books.
 func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 	news := make(map[id.ID][]pay.Outcome, len(outcomes))
 	for _, o := range outcomes {
@@ -67,11 +67,13 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 		return nil
 	}
 
+	// Lock all payments in one order, so that two deliveries of news cannot wait for each other.
 	all, err := hold(ctx, tx, slices.SortedFunc(maps.Keys(news), id.ID.Compare))
 	if err != nil {
 		return err
 	}
 
+	// Then apply the news in memory and save all payments with one statement.
 	before := make([]Status, len(all))
 	for i := range all {
 		before[i] = all[i].Status
@@ -84,6 +86,7 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 		return err
 	}
 
+	// Last, book the consequences of each new status.
 	for i := range all {
 		if all[i].Status == before[i] {
 			continue
@@ -103,6 +106,7 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 	h.lower(unknownToProvider) // it was asked for before it had arrived
 	h.lower(givenUp)
 
+	// News that cannot follow the known status change nothing; a person must look at them.
 	if contradiction {
 		h.raise(issue(contradictoryNews, map[string]string{"status": string(o.State)}))
 	}
@@ -111,6 +115,7 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 		h.raise(issue(duplicatePayment, nil))
 	}
 
+	// Keep the first reference: another one belongs to a duplicate.
 	if h.ProviderRef == nil && o.Ref != "" && h.Status != Requested && h.Status != Awaiting {
 		h.ProviderRef = &o.Ref
 	}
@@ -119,6 +124,7 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 		return
 	}
 
+	// Only a new status changes the rest.
 	h.Status = next
 	if next.final() {
 		h.SettledAt = &now
@@ -129,26 +135,28 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 	}
 }
 
-// other reports that a reference is that of another payment under the same key. The return file of a bank knows a
-// reference by its end.
+// other reports whether a reference belongs to another payment under the same key. The return file of a bank
+// contains only the end of a reference.
 func (h *held) other(ref string) bool {
 	return ref != "" && h.ProviderRef != nil && !strings.HasSuffix(*h.ProviderRef, ref)
 }
 
-// raise adds an issue that is not there yet.
+// raise adds an issue unless the payment has it already.
 func (h *held) raise(i Issue) {
-	known := slices.ContainsFunc(h.Issues, func(o Issue) bool { return o.Code == i.Code && maps.Equal(o.Context, i.Context) })
-	if !known {
+	exists := slices.ContainsFunc(h.Issues, func(o Issue) bool {
+		return o.Code == i.Code && maps.Equal(o.Context, i.Context)
+	})
+	if !exists {
 		h.Issues = append(h.Issues, i)
 	}
 }
 
-// lower takes away the issues with a code.
+// lower removes the issues with a code.
 func (h *held) lower(code string) {
 	h.Issues = slices.DeleteFunc(h.Issues, func(i Issue) bool { return i.Code == code })
 }
 
-// keptRow carries what changes in a payment to the database.
+// keptRow is the changeable part of a payment as it is sent to the database.
 type keptRow struct {
 	ID          id.ID        `json:"id"`
 	Status      Status       `json:"status"`
@@ -159,9 +167,9 @@ type keptRow struct {
 	RecoveredAt *day.Instant `json:"recovered_at"`
 }
 
-// keep writes payments back. One that is on its way stays in the round of questions; one that was paid is asked for
-// daily, since it can still come back; any other is done. What the provider has said of a payment ends that nothing is
-// known of it.
+// keep saves changed payments and writes their audit events. A payment that is on its way continues to be asked
+// for. One that was paid is asked for daily, because it can still come back. Any other is finished. News from the
+// provider also end the time in which the state of a payment is unknown.
 func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	rows := make([]keptRow, len(all))
 	for i := range all {
@@ -173,6 +181,8 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 		}
 	}
 
+	// A payment is unknown from the first report on, and asked for again at the latest a day from now if it was
+	// paid.
 	kept, err := db.Select[told](ctx, tx, `
 		update payment p set status = x.status, provider_ref = x.provider_ref, failure_code = x.failure_code, issues = x.issues,
 			settled_at = x.settled_at, recovered_at = x.recovered_at, updated_at = @now,
@@ -192,11 +202,12 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 	return nil
 }
 
-// follow books what a new state means. Our books never keep us from knowing what the provider says: what cannot be
-// booked, because a lock holds it for example, is an issue of the payment.
+// follow books the consequences of a new status. The books never keep us from saving the provider's news: if a
+// consequence cannot be booked, for example because of a lock, the payment gets an issue instead.
 func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 	var do db.Work
 
+	// First choose the consequence.
 	code := paymentStillBooked
 
 	switch h.Status {
@@ -216,6 +227,7 @@ func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
+	// Then try it. A refusal is an issue; other errors end the transaction.
 	err := tx.Try(ctx, do)
 	if !apierr.Refused(err) {
 		return err
@@ -226,13 +238,14 @@ func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 	return keep(ctx, tx, []held{*h})
 }
 
-// unbook takes back the payment of a bill that no money left for.
+// unbook takes back the booked payment of a bill, because no money left.
 func (h *held) unbook(ctx context.Context, tx *db.Tx) error {
 	_, err := transaction.BookPayment(ctx, tx, h.TransactionID, nil)
 	return err
 }
 
-// reopen leaves a bill unpaid whose money came back. Nothing else is to be done before it can be paid again.
+// reopen makes a bill unpaid again after its money came back. Nothing else must be done before it can be paid
+// again.
 func (h *held) reopen(ctx context.Context, tx *db.Tx) error {
 	if err := h.unbook(ctx, tx); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// ApprovalStatus is what became of payments that a second person has to approve.
+// ApprovalStatus is the state of payments that a second person has to approve.
 type ApprovalStatus string
 
 // The states of an approval. It is canceled when all its payments were taken back before anybody had decided.
@@ -33,7 +33,7 @@ const (
 // Enum lists the states.
 func (ApprovalStatus) Enum() []string { return []string{"pending", "approved", "rejected", "canceled"} }
 
-// Approval is what a second person decides on: the payments of one request that reach the team's limit.
+// Approval is the subject of a second person's decision: the payments of one request that reach the team's limit.
 type Approval struct {
 	ID               id.ID          `json:"id"`
 	Status           ApprovalStatus `json:"status" doc:"canceled: the payments were taken back, or their transactions archived, before anybody had decided."`
@@ -53,16 +53,24 @@ type Approval struct {
 }
 
 var (
-	errSelf    = apierr.New(apierr.CodeForbidden, apierr.ReasonSelfModification, "Whoever has asked for payments does not decide on them")
+	errSelf = apierr.New(
+		apierr.CodeForbidden,
+		apierr.ReasonSelfModification,
+		"Whoever has asked for payments does not decide on them",
+	)
 	errDecided = apierr.New(apierr.CodeConflict, "", "The approval is not pending any more")
 )
 
+// approvalStatus is the SQL of an approval's status. A pending one without waiting payments is canceled; that is
+// not stored.
 const approvalStatus = `case when a.status = 'pending' and not exists (
 		select from payment w where w.team_id = a.team_id and w.approval_id = a.id and w.status = 'awaitingApproval') then 'canceled' else a.status end`
 
 const approvalColumns = `a.id, ` + approvalStatus + ` as status, c.app_id as provider, a.connection_id, a.funding_account_id, s.amount, s.currency,
 	s.payment_count, a.allow_overdraft, a.requested_by, a.decided_by, a.decided_at, a.reason, a.operation_id, a.created_at`
 
+// approvalTables is the SQL of approvals with the sums of their payments. Canceled payments count only if the whole
+// approval was rejected or canceled.
 const approvalTables = `payment_approval a join connection c on c.team_id = a.team_id and c.id = a.connection_id
 	cross join lateral (select sum(p.amount)::bigint as amount, min(p.currency) as currency, count(*) as payment_count
 		from payment p where p.team_id = a.team_id and p.approval_id = a.id
@@ -85,8 +93,15 @@ type approvalsInput struct {
 	RequestedBy   *id.ID           `query:"requestedBy" doc:"The user who has asked for the payments."`
 }
 
+// listApprovals returns a page of approvals.
 func listApprovals(ctx context.Context, tx *db.Tx, in *approvalsInput) (*page.Page[Approval], error) {
-	q := page.Query{Columns: approvalColumns, From: approvalTables, Sorts: approvalSorts, Default: "-createdAt", ID: "a.id"}
+	q := page.Query{
+		Columns: approvalColumns,
+		From:    approvalTables,
+		Sorts:   approvalSorts,
+		Default: "-createdAt",
+		ID:      "a.id",
+	}
 	q.And("a.team_id = @team", db.Args{"team": tx.Team})
 	q.Narrow("("+approvalStatus+") = any(?)", in.Status)
 	q.IDs("a.connection_id = any(?)", in.ConnectionIDs)
@@ -96,9 +111,13 @@ func listApprovals(ctx context.Context, tx *db.Tx, in *approvalsInput) (*page.Pa
 	return page.List[Approval](ctx, tx, q, in.Params, in.Sort)
 }
 
+// getApproval returns an approval. It fails with apierr.NotFound.
 func getApproval(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
-	a, err := db.One[Approval](ctx, tx, apierr.NotFound, "select "+approvalColumns+" from "+approvalTables+" where a.team_id = @team and a.id = @id",
-		db.Args{"team": tx.Team, "id": in.ID})
+	a, err := db.One[Approval](ctx, tx,
+		apierr.NotFound,
+		"select "+approvalColumns+" from "+approvalTables+" where a.team_id = @team and a.id = @id",
+		db.Args{"team": tx.Team, "id": in.ID},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read an approval: %w", err)
 	}
@@ -118,15 +137,16 @@ type waiting struct {
 	Date          day.Day
 }
 
-// holdApproval holds what is to be decided on: the approval, then the transactions, then the payments that still wait.
-// It fails with 404, with 403 selfModification for whoever has asked for the payments, and with 409 when nothing is
-// left to decide.
+// holdApproval locks an approval, then the transactions, then the payments that still wait, and returns the
+// approval and these payments. It fails with 404, with 403 selfModification for the user who asked for the
+// payments, and with 409 when nothing is left to decide.
 func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiting, error) {
 	args := db.Args{"team": tx.Team, "id": one}
 	if _, err := tx.Exec(ctx, `select from payment_approval where team_id = @team and id = @id for update`, args); err != nil {
 		return nil, nil, fmt.Errorf("hold an approval: %w", err)
 	}
 
+	// Transactions are locked before payments, as by everyone who changes both.
 	err := tx.Pipeline(ctx, db.Stmt{SQL: `
 		select from transaction t where t.team_id = @team and t.id in (
 			select p.transaction_id from payment p where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval')
@@ -135,6 +155,7 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 		return nil, nil, fmt.Errorf("hold what is to be paid: %w", err)
 	}
 
+	// Read the approval after the lock: another decision may have come first.
 	a, err := getApproval(ctx, tx, &getInput{ID: one})
 	switch {
 	case err != nil:
@@ -145,6 +166,7 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 		return nil, nil, errDecided.With(map[string]any{"reason": "approvalDecided", "status": a.Status})
 	}
 
+	// The payments that were taken back meanwhile are not part of the decision.
 	of, err := db.Select[waiting](ctx, tx, `
 		select p.id, p.batch_id, p.transaction_id, t.type, p.contact_id, p.amount, p.currency, p.date
 		from payment p join transaction t on t.team_id = p.team_id and t.id = p.transaction_id
@@ -156,9 +178,10 @@ func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	return a, of, nil
 }
 
-// approve releases payments: what stands against them is looked at again, bills are booked as paid, and an operation
-// sends them.
+// approve releases payments: the checks are repeated, bills are booked as paid, and an operation sends the
+// payments.
 func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
+	// First take the lock under which funds and limits are decided; it comes before all others.
 	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -168,6 +191,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, err
 	}
 
+	// Methods, connection and funds may have changed since the payments were asked for.
 	if err := checkMethods(ctx, tx, a.ID); err != nil {
 		return nil, err
 	}
@@ -176,11 +200,13 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, err
 	}
 
-	today := day.Of(tx.Now)
 	if err := judgeWaiting(ctx, tx, a, of); err != nil {
 		return nil, err
 	}
 
+	today := day.Of(tx.Now)
+
+	// Then release the payments. A date that has passed becomes today, and today's limit counts them.
 	released, err := db.Select[told](ctx, tx, `
 		update payment p set status = 'requested', date = greatest(p.date, @today), limit_day = @today, updated_at = @now from payment o
 		where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns,
@@ -191,6 +217,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 
 	note(tx, released)
 
+	// Each batch is sent by a task of its own.
 	var tasks []operation.Task
 
 	batches := map[id.ID]bool{}
@@ -199,12 +226,17 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	for i := range of {
 		w := &of[i]
 
-		resources = append(resources, operation.Resource{Type: operation.Transaction, ID: w.TransactionID, Role: operation.Target})
+		resources = append(resources, operation.Resource{
+			Type: operation.Transaction,
+			ID:   w.TransactionID,
+			Role: operation.Target,
+		})
 		if !batches[w.BatchID] {
 			batches[w.BatchID] = true
 			tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: w.BatchID}})
 		}
 
+		// A payout was booked before; a bill is booked as paid now.
 		if w.Type != transaction.Expense {
 			continue
 		}
@@ -215,6 +247,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		}
 	}
 
+	// Last, start the operation that sends them and record the decision.
 	sends := operation.New{Type: operation.ProviderPayment, Resources: resources, Tasks: tasks}
 	if len(of) == 1 {
 		sends.Primary = &resources[1]
@@ -228,8 +261,8 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	return a.decide(ctx, tx, Approved, nil, &ack.OperationID)
 }
 
-// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods are
-// shared until the payments are released, so that no news of them comes in between.
+// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods
+// are locked for sharing until the payments are released, so that they do not change in between.
 func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 	type row struct {
 		ContactID id.ID
@@ -245,6 +278,7 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 		return fmt.Errorf("read the payment methods of an approval: %w", err)
 	}
 
+	// Name all recipients who cannot be paid, not only the first.
 	var rejected []id.ID
 
 	for _, r := range rows {
@@ -260,8 +294,7 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 	return nil
 }
 
-// judgeWaiting refuses payments that there is not enough for, or that a limit does not let through, on the day of the
-// approval.
+// judgeWaiting refuses payments that lack funds or exceed a limit on the day of the approval.
 func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
 	transactions := make([]id.ID, len(of))
 	for i := range of {
@@ -273,6 +306,7 @@ func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 		return err
 	}
 
+	// The payment ids keep a waiting payment from being counted twice.
 	for i := range claims {
 		claims[i].FundingAccountID, claims[i].PaymentID = a.FundingAccountID, of[i].ID
 	}
@@ -285,7 +319,7 @@ func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 	return refusalOf(found)
 }
 
-// refusalOf is the first refusal among findings.
+// refusalOf returns the first refusal among findings, nil if there is none.
 func refusalOf(found [][]finding.Finding) error {
 	for _, of := range found {
 		for i := range of {
@@ -298,8 +332,8 @@ func refusalOf(found [][]finding.Finding) error {
 	return nil
 }
 
-// claimsOf are what transactions claim, in the order given: payouts are booked, and their entries tell of whom they
-// take; bills that are not paid yet take of nobody.
+// claimsOf loads the claims of transactions, in the order given. Payouts are booked, so their entries say which
+// owners the money comes from. Bills that are not paid yet take nothing from owners.
 func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, error) {
 	type row struct {
 		ID                id.ID
@@ -311,6 +345,7 @@ func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, er
 		Cents             money.Cents
 	}
 
+	// A row for each ownership period of a payout, a single one for a bill.
 	rows, err := db.Select[row](ctx, tx, `
 		select t.id, t.type, t.date, t.total, t.currency, e.ownership_period_id, coalesce(e.cents, 0)::bigint as cents
 		from transaction t left join lateral (
@@ -322,6 +357,7 @@ func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, er
 		return nil, fmt.Errorf("read what is to be paid: %w", err)
 	}
 
+	// Collect the rows of a transaction into one claim.
 	byID := map[id.ID]*Claim{}
 	for _, r := range rows {
 		c := byID[r.ID]
@@ -339,6 +375,7 @@ func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, er
 		}
 	}
 
+	// Callers rely on the order of the ids.
 	out := make([]Claim, len(transactions))
 	for i, t := range transactions {
 		if c := byID[t]; c != nil {
@@ -356,7 +393,7 @@ type rejectInput struct {
 	}
 }
 
-// reject takes payments back that nobody has been told of.
+// reject cancels payments that no provider knows of.
 func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) {
 	a, of, err := holdApproval(ctx, tx, in.ID)
 	if err != nil {
@@ -375,8 +412,8 @@ func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) 
 	return a.decide(ctx, tx, Rejected, &in.Body.Reason, nil)
 }
 
-// takeBackWaiting cancels payments that wait, and mends the books as for one that was canceled: a payout is archived,
-// or given back when a lock holds it; a bill was never booked as paid.
+// takeBackWaiting cancels payments that wait and corrects the books as for a canceled payment: a payout is
+// archived, or returned if a lock keeps it in the books; a bill was never booked as paid.
 func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	all, err := hold(ctx, tx, ids)
 	if err != nil {
@@ -389,6 +426,7 @@ func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 		h := &all[i]
 		h.Status, h.SettledAt = Canceled, &now
 
+		// A bill needs no correction, so its payment is only put away.
 		mend := h.recover
 		if h.TransactionType == transaction.Expense {
 			mend = h.putAway
@@ -402,22 +440,38 @@ func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-func (a *Approval) decide(ctx context.Context, tx *db.Tx, s ApprovalStatus, reason *string, operation *id.ID) (*Approval, error) {
+// decide saves the decision on an approval, writes the audit event and returns the approval.
+func (a *Approval) decide(
+	ctx context.Context,
+	tx *db.Tx,
+	s ApprovalStatus,
+	reason *string,
+	operation *id.ID,
+) (*Approval, error) {
 	_, err := tx.Exec(ctx, `
 		update payment_approval set status = @status, decided_by = @by, decided_at = @now, reason = @reason, operation_id = @operation
 		where team_id = @team and id = @id`, db.Args{
-		"team": tx.Team, "id": a.ID, "status": string(s), "by": tx.Actor.User, "now": tx.Now, "reason": reason, "operation": operation,
+		"team":      tx.Team,
+		"id":        a.ID,
+		"status":    string(s),
+		"by":        tx.Actor.User,
+		"now":       tx.Now,
+		"reason":    reason,
+		"operation": operation,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("decide on payments: %w", err)
 	}
 
+	// The event shows the decision before and after.
 	type view struct {
 		Status    ApprovalStatus `json:"status"`
 		DecidedBy *id.ID         `json:"decidedBy"`
 		Reason    *string        `json:"reason"`
 	}
-	audit.Note(tx, audit.Updated, audit.PaymentApproval, a.ID, view{a.Status, a.DecidedBy, a.Reason}, view{s, &tx.Actor.User, reason},
+
+	before, after := view{a.Status, a.DecidedBy, a.Reason}, view{s, &tx.Actor.User, reason}
+	audit.Note(tx, audit.Updated, audit.PaymentApproval, a.ID, before, after,
 		audit.Ref(audit.RoleConnection, audit.Connection, a.ConnectionID))
 
 	return getApproval(ctx, tx, &getInput{ID: a.ID})

@@ -25,8 +25,8 @@ const (
 	keepCallbacks = 24 * time.Hour
 )
 
-// every lists the periodic tasks of the package: asking providers for news of the payments that are on their way, and
-// forgetting callbacks.
+// every returns the periodic tasks of the package: asking providers for news of the payments that are on their way,
+// and deleting old callbacks.
 func (s *Service) every() []job.Every {
 	return []job.Every{
 		{Name: "payment-ask", Interval: askInterval, Do: s.Ask},
@@ -34,6 +34,7 @@ func (s *Service) every() []job.Every {
 	}
 }
 
+// forgetCallbacks deletes the callbacks that are too old to be repeated.
 func forgetCallbacks(ctx context.Context, d *db.DB) error {
 	err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `delete from payment_callback where created_at < @before`, db.Args{"before": tx.Now.Add(-keepCallbacks)})
@@ -46,27 +47,29 @@ func forgetCallbacks(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// due is a payment whose provider is to be asked.
+// due is a payment to ask the provider for.
 type due struct {
 	TeamID       id.ID
 	ConnectionID id.ID
 	ID           id.ID
 }
 
-// Ask asks providers for the payments that are due. A payment is asked for the more rarely the longer it is on its way;
-// the questions of a provider that does not answer are put off. It submits nothing itself: what is sending, unknown to
-// the provider and nobody's work any more goes back to those who send.
+// Ask asks providers for the payments that are due. The longer a payment is on its way, the more rarely it is asked
+// for. If a provider does not answer, its payments are asked for later. Ask submits nothing itself: a payment that
+// is sending, that the provider does not know and that no worker handles any more is queued for sending again.
 func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 	end := d.Now().Add(askBudget)
 
 	var failures []error
 
+	// Work in small portions until the time is over or nothing is due.
 	for d.Now().Before(end) {
 		found, err := claimDue(ctx, d)
 		if err != nil || len(found) == 0 {
 			return errors.Join(append(failures, err)...)
 		}
 
+		// Group them by connection, in the order in which they came.
 		groups := map[due][]id.ID{}
 
 		var order []due
@@ -80,6 +83,7 @@ func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 			groups[g] = append(groups[g], f.ID)
 		}
 
+		// One provider that fails does not stop the others.
 		for _, g := range order {
 			if err := s.askConnection(ctx, d, g, groups[g]); err != nil {
 				failures = append(failures, fmt.Errorf("ask over connection %v: %w", g.ConnectionID, err))
@@ -90,12 +94,13 @@ func (s *Service) Ask(ctx context.Context, d *db.DB) error {
 	return errors.Join(failures...)
 }
 
-// claimDue takes payments that are due and sets when they are due next: after a quarter of the time that they have been
-// on their way, at least a minute and at most an hour; those that were paid after a day, for as long as banks give
-// payments back.
+// claimDue returns payments that are due and sets when they are due next: after a quarter of the time that they
+// have been on their way, at least a minute and at most an hour. Paid ones are due after a day, as long as banks
+// give payments back.
 func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 	var found []due
 
+	// Skip locked rows: another worker has them in its round.
 	err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[due](ctx, tx, `
 			with due as materialized (
@@ -115,7 +120,7 @@ func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 	return found, nil
 }
 
-// askConnection asks for payments over one connection, and keeps what it learns even when the provider stops answering.
+// askConnection asks for payments over one connection. It saves the news even if the provider stops answering.
 func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments []id.ID) error {
 	scope := db.Scope{Team: g.TeamID}
 
@@ -139,6 +144,7 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 		failure error
 	)
 
+	// Ask one payment after the other, outside of any transaction.
 	for _, payment := range payments {
 		o, err := find(ctx, p, payment.String())
 		switch {
@@ -150,6 +156,7 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 			continue
 		}
 
+		// The provider does not answer: the others would fail as well.
 		failure = err
 
 		break
@@ -172,7 +179,7 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 	})
 }
 
-// reportUnknown raises an issue on payments that the provider has taken and does not know any more.
+// reportUnknown raises an issue on payments that the provider has accepted and does not know any more.
 func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
@@ -192,8 +199,8 @@ func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	return keep(ctx, tx, all)
 }
 
-// sendAgain queues the batches of payments that are sending and that their provider has never seen, under the keys that
-// they have, when no job is left to do it: the workers have died of it. After a day it is for a person to decide.
+// sendAgain queues the batches of payments that are sending and that their provider has never seen, under their old
+// keys, if no job is left to send them because the workers have died. After a day a person must decide instead.
 func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
@@ -205,6 +212,7 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 		InitiatedBy  id.ID
 	}
 
+	// Lock the batches first: they come before payments.
 	batches, err := db.Select[stranded](ctx, tx, `
 		select b.id as batch_id, b.connection_id, o.initiated_by
 		from payment_batch b join operation o on o.team_id = b.team_id and o.id = b.operation_id
@@ -215,6 +223,7 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	}
 
 	for _, b := range batches {
+		// Only payments that no job handles and that no one is recovering.
 		left, err := db.Select[id.ID](ctx, tx, `
 			select p.id from payment p where p.team_id = @team and p.batch_id = @batch and p.id = any(@ids) and p.status = 'sending'
 				and p.recovery_operation_id is null and not p.issues @> '[{"code": "givenUp"}]' and not exists (
@@ -229,9 +238,10 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 			return err
 		}
 
+		// Payments that were sent longer ago than job.OutsideTime are left to a person.
 		late := func(h held) bool { return h.SentAt == nil || h.SentAt.Before(tx.Now.Add(-job.OutsideTime)) }
 		if fresh := slices.DeleteFunc(slices.Clone(all), late); len(fresh) > 0 {
-			tx.Actor.User = b.InitiatedBy // whoever has asked for the payments asks for this, too
+			tx.Actor.User = b.InitiatedBy // the operation is that of the user who asked for the payments
 			if err := again(ctx, tx, b.BatchID, b.ConnectionID, fresh); err != nil {
 				return err
 			}
@@ -239,6 +249,7 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 			continue
 		}
 
+		// The issue says that a person must find out.
 		for i := range all {
 			all[i].giveUp()
 		}
@@ -251,11 +262,20 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	return nil
 }
 
-// again starts an operation that goes on with a batch; the one before has ended.
+// again starts an operation that continues a batch after its former operation has ended.
 func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error {
-	n := operation.New{Type: operation.ProviderPayment, Tasks: []operation.Task{{Kind: SendKind, Args: sendArgs{BatchID: batch}}}}
+	n := operation.New{
+		Type:  operation.ProviderPayment,
+		Tasks: []operation.Task{{Kind: SendKind, Args: sendArgs{BatchID: batch}}},
+	}
+
+	// The operation names the transactions that are still to be paid.
 	for i := range left {
-		n.Resources = append(n.Resources, operation.Resource{Type: operation.Transaction, ID: left[i].TransactionID, Role: operation.Target})
+		n.Resources = append(n.Resources, operation.Resource{
+			Type: operation.Transaction,
+			ID:   left[i].TransactionID,
+			Role: operation.Target,
+		})
 	}
 
 	if len(left) == 1 {
@@ -270,8 +290,8 @@ func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error 
 	return nil
 }
 
-// putOff lets a provider that does not answer alone for a while; one that refuses the credentials until somebody mends
-// them.
+// putOff delays the questions of a provider that does not answer. If it refuses the credentials, the connection is
+// marked so that no one asks before they are corrected.
 func putOff(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
 	if failure == nil {
 		return nil
@@ -283,6 +303,7 @@ func putOff(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
 		}
 	}
 
+	// Wait five minutes at least; later dates stay.
 	_, err := tx.Exec(ctx, `
 		update payment set ask_at = @later where team_id = @team and connection_id = @connection and ask_at < @later`,
 		db.Args{"team": tx.Team, "connection": one, "later": tx.Now.Add(5 * time.Minute)})

@@ -35,7 +35,7 @@ type batch struct {
 
 var errNoBatch = errors.New("there is no such batch of payments")
 
-// holdBatch reads a batch and keeps others from it until the transaction ends. It fails with errNoBatch.
+// holdBatch locks a batch until the transaction ends and returns it. It fails with errNoBatch.
 func holdBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
 	b, err := db.One[batch](ctx, tx, errNoBatch, `
 		select id, connection_id, day, sequence, made_at, busy_until, settled_at, file_id from payment_batch
@@ -47,7 +47,7 @@ func holdBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
 	return &b, nil
 }
 
-// member is a payment of a batch that has not come to anything yet, with what it takes to send it.
+// member is a payment of a batch without an outcome, with the data that sending it needs.
 type member struct {
 	ID            id.ID
 	ShortRef      string
@@ -63,6 +63,7 @@ type member struct {
 	Company       bool
 }
 
+// members locks and returns the payments of a batch that are still to be sent or that are sending.
 func members(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
 	found, err := db.Select[member](ctx, tx, `
 		select p.id, p.short_ref, p.status, p.recovery_operation_id is not null as recovering, p.amount, p.currency, p.date, m.id as method_id,
@@ -78,46 +79,57 @@ func members(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
 	return found, nil
 }
 
-// maxMemo is what a recipient's bank shows at most, in characters.
+// maxMemo is the number of characters that a recipient's bank shows at most.
 const maxMemo = 15
 
-// order is what the provider is told of a payment. Every attempt tells it the same: a date that has passed becomes the
-// day on which the batch was first made.
+// order returns the payment in the form that the provider gets. It is the same for every attempt: a date that has
+// passed becomes the day on which the batch was first made.
 func (m *member) order(b *batch, box *seal.Box) (pay.Payment, error) {
-	method := payee.Method{ID: m.MethodID, AccountHolder: m.AccountHolder, AccountType: m.AccountType, Numbers: m.Numbers}
+	method := payee.Method{
+		ID:            m.MethodID,
+		AccountHolder: m.AccountHolder,
+		AccountType:   m.AccountType,
+		Numbers:       m.Numbers,
+	}
 
+	// Account numbers are decrypted only here, right before they are sent.
 	recipient, err := method.Account(box)
 	if err != nil {
 		return pay.Payment{}, err
 	}
 
 	return pay.Payment{
-		Key: m.ID.String(), Amount: m.Amount, Currency: m.Currency, Date: day.Max(m.Date, *b.Day), Recipient: recipient, Company: m.Company,
-		Memo: m.ShortRef[:min(len(m.ShortRef), maxMemo)],
+		Key:       m.ID.String(),
+		Amount:    m.Amount,
+		Currency:  m.Currency,
+		Date:      day.Max(m.Date, *b.Day),
+		Recipient: recipient,
+		Company:   m.Company,
+		Memo:      m.ShortRef[:min(len(m.ShortRef), maxMemo)],
 	}, nil
 }
 
-// work is what an attempt has to do.
+// work holds what an attempt has to do.
 type work struct {
 	batch
 	provider pay.Provider
 	active   bool
 	files    bool // the provider works by files
-	// until is when this attempt ends at the latest; before is what BusyUntil was when it began.
+	// until is when this attempt ends at the latest; before is the value of BusyUntil when it began.
 	until  time.Time
 	before *day.Instant
-	// recovering are payments that somebody is taking back. This attempt leaves them alone.
+	// recovering counts the payments that are being taken back. This attempt leaves them alone.
 	recovering int
-	// fresh were marked as sending by this attempt, so that nobody has told the provider of them; of the others it is
-	// not known.
+	// fresh payments were marked as sending by this attempt, so the provider cannot know them. It may know the unclear
+	// ones.
 	fresh, unclear []pay.Payment
 }
 
 // firstQuestion is how long after it was sent a payment is first asked for, unless its outcome is known at once.
 const firstQuestion = 2 * time.Minute
 
-// begin marks what is still requested in a batch as sending and gives the batch its identity. When this has committed,
-// and not before, the provider may be told.
+// begin marks the requested payments of a batch as sending and gives the batch its identity. The provider may hear
+// of them only after this has committed.
 func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
 	b, err := holdBatch(ctx, tx, one)
 	if err != nil {
@@ -126,19 +138,26 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 
 	all, err := members(ctx, tx, one)
 	if err != nil || len(all) == 0 {
-		return &work{batch: *b, active: true}, err // callbacks, or an earlier attempt, have told all of them
+		return &work{batch: *b, active: true}, err // callbacks or an earlier attempt have brought all outcomes
 	}
 
+	// The connection may have been closed since the payments were asked for.
 	c, err := connection.Get(ctx, tx, b.ConnectionID)
 	if err != nil {
 		return nil, fmt.Errorf("read the connection of a batch: %w", err)
 	}
 
-	w := &work{active: c.Status == connection.Active, files: c.AppID.Can(connection.PaysByFile), until: tx.Now.Add(sendTime), before: b.BusyUntil}
+	w := &work{
+		active: c.Status == connection.Active,
+		files:  c.AppID.Can(connection.PaysByFile),
+		until:  tx.Now.Add(sendTime),
+		before: b.BusyUntil,
+	}
 	if w.provider, err = s.Open(c); err != nil {
 		return nil, fmt.Errorf("open a payment provider: %w", err)
 	}
 
+	// An inactive connection sends nothing, so the payments stay as they are.
 	if w.active {
 		if err := b.identify(ctx, tx, run.OperationID, w.until); err != nil {
 			return nil, err
@@ -149,12 +168,13 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 		}
 	}
 
+	// Sort the payments by what the provider may know of them. Their status is the one before this attempt.
 	w.batch = *b
 
 	for i := range all {
 		switch {
 		case all[i].Status == Requested && !w.active:
-			continue // it never left; giving the batch up says so
+			continue // it never left, so it fails when the batch is given up
 		case all[i].Recovering:
 			w.recovering++
 			continue
@@ -172,7 +192,8 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 		}
 	}
 
-	var left []id.ID // by an earlier attempt, which has ended without a word
+	// Payments that were sending before this attempt belong to an earlier one that ended without an outcome.
+	var left []id.ID
 
 	for i := range all {
 		if all[i].Status == Sending {
@@ -187,8 +208,8 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 	return w, markUnknown(ctx, tx, one, left)
 }
 
-// markUnknown notes of the payments of a batch that are still sending, of some or with nil of all, that nobody can say
-// what became of them.
+// markUnknown sets since when the state of payments is unknown: of the given payments of a batch that are still
+// sending, or of all of them with nil.
 func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update payment set unknown_since = @now, updated_at = @now
@@ -201,14 +222,15 @@ func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) erro
 	return nil
 }
 
-// ended notes that this attempt has told the provider all that it will. One that began while another was under way
-// leaves the batch as busy as it found it, since the other may be alive; an answer that did not come in time may still
-// be worked on at the provider.
+// ended saves that this attempt will tell the provider nothing more. If another attempt was under way when it
+// began, the batch stays busy as long as that one may run. After a timeout it stays busy for some time, because the
+// provider may still work on the answer.
 func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 	if w.until.IsZero() {
 		return nil
 	}
 
+	// The other attempt may still be alive.
 	before := w.before
 
 	if errors.Is(cause, pay.ErrTimeout) {
@@ -218,6 +240,7 @@ func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 		}
 	}
 
+	// Only if no later attempt has taken over: then busy_until is no longer ours.
 	_, err := tx.Exec(ctx, `
 		update payment_batch set busy_until = case when @before::timestamptz > @now then @before::timestamptz end
 		where team_id = @team and id = @id and busy_until = @until::timestamptz(3)`,
@@ -229,9 +252,12 @@ func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 	return nil
 }
 
-// identify gives the batch its place among those of the connection on the day of the first attempt.
+// identify gives the batch its number among those of the connection on the day of the first attempt, and marks it
+// as busy.
 func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until time.Time) error {
 	args := db.Args{"team": tx.Team, "id": b.ID, "now": tx.Now, "operation": operation, "until": until}
+
+	// A repeated attempt keeps the number and the time, so that the same batch gives the same file.
 	if b.Sequence == nil {
 		today, at := day.Of(tx.Now), day.At(tx.Now)
 
@@ -246,6 +272,7 @@ func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until 
 		b.Day, b.Sequence, b.MadeAt = &today, &n, &at
 	}
 
+	// The time until which the batch is busy is new with every attempt.
 	args["day"], args["sequence"], args["made"] = b.Day, b.Sequence, b.MadeAt
 
 	_, err := tx.Exec(ctx, `
@@ -259,6 +286,8 @@ func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until 
 	return nil
 }
 
+// markSending marks the requested payments of a batch as sending. If the provider can be asked for outcomes, it
+// also sets the time of the first question.
 func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App) error {
 	var ask *time.Time
 
@@ -279,7 +308,7 @@ func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App
 	return nil
 }
 
-// result is what an attempt came to.
+// result is the result of an attempt.
 type result struct {
 	*work
 
@@ -288,14 +317,15 @@ type result struct {
 	file     *file.New // nil when there is none
 }
 
-// settled keeps what a batch came to, in the transaction that settles its task. Of several attempts that made the
-// batch's file, the first one that gets here keeps its own.
+// settled saves the result of a batch in the transaction that settles its task. If several attempts made the
+// batch's file, the first one to get here keeps its own.
 func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error {
 	b, err := holdBatch(ctx, tx, r.batch)
 	if err != nil {
 		return err
 	}
 
+	// The caller of the operation downloads the file from its results.
 	if r.file != nil && b.FileID == nil {
 		if _, err := file.Insert(ctx, tx, *r.file); err != nil {
 			return err
@@ -315,6 +345,7 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 		return fmt.Errorf("settle a batch of payments: %w", err)
 	}
 
+	// The attempt is over; now its outcomes count.
 	if err := r.ended(ctx, tx, nil); err != nil {
 		return err
 	}
@@ -322,9 +353,9 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 	return apply(ctx, tx, r.outcomes)
 }
 
-// withdraw gives a batch up. Payments that were never sent have failed. Those that are sending stay so, since the
-// provider may have them: an issue asks a person to decide, unless only our workers died and the provider can be asked:
-// then they are sent again when it is.
+// withdraw gives a batch up. Payments that were never sent fail. Payments that are sending stay so, because the
+// provider may have them, and an issue asks a person to decide. The exception is a worker that died while the
+// provider can be asked: then the payments are sent again after asking.
 func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 	if _, err := holdBatch(ctx, tx, one); errors.Is(err, errNoBatch) {
 		return nil
@@ -332,10 +363,11 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 		return err
 	}
 
+	// Everything without an outcome is concerned.
 	ids, err := db.Select[id.ID](ctx, tx, `select id from payment where team_id = @team and batch_id = @batch and status in ('requested', 'sending')`,
 		db.Args{"team": tx.Team, "batch": one})
 	if err != nil {
-		return fmt.Errorf("read what was not sent: %w", err)
+		return fmt.Errorf("read payments without an outcome: %w", err)
 	}
 
 	all, err := hold(ctx, tx, ids)
@@ -343,6 +375,7 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 		return err
 	}
 
+	// Decide for each payment, save all of them, then book the consequences.
 	now := day.At(tx.Now)
 
 	for i := range all {
@@ -367,7 +400,7 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 	return markUnknown(ctx, tx, one, nil)
 }
 
-// giveUp leaves a payment that may have arrived to a person.
+// giveUp raises the issue that a person must find out whether the payment arrived.
 func (h *held) giveUp() {
 	h.raise(issue(givenUp, map[string]string{"amount": strconv.FormatInt(int64(h.Amount), 10)}))
 }

@@ -20,9 +20,9 @@ type callbackInput struct {
 	Raw          api.Raw
 }
 
-// callback takes news that a provider signed with the secret of the connection. An unknown connection is told from a
-// wrong signature by nobody. News can come before our own note of the submission has committed: they name our key,
-// which has.
+// callback applies news that a provider signed with the secret of the connection. The answer is the same for an
+// unknown connection and for a wrong signature. News can come before our own note of the submission has committed:
+// they name our key, which has.
 func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
 	c, team, err := s.called(ctx, d, in.ConnectionID)
 	if err != nil {
@@ -34,10 +34,12 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 		return nil, err
 	}
 
+	// A connection without a secret takes no callbacks.
 	if secret == "" {
 		return nil, errCallback
 	}
 
+	// Only the signature proves that the provider sent this.
 	signature := pay.Signature{ID: in.MessageID, Timestamp: in.Timestamp, Value: in.Signature}
 
 	message, err := pay.VerifyCallback(secret, signature, in.Raw, d.Now())
@@ -45,9 +47,12 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 		return nil, errCallback.Because(err)
 	}
 
+	// From here on work for the team of the connection.
 	scope.Team = team
 
-	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return takeCallback(ctx, tx, c.ID, message) })
+	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		return takeCallback(ctx, tx, c.ID, message)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +60,8 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	return &api.None{}, nil
 }
 
-// called finds the connection that a callback names. It names no team, so this one look is across all; what it finds is
-// believed only under the signature of the connection's own secret.
+// called loads the connection that a callback names. The callback names no team, so this one query looks at all
+// teams. The result is trusted only after the signature was checked with the connection's own secret.
 func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
 	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		team, err = db.One[id.ID](ctx, tx, errCallback, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
@@ -66,6 +71,7 @@ func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connectio
 		return nil, id.Zero, fmt.Errorf("find the team of a connection: %w", err)
 	}
 
+	// Then read it as the team itself would.
 	err = d.Read(ctx, db.Scope{Team: team}, func(ctx context.Context, tx *db.Tx) (err error) {
 		c, err = connection.Get(ctx, tx, one)
 		return err
@@ -74,14 +80,15 @@ func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connectio
 	return c, team, err
 }
 
-// takeCallback applies the news of a callback once. A message about a payment of another connection, or of none, is not
-// found.
+// takeCallback applies the news of a callback once. It fails with apierr.NotFound for a message about a payment of
+// another connection, or of none.
 func takeCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callback) error {
 	key, err := id.Parse(message.Outcome.Key)
 	if err != nil {
 		return apierr.NotFound
 	}
-	// A repetition that comes meanwhile waits here for the first, and goes away when that has committed.
+
+	// If the same message comes twice at a time, the second one waits here for the first and then changes nothing.
 	n, err := tx.Exec(ctx, `
 		insert into payment_callback (team_id, connection_id, message_id, created_at) values (@team, @connection, @message, @now)
 		on conflict do nothing`, db.Args{"team": tx.Team, "connection": one, "message": message.ID, "now": tx.Now})
@@ -93,13 +100,14 @@ func takeCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callbac
 		return nil
 	}
 
-	known, err := db.Get[bool](ctx, tx, `select exists (select from payment where team_id = @team and id = @id and connection_id = @connection)`,
+	// A provider may only bring news of payments over its own connection.
+	exists, err := db.Get[bool](ctx, tx, `select exists (select from payment where team_id = @team and id = @id and connection_id = @connection)`,
 		db.Args{"team": tx.Team, "id": key, "connection": one})
 	if err != nil {
 		return fmt.Errorf("find the payment of a callback: %w", err)
 	}
 
-	if !known {
+	if !exists {
 		return apierr.NotFound
 	}
 

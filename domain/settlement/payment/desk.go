@@ -30,7 +30,7 @@ type Order struct {
 	Date          day.Day
 }
 
-// Desk is what payments over one connection need.
+// Desk holds the data that payments over one connection need.
 type Desk struct {
 	Connection *connection.Connection
 	// FundingAccountID is the bank account that pays.
@@ -39,10 +39,12 @@ type Desk struct {
 	Methods map[id.ID]payee.Method
 }
 
-// OpenDesk finds what is needed to pay contacts over a connection. Funding is the zero id to take the connection's own
-// account, else the one assigned to payout_bankAccount. It fails with 400 for an unknown connection (path connectionId)
-// or account (path fundingAccountId), with the reasons payProviderConnectionInactive and payProviderAccountNotReady.
+// OpenDesk loads the data that is needed to pay contacts over a connection. If funding is the zero id, the
+// connection's own account is used, else the one assigned to payout_bankAccount. It fails with 400 for an unknown
+// connection (path connectionId) or account (path fundingAccountId), with the reasons payProviderConnectionInactive
+// and payProviderAccountNotReady.
 func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Desk, error) {
+	// The connection cannot be closed until the payments are written.
 	c, err := connection.Hold(ctx, tx, connectionID)
 	if errors.Is(err, apierr.NotFound) {
 		return nil, notFoundAt("connectionId")
@@ -56,6 +58,7 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 		return nil, errConnection
 	}
 
+	// Then the account that pays, and the recipients' methods.
 	d := &Desk{Connection: c, FundingAccountID: funding}
 	if err := d.findFunding(ctx, tx); err != nil {
 		return nil, err
@@ -68,14 +71,15 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 	return d, nil
 }
 
-// findFunding takes the account that was given, the connection's own or the assigned one, and refuses any that does not
-// pay.
+// findFunding finds the account that pays: the given one, the connection's own or the assigned one. It refuses an
+// account that cannot pay.
 func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 	given := !d.FundingAccountID.IsZero()
 	if !given {
 		d.FundingAccountID = d.Connection.FundingAccount()
 	}
 
+	// Last resort: the account that the team assigned to payouts.
 	if d.FundingAccountID.IsZero() {
 		assigned, err := account.Assigned(ctx, tx)
 		if err != nil {
@@ -85,6 +89,8 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 		d.FundingAccountID = assigned[account.PayoutBankAccount]
 	}
 
+	// Only an active trust or operating bank account can pay. An unknown account is the caller's fault only if the
+	// caller gave it.
 	ready, err := db.Maybe[bool](ctx, tx, `
 		select type = 'bank' and status = 'active' and coalesce(banking_category, '') in ('trust', 'operating') from account
 		where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": d.FundingAccountID})
@@ -103,8 +109,8 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 // SendKind is the kind of the task that sends a batch of payments.
 var SendKind = job.NewKind("payment.send")
 
-// batchSize is how many payments go out together. A provider is told one by one, so that a batch is a stretch of work
-// that may have to be asked for again; a bank takes a whole file, and few files a day.
+// batchSize returns how many payments go out together. Providers take one payment at a time, so a batch is a
+// portion of work that may have to be repeated. A bank takes a whole file, and few files a day.
 func (d *Desk) batchSize() int {
 	if d.Connection.AppID.Can(connection.PaysByFile) {
 		return 10_000
@@ -113,27 +119,28 @@ func (d *Desk) batchSize() int {
 	return 200
 }
 
-// nothingKind is the kind of the task of an operation that has nothing to do: what it asks for waits for a second
-// person, or is done.
+// nothingKind is the kind of the task of an operation that has nothing to do: its payments wait for a second
+// person, or all is done.
 var nothingKind = job.NewKind("payment.nothing")
 
-// Terms are what payments are asked for on: the limits of the team, as Judge gives them, and whether they may take more
-// than there is.
+// Terms are the conditions under which payments are asked for: the limits of the team, as Judge returns them, and
+// whether the payments may exceed the funds.
 type Terms struct {
 	*CurrentLimits
 	Overdraft bool
 }
 
-// Request writes the payments of orders and gives the tasks of the provider-payment operation that sends them, and the
-// ids of the payments in the order given. Payments that the limits have wait are written with an approval of their own,
-// and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an attempt, with
-// 400 payProviderRecipientNotReady for a contact without a method, with payProviderPaymentNotSupported for money that
-// no provider moves.
+// Request inserts the payments of orders. It returns their ids in the order given and the tasks of the
+// provider-payment operation that sends them. Payments that need approval are inserted with an approval of their
+// own, and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an
+// attempt, with 400 payProviderRecipientNotReady for a contact without a method, and with
+// payProviderPaymentNotSupported for money that no provider moves.
 func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Terms) ([]id.ID, []operation.Task, error) {
 	if len(orders) == 0 {
 		return nil, nil, nil
 	}
 
+	// First the checks: of the orders themselves, then of earlier attempts, which locks the transactions.
 	if err := d.check(orders); err != nil {
 		return nil, nil, err
 	}
@@ -147,6 +154,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 		return nil, nil, err
 	}
 
+	// Choose the ids here, since callers need them in the order of the orders.
 	ids := make([]id.ID, len(orders))
 	for i := range ids {
 		ids[i] = tx.NewID()
@@ -158,7 +166,9 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 		tasks   []operation.Task
 	)
 
+	// A batch has either only payments that leave now or only those of one approval.
 	write := func(of []int, approval *id.ID) {
+		// The task is that of approve if the payments wait.
 		for chunk := range slices.Chunk(of, d.batchSize()) {
 			batch := tx.NewID()
 
@@ -170,8 +180,16 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 			for _, i := range chunk {
 				o := &orders[i]
 				rows = append(rows, requestRow{
-					ID: ids[i], ShortRef: ids[i].ShortRef(), BatchID: batch, TransactionID: o.TransactionID, ContactID: o.ContactID,
-					MethodID: d.Methods[o.ContactID].ID, Amount: o.Amount, Currency: o.Currency, Date: o.Date, ApprovalID: approval,
+					ID:            ids[i],
+					ShortRef:      ids[i].ShortRef(),
+					BatchID:       batch,
+					TransactionID: o.TransactionID,
+					ContactID:     o.ContactID,
+					MethodID:      d.Methods[o.ContactID].ID,
+					Amount:        o.Amount,
+					Currency:      o.Currency,
+					Date:          o.Date,
+					ApprovalID:    approval,
 				})
 			}
 		}
@@ -179,6 +197,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 	leaving, waiting := terms.divide(orders)
 	write(leaving, nil)
 
+	// All payments of the request that wait are decided on together.
 	if len(waiting) > 0 {
 		approval := tx.NewID()
 		if err := d.askApproval(ctx, tx, approval, terms.Overdraft); err != nil {
@@ -188,6 +207,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 		write(waiting, &approval)
 	}
 
+	// An operation needs a task, even if everything waits.
 	if len(tasks) == 0 {
 		tasks = []operation.Task{{Kind: nothingKind}}
 	}
@@ -195,7 +215,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 	return ids, tasks, d.insert(ctx, tx, batches, rows)
 }
 
-// divide gives the places of the orders that leave at once and of those that wait for a second person.
+// divide returns the places of the orders that leave at once and of those that wait for a second person.
 func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
 	for i := range orders {
 		if t.waits(orders[i].Amount, orders[i].Currency) {
@@ -208,21 +228,34 @@ func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
 	return leaving, waiting
 }
 
-// askApproval puts payments before a second person.
+// askApproval inserts the approval that a second person decides on.
 func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
 	_, err := tx.Exec(ctx, `
 		insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)
 		values (@team, @id, @connection, @funding, @overdraft, @by, @now)`, db.Args{
-		"team": tx.Team, "id": approval, "connection": d.Connection.ID, "funding": d.FundingAccountID, "overdraft": overdraft, "by": tx.Actor.User,
-		"now": tx.Now,
+		"team":       tx.Team,
+		"id":         approval,
+		"connection": d.Connection.ID,
+		"funding":    d.FundingAccountID,
+		"overdraft":  overdraft,
+		"by":         tx.Actor.User,
+		"now":        tx.Now,
 	})
 	if err != nil {
 		return fmt.Errorf("ask for an approval: %w", err)
 	}
 
-	audit.Note(tx, audit.Created, audit.PaymentApproval, approval, nil, map[string]any{
-		"status": Pending, "fundingAccountId": d.FundingAccountID, "allowOverdraft": overdraft,
-	}, audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID), audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID))
+	audit.Note(tx,
+		audit.Created,
+		audit.PaymentApproval,
+		approval,
+		nil,
+		map[string]any{
+			"status": Pending, "fundingAccountId": d.FundingAccountID, "allowOverdraft": overdraft,
+		},
+		audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID),
+		audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID),
+	)
 
 	return nil
 }
@@ -230,14 +263,15 @@ func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overd
 // maxNamed bounds how many contacts a refusal names.
 const maxNamed = 100
 
-// check refuses what the connection can never pay: first what no recipient could get, then whom it cannot pay, all of
-// them together.
+// check refuses orders that the connection can never pay. Orders that no recipient could get come first, then all
+// recipients who cannot be paid for the same cause.
 func (d *Desk) check(orders []Order) error {
 	contacts := map[string][]id.ID{}
 
 	var first string
 
 	for i := range orders {
+		// A payment that no one can receive ends the check; recipients are collected.
 		fault := d.Fault(&orders[i])
 		switch {
 		case fault == nil:
@@ -253,7 +287,7 @@ func (d *Desk) check(orders []Order) error {
 		}
 	}
 
-	// Recipients with the cause of the first one are named: each cause is mended in its own way.
+	// Name the recipients with the cause of the first one, because each cause is corrected in its own way.
 	if first != "" {
 		return errRecipient.With(map[string]any{"contactIds": contacts[first], "cause": first})
 	}
@@ -261,7 +295,7 @@ func (d *Desk) check(orders []Order) error {
 	return nil
 }
 
-// Fault is why an order cannot be paid whatever the provider says: by its data alone.
+// Fault says why an order cannot be paid because of its data, whatever the provider says.
 type Fault struct {
 	Reason    apierr.Reason
 	Cause     string
@@ -271,7 +305,7 @@ type Fault struct {
 	Date      day.Day
 }
 
-// Context returns what a finding, or the refusal of a payment, says of the fault.
+// Context returns the data about the fault for a finding or for the refusal of a payment.
 func (f *Fault) Context() map[string]any {
 	context := map[string]any{"contactId": f.ContactID, "cause": f.Cause}
 	if f.Reason == errNotSupported.Reason() {
@@ -290,13 +324,14 @@ const (
 	causeHolder      = "holderInvalid"
 )
 
-// Fault returns why an order cannot be paid over the connection by its data alone, or nil. The numbers of accounts were
-// checked when they came and are not opened before they are sent.
+// Fault returns why an order cannot be paid over the connection because of its data, or nil. The numbers of
+// accounts were checked when they came in and are not decrypted before they are sent.
 func (d *Desk) Fault(o *Order) *Fault {
 	f := &Fault{
 		Reason: errNotSupported.Reason(), ContactID: o.ContactID, Currency: o.Currency, Amount: o.Amount, Date: o.Date,
 	}
 
+	// First the rules for every app, last those of the connection's app.
 	method, ready := d.Methods[o.ContactID]
 	switch {
 	case o.Currency != "usd":
@@ -322,8 +357,8 @@ func (d *Desk) Fault(o *Order) *Fault {
 	return f
 }
 
-// refuseAttempted holds transactions and refuses those that have an attempt which was not put away, or whose money came
-// back.
+// refuseAttempted locks transactions. It refuses those with an attempt that was not put away, and those with
+// returned money.
 func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": transactions}
 	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`, args); err != nil {
@@ -335,6 +370,7 @@ func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 		Paid          bool
 	}
 
+	// One of them is enough for the refusal; those that are paid come first.
 	attempts, err := db.Select[attempt](ctx, tx, `
 		select transaction_id, status in ('paid', 'returned') as paid from payment
 			where team_id = @team and transaction_id = any(@ids) and recovered_at is null
@@ -348,6 +384,7 @@ func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 		return nil
 	}
 
+	// A payment that may still fail is an attempt, a successful one is final.
 	refusal := transaction.ErrAttempted
 	if attempts[0].Paid {
 		refusal = ErrAlreadyPaid
@@ -356,7 +393,7 @@ func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 	return refusal.With(map[string]any{"transactionId": attempts[0].TransactionID})
 }
 
-// requestRow carries a payment to the database; thousands travel in one statement.
+// requestRow is a payment as it is sent to the database; thousands travel in one statement.
 type requestRow struct {
 	ID            id.ID       `json:"id"`
 	ShortRef      string      `json:"short_ref"`
@@ -370,6 +407,8 @@ type requestRow struct {
 	ApprovalID    *id.ID      `json:"approval_id"`
 }
 
+// insert inserts batches and their payments and writes the audit events. It fails with ErrAttempted if another
+// request was first.
 func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
@@ -384,8 +423,17 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 				case when approval_id is null then 'requested' else 'awaitingApproval' end, approval_id, @today, @now, @now
 			from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, batch_id uuid, transaction_id uuid, contact_id uuid,
 				payee_method_id uuid, amount bigint, currency text, date date, approval_id uuid)`,
-			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "funding": d.FundingAccountID, "now": tx.Now, "today": day.Of(tx.Now), "rows": rows},
+			Args: db.Args{
+				"team":       tx.Team,
+				"connection": d.Connection.ID,
+				"funding":    d.FundingAccountID,
+				"now":        tx.Now,
+				"today":      day.Of(tx.Now),
+				"rows":       rows,
+			},
 		})
+
+	// A unique index allows one open attempt per transaction.
 	if db.Constraint(err) == "payment_once" {
 		return transaction.ErrAttempted
 	}
@@ -394,6 +442,7 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 		return fmt.Errorf("request payments: %w", err)
 	}
 
+	// The event has the status that the SQL sets.
 	for i := range rows {
 		r := &rows[i]
 
@@ -402,10 +451,24 @@ func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []re
 			status = Awaiting
 		}
 
-		audit.Note(tx, audit.Created, audit.Payment, r.ID, nil, map[string]any{
-			"status": status, "amount": r.Amount, "currency": r.Currency, "date": r.Date, "contactPaymentMethodId": r.MethodID, "approvalId": r.ApprovalID,
-		}, audit.Ref(audit.RoleParent, audit.Transaction, r.TransactionID), audit.Ref(audit.RoleOwner, audit.Contact, r.ContactID),
-			audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID), audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID))
+		audit.Note(tx,
+			audit.Created,
+			audit.Payment,
+			r.ID,
+			nil,
+			map[string]any{
+				"status":                 status,
+				"amount":                 r.Amount,
+				"currency":               r.Currency,
+				"date":                   r.Date,
+				"contactPaymentMethodId": r.MethodID,
+				"approvalId":             r.ApprovalID,
+			},
+			audit.Ref(audit.RoleParent, audit.Transaction, r.TransactionID),
+			audit.Ref(audit.RoleOwner, audit.Contact, r.ContactID),
+			audit.Ref(audit.RoleConnection, audit.Connection, d.Connection.ID),
+			audit.Ref(audit.RoleAccount, audit.Account, d.FundingAccountID),
+		)
 	}
 
 	return nil

@@ -15,14 +15,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// Claim is money that a provider is to be asked for, with where it comes from.
+// Claim is money that a provider is to be asked for, and where it comes from.
 type Claim struct {
-	// Owners are what it takes of the owners of ownership periods; none for a bill.
+	// Owners are the amounts that it takes from the owners of ownership periods; none for a bill.
 	Owners           map[statement.Chain]money.Cents
 	FundingAccountID id.ID
 	Amount           money.Cents
 	Currency         string
-	// BookedOn is the day on which the books have it leave already, nil when they do not have it yet.
+	// BookedOn is the day on which the money leaves by the books, nil when it is not booked yet.
 	BookedOn *day.Day
 	// PaymentID is the payment that waits for approval, the zero id for one that is to be made.
 	PaymentID id.ID
@@ -40,7 +40,8 @@ var (
 	errLimit = apierr.New(apierr.CodeConflict, "", "The payment exceeds a limit of the team")
 )
 
-// Refusal is what a finding of Judge refuses with, and the fault of what it is about; nil for one that refuses nothing.
+// Refusal returns the error and the issue code for a finding of Judge that refuses the payment; nil for any other
+// finding.
 func Refusal(f *finding.Finding) (*apierr.Error, apierr.IssueCode) {
 	if f.Severity != finding.Error {
 		return nil, ""
@@ -56,7 +57,7 @@ func Refusal(f *finding.Finding) (*apierr.Error, apierr.IssueCode) {
 	return errFunds.With(context), apierr.IssueInsufficientFunds
 }
 
-// MayOverdraw fails with 403 for a credential that allows an overdraft without holding the scope for it.
+// MayOverdraw fails with 403 if an overdraft is allowed by a credential without the scope for it.
 func MayOverdraw(tx *db.Tx, allowed bool) error {
 	if allowed && !tx.Actor.Has("payments:override") {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"payments:override"}})
@@ -65,11 +66,16 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 	return nil
 }
 
-// Judge finds what stands against claims that are made together: what they take of the owners of a period must be
-// available to them, what they take from an account must be on it, and the limits of the team hold. With overdraft the
-// first two are warnings. The findings are by claim. A preview asks it as well as whoever pays, who has called
-// TakeTurns.
-func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]finding.Finding, *CurrentLimits, error) {
+// Judge returns the findings on claims that are made together, by claim. The amounts that they take from the owners
+// of a period must be available to them, the amounts that they take from an account must be on it, and the limits
+// of the team must hold. With overdraft the first two are warnings. Previews call it too; callers that pay call
+// TakeTurns first.
+func Judge(
+	ctx context.Context,
+	tx *db.Tx,
+	claims []Claim,
+	overdraft bool,
+) ([][]finding.Finding, *CurrentLimits, error) {
 	limits, err := currentLimits(ctx, tx)
 	if err != nil {
 		return nil, nil, err
@@ -80,11 +86,13 @@ func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]
 		return out, limits, nil
 	}
 
+	// Load the funds once: claims on the same funds are added up.
 	f, err := loadFunds(ctx, tx, claims)
 	if err != nil {
 		return nil, nil, err
 	}
 
+	// Then compare each claim with the sums of all.
 	for i := range claims {
 		out[i] = f.findings(&claims[i], overdraft)
 	}
@@ -92,8 +100,8 @@ func Judge(ctx context.Context, tx *db.Tx, claims []Claim, overdraft bool) ([][]
 	return out, limits, limits.check(ctx, tx, claims, out)
 }
 
-// TakeTurns lets one request at a time decide on money that leaves the team, so that two do not spend the same. It
-// comes before every other lock of such a request.
+// TakeTurns makes requests that decide on outgoing money of the team wait for each other, so that two of them do
+// not spend the same money. It must come before every other lock of the request.
 func TakeTurns(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('provider payments ' || @team::text, 0))`, db.Args{"team": tx.Team.String()})
 	if err != nil {
@@ -103,13 +111,13 @@ func TakeTurns(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// pool is an account's money in one currency.
+// pool names the money on an account in one currency.
 type pool struct {
 	accountID id.ID
 	currency  string
 }
 
-// funds are what claims are paid from, and what they take of it together.
+// funds are the amounts that claims are paid from, and the sums that the claims take from them.
 type funds struct {
 	owned   map[statement.Chain]statement.Owned
 	held    map[pool]money.Cents
@@ -117,14 +125,20 @@ type funds struct {
 	ofHeld  map[pool]money.Cents
 }
 
-// loadFunds reads what there is today. What the books have taken already for the claims themselves is put back.
+// loadFunds loads the funds of today. Amounts that the books have taken already for the claims themselves are added
+// back.
 func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 	today := day.Of(tx.Now)
-	f := &funds{held: map[pool]money.Cents{}, ofOwned: map[statement.Chain]money.Cents{}, ofHeld: map[pool]money.Cents{}}
+	f := &funds{
+		held:    map[pool]money.Cents{},
+		ofOwned: map[statement.Chain]money.Cents{},
+		ofHeld:  map[pool]money.Cents{},
+	}
 	back := map[statement.Chain]money.Cents{}
 
 	var accounts []id.ID
 
+	// Add up the claims by owner and by account.
 	for i := range claims {
 		c := &claims[i]
 		for chain, cents := range c.Owners {
@@ -134,6 +148,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 			}
 		}
 
+		// The account's balance is as of today, so only bookings up to today are in it.
 		p := pool{c.FundingAccountID, c.Currency}
 
 		f.ofHeld[p] += c.Amount
@@ -144,6 +159,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 		accounts = append(accounts, c.FundingAccountID)
 	}
 
+	// OwnedOn takes off later payouts as well, so each booked claim is added back, whatever its day.
 	var err error
 	if f.owned, err = statement.OwnedOn(ctx, tx, slices.Collect(maps.Keys(f.ofOwned)), today); err != nil {
 		return nil, err
@@ -158,7 +174,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 	return f, f.addAccounts(ctx, tx, accounts, judged(claims), today)
 }
 
-// judged are the payments that claims are about already.
+// judged returns the payments that claims are already about.
 func judged(claims []Claim) []id.ID {
 	ids := []id.ID{}
 
@@ -171,9 +187,9 @@ func judged(claims []Claim) []id.ID {
 	return ids
 }
 
-// addAccounts adds the balances of accounts by the books at the end of today, less payments that were asked for and
-// that the books have leave later, or not yet: those that wait for approval among them, but for the ones that are
-// judged.
+// addAccounts adds the balances of accounts by the books at the end of today. It subtracts payments that were asked
+// for and that are booked for a later day or not yet booked, those that wait for approval included. The payments in
+// but are left out: they are the claims themselves.
 func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.ID, today day.Day) error {
 	type row struct {
 		AccountID id.ID
@@ -181,6 +197,8 @@ func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.I
 		Cents     money.Cents
 	}
 
+	// Payouts of later days, bills that are booked as paid later, and bills that wait for approval are on their way
+	// but not in the balance. Whole months and the days of this month make up the balance.
 	rows, err := db.Select[row](ctx, tx, `
 		with coming as (
 			select p.id from transaction t join payment p on p.team_id = t.team_id and p.transaction_id = t.id
@@ -213,7 +231,7 @@ func (f *funds) addAccounts(ctx context.Context, tx *db.Tx, accounts, but []id.I
 	return nil
 }
 
-// findings are what the funds say of a claim.
+// findings returns the findings on a claim.
 func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 	severity := finding.Error
 	if overdraft {
@@ -224,9 +242,21 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 
 	var out []finding.Finding
 
-	add := func(code string, severity finding.Severity, requested money.Cents, of *statement.Owned, more map[string]any) {
+	// All findings show the same figures, so that a person can compare them.
+	add := func(
+		code string,
+		severity finding.Severity,
+		requested money.Cents,
+		of *statement.Owned,
+		more map[string]any,
+	) {
 		context := map[string]any{
-			"requested": requested, "available": nil, "collected": nil, "fundingBalance": f.held[from], "fundingAccountId": from.accountID, "currency": c.Currency,
+			"requested":        requested,
+			"available":        nil,
+			"collected":        nil,
+			"fundingBalance":   f.held[from],
+			"fundingAccountId": from.accountID,
+			"currency":         c.Currency,
 		}
 		if of != nil {
 			context["available"], context["collected"] = of.Available, of.Collected
@@ -238,6 +268,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 
 	var sum *statement.Owned
 
+	// A claim is compared with the sum of all claims on the same owners.
 	for chain := range c.Owners {
 		o := f.owned[chain]
 
@@ -256,6 +287,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 		}
 	}
 
+	// The account must cover all claims on it.
 	if requested := f.ofHeld[from]; requested > f.held[from] {
 		add(InsufficientFunds, severity, requested, sum, map[string]any{"balance": "fundingAccount"})
 	}

@@ -13,32 +13,51 @@ import (
 
 const tag = "Payments"
 
-// endpoints are the routes of payments: asking for them, reading, recovering and returning them, and the callbacks of
-// providers.
+// endpoints returns the routes of payments: asking for them, reading, recovering and returning them, and the
+// callbacks of providers.
 func (s *Service) endpoints() []api.Endpoint {
 	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
 		api.External(api.Endpoint{
-			Method: http.MethodPost, Path: "/payment-callbacks/{connectionId}", ID: "takePaymentCallback", Tag: tag, Summary: "Take news of a payment provider",
-			Errors: apierr.List{errCallback},
-			Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
-			Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
-			Doc: "For payment providers: a message of the type payment.updated, signed with the connection's callbackSecret in the headers webhook- " +
-				"id, webhook-timestamp and webhook-signature, at most five minutes old. A repetition is answered in the same way and changes " +
-				"nothing. Fails with 401 for an unknown connection and for a signature, time or form that is not to be believed.",
+			Method:    http.MethodPost,
+			Path:      "/payment-callbacks/{connectionId}",
+			ID:        "takePaymentCallback",
+			Tag:       tag,
+			Summary:   "Take news of a payment provider",
+			Errors:    apierr.List{errCallback},
+			Public:    true,
+			Selection: api.NoTeam,
+			Status:    http.StatusNoContent,
+			Also:      map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+			Doc: "For payment providers: a message of the type payment.updated, signed with the connection's " +
+				"callbackSecret in the headers webhook- id, webhook-timestamp and webhook-signature, at most five " +
+				"minutes old. A repetition is answered in the same way and changes nothing. Fails with 401 for an " +
+				"unknown connection and for a signature, time or form that is not to be believed.",
 		}, s.callback),
 	})
 }
 
+// readEndpoints returns the routes that read payments.
 func readEndpoints() []api.Endpoint {
 	read := []string{"transactions:read"}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/payments", ID: "listPayments", Tag: tag, Summary: "List payments", Scopes: read,
-			Doc: "What was asked of payment providers, newest date first. Fails with 400 when dateRange is none.",
+			Method:  http.MethodGet,
+			Path:    "/payments",
+			ID:      "listPayments",
+			Tag:     tag,
+			Summary: "List payments",
+			Scopes:  read,
+			Doc:     "What was asked of payment providers, newest date first. Fails with 400 when dateRange is none.",
 		}, list),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/payments/{id}", ID: "getPayment", Tag: tag, Summary: "Read a payment", Scopes: read, OneTrip: true,
+			Method:  http.MethodGet,
+			Path:    "/payments/{id}",
+			ID:      "getPayment",
+			Tag:     tag,
+			Summary: "Read a payment",
+			Scopes:  read,
+			OneTrip: true,
 		}, get),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}/provider-payments", ID: "listProviderPayments", Tag: tag,
@@ -47,111 +66,216 @@ func readEndpoints() []api.Endpoint {
 	}
 }
 
+// payEndpoints returns the routes that pay and that recover payments.
 func payEndpoints() []api.Endpoint {
 	pays := []string{"transactions:pay"}
 
-	const recovery = "404 for an unknown payment, or one of another transaction; `providerPaymentRecoveryInProgress`; `providerPaymentRecoveryUnavailable`."
+	const recovery = "404 for an unknown payment, or one of another transaction; " +
+		"`providerPaymentRecoveryInProgress`; `providerPaymentRecoveryUnavailable`."
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/{id}/pay", ID: "payTransaction", Tag: tag, Summary: "Pay a bill or a payout",
-			Errors: apierr.List{errRequiresMark, transaction.ErrArchived, errNotSupported, ErrAlreadyPaid, transaction.ErrAttempted, errVendorOwner, transaction.ErrNotBank, errConnection, errFunding, errRecipient, errFunds, errLimit, transaction.ErrBeforeStart, ledger.Refusals},
-			Scopes: []string{"transactions:pay|transactions:mark-paid"}, Status: http.StatusAccepted, Also: payAnswers(),
-			Doc: "With a connection, asks its provider for the payment and answers 202 with an operation of type provider-payment; a bill is booked as " +
-				"paid at once. What the team's limits have wait is sent when a second person has approved it (listApprovals); until then a bill is open. With " +
-				"nothing but a date, records that a bill was paid by hand and answers 200 with it. Failures in order: " +
-				"`paymentAccountRequiresMarkPaid`; 404; `transactionInactive`; `payProviderPaymentNotSupported`; `alreadyPaid`; `paymentAttempted`; 422 " +
-				"PAYPROVIDER_VENDOR_OWNER_REQUIRED; unknown references; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " +
-				"`payProviderRecipientNotReady`; 400 (issues dateInPast, dateOutOfRange) for a date before today or more than 60 days ahead; " + refusedFunds + "; `beforeStatementStartDate`; the locks of the date of a bill's payment.",
+			Method:  http.MethodPost,
+			Path:    "/transactions/{id}/pay",
+			ID:      "payTransaction",
+			Tag:     tag,
+			Summary: "Pay a bill or a payout",
+			Errors: apierr.List{
+				errRequiresMark,
+				transaction.ErrArchived,
+				errNotSupported,
+				ErrAlreadyPaid,
+				transaction.ErrAttempted,
+				errVendorOwner,
+				transaction.ErrNotBank,
+				errConnection,
+				errFunding,
+				errRecipient,
+				errFunds,
+				errLimit,
+				transaction.ErrBeforeStart,
+				ledger.Refusals,
+			},
+			Scopes: []string{"transactions:pay|transactions:mark-paid"},
+			Status: http.StatusAccepted,
+			Also:   payAnswers(),
+			Doc: "With a connection, asks its provider for the payment and answers 202 with an operation of type " +
+				"provider-payment; a bill is booked as paid at once. What the team's limits have wait is sent when " +
+				"a second person has approved it (listApprovals); until then a bill is open. With nothing but a " +
+				"date, records that a bill was paid by hand and answers 200 with it. Failures in order: " +
+				"`paymentAccountRequiresMarkPaid`; 404; `transactionInactive`; `payProviderPaymentNotSupported`; " +
+				"`alreadyPaid`; `paymentAttempted`; 422 PAYPROVIDER_VENDOR_OWNER_REQUIRED; unknown references; " +
+				"`payProviderConnectionInactive`; `payProviderAccountNotReady`; `payProviderRecipientNotReady`; 400 " +
+				"(issues dateInPast, dateOutOfRange) for a date before today or more than 60 days ahead; " +
+				refusedFunds + "; `beforeStatementStartDate`; the locks of the date of a bill's payment.",
 		}, payTransaction),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/{id}/provider-payments/{providerPaymentId}/cancel", ID: "cancelProviderPayment", Tag: tag,
+			Method:  http.MethodPost,
+			Path:    "/transactions/{id}/provider-payments/{providerPaymentId}/cancel",
+			ID:      "cancelProviderPayment",
+			Tag:     tag,
 			Summary: "Take a payment back",
 			Errors:  apierr.List{errRecovering, errUnrecoverable},
-			Scopes:  pays, Status: http.StatusAccepted,
-			Doc: "Asks the provider to take a submitted payment back, then does what archive does. A payment that is sending " +
-				"and that the provider does not know is canceled as well. Failures in order: " + recovery,
+			Scopes:  pays,
+			Status:  http.StatusAccepted,
+			Doc: "Asks the provider to take a submitted payment back, then does what archive does. A payment that " +
+				"is sending and that the provider does not know is canceled as well. Failures in order: " + recovery,
 		}, cancel),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/{id}/provider-payments/{providerPaymentId}/archive", ID: "archiveProviderPayment", Tag: tag,
+			Method:  http.MethodPost,
+			Path:    "/transactions/{id}/provider-payments/{providerPaymentId}/archive",
+			ID:      "archiveProviderPayment",
+			Tag:     tag,
 			Summary: "Put a payment away that brought nothing",
 			Errors:  apierr.List{errRecovering, errUnrecoverable},
-			Scopes:  pays, Status: http.StatusAccepted,
-			Doc: "Archives the payout of a failed or canceled payment, or opens the bill, so that it can be paid again. A payout that a lock holds stays in " +
-				"the books and is returned on the first open day instead. Failures in order: " + recovery,
+			Scopes:  pays,
+			Status:  http.StatusAccepted,
+			Doc: "Archives the payout of a failed or canceled payment, or opens the bill, so that it can be paid " +
+				"again. A payout that a lock holds stays in the books and is returned on the first open day " +
+				"instead. Failures in order: " + recovery,
 		}, archive),
 	}
 }
 
-// refusedFunds tells what Judge refuses.
-const refusedFunds = "409 CONFLICT with context.reason insufficientFunds (requested, available and collected of the owners, fundingBalance) when a payout takes " +
-	"more than what is available to the owners of its ownership period, or a payment more than what the funding account holds, unless allowOverdraft; 409 " +
-	"CONFLICT with context.reason paymentLimitExceeded (limit perPayment or perDay, allowed, requested)"
+// refusedFunds describes the refusals of Judge.
+const refusedFunds = "409 CONFLICT with context.reason insufficientFunds (requested, available and collected of the " +
+	"owners, fundingBalance) when a payout takes more than what is available to the owners of its ownership period, " +
+	"or a payment more than what the funding account holds, unless allowOverdraft; 409 CONFLICT with context.reason " +
+	"paymentLimitExceeded (limit perPayment or perDay, allowed, requested)"
 
+// approvalEndpoints returns the routes of approvals and limits.
 func approvalEndpoints() []api.Endpoint {
 	decides := []string{"payments:approve"}
 
-	const failures = "Failures in order: malformed input; 404; `selfModification` for whoever has asked for the payments, with whatever key; 409 CONFLICT with " +
-		"context.reason approvalDecided when nothing is left to decide"
+	const failures = "Failures in order: malformed input; 404; `selfModification` for whoever has asked for the " +
+		"payments, with whatever key; 409 CONFLICT with context.reason approvalDecided when nothing is left to decide"
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: tag, Summary: "List what a second person decides on", Scopes: []string{"transactions:read"},
-			Doc: "Payments of at least the team's approvalFrom wait: nothing is sent, and what they pay is unpaid. The payments of one request are decided on together.",
+			Method:  http.MethodGet,
+			Path:    "/approvals",
+			ID:      "listApprovals",
+			Tag:     tag,
+			Summary: "List what a second person decides on",
+			Scopes:  []string{"transactions:read"},
+			Doc: "Payments of at least the team's approvalFrom wait: nothing is sent, and what they pay is " +
+				"unpaid. The payments of one request are decided on together.",
 		}, listApprovals),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/approvals/{id}", ID: "getApproval", Tag: tag, Summary: "Read an approval", Scopes: []string{"transactions:read"},
+			Method:  http.MethodGet,
+			Path:    "/approvals/{id}",
+			ID:      "getApproval",
+			Tag:     tag,
+			Summary: "Read an approval",
+			Scopes:  []string{"transactions:read"},
 			OneTrip: true,
 		}, getApproval),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/approvals/{id}/approve", ID: "approvePayments", Tag: tag, Summary: "Approve payments",
-			Errors: apierr.List{errSelf, errDecided, errConnection, errFunding, errRecipient, errFunds, errLimit, ledger.Refusals},
+			Method:  http.MethodPost,
+			Path:    "/approvals/{id}/approve",
+			ID:      "approvePayments",
+			Tag:     tag,
+			Summary: "Approve payments",
+			Errors: apierr.List{
+				errSelf,
+				errDecided,
+				errConnection,
+				errFunding,
+				errRecipient,
+				errFunds,
+				errLimit,
+				ledger.Refusals,
+			},
 			Scopes: decides,
-			Doc: "Books bills as paid and starts the operation that sends the payments, dated today when their date has passed. What stands against them is " +
-				"looked at again first. " + failures + "; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " + refusedFunds + "; the locks of the date of a bill's payment.",
+			Doc: "Books bills as paid and starts the operation that sends the payments, dated today when their date " +
+				"has passed. What stands against them is looked at again first. " + failures +
+				"; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " + refusedFunds +
+				"; the locks of the date of a bill's payment.",
 		}, approve),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/approvals/{id}/reject", ID: "rejectPayments", Tag: tag, Summary: "Reject payments",
-			Errors: apierr.List{errSelf, errDecided},
-			Scopes: decides,
-			Doc:    "Cancels the payments. Their payouts are archived, or given back on the first open day when a lock holds them; bills stay open. " + failures + ".",
+			Method:  http.MethodPost,
+			Path:    "/approvals/{id}/reject",
+			ID:      "rejectPayments",
+			Tag:     tag,
+			Summary: "Reject payments",
+			Errors:  apierr.List{errSelf, errDecided},
+			Scopes:  decides,
+			Doc: "Cancels the payments. Their payouts are archived, or given back on the first open day when a " +
+				"lock holds them; bills stay open. " + failures + ".",
 		}, reject),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/payment-limits", ID: "getPaymentLimits", Tag: tag, Summary: "Read the limits of payments", Scopes: []string{"team:read"},
-			OneTrip: true, Doc: "What counts for the team, and what was set before by whom.",
+			Method:  http.MethodGet,
+			Path:    "/payment-limits",
+			ID:      "getPaymentLimits",
+			Tag:     tag,
+			Summary: "Read the limits of payments",
+			Scopes:  []string{"team:read"},
+			OneTrip: true,
+			Doc:     "What counts for the team, and what was set before by whom.",
 		}, readLimits),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/payment-limits", ID: "setPaymentLimits", Tag: tag, Summary: "Set the limits of payments", Scopes: []string{"payments:manage"},
-			Doc: "Replaces all limits; what is absent is without limit. Payments that wait already are judged by the limits of the day on which they are approved.",
+			Method:  http.MethodPut,
+			Path:    "/payment-limits",
+			ID:      "setPaymentLimits",
+			Tag:     tag,
+			Summary: "Set the limits of payments",
+			Scopes:  []string{"payments:manage"},
+			Doc: "Replaces all limits; what is absent is without limit. Payments that wait already are judged " +
+				"by the limits of the day on which they are approved.",
 		}, setLimits),
 	}
 }
 
+// returnEndpoints returns the routes of returns and replacements.
 func returnEndpoints() []api.Endpoint {
 	const failures = "Failures in order: malformed input; 404; `paymentReturnNotEligible`; "
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/{id}/returns", ID: "returnPayout", Tag: tag, Summary: "Record that a payout came back",
-			Errors: apierr.List{errNotEligible, errExceeds, transaction.Refusals()},
-			Scopes: []string{"transactions:pay"}, DryRun: true, Status: http.StatusCreated,
-			Doc: "Books a negative payout of the same contact, listing and statement, which is unpaid by that much again. " + failures +
-				"`amountExceedsReturnable`; those of createTransaction.",
+			Method:  http.MethodPost,
+			Path:    "/transactions/{id}/returns",
+			ID:      "returnPayout",
+			Tag:     tag,
+			Summary: "Record that a payout came back",
+			Errors:  apierr.List{errNotEligible, errExceeds, transaction.Refusals()},
+			Scopes:  []string{"transactions:pay"},
+			DryRun:  true,
+			Status:  http.StatusCreated,
+			Doc: "Books a negative payout of the same contact, listing and statement, which is unpaid by that much " +
+				"again. " + failures + "`amountExceedsReturnable`; those of createTransaction.",
 		}, returnPayout),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/{id}/replacements", ID: "replacePayout", Tag: tag, Summary: "Pay again what came back",
-			Errors: apierr.List{transaction.ErrArchived, errNotEligible, ErrArchiveRequired, errExceeds, transaction.Refusals()},
-			Scopes: []string{"transactions:pay"}, DryRun: true, Status: http.StatusCreated,
+			Method:  http.MethodPost,
+			Path:    "/transactions/{id}/replacements",
+			ID:      "replacePayout",
+			Tag:     tag,
+			Summary: "Pay again what came back",
+			Errors: apierr.List{
+				transaction.ErrArchived,
+				errNotEligible,
+				ErrArchiveRequired,
+				errExceeds,
+				transaction.Refusals(),
+			},
+			Scopes: []string{"transactions:pay"},
+			DryRun: true,
+			Status: http.StatusCreated,
 			Doc: "Books a new payout for money that was returned, or of a payout that was archived. " + failures +
 				"`archiveRequired`; `amountExceedsReturnable`; those of createTransaction.",
 		}, replacePayout),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/connections/{id}/return-files", ID: "takeReturnFile", Tag: tag, Summary: "Take in a bank's file of returns",
-			Errors: apierr.List{errNoReturnFiles},
-			Scopes: []string{"transactions:pay"}, MaxBody: 20 << 20,
-			Also: map[int]reflect.Type{http.StatusNotImplemented: reflect.TypeFor[apierr.Envelope]()},
-			Doc: "The body is the file, for connections to the app nacha. Each payment that came back is booked as a return; the same file again changes " +
-				"nothing. Failures in order: 404; 501 for another app; 400 when the file cannot be read.",
+			Method:  http.MethodPost,
+			Path:    "/connections/{id}/return-files",
+			ID:      "takeReturnFile",
+			Tag:     tag,
+			Summary: "Take in a bank's file of returns",
+			Errors:  apierr.List{errNoReturnFiles},
+			Scopes:  []string{"transactions:pay"},
+			MaxBody: 20 << 20,
+			Also:    map[int]reflect.Type{http.StatusNotImplemented: reflect.TypeFor[apierr.Envelope]()},
+			Doc: "The body is the file, for connections to the app nacha. Each payment that came back is booked as " +
+				"a return; the same file again changes nothing. Failures in order: 404; 501 for another app; 400 " +
+				"when the file cannot be read.",
 		}, returnFile),
 	}
 }

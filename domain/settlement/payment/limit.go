@@ -13,29 +13,30 @@ import (
 	"stayledger/platform/money"
 )
 
-// Limits are what a team lets providers pay out in its default currency; null is no limit.
+// Limits are the amounts that a team lets providers pay out in its default currency; null is no limit.
 type Limits struct {
 	PerPayment   *money.Cents `json:"perPayment" doc:"Cents; a payment of more is refused."`
 	PerDay       *money.Cents `json:"perDay" doc:"Cents; what is asked for, or approved, on one day (UTC) is refused as far as all payments of the day together come to more."`
 	ApprovalFrom *money.Cents `json:"approvalFrom" doc:"Cents; a payment of so much or more waits until a second person has approved it."`
 }
 
-// LimitsSet are limits with who has set them.
+// LimitsSet is a set of limits and the user who has set it.
 type LimitsSet struct {
 	Limits
 	ChangedBy *id.ID       `json:"changedBy" doc:"The user who has set them; null while nobody has."`
 	ChangedAt *day.Instant `json:"changedAt"`
 }
 
-// LimitHistory are the limits of a team as they are and as they were.
+// LimitHistory holds the current limits of a team and the former ones.
 type LimitHistory struct {
 	LimitsSet
 	History []LimitsSet `json:"history" doc:"The limits from each change on, the newest first; at most 100."`
 }
 
-// limitHistory bounds how many changes are told.
+// limitHistory is the greatest number of changes that are shown.
 const limitHistory = 100
 
+// readLimits returns the limits of the team with their history. A team that never set any has none.
 func readLimits(ctx context.Context, tx *db.Tx, _ *api.None) (*LimitHistory, error) {
 	found, err := db.Select[LimitsSet](ctx, tx, `
 		select per_payment, per_day, approval_from, actor_id as changed_by, created_at as changed_at from payment_limit
@@ -52,7 +53,7 @@ func readLimits(ctx context.Context, tx *db.Tx, _ *api.None) (*LimitHistory, err
 	return h, nil
 }
 
-// LimitChange sets all limits anew.
+// LimitChange replaces all limits.
 type LimitChange struct {
 	PerPayment   api.Opt[money.Cents] `json:"perPayment,omitzero" minimum:"1" maximum:"9007199254740991" doc:"Cents; null or absent: no limit."`
 	PerDay       api.Opt[money.Cents] `json:"perDay,omitzero" minimum:"1" maximum:"9007199254740991" doc:"Cents; null or absent: no limit."`
@@ -61,19 +62,26 @@ type LimitChange struct {
 
 type limitInput struct{ Body LimitChange }
 
-// setLimits adds the limits that count from now on; requests that are being decided on are waited for.
+// setLimits sets the limits that count from now on. It waits for requests that are being decided on.
 func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, error) {
+	// A request that was checked against the old limits is written before these count.
 	if err := TakeTurns(ctx, tx); err != nil {
 		return nil, err
 	}
 
+	// Limits are never overwritten: the newest row counts and the others are the history.
 	was, err := db.Select[Limits](ctx, tx, `
 		with was as (select per_payment, per_day, approval_from from payment_limit where team_id = @team order by id desc limit 1), made as (
 		insert into payment_limit (team_id, id, per_payment, per_day, approval_from, actor_id, created_at)
 		values (@team, @id, @payment, @day, @approval, @actor, @now))
 		select per_payment, per_day, approval_from from was`, db.Args{
-		"team": tx.Team, "id": tx.NewID(), "payment": in.Body.PerPayment.Value, "day": in.Body.PerDay.Value, "approval": in.Body.ApprovalFrom.Value,
-		"actor": tx.Actor.User, "now": tx.Now,
+		"team":     tx.Team,
+		"id":       tx.NewID(),
+		"payment":  in.Body.PerPayment.Value,
+		"day":      in.Body.PerDay.Value,
+		"approval": in.Body.ApprovalFrom.Value,
+		"actor":    tx.Actor.User,
+		"now":      tx.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set the limits of payments: %w", err)
@@ -83,7 +91,13 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 		Limits Limits `json:"paymentLimits"`
 	}
 
-	before, after := view{}, view{Limits{PerPayment: in.Body.PerPayment.Value, PerDay: in.Body.PerDay.Value, ApprovalFrom: in.Body.ApprovalFrom.Value}}
+	// The event shows the limits before and after.
+	before := view{}
+	after := view{Limits{
+		PerPayment:   in.Body.PerPayment.Value,
+		PerDay:       in.Body.PerDay.Value,
+		ApprovalFrom: in.Body.ApprovalFrom.Value,
+	}}
 	if len(was) > 0 {
 		before.Limits = was[0]
 	}
@@ -93,14 +107,14 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 	return readLimits(ctx, tx, nil)
 }
 
-// CurrentLimits are the limits that count now, with the currency that they are in. Payments in another currency know
-// none of them.
+// CurrentLimits are the limits that count now and their currency. They do not apply to payments in another
+// currency.
 type CurrentLimits struct {
 	Limits
 	Currency string
 }
 
-// currentLimits loads the limits that count; none are set for a team that has never said any.
+// currentLimits loads the limits that count now. A team that never set any has none.
 func currentLimits(ctx context.Context, tx *db.Tx) (*CurrentLimits, error) {
 	l, err := db.Get[CurrentLimits](ctx, tx, `
 		select p.per_payment, p.per_day, p.approval_from, k.default_currency as currency
@@ -114,15 +128,16 @@ func currentLimits(ctx context.Context, tx *db.Tx) (*CurrentLimits, error) {
 	return &l, nil
 }
 
-// waits reports whether a payment needs a second person; nil are no limits.
+// waits reports whether a payment needs a second person. Nil means no limits.
 func (l *CurrentLimits) waits(amount money.Cents, currency string) bool {
 	return l != nil && l.ApprovalFrom != nil && currency == l.Currency && amount >= *l.ApprovalFrom
 }
 
-// check adds what the limits say of claims to their findings.
+// check adds the findings about limits to those of the claims.
 func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to [][]finding.Finding) error {
 	var total money.Cents
 
+	// First the limit for each payment.
 	for i := range claims {
 		if claims[i].Currency != l.Currency {
 			continue
@@ -131,7 +146,10 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 		total += claims[i].Amount
 		if l.PerPayment != nil && claims[i].Amount > *l.PerPayment {
 			to[i] = append(to[i], finding.Finding{Code: LimitExceeded, Severity: finding.Error, Context: map[string]any{
-				"limit": "perPayment", "allowed": *l.PerPayment, "requested": claims[i].Amount, "currency": claims[i].Currency,
+				"limit":     "perPayment",
+				"allowed":   *l.PerPayment,
+				"requested": claims[i].Amount,
+				"currency":  claims[i].Currency,
 			}})
 		}
 	}
@@ -140,6 +158,8 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 		return nil
 	}
 
+	// Then the limit for the day. Payments that are checked again because they waited are part of the claims, so
+	// they are not counted twice.
 	asked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(amount), 0)::bigint from payment
 		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and currency = @currency and id <> all(@but)`,
@@ -148,6 +168,7 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 		return fmt.Errorf("add up the payments of a day: %w", err)
 	}
 
+	// Above the limit no claim passes, because the claims are made together.
 	if asked+total <= *l.PerDay {
 		return nil
 	}

@@ -24,7 +24,11 @@ const columns = `p.id, p.short_ref, p.status, c.app_id as provider, p.connection
 		where r.team_id = p.team_id and r.payment_id = p.id) as return_transaction_id, p.issues, p.created_at, p.sent_at, p.unknown_since, p.settled_at,
 	p.recovered_at, p.updated_at`
 
-var sorts = page.Sorts{{Name: "date", Expr: "p.date"}, {Name: "amount", Expr: "p.amount"}, {Name: "createdAt", Expr: "p.created_at"}}
+var sorts = page.Sorts{
+	{Name: "date", Expr: "p.date"},
+	{Name: "amount", Expr: "p.amount"},
+	{Name: "createdAt", Expr: "p.created_at"},
+}
 
 // listSort is an order of payments.
 type listSort string
@@ -46,8 +50,17 @@ type listInput struct {
 	page.Dates
 }
 
+// list returns a page of payments.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], error) {
-	q := page.Query{Columns: columns, From: from, Rows: "payment p", Joined: "c b", Sorts: sorts, Default: "-date", ID: "p.id"}
+	q := page.Query{
+		Columns: columns,
+		From:    from,
+		Rows:    "payment p",
+		Joined:  "c b",
+		Sorts:   sorts,
+		Default: "-date",
+		ID:      "p.id",
+	}
 	q.And("p.team_id = @team", db.Args{"team": tx.Team})
 	q.Kept("payment")
 	q.Narrow("p.status = any(?)", in.Status)
@@ -63,12 +76,21 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], e
 	return page.List[Payment](ctx, tx, q, in.Params, in.Sort)
 }
 
+// getInput names a record by its id.
 type getInput struct {
 	ID id.ID `path:"id"`
 }
 
+// get returns a payment. It fails with apierr.NotFound.
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Payment, error) {
-	p, err := db.One[Payment](ctx, tx, apierr.NotFound, "select "+columns+" from "+from+" where p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": in.ID})
+	p, err := db.One[Payment](ctx, tx,
+		apierr.NotFound,
+		"select "+columns+" from "+from+" where p.team_id = @team and p.id = @id",
+		db.Args{
+			"team": tx.Team,
+			"id":   in.ID,
+		},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read a payment: %w", err)
 	}
@@ -76,24 +98,27 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Payment, error) {
 	return &p, nil
 }
 
-// Payments are those of a transaction.
+// Payments are the payments of a transaction.
 type Payments struct {
 	Data []Payment `json:"data" doc:"The newest first: each is an attempt."`
 }
 
+// ofTransaction returns the payments of a transaction. It fails with apierr.NotFound for an unknown transaction.
 func ofTransaction(ctx context.Context, tx *db.Tx, in *getInput) (*Payments, error) {
 	args := db.Args{"team": tx.Team, "id": in.ID}
 
-	known, err := db.Get[bool](ctx, tx, `select exists (select from transaction where team_id = @team and id = @id)`, args)
+	exists, err := db.Get[bool](ctx, tx, `select exists (select from transaction where team_id = @team and id = @id)`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read a transaction: %w", err)
 	}
 
-	if !known {
+	if !exists {
 		return nil, apierr.NotFound
 	}
 
-	found, err := db.Select[Payment](ctx, tx, "select "+columns+" from "+from+" where p.team_id = @team and p.transaction_id = @id order by p.id desc", args)
+	// No payments is an answer too, but only for a transaction that exists.
+	found, err := db.Select[Payment](ctx, tx,
+		"select "+columns+" from "+from+" where p.team_id = @team and p.transaction_id = @id order by p.id desc", args)
 	if err != nil {
 		return nil, fmt.Errorf("read the payments of a transaction: %w", err)
 	}

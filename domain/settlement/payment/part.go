@@ -2,10 +2,18 @@ package payment
 
 import "stayledger/platform/parts"
 
-// Part is payments through providers, and who approves them.
+// Part returns the part of payments through providers and of their approval.
 func (s *Service) Part() parts.Part {
 	return parts.Part{
 		Endpoints: s.endpoints(), Handlers: s.handlers(), Every: s.every(),
-		Tables: parts.Owns("payment", "payment_approval", "payment_batch", "payment_batch_counter", "payment_callback", "payment_limit", "payment_return"),
+		Tables: parts.Owns(
+			"payment",
+			"payment_approval",
+			"payment_batch",
+			"payment_batch_counter",
+			"payment_callback",
+			"payment_limit",
+			"payment_return",
+		),
 	}
 }

@@ -33,13 +33,14 @@ type payInput struct {
 	Body Pay
 }
 
-// PayAnswer is the acknowledgement of a payment that a provider is asked for, or the bill that was paid by hand.
+// PayAnswer is either the acknowledgement of a payment that a provider is asked for, or the bill that was paid by
+// hand.
 type PayAnswer struct {
 	queued *operation.Acknowledgement
 	paid   *transaction.Transaction
 }
 
-// HTTPStatus is 202 when a provider is asked.
+// HTTPStatus returns 202 when a provider is asked, else 200.
 func (a *PayAnswer) HTTPStatus() int {
 	if a.queued != nil {
 		return http.StatusAccepted
@@ -48,7 +49,7 @@ func (a *PayAnswer) HTTPStatus() int {
 	return http.StatusOK
 }
 
-// MarshalJSON writes whichever it is.
+// MarshalJSON writes the acknowledgement or the bill.
 func (a *PayAnswer) MarshalJSON() ([]byte, error) {
 	if a.queued != nil {
 		return json.Marshal(a.queued) //nolint:wrapcheck // a value of ours
@@ -57,17 +58,19 @@ func (a *PayAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.paid) //nolint:wrapcheck // a value of ours
 }
 
+// payAnswers returns the types of the answers by status.
 func payAnswers() map[int]reflect.Type {
 	return map[int]reflect.Type{
-		http.StatusOK: reflect.TypeFor[transaction.Transaction](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+		http.StatusOK:       reflect.TypeFor[transaction.Transaction](),
+		http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
 	}
 }
 
-// payTransaction pays a bill or a payout. A credential that may only record payments gives a date and nothing else
-// (RSN-37).
+// payTransaction pays a bill or a payout. A credential that may only record payments can give only a date (RSN-37).
 func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, error) {
 	b := &in.Body
-	if !tx.Actor.Has("transactions:pay") && (b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
+	if !tx.Actor.Has("transactions:pay") &&
+		(b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
 		return nil, errRequiresMark
 	}
 
@@ -75,12 +78,14 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 		return nil, err
 	}
 
+	// The lock on outgoing money comes before that of the transaction.
 	if b.ConnectionID.Value != nil {
 		if err := TakeTurns(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
 
+	// From here on nothing else changes the transaction.
 	t, err := transaction.Hold(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -90,6 +95,7 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 		return nil, transaction.ErrArchived
 	}
 
+	// Without a connection only the books change.
 	if b.ConnectionID.Value == nil {
 		return payByHand(ctx, tx, t, b)
 	}
@@ -103,13 +109,16 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 	return &PayAnswer{queued: ack}, err
 }
 
-// payByHand books the payment of a bill; what is no open bill moved its money when it was booked.
+// payByHand books the payment of a bill. Other transactions, and paid bills, moved their money when they were
+// booked, so they are refused.
 func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pay) (*PayAnswer, error) {
 	switch {
 	case b.ContactPaymentMethodID.Value != nil:
 		return nil, apierr.BadRequest.At(apierr.IssueConnectionRequired.InBody("contactPaymentMethodId"))
 	case b.Date.Value == nil:
 		return nil, apierr.BadRequest.At(apierr.IssueRequired.InBody("date"))
+
+	// A payment through a provider explains better why the bill is paid.
 	case t.PaidStatus == transaction.Paid:
 		if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 			return nil, err
@@ -122,19 +131,25 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 		return nil, err
 	}
 
-	paid, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: *b.Date.Value, AccountID: b.FundingAccountID})
+	// Show the bill as it is after the booking.
+	paid, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{
+		Date:      *b.Date.Value,
+		AccountID: b.FundingAccountID,
+	})
 	paid, err = transaction.Shown(ctx, tx, paid, err)
 
 	return &PayAnswer{paid: paid}, inBody(err)
 }
 
-// inBody gives the issues of a bill's payment the paths of this request's body.
+// inBody changes the paths of issues about a bill's payment to those of this request's body. Errors with other
+// paths stay as they are.
 func inBody(err error) error {
 	refusal, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		return err
 	}
 
+	// Only these errors name fields of the payment.
 	var condition *apierr.Error
 
 	switch refusal.Reason() { //nolint:exhaustive // the others have no path into the payment
@@ -146,6 +161,7 @@ func inBody(err error) error {
 		condition = transaction.ErrNotBank
 	}
 
+	// One issue with an unknown path, and the error is returned unchanged.
 	issues := refusal.Issues()
 	for i := range issues {
 		if len(issues[i].Path) != 2 || issues[i].Path[0] != "payment" {
@@ -162,7 +178,7 @@ func inBody(err error) error {
 	return condition.At(issues...)
 }
 
-// payable refuses what no provider pays (RSN-04, RSN-38, RSN-48).
+// payable refuses transactions that no provider pays (RSN-04, RSN-38, RSN-48).
 func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 	switch context := map[string]any{"currency": t.Currency, "amount": t.Total, "type": t.Type}; {
 	case t.Type != transaction.Expense && t.Type != transaction.Payout:
@@ -176,6 +192,7 @@ func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 		return errNotSupported.With(context)
 	}
 
+	// First earlier attempts, since they explain why a bill counts as paid.
 	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return err
 	}
@@ -187,13 +204,15 @@ func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 	return nil
 }
 
-// request asks for the payment; a bill is booked as paid at once, in the same transaction.
+// request asks for the payment. A bill is booked as paid at once, in the same transaction, unless the payment waits
+// for approval.
 func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (*operation.Acknowledgement, error) {
 	contact, err := recipient(ctx, tx, t)
 	if err != nil {
 		return nil, err
 	}
 
+	// A payout is already booked on an account, which has to pay it.
 	funding := id.Zero
 	if b.FundingAccountID.Value != nil {
 		funding = *b.FundingAccountID.Value
@@ -201,6 +220,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		funding = t.AccountID
 	}
 
+	// Then the connection, the account and the recipient's method.
 	d, err := OpenDesk(ctx, tx, *b.ConnectionID.Value, funding, []id.ID{contact})
 	if err != nil {
 		return nil, err
@@ -216,6 +236,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		}
 	}
 
+	// The checks run in the order that the documentation of the endpoint gives.
 	at := day.Of(tx.Now)
 	if b.Date.Value != nil {
 		at = *b.Date.Value
@@ -230,6 +251,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 
+	// Funds and limits come last, because they change all the time.
 	claims, err := claimsOf(ctx, tx, []id.ID{t.ID})
 	if err != nil {
 		return nil, err
@@ -246,30 +268,42 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 
+	// Now write the payment.
 	_, tasks, err := d.Request(ctx, tx, orders, Terms{limits, b.AllowOverdraft})
 	if err != nil {
 		return nil, err
 	}
 
+	// A bill stays open while its payment waits.
 	if t.Type == transaction.Expense && !limits.waits(t.Total, t.Currency) {
-		if _, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{Date: at, AccountID: api.Set(d.FundingAccountID)}); err != nil {
+		if _, err := transaction.BookPayment(ctx, tx, t.ID, &transaction.PaymentInput{
+			Date:      at,
+			AccountID: api.Set(d.FundingAccountID),
+		}); err != nil {
 			return nil, inBody(err)
 		}
 	}
 
+	// Last, the operation that sends it.
 	target := operation.Resource{Type: operation.Transaction, ID: t.ID, Role: operation.Target}
 
 	return operation.Start(ctx, tx, operation.New{
-		Type: operation.ProviderPayment, Primary: &target,
-		Resources: []operation.Resource{target, {Type: operation.Connection, ID: d.Connection.ID, Role: operation.Source}}, Tasks: tasks,
+		Type:    operation.ProviderPayment,
+		Primary: &target,
+		Resources: []operation.Resource{target, {
+			Type: operation.Connection,
+			ID:   d.Connection.ID,
+			Role: operation.Source,
+		}},
+		Tasks: tasks,
 	})
 }
 
-// maxAhead is how many days ahead a provider can be asked to pay: what there is today says little about the balance of
-// a later quarter.
+// maxAhead is how many days ahead a provider can be asked to pay: today's funds say little about those of a later
+// quarter.
 const maxAhead = 60
 
-// CheckDate refuses a date that has passed for money that is yet to leave, and one too far ahead.
+// CheckDate refuses a date in the past and one too far ahead, for money that is still to leave.
 func CheckDate(tx *db.Tx, at day.Day) error {
 	switch today := day.Of(tx.Now); {
 	case at.Before(today):
@@ -281,7 +315,8 @@ func CheckDate(tx *db.Tx, at day.Day) error {
 	return nil
 }
 
-// recipient is whom a transaction pays: its contact, else that of its only line. It is a vendor or an owner.
+// recipient returns the contact that a transaction pays: its own, else that of its only line. It fails with
+// errVendorOwner unless the contact is a vendor or an owner.
 func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.ID, error) {
 	contact := t.ContactID
 	if contact == nil && len(t.Lines) == 1 {
@@ -292,6 +327,7 @@ func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.I
 		return id.Zero, errVendorOwner
 	}
 
+	// Contacts of other types are not paid through a provider.
 	kind, err := db.Get[string](ctx, tx, `select type from contact where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": *contact})
 	if err != nil {
 		return id.Zero, fmt.Errorf("read the recipient of a payment: %w", err)
@@ -304,7 +340,8 @@ func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.I
 	return *contact, nil
 }
 
-// choose takes a method that was named instead of the contact's default.
+// choose takes the named method instead of the contact's default. It fails if the method is unknown, or is not a
+// verified one of the contact.
 func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
 	type row struct {
 		Ready         bool
@@ -312,6 +349,7 @@ func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) err
 		AccountType   pay.AccountType
 	}
 
+	// Lock it for sharing, so that the method is not rejected before the payment is written.
 	m, err := db.One[row](ctx, tx, notFoundAt("contactPaymentMethodId"), `
 		select contact_id = @contact and status = 'verified' as ready, account_holder, account_type
 		from payee_method where team_id = @team and id = @id for share`,

@@ -1,10 +1,10 @@
-// Package payment owns what is asked of payment providers: sending each payment at most once, learning its outcome,
+// Package payment owns payments through providers: it sends each payment at most once, learns its outcome, and handles
 // recovery and returns.
 //
 // A payment is a row that is committed before anything leaves; its id is the key under which the provider knows it. It
-// is marked as sending, in a commit of its own, before the provider hears of it. After that nothing but the provider's
-// word moves it: whoever finds a payment sending asks for it by its key first, and submits it again, under the same
-// key, only when the provider has never seen it.
+// is marked as sending, in a commit of its own, before the provider hears of it. After that only news from the provider
+// move it: an attempt that finds a payment sending asks for it by its key first, and submits it again, under the same
+// key, only if the provider has never seen it.
 package payment
 
 import (
@@ -20,8 +20,8 @@ import (
 // Status is how far a payment is.
 type Status string
 
-// The states. Payments that await approval wait for a second person, requested ones to be sent; of those sending it is
-// not known whether the provider has them.
+// The states. Payments that await approval wait for a second person, and requested ones wait to be sent. Sending means
+// that the provider may have the payment.
 const (
 	Awaiting  Status = "awaitingApproval"
 	Requested Status = "requested"
@@ -38,7 +38,7 @@ func (Status) Enum() []string {
 	return []string{"awaitingApproval", "requested", "sending", "submitted", "paid", "failed", "canceled", "returned"}
 }
 
-// Payment is a payment as its team sees it. What the provider calls things stays with us (ERR-100).
+// Payment is a payment as its team sees it. The provider's own references and texts are not shown (ERR-100).
 type Payment struct {
 	ID                     id.ID          `json:"id"`
 	ShortRef               string         `json:"shortRef"`
@@ -81,8 +81,9 @@ type Issue struct {
 }
 
 // The issues: the provider holds more than one payment under our key; it said something that cannot follow what it said
-// before; it does not know what it has taken; the money came back and could not be booked; no money left and the bill
-// still stands as paid; for a day nobody could say whether the provider has it, so that it is not sent again by itself.
+// before; it does not know a payment that it has accepted; the money came back and could not be booked; no money left
+// and the bill still counts as paid; for a day it was unknown whether the provider has it, so it is not sent again by
+// itself.
 const (
 	duplicatePayment   = "duplicatePayment"
 	contradictoryNews  = "contradictoryNews"
@@ -92,6 +93,7 @@ const (
 	givenUp            = "givenUp"
 )
 
+// issue returns an issue of a payment. All of them are errors.
 func issue(code string, context map[string]string) Issue {
 	if context == nil {
 		context = map[string]string{}
@@ -103,32 +105,77 @@ func issue(code string, context map[string]string) Issue {
 // Refusals of payments that payouts answer with as well.
 var (
 	ErrAlreadyPaid     = apierr.New(apierr.CodeConflict, apierr.ReasonAlreadyPaid, "Already has a payment")
-	ErrArchiveRequired = apierr.New(apierr.CodeBadRequest, apierr.ReasonArchiveRequired, "The original has to be archived or returned first")
+	ErrArchiveRequired = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonArchiveRequired,
+		"The original has to be archived or returned first",
+	)
 )
 
 var (
-	errNotSupported  = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderPaymentNotSupported, "The provider cannot pay this transaction")
-	errVendorOwner   = apierr.New(apierr.CodePayproviderVendorOwnerRequired, "", "Only a vendor or an owner is paid through a provider")
-	errRecipient     = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady, "The recipient has no ready ACH payment method")
-	errConnection    = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderConnectionInactive, "The payment provider connection is not active")
-	errFunding       = apierr.New(apierr.CodeBadRequest, apierr.ReasonPayProviderAccountNotReady, "The funding account is not ready for payments")
-	errRequiresMark  = apierr.New(apierr.CodeForbidden, apierr.ReasonPaymentAccountRequiresMarkPaid, "The credential records payments without a funding account only")
-	errRecovering    = apierr.New(apierr.CodeConflict, apierr.ReasonProviderPaymentRecoveryInProgress, "A recovery of the payment is already running")
-	errUnrecoverable = apierr.New(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable, "The payment cannot be recovered")
-	errExceeds       = apierr.New(apierr.CodeBadRequest, apierr.ReasonAmountExceedsReturnable, "The amount exceeds what is left to return or replace")
-	errNotEligible   = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnNotEligible, "The payout cannot be returned")
+	errNotSupported = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonPayProviderPaymentNotSupported,
+		"The provider cannot pay this transaction",
+	)
+	errVendorOwner = apierr.New(
+		apierr.CodePayproviderVendorOwnerRequired,
+		"",
+		"Only a vendor or an owner is paid through a provider",
+	)
+	errRecipient = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonPayProviderRecipientNotReady,
+		"The recipient has no ready ACH payment method",
+	)
+	errConnection = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonPayProviderConnectionInactive,
+		"The payment provider connection is not active",
+	)
+	errFunding = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonPayProviderAccountNotReady,
+		"The funding account is not ready for payments",
+	)
+	errRequiresMark = apierr.New(
+		apierr.CodeForbidden,
+		apierr.ReasonPaymentAccountRequiresMarkPaid,
+		"The credential records payments without a funding account only",
+	)
+	errRecovering = apierr.New(
+		apierr.CodeConflict,
+		apierr.ReasonProviderPaymentRecoveryInProgress,
+		"A recovery of the payment is already running",
+	)
+	errUnrecoverable = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonProviderPaymentRecoveryUnavailable,
+		"The payment cannot be recovered",
+	)
+	errExceeds = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonAmountExceedsReturnable,
+		"The amount exceeds what is left to return or replace",
+	)
+	errNotEligible = apierr.New(
+		apierr.CodeBadRequest,
+		apierr.ReasonPaymentReturnNotEligible,
+		"The payout cannot be returned",
+	)
 	errNoReturnFiles = apierr.New(apierr.CodeNotImplemented, "", "The app of the connection has no return files")
 	errCallback      = apierr.New(apierr.CodeUnauthorized, "", "The callback is not to be believed")
 )
 
-// next is where news of a provider take a payment. Acknowledged says that the provider has once told us that it holds
-// the payment. States only move forward. News that are older than what is known change nothing; those that contradict
-// it change nothing either, and are reported.
+// next returns the status that news of a provider lead to. Acknowledged says that the provider has once confirmed
+// that it has the payment. States only move forward. News that are older than the known ones change nothing; news
+// that contradict them change nothing either, and are reported.
 func (s Status) next(news pay.State, acknowledged bool) (next Status, contradiction bool) {
 	n := Status(news)
 
+	// Each status accepts some news as its next step, and some as old.
 	switch s {
-	case Awaiting, Requested: // nobody was told of it
+	case Awaiting, Requested: // no provider can know it yet
 		return s, true
 	case Sending, Submitted:
 		return n, false
@@ -143,6 +190,8 @@ func (s Status) next(news pay.State, acknowledged bool) (next Status, contradict
 	return s, true
 }
 
+// forward returns the new status if the news move it, else the old one; other news that are not old are a
+// contradiction.
 func forward(s, n Status, moves, old bool) (Status, bool) {
 	if moves {
 		return n, false
@@ -151,7 +200,7 @@ func forward(s, n Status, moves, old bool) (Status, bool) {
 	return s, s != n && !old
 }
 
-// final reports that no money moves any more, unless it comes back.
+// final reports whether no money moves any more, unless it comes back.
 func (s Status) final() bool {
 	switch s {
 	case Paid, Failed, Canceled, Returned:
@@ -162,12 +211,13 @@ func (s Status) final() bool {
 	return false
 }
 
+// notFoundAt returns the error for an unknown reference in the body.
 func notFoundAt(path ...any) error {
 	return apierr.BadRequest.At(apierr.IssueNotFound.InBody(path...))
 }
 
-// Refusals are the conditions that a payment through a provider is refused with, beside those of the transaction that
-// books it.
+// Refusals returns the errors with which a payment through a provider is refused, in addition to those of the
+// transaction that books it.
 func Refusals() apierr.List {
 	return apierr.List{errConnection, errFunding, errNotSupported, errRecipient, errFunds, errLimit}
 }

@@ -26,6 +26,7 @@ var recoverKind = job.NewKind("payment.recover")
 // recoverTime bounds an attempt to recover a payment.
 const recoverTime = 2 * time.Minute
 
+// recoverArgs name the payment of a recovery task.
 type recoverArgs struct {
 	PaymentID id.ID `json:"paymentId"`
 	// Cancel takes the payment back from the provider first.
@@ -37,22 +38,27 @@ type recoverInput struct {
 	PaymentID id.ID `path:"providerPaymentId"`
 }
 
+// cancel starts a recovery that takes the payment back from the provider.
 func cancel(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Acknowledgement, error) {
 	return startRecovery(ctx, tx, in, true)
 }
 
+// archive starts a recovery of a payment that brought nothing.
 func archive(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Acknowledgement, error) {
 	return startRecovery(ctx, tx, in, false)
 }
 
-// startRecovery marks the payment as being recovered, so that no second recovery begins (RSN-44, RSN-45).
+// startRecovery starts the operation that recovers a payment and marks the payment, so that no second recovery
+// begins (RSN-44, RSN-45).
 func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool) (*operation.Acknowledgement, error) {
+	// No provider knows a payment that waits, so it needs no task.
 	if cancel {
 		if ack, err := cancelWaiting(ctx, tx, in); ack != nil || err != nil {
 			return ack, err
 		}
 	}
 
+	// Lock the payment before its state is checked.
 	found, err := hold(ctx, tx, []id.ID{in.PaymentID})
 	if err != nil {
 		return nil, err
@@ -67,6 +73,7 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 		return nil, errRecovering.With(map[string]any{"operationId": h.RecoveryOperationID})
 	}
 
+	// Which states can be recovered depends on what the caller asks for.
 	possible, err := h.recoverable(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -80,17 +87,23 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 		return nil, errUnrecoverable
 	}
 
+	// The task asks the provider outside of this transaction.
 	target := operation.Resource{Type: operation.Transaction, ID: h.TransactionID, Role: operation.Target}
 
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.ProviderPaymentRecovery, Primary: &target,
-		Resources: []operation.Resource{target, {Type: operation.Connection, ID: h.ConnectionID, Role: operation.Source}},
-		Tasks:     []operation.Task{{Kind: recoverKind, Args: recoverArgs{PaymentID: h.ID, Cancel: cancel}}},
+		Resources: []operation.Resource{target, {
+			Type: operation.Connection,
+			ID:   h.ConnectionID,
+			Role: operation.Source,
+		}},
+		Tasks: []operation.Task{{Kind: recoverKind, Args: recoverArgs{PaymentID: h.ID, Cancel: cancel}}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start a recovery: %w", err)
 	}
 
+	// Mark the payment last, with the operation to wait for.
 	_, err = tx.Exec(ctx, `update payment set recovery_operation_id = @operation, updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": h.ID, "operation": ack.OperationID, "now": tx.Now})
 	if err != nil {
@@ -100,8 +113,8 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 	return ack, nil
 }
 
-// cancelWaiting takes a payment back that waits for a second person, at once: no provider knows of it. It gives nil for
-// any other payment.
+// cancelWaiting cancels a payment that waits for a second person at once, because no provider knows it. It returns
+// nil for any other payment.
 func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation.Acknowledgement, error) {
 	args := db.Args{"team": tx.Team, "id": in.PaymentID, "transaction": in.ID}
 
@@ -114,6 +127,7 @@ func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation
 		return nil, fmt.Errorf("hold a payment that waits: %w", err)
 	}
 
+	// Look again under the locks: it may have been decided meanwhile.
 	waits, err := db.Get[bool](ctx, tx, `
 		select exists (select from payment where team_id = @team and id = @id and transaction_id = @transaction and status = 'awaitingApproval')`, args)
 	if err != nil || !waits {
@@ -124,19 +138,25 @@ func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation
 		return nil, err
 	}
 
+	// Callers expect an operation, so this one has a task that does nothing.
 	target := operation.Resource{Type: operation.Transaction, ID: in.ID, Role: operation.Target}
 
 	return operation.Start(ctx, tx, operation.New{
-		Type: operation.ProviderPaymentRecovery, Primary: &target, Resources: []operation.Resource{target}, Tasks: []operation.Task{{Kind: nothingKind}},
+		Type:      operation.ProviderPaymentRecovery,
+		Primary:   &target,
+		Resources: []operation.Resource{target},
+		Tasks:     []operation.Task{{Kind: nothingKind}},
 	})
 }
 
-// recoverable reports that no money is where the payment should have brought it, and that this was not made good for.
+// recoverable reports whether the money is not where the payment should have brought it, and the books do not show
+// that yet.
 func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 	switch h.Status {
 	case Failed, Canceled:
 		return h.RecoveredAt == nil, nil
 	case Returned:
+		// A return that was booked by itself needs no recovery.
 		booked, err := db.Get[bool](ctx, tx, `select exists (select from payment_return where team_id = @team and payment_id = @id)`,
 			db.Args{"team": tx.Team, "id": h.ID})
 		if err != nil {
@@ -150,14 +170,14 @@ func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 	return false, nil
 }
 
-// cancelable reports that the provider has the payment and nothing has come of it, or that this is not known.
+// cancelable reports whether the provider has the payment without an outcome, or may have it.
 func (h *held) cancelable() bool { return h.Status == Submitted || h.Status == Sending }
 
-// errBusy is that an attempt at the batch is under way, which may be telling the provider of the payment.
+// errBusy says that an attempt at the batch is under way and may be telling the provider about the payment.
 var errBusy = errors.New("the payment is being sent")
 
-// quiet fails with errBusy while an attempt at the payment's batch is under way. No further one begins with the payment
-// once it is marked as being recovered: both take the lock of its row.
+// quiet fails with errBusy while an attempt at the payment's batch is under way. Once the payment is marked as
+// being recovered, no further attempt sends it: both take the lock of its row.
 func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
 	busy, err := db.Get[bool](ctx, tx, `select coalesce(busy_until > @now, false) from payment_batch where team_id = @team and id = @batch`,
 		db.Args{"team": tx.Team, "batch": h.BatchID, "now": tx.Now})
@@ -172,9 +192,12 @@ func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// recovery makes the handler: however a recovery ends, the payment can be recovered again afterwards.
+// recovery returns the handler of recovery tasks. However a recovery ends, the payment can be recovered again
+// afterwards.
 func (s *Service) recovery() job.Handler {
 	h := operation.External(recoverTime, s.recover).OnOutside()
+
+	// When the task is given up, release the payment first.
 	giveUp := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args recoverArgs
@@ -192,6 +215,7 @@ func (s *Service) recovery() job.Handler {
 	return h
 }
 
+// release unmarks a payment that an operation was recovering.
 func release(ctx context.Context, tx *db.Tx, payment, operation id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update payment set recovery_operation_id = null, updated_at = @now
@@ -204,19 +228,30 @@ func release(ctx context.Context, tx *db.Tx, payment, operation id.ID) error {
 	return nil
 }
 
-// recover takes a payment back when that is wanted, and then out of the books. Every step can be done again.
-func (s *Service) recover(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args recoverArgs) (db.Work, error) {
+// recover takes a payment back if that is wanted, and then corrects the books. Every step can be repeated.
+func (s *Service) recover(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	run operation.Run,
+	args recoverArgs,
+) (db.Work, error) {
+	// First the provider.
 	if args.Cancel {
 		if err := s.takeBack(ctx, d, scope, run, args.PaymentID); err != nil {
 			return nil, err
 		}
 	}
 
+	// A payment that counts as failed may have moved money after all: then only the provider's word allows a
+	// recovery.
 	confirmed, err := s.confirm(ctx, d, scope, args.PaymentID)
 	if err != nil {
 		return nil, err
 	}
 
+	// Last the books, in the transaction that settles the task. The state is checked again, because news may have
+	// come meanwhile.
 	return func(ctx context.Context, tx *db.Tx) error {
 		h, err := holdOne(ctx, tx, args.PaymentID)
 		if err != nil {
@@ -241,6 +276,7 @@ func (s *Service) recover(ctx context.Context, d *db.DB, scope db.Scope, run ope
 	}, nil
 }
 
+// holdOne locks one payment and returns it. It fails with apierr.NotFound.
 func holdOne(ctx context.Context, tx *db.Tx, payment id.ID) (*held, error) {
 	found, err := hold(ctx, tx, []id.ID{payment})
 	if err != nil {
@@ -254,13 +290,14 @@ func holdOne(ctx context.Context, tx *db.Tx, payment id.ID) (*held, error) {
 	return &found[0], nil
 }
 
-// takeBack asks the provider to take a payment back, and keeps what it says.
+// takeBack asks the provider to take a payment back and saves the answer.
 func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, payment id.ID) error {
 	var (
 		h *held
 		p pay.Provider
 	)
 
+	// First look at the payment; a final one needs no question.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if h, err = holdOne(ctx, tx, payment); err != nil {
 			return err
@@ -279,20 +316,29 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 		return err
 	}
 
+	// If the provider may not have the payment, ask before canceling.
 	key := h.ID.String()
 	if h.Status == Sending {
-		// Nobody may be sending it before the provider is asked: what it does not know then, it will not hear of.
+		// No attempt may be sending it when the provider is asked: then a payment that it does not know will never
+		// reach it.
 		if err := d.Write(ctx, scope, h.quiet); err != nil {
 			return err
 		}
 
 		o, err := find(ctx, p, key)
+
+		// It never arrived, so we cancel it ourselves.
 		if errors.Is(err, pay.ErrUnknown) {
-			return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return neverSent(ctx, tx, run, payment) })
+			return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+				return neverSent(ctx, tx, run, payment)
+			})
 		}
 
+		// It did arrive: save the news, and stop if they are final.
 		if err == nil {
-			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
+			err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+				return apply(ctx, tx, []pay.Outcome{o})
+			})
 		}
 
 		if err != nil || Status(o.State).final() {
@@ -300,6 +346,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 		}
 	}
 
+	// Now cancel it at the provider.
 	calling, stop := context.WithTimeout(ctx, pay.Timeout)
 	defer stop()
 
@@ -313,27 +360,31 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 		return errNoOutcome
 	}
 
+	// The answer counts as news like any other.
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return apply(ctx, tx, []pay.Outcome{o}) })
 }
 
-// doubtful reports a payment that counts as failed and of which the provider has said since that it moves money, or has
-// moved it.
+// doubtful reports whether a payment counts as failed although the provider has since said that it moves money, or
+// has moved it.
 func (h *held) doubtful() bool {
 	if h.Status != Failed && h.Status != Canceled || h.RecoveredAt != nil {
 		return false
 	}
 
 	return slices.ContainsFunc(h.Issues, func(i Issue) bool {
-		return i.Code == contradictoryNews && (i.Context["status"] == string(Submitted) || i.Context["status"] == string(Paid))
+		return i.Code == contradictoryNews &&
+			(i.Context["status"] == string(Submitted) || i.Context["status"] == string(Paid))
 	})
 }
 
-// confirm asks the provider once more for a payment that is doubtful, and reports that it holds no money of it.
+// confirm asks the provider once more about a doubtful payment. It reports whether the provider confirms that it
+// holds no money for it.
 func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment id.ID) (confirmed bool, err error) {
 	var p pay.Provider
 
+	// A provider is only needed for a doubtful payment.
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		p = nil
+		p = nil // the transaction may run more than once
 
 		h, err := holdOne(ctx, tx, payment)
 		if err != nil || !h.doubtful() {
@@ -353,16 +404,18 @@ func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment
 		return false, err
 	}
 
+	// Unknown is no confirmation: the provider had it once.
 	o, err := find(ctx, p, payment.String())
 	if errors.Is(err, pay.ErrUnknown) {
 		return false, nil
 	}
 
-	return err == nil && !o.Duplicate && (o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
+	return err == nil && !o.Duplicate &&
+		(o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
 }
 
-// neverSent cancels a payment that the provider does not know, and that nobody can be sending any more; it fails with
-// errBusy while somebody can. The decision is ours and not the provider's, so it gives way to news that came meanwhile.
+// neverSent cancels a payment that the provider does not know and that no attempt can be sending any more. It fails
+// with errBusy while one can. The decision is ours and not the provider's, so news that came meanwhile win.
 func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID) error {
 	h, err := holdOne(ctx, tx, payment)
 	if err != nil || h.Status != Sending {
@@ -373,10 +426,12 @@ func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID)
 		return errUnrecoverable // this recovery was given up, so that the payment may be sent again
 	}
 
+	// Check again under the lock of the payment.
 	if err := h.quiet(ctx, tx); err != nil {
 		return err
 	}
 
+	// Then cancel it as if the provider had.
 	now := day.At(tx.Now)
 	h.Status, h.SettledAt = Canceled, &now
 	h.lower(givenUp)
@@ -388,19 +443,21 @@ func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID)
 	return h.follow(ctx, tx)
 }
 
-// recover puts a payment away and mends the books: the payout is archived, the bill open again. A payout that a lock
-// holds, or that is part of a return, stays in the books as it was reported, and what is left of it is given back on
-// the first open day.
+// recover puts a payment away and corrects the books: the payout is archived, the bill is open again. A payout that
+// a lock keeps in the books, or that is part of a return, stays as it was reported, and the rest of it is returned
+// on the first open day.
 func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 	if h.RecoveredAt != nil {
 		return nil
 	}
 
+	// A bill only has to be open again.
 	if h.TransactionType == transaction.Expense {
 		return h.reopen(ctx, tx)
 	}
 
-	if h.Status == Returned { // the money was away: both ways are booked when they can be
+	// Returned money was away, so both ways are booked if possible.
+	if h.Status == Returned {
 		if err := tx.Try(ctx, h.bookReturn); !apierr.Refused(err) {
 			if err == nil {
 				h.lower(returnNotBooked)
@@ -411,10 +468,12 @@ func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
+	// Put the payment away first: it would keep the transaction from being archived.
 	if err := h.putAway(ctx, tx); err != nil {
 		return err
 	}
 
+	// Archive the payout, or return it if it has to stay.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return transaction.Remove(ctx, tx, h.TransactionID, true, ledger.Lenience{})
 	})

@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// sums are what of a payout came back, and what was paid in its place.
+// sums are the amounts of a payout that came back and that were paid in its place.
 type sums struct {
 	Returned money.Cents
 	Replaced money.Cents
@@ -34,24 +34,38 @@ func sumsOf(ctx context.Context, tx *db.Tx, original id.ID) (sums, error) {
 	return s, nil
 }
 
-// link says what a payout is to another one.
+// link says how a payout is related to another one.
 type link struct {
 	kind    string
 	payment *id.ID
 }
 
-// counter books a payout on the contact, listing and statement of another one, negative for money that came back, and
-// links the two.
-func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, c *transaction.Create, l link) (*transaction.Transaction, error) {
+// counter books a payout on the contact, listing and statement of another one, negative for money that came back,
+// and links the two.
+func counter(
+	ctx context.Context,
+	tx *db.Tx,
+	original *transaction.Transaction,
+	c *transaction.Create,
+	l link,
+) (*transaction.Transaction, error) {
 	made, err := transaction.Add(ctx, tx, c, ledger.Lenience{})
 	if err != nil {
 		return nil, err
 	}
 
+	// The link lets later returns know how much is left.
 	_, err = tx.Exec(ctx, `
 		insert into payment_return (team_id, transaction_id, original_id, kind, payment_id, created_at)
 		values (@team, @transaction, @original, @kind, @payment, @now)`,
-		db.Args{"team": tx.Team, "transaction": made.ID, "original": original.ID, "kind": l.kind, "payment": l.payment, "now": tx.Now})
+		db.Args{
+			"team":        tx.Team,
+			"transaction": made.ID,
+			"original":    original.ID,
+			"kind":        l.kind,
+			"payment":     l.payment,
+			"now":         tx.Now,
+		})
 	if err != nil {
 		return nil, fmt.Errorf("link a payout: %w", err)
 	}
@@ -59,22 +73,36 @@ func counter(ctx context.Context, tx *db.Tx, original *transaction.Transaction, 
 	return made, nil
 }
 
-// another is a payout like an original one over another amount.
-func another(original *transaction.Transaction, amount money.Cents, at day.Day, description *string) *transaction.Create {
+// another returns the input for a payout like the original one over another amount.
+func another(
+	original *transaction.Transaction,
+	amount money.Cents,
+	at day.Day,
+	description *string,
+) *transaction.Create {
+	// A payout has one line.
 	l := &original.Lines[0]
 	fields := transaction.LineFields{
-		AccountID: api.Set(l.AccountID), ListingID: api.SetIf(l.ListingID), OwnerStatementID: api.SetIf(l.OwnerStatementID), Party: api.SetIf(l.Party),
-		ContactID: api.SetIf(l.ContactID),
+		AccountID:        api.Set(l.AccountID),
+		ListingID:        api.SetIf(l.ListingID),
+		OwnerStatementID: api.SetIf(l.OwnerStatementID),
+		Party:            api.SetIf(l.Party),
+		ContactID:        api.SetIf(l.ContactID),
 	}
 
 	return &transaction.Create{
-		Type: transaction.Payout, Date: at, Currency: api.Set(original.Currency), AccountID: api.Set(original.AccountID),
-		ContactID: api.SetIf(original.ContactID), Description: api.SetIf(description), Lines: []transaction.LineInput{{Amount: amount, LineFields: fields}},
+		Type:        transaction.Payout,
+		Date:        at,
+		Currency:    api.Set(original.Currency),
+		AccountID:   api.Set(original.AccountID),
+		ContactID:   api.SetIf(original.ContactID),
+		Description: api.SetIf(description),
+		Lines:       []transaction.LineInput{{Amount: amount, LineFields: fields}},
 	}
 }
 
-// bookReturn books the money that a provider gave back, as a negative payout on the first open day. What somebody has
-// returned by hand before is not returned again.
+// bookReturn books the money that a provider gave back, as a negative payout on the first open day. Money that a
+// person has returned by hand before is not returned again.
 func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 	original, err := transaction.Hold(ctx, tx, h.TransactionID)
 	if err != nil {
@@ -85,6 +113,7 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 		return transaction.ErrArchived
 	}
 
+	// The lock on the original keeps these sums as they are.
 	s, err := sumsOf(ctx, tx, original.ID)
 	if err != nil {
 		return err
@@ -95,9 +124,14 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
-	_, err = onOpenDay(ctx, tx, day.Of(tx.Now), func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
-		return counter(ctx, tx, original, another(original, -amount, at, new("Returned payment")), link{"return", &h.ID})
-	})
+	// The return belongs to today if the books are open.
+	_, err = onOpenDay(ctx, tx,
+		day.Of(tx.Now),
+		func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
+			create := another(original, -amount, at, new("Returned payment"))
+			return counter(ctx, tx, original, create, link{"return", &h.ID})
+		},
+	)
 
 	return err
 }
@@ -105,10 +139,14 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 // openDayTries bounds how often a later day is tried: closed books, and a published statement after that, need two.
 const openDayTries = 5
 
-// onOpenDay books on a day, or on the first later one that no lock holds.
-func onOpenDay(ctx context.Context, tx *db.Tx, at day.Day, book func(context.Context, *db.Tx, day.Day) (*transaction.Transaction, error)) (
-	made *transaction.Transaction, err error,
-) {
+// onOpenDay books on a day, or on the first later one that no lock concerns.
+func onOpenDay(
+	ctx context.Context,
+	tx *db.Tx,
+	at day.Day,
+	book func(context.Context, *db.Tx, day.Day) (*transaction.Transaction, error),
+) (made *transaction.Transaction, err error) {
+	// Each lock says from which day on it allows a booking.
 	for range openDayTries {
 		err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 			made, err = book(ctx, tx, at)
@@ -118,6 +156,7 @@ func onOpenDay(ctx context.Context, tx *db.Tx, at day.Day, book func(context.Con
 			return made, err
 		}
 
+		// Without a later day there is no use in trying again.
 		later := ledger.OpenFrom(err)
 		if later == nil || !later.After(at) {
 			return nil, err
@@ -148,6 +187,7 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 		return nil, err
 	}
 
+	// News from a provider would book the same return a second time.
 	last, err := lastAttempt(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
@@ -157,6 +197,7 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 		return nil, errNotEligible
 	}
 
+	// At most the part that was not returned yet comes back.
 	s, err := sumsOf(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
@@ -165,15 +206,16 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 	return in.book(ctx, tx, original, original.Total-s.Returned, link{kind: "return"})
 }
 
-// replacePayout pays again what came back. Money that has not come back is not paid twice: an original whose payment
-// brought nothing is archived first, any other one returned; what the statement has been paid since is no longer there
-// to replace (RSN-05, RSN-06).
+// replacePayout pays again the money that came back. Money that has not come back is not paid twice: an original
+// with a payment that brought nothing must be archived first, any other one returned. Money that was paid on the
+// statement since then cannot be replaced any more (RSN-05, RSN-06).
 func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
 	original, err := counterable(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// Other payouts on the statement pay the same money, so none may come in between.
 	if err := holdChain(ctx, tx, original.ID); err != nil {
 		return nil, err
 	}
@@ -183,6 +225,7 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 		return nil, err
 	}
 
+	// Archived payouts came back as a whole.
 	back := s.Returned
 	if original.Status == transaction.Inactive {
 		back = original.Total
@@ -192,6 +235,7 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 		return nil, ErrArchiveRequired
 	}
 
+	// Take off all that was paid in its place.
 	again, err := paidAgain(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
@@ -200,8 +244,8 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 	return in.book(ctx, tx, original, back-s.Replaced-again, link{kind: "replacement"})
 }
 
-// holdChain makes a replacement take turns with the payouts of the statement's ownership period: they pay what came
-// back as well.
+// holdChain locks the ownership period of the original's statement. Payouts of that period pay the money that came
+// back as well, so they and the replacement must wait for each other.
 func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
@@ -218,8 +262,8 @@ func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	return nil
 }
 
-// paidAgain is what other payouts have brought the same contact on the statement since the money came back.
-// Replacements are not among them: they are about payouts of their own.
+// paidAgain adds up the other payouts to the same contact on the statement since the money came back. Replacements
+// do not count: they belong to payouts of their own.
 func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		with original as (
@@ -241,7 +285,7 @@ func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, err
 	return cents, nil
 }
 
-// counterable holds a payout that money can come back of: to an owner, and not itself a return.
+// counterable locks a payout that money can come back from: one to an owner that is not itself a return.
 func counterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transaction, error) {
 	t, err := transaction.Hold(ctx, tx, one)
 	if err != nil {
@@ -255,20 +299,20 @@ func counterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transa
 	return t, nil
 }
 
-// attempt is a transaction's present payment.
+// attempt is the current payment of a transaction.
 type attempt struct {
 	Status Status
 	AppID  connection.App
 }
 
-// mayComeBack reports that a person may know that the money came back. Of money that is under way a provider tells by
-// itself, and what was returned too early could be replaced while the payment still arrives; of what went to a bank in
-// a file nobody tells.
+// mayComeBack reports whether a person may know that the money came back. A provider itself reports about money
+// that is under way: if it were returned too early, it could be replaced while the payment still arrives. No
+// provider reports about payments that went to a bank in a file.
 func (a *attempt) mayComeBack() bool {
 	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !a.AppID.Can(connection.TellsOutcomes)
 }
 
-// lastAttempt is nil for a transaction without a payment that counts.
+// lastAttempt loads the payment of a transaction that was not put away, nil if there is none.
 func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
 	a, err := db.Maybe[attempt](ctx, tx, `
 		select p.status, c.app_id from payment p join connection c on c.team_id = p.team_id and c.id = p.connection_id
@@ -280,8 +324,14 @@ func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
 	return a, nil
 }
 
-// book books up to what is left; the whole when no amount is given.
-func (in *counterInput) book(ctx context.Context, tx *db.Tx, original *transaction.Transaction, left money.Cents, l link) (*transaction.Transaction, error) {
+// book books the given amount, or all that is left. It fails with errExceeds for more than that.
+func (in *counterInput) book(
+	ctx context.Context,
+	tx *db.Tx,
+	original *transaction.Transaction,
+	left money.Cents,
+	l link,
+) (*transaction.Transaction, error) {
 	amount := left
 	if in.Body.Amount.Value != nil {
 		amount = *in.Body.Amount.Value
@@ -295,6 +345,7 @@ func (in *counterInput) book(ctx context.Context, tx *db.Tx, original *transacti
 		amount = -amount
 	}
 
+	// The same booking, on the given day or on the first open one.
 	add := func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
 		return counter(ctx, tx, original, another(original, amount, at, in.Body.Description.Value), l)
 	}

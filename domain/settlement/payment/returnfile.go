@@ -21,7 +21,7 @@ type returnFileInput struct {
 	Raw api.Raw
 }
 
-// ReturnFile is what a file of returns came to.
+// ReturnFile is the result of a file of returns.
 type ReturnFile struct {
 	Data   []ReturnedPayment `json:"data" doc:"The returned payments of the file, those that were known to be returned among them."`
 	Issues []ReturnIssue     `json:"issues" doc:"Entries that could not be used."`
@@ -43,7 +43,7 @@ type ReturnIssue struct {
 	Context  map[string]string `json:"context" doc:"entry counts the returns of the file from 1; code is the bank's."`
 }
 
-// returnFile takes in a bank's file of returns. The same file again changes nothing and is answered with the same.
+// returnFile applies a bank's file of returns. The same file again changes nothing and has the same answer.
 func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFile, error) {
 	c, err := connection.Get(ctx, tx, in.ID)
 	if err != nil {
@@ -59,11 +59,13 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 		return nil, apierr.BadRequest.Because(err).At(apierr.IssueMalformed.InBody())
 	}
 
+	// A file names payments by the bank's numbers, so find out which are ours.
 	found, err := traced(ctx, tx, c.ID, outcomes)
 	if err != nil {
 		return nil, err
 	}
 
+	// Returns are news like those of any provider.
 	var known []pay.Outcome
 
 	for i := range outcomes {
@@ -80,9 +82,9 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 	return answerReturns(ctx, tx, outcomes, found)
 }
 
-// traced finds the payments of returns: by the trace number, which repeats itself in time, and by the name in the file,
-// which is that of one payment. Without a name the trace number has to be that of one payment. What is not found has
-// the zero id.
+// traced finds the payments of returns, with the zero id for those that it does not find. The trace number repeats
+// itself after some time, so the name in the file must fit the payment as well. Without a name only one payment may
+// have the trace number.
 func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) ([]id.ID, error) {
 	traces := make([]string, len(outcomes))
 	for i := range outcomes {
@@ -94,6 +96,7 @@ func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) (
 		Trace string
 	}
 
+	// The trace number is the second part of the reference.
 	candidates, err := db.Select[candidate](ctx, tx, `
 		select id, split_part(provider_ref, '-', 2) as trace from payment
 		where team_id = @team and connection_id = @connection and provider_ref is not null and split_part(provider_ref, '-', 2) = any(@traces)`,
@@ -107,6 +110,7 @@ func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) (
 		byTrace[c.Trace] = append(byTrace[c.Trace], c.ID)
 	}
 
+	// The name decides between payments with the same number.
 	found := make([]id.ID, len(outcomes))
 	for i := range outcomes {
 		o := &outcomes[i]
@@ -124,12 +128,14 @@ func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) (
 	return found, nil
 }
 
+// answerReturns returns the answer for a file of returns.
 func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found []id.ID) (*ReturnFile, error) {
 	type row struct {
 		ReturnedPayment
 		Status Status
 	}
 
+	// Read the payments after the news were applied.
 	rows, err := db.Select[row](ctx, tx, `
 		select p.id as payment_id, p.transaction_id, r.transaction_id as return_transaction_id, p.amount, coalesce(p.failure_code, '') as code, p.status
 		from payment p left join payment_return r on r.team_id = p.team_id and r.payment_id = p.id
@@ -146,12 +152,13 @@ func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found
 	out := &ReturnFile{Data: []ReturnedPayment{}, Issues: []ReturnIssue{}}
 	listed := map[id.ID]bool{}
 
+	// A payment that occurs twice in the file is listed once.
 	for i := range outcomes {
-		r, known := byID[found[i]]
+		r, ok := byID[found[i]]
 		problem := ""
 
 		switch {
-		case !known:
+		case !ok:
 			problem = "paymentUnknown"
 		case r.Status != Returned:
 			problem = contradictoryNews
@@ -162,7 +169,9 @@ func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found
 
 		if problem != "" {
 			out.Issues = append(out.Issues, ReturnIssue{
-				Code: problem, Severity: finding.Error, Context: map[string]string{"entry": strconv.Itoa(i + 1), "code": outcomes[i].Code},
+				Code:     problem,
+				Severity: finding.Error,
+				Context:  map[string]string{"entry": strconv.Itoa(i + 1), "code": outcomes[i].Code},
 			})
 		}
 	}

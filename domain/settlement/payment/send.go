@@ -20,7 +20,7 @@ import (
 	"stayledger/provider/pay"
 )
 
-// Service is what payments reach the outside with.
+// Service holds the means by which payments reach the outside.
 type Service struct {
 	// Open opens the provider behind a connection.
 	Open connection.Opener
@@ -33,15 +33,17 @@ type Service struct {
 const (
 	// An attempt to send a batch ends by itself after sendTime.
 	sendTime = 5 * time.Minute
-	// A provider that did not answer in time may come to what it was told within linger.
+	// A provider that did not answer in time may still start the work within linger.
 	linger = 2 * pay.Timeout
-	// What an attempt has learned is kept within keepTime, also when the attempt itself has run out of time.
+	// The outcomes of an attempt are saved within keepTime, even if the attempt itself has run out of time.
 	keepTime = 5 * time.Second
 )
 
-// handlers are the jobs of the package: sending batches, and recovering payments.
+// handlers returns the handlers of the jobs of this package: sending batches, and recovering payments.
 func (s *Service) handlers() map[job.Kind]job.Handler {
 	send := operation.External(sendTime, s.send).OnOutside()
+
+	// When a send task is given up, decide about the payments of the batch first.
 	giveUp := send.Exhausted
 	send.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args sendArgs
@@ -68,11 +70,19 @@ var (
 	errTakenBack = errors.New("payments of the batch are being taken back")
 )
 
-// send makes one attempt at a batch. Whatever an earlier attempt may have told the provider is asked for first. What is
-// learned is kept even when the attempt fails. Payments that somebody is taking back are waited for.
-func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args sendArgs) (db.Work, error) {
+// send makes one attempt at a batch. It first asks for all payments that the provider may have from an earlier
+// attempt. Outcomes are saved even if the attempt fails. The attempt fails while payments are being taken back, so
+// that a later one sees their result.
+func (s *Service) send(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	run operation.Run,
+	args sendArgs,
+) (db.Work, error) {
 	var w *work
 
+	// First commit that the payments are sending, before the provider hears of them.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		w, err = s.begin(ctx, tx, run, args.BatchID)
 		return err
@@ -85,6 +95,7 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 		return nil, w.failed(ctx, d, scope, nil, errTakenBack)
 	}
 
+	// Then talk to the provider, outside of any transaction.
 	outcomes, receipt, err := w.deliver(ctx, d.Now)
 	if err == nil && w.recovering > 0 {
 		err = errTakenBack
@@ -94,10 +105,12 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 		return nil, w.failed(ctx, d, scope, outcomes, err)
 	}
 
+	// Nothing went out, so there is nothing to settle.
 	if len(outcomes) == 0 || allFailed(outcomes) {
 		return nil, s.conclude(ctx, d, scope, w, outcomes)
 	}
 
+	// The file is stored before the task settles; only then can it be downloaded.
 	var f *file.New
 	if receipt.File != nil {
 		if f, err = s.keepFile(ctx, d, scope, receipt.File); err != nil {
@@ -105,11 +118,14 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 		}
 	}
 
+	// Last, save the result. It comes with the task's own settlement if all went well.
 	settle := func(ctx context.Context, tx *db.Tx) error {
 		return settled(ctx, tx, run, result{w, args.BatchID, outcomes, f})
 	}
 
 	failed := anyFailed(outcomes)
+
+	// Earlier attempts may have failed payments too.
 	if !failed {
 		err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			failed, err = batchFailed(ctx, tx, args.BatchID)
@@ -121,8 +137,8 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 		return settle, err
 	}
 
-	// A task that fails writes nothing when it settles, so what the batch came to is kept first. Another attempt finds
-	// it and fails as well.
+	// A task that fails writes nothing when it settles, so the result of the batch is saved first. Another attempt
+	// finds it and fails as well.
 	if err := d.Write(ctx, scope, settle); err != nil {
 		return nil, w.failed(ctx, d, scope, nil, err)
 	}
@@ -130,10 +146,11 @@ func (s *Service) send(ctx context.Context, d *db.DB, scope db.Scope, run operat
 	return nil, operation.FailAs(operation.OperationFailed, errFailed)
 }
 
-// conclude ends a task that has nothing left to send: with success when everything went through in earlier attempts.
+// conclude ends a task that has nothing left to send. It succeeds if all payments went through in earlier attempts.
 func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *work, outcomes []pay.Outcome) error {
 	var failed bool
 
+	// The end of the attempt and its outcomes are saved together.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if err := w.ended(ctx, tx, nil); err != nil {
 			return err
@@ -154,14 +171,17 @@ func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *wor
 	return err
 }
 
-// deliver asks for what is unclear and submits the rest. It gives every outcome that it has learned, also when it
+// deliver asks about unclear payments and submits the rest. It returns all outcomes that it has learned, even if it
 // fails.
 func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome, pay.Receipt, error) {
 	var outcomes []pay.Outcome
 
+	// First ask: a payment that the provider knows must not be submitted again.
 	left := w.fresh
 	for i := range w.unclear {
 		o, err := find(ctx, w.provider, w.unclear[i].Key)
+
+		// Then decide whether the rest may be sent.
 		switch {
 		case err == nil:
 			outcomes = append(outcomes, o)
@@ -173,21 +193,23 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 	}
 
 	switch {
-	case !w.active && len(left) > 0: // somebody may mend the connection
+	case !w.active && len(left) > 0: // the connection may become active again
 		return outcomes, pay.Receipt{}, errInactiveC
 	case !w.active:
 		return outcomes, pay.Receipt{}, operation.FailAs(operation.OperationFailed, errInactiveC)
 	case len(left) == 0:
 		return outcomes, pay.Receipt{}, nil
-	case !now().Before(w.until): // another may have been told meanwhile that nobody is sending
+	case !now().Before(w.until): // a recovery may rely on this attempt being over
 		return outcomes, pay.Receipt{}, errLate
 	}
-	// In one order, whichever attempt this is: the same batch gives the same file.
+
+	// Submit in the same order in every attempt: the same batch gives the same file.
 	slices.SortFunc(left, func(a, b pay.Payment) int { return strings.Compare(a.Key, b.Key) })
 	receipt, err := w.provider.Submit(ctx, pay.Batch{Payments: left, Sequence: *w.Sequence, At: w.MadeAt.Time})
-	told, silent := match(left, receipt.Outcomes)
-	outcomes = append(outcomes, told...)
+	answered, silent := match(left, receipt.Outcomes)
+	outcomes = append(outcomes, answered...)
 
+	// Last, decide what it means if payments have no outcome: they failed only if surely nothing was moved.
 	switch {
 	case len(silent) == 0 && err == nil:
 		return outcomes, receipt, nil
@@ -204,17 +226,18 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 	return outcomes, pay.Receipt{}, fmt.Errorf("submit a batch of payments: %w", err)
 }
 
-// definite reports that nothing was moved. Payments that go out one by one can fail in several ways at once, so that a
-// provider who is not ready says nothing of the others; a file is made as a whole.
+// definite reports whether the error means that nothing was moved. Payments that go out one by one can fail in
+// several ways at once, so a provider that is not ready says nothing about the others. A file is made as a whole.
 func definite(err error, whole bool) bool {
 	return errors.Is(err, pay.ErrRefused) || errors.Is(err, pay.ErrNotReady) && whole
 }
 
-// find asks for one payment within the time that a call may take.
+// find asks for one payment within the time limit of a call.
 func find(ctx context.Context, p pay.Provider, key string) (pay.Outcome, error) {
 	ctx, stop := context.WithTimeout(ctx, pay.Timeout)
 	defer stop()
 
+	// An outcome of another payment must not count for this one.
 	o, err := p.Find(ctx, key)
 	if err == nil && o.Key != key {
 		err = errNoOutcome
@@ -227,9 +250,9 @@ func find(ctx context.Context, p pay.Provider, key string) (pay.Outcome, error) 
 	return o, nil
 }
 
-// match finds the outcomes of payments by their keys, and those that have none. What a provider says of other keys is
-// none of this batch.
-func match(payments []pay.Payment, outcomes []pay.Outcome) (told []pay.Outcome, silent []pay.Payment) {
+// match returns the outcomes of payments by their keys, and the payments without one. Outcomes of other keys do not
+// belong to the batch and are dropped.
+func match(payments []pay.Payment, outcomes []pay.Outcome) (answered []pay.Outcome, silent []pay.Payment) {
 	byKey := make(map[string][]pay.Outcome, len(outcomes))
 	for _, o := range outcomes {
 		byKey[o.Key] = append(byKey[o.Key], o)
@@ -240,12 +263,13 @@ func match(payments []pay.Payment, outcomes []pay.Outcome) (told []pay.Outcome, 
 			silent = append(silent, y)
 		}
 
-		told = append(told, byKey[y.Key]...)
+		answered = append(answered, byKey[y.Key]...)
 	}
 
-	return told, silent
+	return answered, silent
 }
 
+// allFailed reports whether every payment has failed or was canceled.
 func allFailed(outcomes []pay.Outcome) bool {
 	for _, o := range outcomes {
 		if o.State != pay.Failed && o.State != pay.Canceled {
@@ -256,12 +280,12 @@ func allFailed(outcomes []pay.Outcome) bool {
 	return true
 }
 
-// anyFailed reports whether a payment has failed. One that somebody canceled is no failure.
+// anyFailed reports whether a payment has failed. A canceled one does not count.
 func anyFailed(outcomes []pay.Outcome) bool {
 	return slices.ContainsFunc(outcomes, func(o pay.Outcome) bool { return o.State == pay.Failed })
 }
 
-// failed ends an attempt with its cause, and keeps what it has learned even when it has run out of time.
+// failed ends an attempt with its cause. It saves the outcomes even if the attempt has run out of time.
 func (w *work) failed(ctx context.Context, d *db.DB, scope db.Scope, outcomes []pay.Outcome, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer stop()
@@ -269,9 +293,11 @@ func (w *work) failed(ctx context.Context, d *db.DB, scope db.Scope, outcomes []
 	return errors.Join(cause, d.Write(ctx, scope, w.keepNews(outcomes, cause)))
 }
 
-// keepNews keeps what a failed attempt has learned, that it is over, and that the credentials are refused.
+// keepNews returns the work that saves the outcomes of a failed attempt, that it is over, and that the credentials
+// were refused.
 func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 	return func(ctx context.Context, tx *db.Tx) error {
+		// Close the connection, so that no other batch tries the same credentials.
 		if errors.Is(cause, pay.ErrCredentials) {
 			if err := connection.Refused(ctx, tx, w.ConnectionID); err != nil {
 				return err
@@ -290,7 +316,7 @@ func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 	}
 }
 
-// keepFile puts the file of a batch into the store. Until the task settles nobody can fetch it.
+// keepFile stores the file of a batch. It cannot be downloaded until the task settles.
 func (s *Service) keepFile(ctx context.Context, d *db.DB, scope db.Scope, f *pay.File) (*file.New, error) {
 	stored, err := file.Keep(ctx, d, scope, s.Store, func(w io.Writer) error {
 		_, err := w.Write(f.Content)
