@@ -13,11 +13,11 @@ import (
 	"stayledger/platform/finding"
 )
 
-// cause is why a statement is skipped or has failed; it is stored, and told as a fixed text.
+// cause says why a statement is skipped or has failed. It is stored, and the API shows a fixed text for it.
 type cause string
 
 const (
-	// What can be told of every statement before anything is written.
+	// Causes that are found before anything is written.
 	causeNotFound        cause = "notFound"
 	causeNotMember       cause = "notMember"
 	causeNotPublished          = cause(apierr.ReasonStatementNotReadyForPayment)
@@ -34,7 +34,7 @@ const (
 	causeSettled    cause = "settledElsewhere"
 	// Guests still owe what is due: it is paid when they have paid, or by an amount.
 	causeNotCollected cause = "notCollected"
-	// What happened on the way.
+	// Causes that occur while the payouts are made.
 	causeUnfinished cause = "unfinished"
 	causeRefused    cause = "refused"
 	causePayment    cause = "paymentFailed"
@@ -43,8 +43,8 @@ const (
 	causeAwaiting   cause = "awaitingApproval"
 )
 
-// refusals are the causes that a request is refused for as a whole, in the order in which they are checked. Those
-// without a condition are plain mistakes of the caller.
+// refusals are the causes for which a request is refused as a whole, in the order in which they are checked. Those
+// without a condition of their own are plain mistakes of the caller.
 var refusals = []struct {
 	cause     cause
 	issue     apierr.IssueCode
@@ -62,19 +62,26 @@ var refusals = []struct {
 	{causePaid, apierr.IssueAlreadyPaid, payment.ErrAlreadyPaid},
 }
 
-// skips reports causes that leave a statement out and are no failure of an operation: there is nothing, or nothing any
-// more, to pay.
+// skips reports whether the cause leaves a statement out without failing the operation: there is nothing to pay, or
+// nothing any more.
 func (c cause) skips() bool {
 	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
 }
 
-// known are the refusals whose reason is a cause, and whose text is told of it: the locks among them.
+// known are the refusals with a reason that is a cause; their messages are its texts. The locks are among them.
 var known = apierr.List{
-	transaction.ErrNotReady, transaction.ErrNotBank, transaction.ErrAttempted, transaction.ErrListing, transaction.ErrBeforeStart,
-	payment.ErrAlreadyPaid, payment.ErrArchiveRequired, account.ErrRequiredMissing, ledger.Refusals,
+	transaction.ErrNotReady,
+	transaction.ErrNotBank,
+	transaction.ErrAttempted,
+	transaction.ErrListing,
+	transaction.ErrBeforeStart,
+	payment.ErrAlreadyPaid,
+	payment.ErrArchiveRequired,
+	account.ErrRequiredMissing,
+	ledger.Refusals,
 }
 
-// texts of the causes that are no refusals.
+// texts are the texts of the causes that are no refusals.
 var texts = map[cause]string{
 	causeNotFound:        "The owner statement is not known",
 	causeNotMember:       "The contact is not a member of the ownership",
@@ -92,7 +99,7 @@ var texts = map[cause]string{
 	causeAwaiting:        "A payment waits for approval",
 }
 
-// text is what is told of a cause, empty when it is none.
+// text returns the text that is shown for a cause, empty when it has none.
 func (c cause) text() string {
 	for _, refusal := range known.Conditions() {
 		if cause(refusal.Reason()) == c {
@@ -103,9 +110,11 @@ func (c cause) text() string {
 	return texts[c]
 }
 
-// message is what is said of a statement in a result.
+// message returns the text about a statement in a result.
 func message(s Status, c cause, issues []finding.Finding) string {
 	isError := func(f finding.Finding) bool { return f.Severity == finding.Error }
+
+	// A cause explains the status best; without one the status itself is the message.
 	switch {
 	case c != "":
 		return c.text()
@@ -122,13 +131,15 @@ func message(s Status, c cause, issues []finding.Finding) string {
 	}
 }
 
-// causeOf is the cause of a refusal of the books. The condition's text is static, so nothing of the request is kept.
+// causeOf returns the cause of a refusal of the books. The text of a cause is fixed, so no data of the request is
+// stored.
 func causeOf(err error) cause {
 	refusal, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		return causeRefused
 	}
 
+	// A reason without a text of its own must not reach the result.
 	if c := cause(refusal.Reason()); c.text() != "" {
 		return c
 	}
@@ -136,7 +147,8 @@ func causeOf(err error) cause {
 	return causeRefused
 }
 
-// shared reports refusals that do not depend on the statement, so that trying the others by themselves is pointless.
+// shared reports whether a refusal does not depend on the statement, so that it is pointless to try the others by
+// themselves.
 func shared(err error) bool {
 	c := causeOf(err)
 	return ledger.IsDayLock(err) || c == causeNoAccount || errors.Is(err, transaction.ErrBeforeStart)

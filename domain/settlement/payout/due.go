@@ -5,8 +5,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// settled reports that payouts have brought all that was available, or owed, and perhaps more. A statement on which
-// nothing was available is settled once anything was paid on it.
+// settled reports whether payouts have brought all that was available, or owed, and perhaps more. A statement with
+// nothing available is settled as soon as anything was paid on it.
 func settled(available, received money.Cents) bool {
 	switch {
 	case available > 0:
@@ -18,14 +18,15 @@ func settled(available, received money.Cents) bool {
 	}
 }
 
-// due is what to pay on a statement: what is left for its members together, if that has the direction of what was
-// available. Negative is due from the owners.
+// due returns the amount to pay on a statement: the amount that is left for its members together, if it has the
+// direction of the available balance. Negative is due from the owners.
 func due(available money.Cents, left []money.Cents) money.Cents {
 	var rest money.Cents
 	for _, cents := range left {
 		rest += cents
 	}
 
+	// Never pay in the other direction: that belongs to other statements.
 	switch {
 	case available > 0:
 		return max(0, rest)
@@ -36,11 +37,13 @@ func due(available money.Cents, left []money.Cents) money.Cents {
 	}
 }
 
-// divide splits what is due among the members to whom, or from whom, something is left, in proportion to it: the
-// ownership has no more to give when another member was paid too much. The cents that remain go to the largest
-// remainders, and the parts add up to the amount.
+// divide splits the amount among the members in proportion to the amount that is left to pay to them, or to collect
+// from them. If another member was paid too much, the ownership has no more to give. The remaining cents go to the
+// largest remainders, and the parts add up to the amount.
 func divide(amount money.Cents, shares []statement.Share, left []money.Cents) []Payout {
 	weights := make([]int64, len(left))
+
+	// Members who are open in the other direction have no weight.
 	for i, cents := range left {
 		if amount < 0 {
 			cents = -cents
@@ -51,6 +54,7 @@ func divide(amount money.Cents, shares []statement.Share, left []money.Cents) []
 
 	out := []Payout{}
 
+	// Members without a part get no payout.
 	for i, cents := range money.Split(amount, weights) {
 		if cents != 0 {
 			out = append(out, Payout{ContactID: shares[i].ContactID, Amount: cents})

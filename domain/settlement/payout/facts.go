@@ -14,14 +14,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// facts are what payouts are decided on, loaded for all statements at once.
+// facts is the data that payouts are decided on, loaded for all statements at once.
 type facts struct {
 	found map[id.ID]*statement.Payable
-	// failed are the active payouts by statement whose payment brought nothing and was not put away; unknown are the
-	// statements with one of which the provider has not said what became of it.
+	// failed are the active payouts, by statement, with a payment that brought nothing and was not put away. unknown
+	// are the statements with a payout about which the provider has not reported yet.
 	failed  map[id.ID][]id.ID
 	unknown map[id.ID]bool
-	// own are the bank accounts of owners who have one to be paid from.
+	// own are the bank accounts that certain owners are paid from.
 	own      map[id.ID]id.ID
 	assigned id.ID
 	basis    team.PayoutBasis
@@ -36,8 +36,9 @@ type bank struct {
 	Currency *string
 }
 
-// lock makes payouts of the same ownership periods take turns, since each decides on what the others have paid on any
-// of the statements of a chain; with whatever changes the statements as well: that locks the ownership period first.
+// lock locks the ownership periods of statements. Payouts of the same period must wait for each other, since each
+// decides by what the others have paid on any statement of the chain. Changes of the statements wait as well: they
+// lock the ownership period first.
 func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
@@ -53,6 +54,7 @@ func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	return nil
 }
 
+// loadFacts loads the facts of a request. If toPay is set, it locks the ownership periods and statements first.
 func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, error) {
 	if toPay {
 		if err := lock(ctx, tx, r.StatementIDs); err != nil {
@@ -60,6 +62,7 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 		}
 	}
 
+	// Then the statements with their balances.
 	payables, err := statement.Payables(ctx, tx, r.StatementIDs, toPay)
 	if err != nil {
 		return nil, err
@@ -69,6 +72,7 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 
 	var owners []id.ID
 
+	// The accounts of all their members are loaded at once.
 	for i := range payables {
 		p := &payables[i]
 
@@ -78,23 +82,24 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 		}
 	}
 
+	// Last, everything else in one round trip.
 	return f, tx.Together(ctx,
 		db.Load(&f.basis, basisOf),
 		func(ctx context.Context, tx *db.Tx) error { return f.loadFailed(ctx, tx, r.StatementIDs) },
 		func(ctx context.Context, tx *db.Tx) error { return f.loadAccounts(ctx, tx, r, id.Distinct(owners)) })
 }
 
-// basisOf is what the team has payouts suggested by.
+// basisOf loads the basis on which the team has payouts suggested.
 func basisOf(ctx context.Context, tx *db.Tx) (team.PayoutBasis, error) {
 	basis, err := db.Get[team.PayoutBasis](ctx, tx, `select payout_basis from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
-		return "", fmt.Errorf("read what payouts are suggested by: %w", err)
+		return "", fmt.Errorf("read the basis of payouts: %w", err)
 	}
 
 	return basis, nil
 }
 
-// loadFailed finds payouts that count as paid although no money has moved.
+// loadFailed loads the payouts that count as paid although no money has moved.
 func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	type row struct {
 		StatementID, TransactionID id.ID
@@ -110,6 +115,7 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 		return fmt.Errorf("find failed payments: %w", err)
 	}
 
+	// A refused payment must be archived first; one without news may still arrive.
 	f.failed, f.unknown = map[id.ID][]id.ID{}, map[id.ID]bool{}
 
 	for _, r := range rows {
@@ -123,7 +129,7 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 	return nil
 }
 
-// loadAccounts reads the accounts that may pay. The one that the request names must be a bank account.
+// loadAccounts loads the accounts that may pay. If the request names an account, it must be one that can pay.
 func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners []id.ID) error {
 	var (
 		own  []paidFrom
@@ -133,6 +139,7 @@ func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners 
 		return err
 	}
 
+	// The accounts of owners, the assigned one and the one of the request are loaded together.
 	f.own, f.assigned = make(map[id.ID]id.ID, len(own)), have[account.PayoutBankAccount]
 
 	ids := []id.ID{f.assigned}
@@ -153,10 +160,10 @@ func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners 
 	return usable(f.banks, *r.BankAccountID, "bankAccountId")
 }
 
-// paidFrom is an owner with the bank account that he or she is to be paid from.
+// paidFrom is an owner and the bank account that he or she is paid from.
 type paidFrom struct{ ID, PayoutAccountID id.ID }
 
-// paidFromOf are those of the owners who have one.
+// paidFromOf loads the owners who have an account of their own to be paid from.
 func paidFromOf(ctx context.Context, tx *db.Tx, owners []id.ID) ([]paidFrom, error) {
 	found, err := db.Select[paidFrom](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
 		db.Args{"team": tx.Team, "owners": owners})
@@ -167,13 +174,14 @@ func paidFromOf(ctx context.Context, tx *db.Tx, owners []id.ID) ([]paidFrom, err
 	return found, nil
 }
 
-// addBanks reads accounts that are not known yet.
+// addBanks loads the accounts that are not loaded yet.
 func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	ids = slices.DeleteFunc(id.Distinct(ids), func(v id.ID) bool { _, known := f.banks[v]; return known || v.IsZero() })
+	ids = slices.DeleteFunc(id.Distinct(ids), func(v id.ID) bool { _, loaded := f.banks[v]; return loaded || v.IsZero() })
 	if len(ids) == 0 {
 		return nil
 	}
 
+	// Accounts of any type are loaded, so that a wrong one can be refused for its type.
 	rows, err := db.Select[bank](ctx, tx, `
 		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency from account where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -190,8 +198,8 @@ func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 
 // usable refuses an account, named in a field of the request, that cannot pay.
 func usable(banks map[id.ID]bank, account id.ID, field string) error {
-	switch b, known := banks[account]; {
-	case !known:
+	switch b, ok := banks[account]; {
+	case !ok:
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	case !b.Bank:
 		return transaction.ErrNotBank.At(apierr.IssueNotBankAccount.InBody(field))
@@ -202,6 +210,7 @@ func usable(banks map[id.ID]bank, account id.ID, field string) error {
 	return nil
 }
 
+// chainOf returns the chain of a statement.
 func chainOf(p *statement.Payable) statement.Chain {
 	return statement.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
 }

@@ -17,22 +17,23 @@ import (
 	"stayledger/platform/money"
 )
 
-// fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. One listing's
-// surplus covers no other listing's deficit, whoever owns them.
+// fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. The
+// surplus of one listing covers no deficit of another one, even if they have the same owners.
 type fund struct {
 	statement.Chain
 
 	account id.ID
 }
 
-// warn finds payouts that take more than is there on their date. They are made all the same: the caller may know what
-// is on its way.
+// warn adds issues to payouts that take more than there is on their date. They are made all the same, because the
+// caller may know of money on its way.
 func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 	funds, err := b.loadFunds(ctx, tx)
 	if err != nil {
 		return err
 	}
 
+	// Plans draw in the order of the request, so the later ones get the warnings.
 	for _, p := range b.plans {
 		if p.cause == "" {
 			b.draw(p, funds)
@@ -42,13 +43,14 @@ func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// judge finds what stands against the payments that the provider is to make.
+// judge adds the findings on the payments that the provider is to make.
 func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 	var (
 		claims []payment.Claim
 		of     []*plan
 	)
 
+	// Each payout is a claim on the owners and on the account. Of keeps the plan at the same place.
 	for _, p := range b.plans {
 		if p.cause != "" {
 			continue
@@ -61,13 +63,17 @@ func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 			}
 
 			claims = append(claims, payment.Claim{
-				Owners:           map[statement.Chain]money.Cents{{OwnershipPeriodID: p.of.OwnershipPeriodID, Currency: p.of.Currency}: o.Amount},
+				Owners: map[statement.Chain]money.Cents{{
+					OwnershipPeriodID: p.of.OwnershipPeriodID,
+					Currency:          p.of.Currency,
+				}: o.Amount},
 				FundingAccountID: p.accounts[i], Amount: o.Amount, Currency: p.of.Currency,
 			})
 			of = append(of, p)
 		}
 	}
 
+	// The claims are checked together, because they take from the same funds.
 	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft)
 	if err != nil {
 		return err
@@ -75,6 +81,7 @@ func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 
 	b.limits = limits
 
+	// A finding belongs to the plan of its claim.
 	for i, p := range of {
 		for j := range found[i] {
 			p.find(&found[i][j])
@@ -84,7 +91,8 @@ func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// find notes a finding once, however many members of the statement it is about.
+// find adds a finding once, however many members of the statement it is about. The first error is the one that
+// refuses the plan.
 func (p *plan) find(f *finding.Finding) {
 	if slices.ContainsFunc(p.issues, func(o finding.Finding) bool { return reflect.DeepEqual(o, *f) }) {
 		return
@@ -96,13 +104,14 @@ func (p *plan) find(f *finding.Finding) {
 	}
 }
 
-// unaffordable is the first refusal, naming the statements that it stands against.
+// unaffordable returns the first refusal with an issue for each statement that is refused.
 func (b *book) unaffordable() error {
 	var (
 		first  *apierr.Error
 		issues []apierr.Issue
 	)
 
+	// The error is that of the first statement; the issues name up to maxIssues.
 	for _, p := range b.plans {
 		if p.against == nil {
 			continue
@@ -125,8 +134,8 @@ func (b *book) unaffordable() error {
 	return first.At(issues...)
 }
 
-// leaves refuses what money that leaves through a provider is not asked for by: an overdraft without the scope, a day
-// that has passed or lies too far ahead.
+// leaves refuses requests for outgoing money that a provider cannot carry out: an overdraft without the scope, and
+// a day that has passed or is too far ahead.
 func (r *Request) leaves(tx *db.Tx) error {
 	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
 		return err
@@ -142,6 +151,8 @@ func (r *Request) leaves(tx *db.Tx) error {
 // draw takes the payouts of a statement from the owners' balance and from the bank accounts.
 func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 	owners := fund{Chain: chainOf(p.of)}
+
+	// A negative amount is paid in by the owner, so it never lacks funds.
 	take := func(f fund, amount money.Cents, context map[string]any) {
 		available := funds[f]
 
@@ -150,11 +161,25 @@ func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 			return
 		}
 
-		context["available"], context["amount"], context["currency"], context["date"] = available, amount, p.of.Currency, b.date
-		p.issues = append(p.issues, finding.Finding{Code: insufficientOwnerFunds, Severity: finding.Warning, Context: context})
+		context["available"] = available
+		context["amount"] = amount
+		context["currency"] = p.of.Currency
+		context["date"] = b.date
+		p.issues = append(p.issues, finding.Finding{
+			Code:     insufficientOwnerFunds,
+			Severity: finding.Warning,
+			Context:  context,
+		})
 	}
-	take(owners, p.total(), map[string]any{"balance": "owner", "ownershipPeriodId": p.of.OwnershipPeriodID, "listingId": p.of.ListingID})
 
+	// First the owners' balance, with the whole amount.
+	take(owners, p.total(), map[string]any{
+		"balance":           "owner",
+		"ownershipPeriodId": p.of.OwnershipPeriodID,
+		"listingId":         p.of.ListingID,
+	})
+
+	// Then each bank account once, in the order of the payouts.
 	var order []id.ID
 
 	sums := map[id.ID]money.Cents{}
@@ -167,10 +192,14 @@ func (b *book) draw(p *plan, funds map[fund]money.Cents) {
 	}
 
 	for _, account := range order {
-		take(fund{account: account, Chain: statement.Chain{Currency: p.of.Currency}}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
+		take(fund{
+			account: account,
+			Chain:   statement.Chain{Currency: p.of.Currency},
+		}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
 	}
 }
 
+// loadFunds loads the balances of the funds that the plans take from, on the date of the payouts.
 func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, error) {
 	out := map[fund]money.Cents{}
 
@@ -179,6 +208,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 		currencies        []string
 	)
 
+	// Plans with a cause pay nothing, so their funds do not matter.
 	for _, p := range b.plans {
 		if p.cause != "" {
 			continue
@@ -200,7 +230,8 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 		Currency          string
 		Total             money.Cents
 	}
-	// What a saved statement ends with holds all that came before, so only what came after it is added up.
+
+	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
 	owners, err := db.Select[owned](ctx, tx, `
 		select k.period as ownership_period_id, k.currency, coalesce(s.balance_end, 0) - coalesce((
 			select sum(e.cent_total) from ledger_entry e
@@ -220,6 +251,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 		out[fund{Chain: statement.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
 	}
 
+	// Bank accounts are funds too.
 	held, err := bankBalances(ctx, tx, id.Distinct(accounts), b.date)
 	if err != nil {
 		return nil, err
@@ -230,7 +262,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	return out, nil
 }
 
-// bankBalances are the book balances of bank accounts at the end of a day, by currency.
+// bankBalances loads the book balances of bank accounts at the end of a day, by currency.
 func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) (map[fund]money.Cents, error) {
 	type row struct {
 		AccountID id.ID
@@ -252,7 +284,7 @@ func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day
 	return out, nil
 }
 
-// managerBalance is what a ledger holds for the manager at the end of a day.
+// managerBalance loads the manager's balance in a ledger at the end of a day.
 func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, date day.Day) (money.Cents, error) {
 	type row struct {
 		Ledger   string
@@ -266,6 +298,7 @@ func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, dat
 		return 0, fmt.Errorf("read the manager's balance: %w", err)
 	}
 
+	// Entries have the opposite sign of the manager's claim.
 	for _, r := range rows {
 		if r.Currency == currency {
 			return -r.Total, nil
@@ -275,7 +308,7 @@ func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, dat
 	return 0, nil
 }
 
-// sums adds up whole months and then days: few rows, however many entries.
+// sums returns the SQL that adds up whole months and then days: few rows, however many entries.
 func sums(by, which string) string {
 	return `
 		select ` + by + `, currency, sum(cents)::bigint as total from (

@@ -16,21 +16,26 @@ import (
 )
 
 const (
-	mistakes = "Failures in order: malformed input, a statement or a member that is named twice, an amount for a statement that is not named; 400 " +
-		"for a bank account or connection that cannot pay; 400 for unknown statements and for contacts that are no members; "
-	refusing = "`statementNotReadyForPayment` for statements that are not published; `notBankAccount`, an inactive account or one of another currency; " +
-		"409 JOURNAL_RECALCULATION_PENDING while journals of a listing are being recalculated (context.operationIds: wait for them, then read the " +
-		"statements again); `archiveRequired` for a failed payment that was not recovered; 409 `alreadyPaid`; `requiredAccountMissing`. "
-	suggesting = "A statement is paid what is available on it less what was paid on it, in the members' shares, and no more than later published " +
-		"statements of its ownership period leave; `amounts` replaces that. What the owners owe is recorded as a negative payout, and statements " +
-		"on which nothing is due are skipped. "
-	warning = "A recorded payout that takes more than the owners of the ownership period have, or than the bank account holds, is made with the issue insufficientOwnerFunds. "
-	leaving = "With connectionId, payments of more than what is available to the owners, or than what the funding account holds, are refused unless allowOverdraft: 409 " +
-		"CONFLICT with context.reason insufficientFunds (requested, available, collected, fundingBalance); those beyond the team's limits: paymentLimitExceeded. " +
-		"A preview shows both as issues of severity error. "
+	mistakes = "Failures in order: malformed input, a statement or a member that is named twice, an amount for a " +
+		"statement that is not named; 400 for a bank account or connection that cannot pay; 400 for unknown " +
+		"statements and for contacts that are no members; "
+	refusing = "`statementNotReadyForPayment` for statements that are not published; `notBankAccount`, an inactive " +
+		"account or one of another currency; 409 JOURNAL_RECALCULATION_PENDING while journals of a listing are " +
+		"being recalculated (context.operationIds: wait for them, then read the statements again); " +
+		"`archiveRequired` for a failed payment that was not recovered; 409 `alreadyPaid`; " +
+		"`requiredAccountMissing`. "
+	suggesting = "A statement is paid what is available on it less what was paid on it, in the members' shares, and " +
+		"no more than later published statements of its ownership period leave; `amounts` replaces that. What the " +
+		"owners owe is recorded as a negative payout, and statements on which nothing is due are skipped. "
+	warning = "A recorded payout that takes more than the owners of the ownership period have, or than the bank " +
+		"account holds, is made with the issue insufficientOwnerFunds. "
+	leaving = "With connectionId, payments of more than what is available to the owners, or than what the funding " +
+		"account holds, are refused unless allowOverdraft: 409 CONFLICT with context.reason insufficientFunds " +
+		"(requested, available, collected, fundingBalance); those beyond the team's limits: paymentLimitExceeded. A " +
+		"preview shows both as issues of severity error. "
 )
 
-// endpoints are the routes of payouts and of their results.
+// endpoints returns the routes of payouts and of their results.
 func endpoints() []api.Endpoint {
 	const tag = "Payouts"
 
@@ -38,58 +43,121 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/statements/payouts/preview", ID: "previewStatementPayouts", Tag: tag, Summary: "Preview the payouts of owner statements",
-			Errors: apierr.List{team.ErrNotDerived},
-			Status: http.StatusAccepted, Scopes: []string{"statements:read", "statements:pay"},
-			Doc: "Starts an operation whose result tells what would be paid on each statement; nothing is recorded. Statements that cannot be paid are " +
-				"skipped with a message. " + suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
+			Method:  http.MethodPost,
+			Path:    "/statements/payouts/preview",
+			ID:      "previewStatementPayouts",
+			Tag:     tag,
+			Summary: "Preview the payouts of owner statements",
+			Errors:  apierr.List{team.ErrNotDerived},
+			Status:  http.StatusAccepted,
+			Scopes:  []string{"statements:read", "statements:pay"},
+			Doc: "Starts an operation whose result tells what would be paid on each statement; nothing is recorded. " +
+				"Statements that cannot be paid are skipped with a message. " +
+				suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
 		api.Queue(api.Endpoint{
-			Method: http.MethodPost, Path: "/statements/payouts", ID: "recordStatementPayouts", Tag: tag, Summary: "Record the payouts of owner statements",
-			Errors: apierr.List{transaction.ErrNotReady, transaction.ErrNotBank, team.ErrNotDerived, payment.ErrArchiveRequired, transaction.ErrAttempted, payment.ErrAlreadyPaid, transaction.Refusals()},
-			Status: http.StatusAccepted, Scopes: paying, DryRun: true,
-			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " + suggesting + warning + mistakes + refusing +
-				"What the books refuse (closed books, a month under a published statement) fails its statement alone, with the cause in the result; a dry run is refused for it.",
+			Method:  http.MethodPost,
+			Path:    "/statements/payouts",
+			ID:      "recordStatementPayouts",
+			Tag:     tag,
+			Summary: "Record the payouts of owner statements",
+			Errors: apierr.List{
+				transaction.ErrNotReady,
+				transaction.ErrNotBank,
+				team.ErrNotDerived,
+				payment.ErrArchiveRequired,
+				transaction.ErrAttempted,
+				payment.ErrAlreadyPaid,
+				transaction.Refusals(),
+			},
+			Status: http.StatusAccepted,
+			Scopes: paying,
+			DryRun: true,
+			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " +
+				suggesting + warning + mistakes + refusing +
+				"What the books refuse (closed books, a month under a published statement) fails its statement " +
+				"alone, with the cause in the result; a dry run is refused for it.",
 		}, record, recordDry),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/statements/pay", ID: "payStatements", Tag: tag, Summary: "Pay owner statements",
-			Errors: apierr.List{transaction.ErrNotReady, transaction.ErrNotBank, team.ErrNotDerived, payment.ErrArchiveRequired, transaction.ErrAttempted, payment.ErrAlreadyPaid, payment.Refusals(), transaction.Refusals()},
+			Method:  http.MethodPost,
+			Path:    "/statements/pay",
+			ID:      "payStatements",
+			Tag:     tag,
+			Summary: "Pay owner statements",
+			Errors: apierr.List{
+				transaction.ErrNotReady,
+				transaction.ErrNotBank,
+				team.ErrNotDerived,
+				payment.ErrArchiveRequired,
+				transaction.ErrAttempted,
+				payment.ErrAlreadyPaid,
+				payment.Refusals(),
+				transaction.Refusals(),
+			},
 			Scopes: paying,
-			Also:   map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Outcome](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
-			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: then it answers 202, and the result of " +
-				"the operation tells their states; else 200 with the results. All statements are paid or none. Payments that the team's limits have wait are " +
-				"sent when a second person has approved them (listApprovals). " + suggesting + warning + leaving + mistakes +
+			Also: map[int]reflect.Type{
+				http.StatusOK:       reflect.TypeFor[Outcome](),
+				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+			},
+			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: " +
+				"then it answers 202, and the result of the operation tells their states; else 200 with the " +
+				"results. All statements are paid or none. Payments that the team's limits have wait are sent when " +
+				"a second person has approved them (listApprovals). " + suggesting + warning + leaving + mistakes +
 				refusing + "`payProviderRecipientNotReady`; the failures of createTransaction.",
 		}, pay),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/statements/manager/pay", ID: "payManager", Tag: tag, Summary: "Pay out the manager's balance",
-			Errors: apierr.List{transaction.ErrNotBank, transaction.Refusals()},
-			Status: http.StatusCreated, Scopes: paying,
-			Doc: "Records what the manager draws from the trust. Failures in order: malformed input; `requiredAccountMissing`; `notBankAccount`; a line account " +
-				"of the ledger that pays, or of another currency; the failures of createTransaction. A draw of more than the manager has is made with an issue.",
+			Method:  http.MethodPost,
+			Path:    "/statements/manager/pay",
+			ID:      "payManager",
+			Tag:     tag,
+			Summary: "Pay out the manager's balance",
+			Errors:  apierr.List{transaction.ErrNotBank, transaction.Refusals()},
+			Status:  http.StatusCreated,
+			Scopes:  paying,
+			Doc: "Records what the manager draws from the trust. Failures in order: malformed input; " +
+				"`requiredAccountMissing`; `notBankAccount`; a line account of the ledger that pays, or of another " +
+				"currency; the failures of createTransaction. A draw of more than the manager has is made with an " +
+				"issue.",
 		}, drawn),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/operations/{id}/result", ID: "getOperationResult", Tag: "Operations", Summary: "Read the result of a payout operation",
-			Scopes: []string{"operations:read", "statements:read"},
-			Also:   map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Result](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
-			Doc: "Takes the identifiers of getOperation. Operations of the types statement-payout, statement-payout-preview and provider-payment have a result: " +
-				"202 with the acknowledgement while it is pending; of a failed one, what was done and the failure. 404 for all others.",
+			Method:  http.MethodGet,
+			Path:    "/operations/{id}/result",
+			ID:      "getOperationResult",
+			Tag:     "Operations",
+			Summary: "Read the result of a payout operation",
+			Scopes:  []string{"operations:read", "statements:read"},
+			Also: map[int]reflect.Type{
+				http.StatusOK:       reflect.TypeFor[Result](),
+				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+			},
+			Doc: "Takes the identifiers of getOperation. Operations of the types statement-payout, " +
+				"statement-payout-preview and provider-payment have a result: 202 with the acknowledgement while it " +
+				"is pending; of a failed one, what was done and the failure. 404 for all others.",
 		}, read),
 	}
 }
 
-// What requests are refused for.
+// The causes for which requests are refused.
 var (
-	// The allCauses are those that a payment is refused for.
+	// The allCauses refuse a payment.
 	allCauses = []cause{
-		causeNotFound, causeNotMember, causeNotPublished, causeNoAccount, causeNotBank, causeAccountInactive, causeCurrency,
-		causeRecalculating, causeArchive, causeUnknown, causePaid,
+		causeNotFound,
+		causeNotMember,
+		causeNotPublished,
+		causeNoAccount,
+		causeNotBank,
+		causeAccountInactive,
+		causeCurrency,
+		causeRecalculating,
+		causeArchive,
+		causeUnknown,
+		causePaid,
 	}
-	// The previewCauses are those that a preview is refused for; the others are what it is there to show.
+	// The previewCauses refuse a preview. It exists to show the others.
 	previewCauses = []cause{causeNotFound, causeNotMember, causeRecalculating}
 )
 
-// fix gives a request that is carried out later the date of today.
+// fix sets the date of a request to today if it has none, because the request is carried out later.
 func (r *Request) fix(tx *db.Tx) {
 	if r.Date == nil {
 		today := day.Of(tx.Now)
@@ -97,6 +165,7 @@ func (r *Request) fix(tx *db.Tx) {
 	}
 }
 
+// preview starts the operation that previews payouts.
 func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
 	in.Body.fix(tx)
 
@@ -116,6 +185,8 @@ func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowled
 	return start(ctx, tx, operation.StatementPayoutPreview, PreviewKind, &in.Body)
 }
 
+// record starts the operation that records payouts. Most refusals are found now, so that the caller need not wait
+// for them.
 func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
 	if in.Body.ConnectionID != nil {
 		return nil, apierr.BadRequest.At(apierr.IssueConnectionNotSupported.InBody("connectionId"))
@@ -135,13 +206,14 @@ func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledg
 	return start(ctx, tx, operation.StatementPayout, RecordKind, &in.Body)
 }
 
-// recordDry does what the operation would, and fails for the first thing that the operation would have failed on.
+// recordDry does the work of the operation, and fails for the first reason that would fail the operation.
 func recordDry(ctx context.Context, tx *db.Tx, in *payInput, _ *operation.Acknowledgement) error {
 	b, err := recordTask(ctx, tx, &in.Body)
 	if err != nil {
 		return err
 	}
 
+	// The refusals of the books come with their own errors.
 	for _, p := range b.plans {
 		if p.refusal != nil {
 			return p.refusal

@@ -17,7 +17,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Draw is what the manager takes of the balance that the trust holds for him.
+// Draw is money that the manager takes from the balance that the trust holds for him.
 type Draw struct {
 	Amount        money.Cents `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; negative when the manager pays in. Not 0."`
 	Date          *day.Day    `json:"date,omitempty" doc:"Today when absent."`
@@ -25,7 +25,7 @@ type Draw struct {
 	LineAccountID *id.ID      `json:"lineAccountId,omitempty" doc:"Where the money goes: a bank account of the other ledger, which is booked in the same transaction. Absent: the account assigned to payout_distribution."`
 }
 
-// Resolve refuses a draw of nothing.
+// Resolve refuses a draw of 0.
 func (d *Draw) Resolve() []apierr.Issue {
 	if d.Amount == 0 {
 		return []apierr.Issue{apierr.IssueZeroAmount.InBody("amount")}
@@ -34,7 +34,7 @@ func (d *Draw) Resolve() []apierr.Issue {
 	return nil
 }
 
-// Drawn is the transaction of a draw with what was found about it.
+// Drawn is the transaction of a draw with the findings about it.
 type Drawn struct {
 	transaction.Transaction
 	Issues []finding.Finding `json:"issues" doc:"insufficientManagerFunds when the draw takes more than the manager has, or than the bank account holds."`
@@ -51,11 +51,13 @@ func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 		date = *d.Date
 	}
 
+	// The accounts are checked before anything is written.
 	from, to, err := d.accounts(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// One line of the manager, on the other bank account or on the distributions.
 	create := transaction.Create{
 		Type: transaction.Payout, Date: date, AccountID: api.Set(from.ID), Description: api.Set("Manager payout"),
 		Lines: []transaction.LineInput{{Amount: d.Amount}},
@@ -74,21 +76,24 @@ func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A transaction that has just been booked, on no listing, is held by nothing.
+
+	// A transaction that was booked just now, on no listing, has no locks.
 	added.Lock, added.JournalStatus = ledger.Unlocked(), ledger.CurrentJournal()
 	issues, err := overdrawn(ctx, tx, added, from)
 
 	return &Drawn{Transaction: *added, Issues: issues}, err
 }
 
-// drawAccount is an account of a draw.
+// drawAccount is an account of a draw with its ledger.
 type drawAccount struct {
 	bank
 	Ledger string
 }
 
-// accounts finds the account that pays and the one that is paid, nil for the distributions.
+// accounts returns the account that pays and the one that is paid; to is nil if the money goes to the
+// distributions.
 func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, err error) {
+	// The account of the request pays, else the assigned one, which must exist then.
 	var ids []id.ID
 	if d.BankAccountID != nil {
 		ids = []id.ID{*d.BankAccountID}
@@ -109,6 +114,7 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 		ids = append(ids, *d.LineAccountID)
 	}
 
+	// Load both accounts at once. A bank account belongs to the trust unless it is an operating one.
 	rows, err := db.Select[drawAccount](ctx, tx, `
 		select id, type = 'bank' as bank, status = 'active' as active, lower(banking_currency) as currency,
 			case when banking_category = 'operating' then 'operating' else 'trust' end as ledger
@@ -117,25 +123,27 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 		return nil, nil, fmt.Errorf("read the accounts of a draw: %w", err)
 	}
 
-	known := map[id.ID]bank{}
+	banks := map[id.ID]bank{}
 
 	found := map[id.ID]*drawAccount{}
 	for i := range rows {
-		known[rows[i].ID], found[rows[i].ID] = rows[i].bank, &rows[i]
+		banks[rows[i].ID], found[rows[i].ID] = rows[i].bank, &rows[i]
 	}
 
-	if err := usable(known, ids[0], "bankAccountId"); err != nil {
+	if err := usable(banks, ids[0], "bankAccountId"); err != nil {
 		return nil, nil, err
 	}
 
+	// Without a second account the distributions are paid.
 	if d.LineAccountID == nil {
 		return found[ids[0]], nil, nil
 	}
 
-	if err := usable(known, ids[1], "lineAccountId"); err != nil {
+	if err := usable(banks, ids[1], "lineAccountId"); err != nil {
 		return nil, nil, err
 	}
 
+	// Money of the manager moves between ledgers, and in one currency.
 	from, to = found[ids[0]], found[ids[1]]
 	switch {
 	case from.Ledger == to.Ledger:
@@ -147,13 +155,19 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 	return from, to, nil
 }
 
-// overdrawn finds balances that a draw has taken below zero.
-func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from *drawAccount) ([]finding.Finding, error) {
+// overdrawn returns a warning for each balance that a draw has taken below zero.
+func overdrawn(
+	ctx context.Context,
+	tx *db.Tx,
+	t *transaction.Transaction,
+	from *drawAccount,
+) ([]finding.Finding, error) {
 	issues := []finding.Finding{}
 	if t.Total <= 0 {
 		return issues, nil
 	}
 
+	// The balances already contain the draw.
 	manager, err := managerBalance(ctx, tx, from.Ledger, t.Currency, t.Date)
 	if err != nil {
 		return nil, err
@@ -164,14 +178,25 @@ func overdrawn(ctx context.Context, tx *db.Tx, t *transaction.Transaction, from 
 		return nil, err
 	}
 
+	// Available is the balance before the draw.
 	found := func(left money.Cents, context map[string]any) {
 		if left < 0 {
-			context["available"], context["amount"], context["currency"], context["date"] = left+t.Total, t.Total, t.Currency, t.Date
-			issues = append(issues, finding.Finding{Code: insufficientManagerFunds, Severity: finding.Warning, Context: context})
+			context["available"] = left + t.Total
+			context["amount"] = t.Total
+			context["currency"] = t.Currency
+			context["date"] = t.Date
+			issues = append(issues, finding.Finding{
+				Code:     insufficientManagerFunds,
+				Severity: finding.Warning,
+				Context:  context,
+			})
 		}
 	}
 	found(manager, map[string]any{"balance": "manager", "ledger": from.Ledger})
-	found(held[fund{account: from.ID, Chain: statement.Chain{Currency: t.Currency}}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
+	found(held[fund{
+		account: from.ID,
+		Chain:   statement.Chain{Currency: t.Currency},
+	}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
 
 	return issues, nil
 }

@@ -19,7 +19,7 @@ var (
 	PreviewKind = job.NewKind("statement-payout-preview")
 )
 
-// handlers are the jobs of payout operations.
+// handlers returns the handlers of payout operations.
 func handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		RecordKind:  operation.External(10*time.Minute, task(recordTask)),
@@ -27,13 +27,17 @@ func handlers() map[job.Kind]job.Handler {
 	}
 }
 
-// task works through the statements of an operation in one transaction that keeps their results as well. Another
-// attempt finds them there and only settles the operation, so nothing is paid twice whenever a worker dies.
-func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) func(context.Context, *db.DB, db.Scope, operation.Run, Request) (db.Work, error) {
+// task returns the work of an operation: it handles the statements in one transaction that also saves their
+// results. Another attempt finds the results and only settles the operation, so nothing is paid twice whenever a
+// worker dies.
+func task(
+	do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error),
+) func(context.Context, *db.DB, db.Scope, operation.Run, Request) (db.Work, error) {
 	return func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, r Request) (db.Work, error) {
 		var failed int
 
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			// An earlier attempt may have committed and died before the operation settled.
 			done, before, err := begun(ctx, tx, run.OperationID)
 			if err != nil || done {
 				failed = before
@@ -45,6 +49,7 @@ func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) fu
 				return err
 			}
 
+			// The transaction may run more than once, so count anew.
 			failed = 0
 
 			for _, p := range b.plans {
@@ -55,16 +60,21 @@ func task(do func(ctx context.Context, tx *db.Tx, r *Request) (*book, error)) fu
 
 			return settle(ctx, tx, run.OperationID, b.plans)
 		})
+
+		// The results are committed; only the operation itself fails.
 		if err == nil && failed > 0 {
-			err = operation.FailAs(operation.OperationFailed, fmt.Errorf("the payouts of %d statements were refused", failed))
+			err = operation.FailAs(
+				operation.OperationFailed,
+				fmt.Errorf("the payouts of %d statements were refused", failed),
+			)
 		}
 
 		return nil, err
 	}
 }
 
-// recordTask pays what can be paid now: statements may have changed, or have been paid, since the operation was asked
-// for.
+// recordTask records the payouts that can be made now: statements may have changed, or have been paid, since the
+// operation was asked for.
 func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	b, err := prepare(ctx, tx, r, true)
 	if err != nil {
@@ -80,6 +90,7 @@ func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	return b, nil
 }
 
+// previewTask decides on the payouts without recording them.
 func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	b, err := prepare(ctx, tx, r, false)
 	if err != nil {
@@ -91,8 +102,14 @@ func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	return b, nil
 }
 
-// start starts the operation of a request, whose results are there from now on.
-func start(ctx context.Context, tx *db.Tx, typ operation.Type, kind job.Kind, r *Request) (*operation.Acknowledgement, error) {
+// start starts the operation of a request. Its results can be read from now on.
+func start(
+	ctx context.Context,
+	tx *db.Tx,
+	typ operation.Type,
+	kind job.Kind,
+	r *Request,
+) (*operation.Acknowledgement, error) {
 	ack, err := operation.Start(ctx, tx, named(typ, r.StatementIDs, []operation.Task{{Kind: kind, Args: r}}))
 	if err != nil {
 		return nil, err
@@ -103,7 +120,7 @@ func start(ctx context.Context, tx *db.Tx, typ operation.Type, kind job.Kind, r 
 	return ack, nil
 }
 
-// named describes an operation on statements; a single one is its primary resource.
+// named returns an operation on statements; a single statement is its primary resource.
 func named(kind operation.Type, statements []id.ID, tasks []operation.Task) operation.New {
 	n := operation.New{Type: kind, Resources: sources(statements), Tasks: tasks}
 	if len(n.Resources) == 1 {

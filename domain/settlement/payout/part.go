@@ -2,7 +2,7 @@ package payout
 
 import "stayledger/platform/parts"
 
-// Part is payouts of statements.
+// Part returns the part of payouts of statements.
 func Part() parts.Part {
 	return parts.Part{Endpoints: endpoints(), Handlers: handlers(), Tables: parts.Owns("payout_result")}
 }

@@ -11,18 +11,19 @@ import (
 	"stayledger/platform/id"
 )
 
-// Outcome is what became of the statements of a payment that no provider was asked for.
+// Outcome is the result for the statements of a payment that no provider was asked for.
 type Outcome struct {
 	Results []Entry `json:"results"`
 }
 
-// Paid is the answer of a payment: an acknowledgement when a provider makes a payout of it, else the results at once.
+// Paid is the answer of a payment: either an acknowledgement, if a provider makes one of the payouts, or the
+// results.
 type Paid struct {
 	Started *operation.Acknowledgement
 	Outcome
 }
 
-// HTTPStatus is 202 when a provider was asked.
+// HTTPStatus returns 202 when a provider was asked, else 200.
 func (p *Paid) HTTPStatus() int {
 	if p.Started != nil {
 		return http.StatusAccepted
@@ -31,7 +32,7 @@ func (p *Paid) HTTPStatus() int {
 	return http.StatusOK
 }
 
-// MarshalJSON gives the one of the two that there is.
+// MarshalJSON writes the acknowledgement or the results.
 func (p *Paid) MarshalJSON() ([]byte, error) {
 	if p.Started != nil {
 		return json.Marshal(p.Started)
@@ -48,11 +49,13 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 		return nil, err
 	}
 
+	// Decide on all statements under their locks.
 	b, err := prepare(ctx, tx, &in.Body, true)
 	if err != nil {
 		return nil, err
 	}
 
+	// First what the statements refuse, then what the funds and limits refuse.
 	if err := b.refuse(allCauses...); err != nil {
 		return nil, err
 	}
@@ -61,6 +64,7 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 		return nil, err
 	}
 
+	// Then book the payouts. Payments name their transactions, so they come second.
 	if err := b.record(ctx, tx, b.pending()); err != nil {
 		return nil, err
 	}
@@ -72,10 +76,12 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 
 	b.conclude(Recorded)
 
+	// No provider pays anything, so the results are final.
 	if len(tasks) == 0 {
 		return &Paid{Outcome: Outcome{Results: b.entries()}}, nil
 	}
 
+	// Otherwise an operation sends the payments, and its result is read later.
 	ack, err := operation.Start(ctx, tx, named(operation.ProviderPayment, in.Body.StatementIDs, tasks))
 	if err != nil {
 		return nil, err
@@ -91,11 +97,12 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 	return &Paid{Started: ack}, nil
 }
 
-// ask asks the provider for the recorded payouts that it makes.
+// ask asks the provider for the recorded payouts that it makes, and returns the tasks that send the payments.
 func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 	orders := map[id.ID][]payment.Order{}
 	asked := map[id.ID][]*Payout{}
 
+	// Collect the orders by the account that pays.
 	for _, p := range b.pending() {
 		for i := range p.payouts {
 			o := &p.payouts[i]
@@ -105,17 +112,25 @@ func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 
 			from := b.funding(o.ContactID)
 			orders[from] = append(orders[from], payment.Order{
-				TransactionID: *o.TransactionID, ContactID: o.ContactID, Amount: o.Amount, Currency: p.of.Currency, Date: b.date,
+				TransactionID: *o.TransactionID,
+				ContactID:     o.ContactID,
+				Amount:        o.Amount,
+				Currency:      p.of.Currency,
+				Date:          b.date,
 			})
 			asked[from] = append(asked[from], o)
 			p.status = Requested
 		}
 	}
 
+	// Each account has a desk of its own. Payments come back in the order of the orders.
 	var tasks []operation.Task
 
 	for from, of := range orders {
-		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{CurrentLimits: b.limits, Overdraft: b.request.AllowOverdraft})
+		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{
+			CurrentLimits: b.limits,
+			Overdraft:     b.request.AllowOverdraft,
+		})
 		if err != nil {
 			return nil, err
 		}

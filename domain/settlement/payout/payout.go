@@ -1,10 +1,10 @@
-// Package payout pays owner statements: it decides what each member of an ownership is due, records the payouts as
+// Package payout pays owner statements: it decides how much each member of an ownership is due, records the payouts as
 // transactions, and asks a payment provider for those that one can make.
 //
 // A payout is a transaction with one line of the owners that names its statement; a negative one is paid in by the
-// owner. What is suggested for a statement is never more than what is available on it and on every later published
-// statement of its ownership period, since each of these contains what the earlier ones left unpaid. Statements that
-// are paid are locked, so that of two requests the second sees what the first has paid.
+// owner. The amount that is suggested for a statement is never more than the amount that is available on it and on
+// every later published statement of its ownership period, since each of these contains the unpaid rest of the earlier
+// ones. Statements that are paid are locked, so that the second of two requests sees the payouts of the first.
 package payout
 
 import (
@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Request is what to pay.
+// Request names the statements to pay and how to pay them.
 type Request struct {
 	StatementIDs  []id.ID  `json:"statementIds" minItems:"1" maxItems:"5000" doc:"Published owner statements."`
 	Date          *day.Day `json:"date,omitempty" doc:"Date of the payouts; today when absent. Through a provider from today (UTC) to 60 days ahead."`
@@ -26,7 +26,7 @@ type Request struct {
 	AllowOverdraft bool `json:"allowOverdraft,omitempty" doc:"Have the provider pay although it is more than what is available to the owners, or than what the funding account holds; needs the scope payments:override."`
 }
 
-// Amount is what a member is paid on a statement, whatever is available on it.
+// Amount is the amount that a member is paid on a statement, whatever is available on it.
 type Amount struct {
 	StatementID id.ID       `json:"statementId"`
 	ContactID   id.ID       `json:"contactId" doc:"A member of the ownership period."`
@@ -37,6 +37,7 @@ type Amount struct {
 func (r *Request) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 
+	// First the statements, since amounts must name one of them.
 	selected := make(map[id.ID]bool, len(r.StatementIDs))
 	for i, v := range r.StatementIDs {
 		if selected[v] {
@@ -46,6 +47,7 @@ func (r *Request) Resolve() []apierr.Issue {
 		selected[v] = true
 	}
 
+	// Then the amounts: one for each member of a statement.
 	type place struct{ statement, contact id.ID }
 
 	given := map[place]bool{}
@@ -67,10 +69,10 @@ func (r *Request) Resolve() []apierr.Issue {
 	return issues[:min(len(issues), maxIssues)]
 }
 
-// maxIssues bounds what a refusal names one by one.
+// maxIssues is the greatest number of statements that a refusal names one by one.
 const maxIssues = 100
 
-// Status is what became of a statement (OPEN-03).
+// Status is the state of a statement in a payout (OPEN-03).
 type Status string
 
 // The states.
@@ -87,7 +89,7 @@ func (Status) Enum() []string {
 	return []string{string(Requested), string(Previewed), string(Recorded), string(Skipped), string(Failed)}
 }
 
-// Entry is what became of one statement.
+// Entry is the result for one statement.
 type Entry struct {
 	StatementID id.ID             `json:"statementId"`
 	Status      Status            `json:"status"`
@@ -96,7 +98,7 @@ type Entry struct {
 	Issues      []finding.Finding `json:"issues"`
 }
 
-// Payout is what one member gets, or pays in.
+// Payout is the amount that one member gets, or pays in.
 type Payout struct {
 	ContactID     id.ID       `json:"contactId"`
 	Provider      *string     `json:"provider" doc:"App of the connection; null when the payout is recorded only."`

@@ -18,7 +18,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// plan is what is to happen to one statement. Without a cause it is to be paid.
+// plan is the decision on one statement. Without a cause it is to be paid.
 type plan struct {
 	// at is the statement's place in the request.
 	at    int
@@ -32,17 +32,24 @@ type plan struct {
 	// accounts are the bank accounts of the payouts.
 	accounts []id.ID
 	issues   []finding.Finding
-	// against is what a payment through the provider is refused for.
+	// against is the finding for which a payment through the provider is refused.
 	against *finding.Finding
-	// refusal is what the books said to the payouts.
+	// refusal is the error with which the books refused the payouts.
 	refusal error
 }
 
+// entry returns the plan as the API shows it.
 func (p *plan) entry() Entry {
-	return Entry{StatementID: p.id, Status: p.status, Payouts: p.payouts, Message: message(p.status, p.cause, p.issues), Issues: p.issues}
+	return Entry{
+		StatementID: p.id,
+		Status:      p.status,
+		Payouts:     p.payouts,
+		Message:     message(p.status, p.cause, p.issues),
+		Issues:      p.issues,
+	}
 }
 
-// book is a request with what was decided on it, in its order.
+// book is a request with the decisions on it, in the order of the request.
 type book struct {
 	*facts
 	request *Request
@@ -52,16 +59,18 @@ type book struct {
 	limits  *payment.CurrentLimits
 }
 
-// prepare decides on every statement of a request. To pay, the statements are locked first. It fails for what the
-// request says of the bank account and the connection; what stands against single statements is the cause in their
-// plan.
+// prepare decides on every statement of a request. If toPay is set, the statements are locked first. It fails if
+// the bank account or the connection of the request cannot pay; problems of single statements are causes in their
+// plans.
 func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
+	// The lock on outgoing money comes before all others.
 	if toPay && r.ConnectionID != nil {
 		if err := payment.TakeTurns(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
 
+	// Then load the statements and everything else the decisions need.
 	f, err := loadFacts(ctx, tx, r, toPay)
 	if err != nil {
 		return nil, err
@@ -72,6 +81,7 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 		b.date = *r.Date
 	}
 
+	// Decide the amounts before the accounts: only members who get something need one.
 	b.decide()
 
 	if err := b.openDesks(ctx, tx); err != nil {
@@ -80,6 +90,7 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 
 	b.chooseAccounts()
 
+	// A provider moves money, so lacking funds refuse the payment. Recorded payouts only get a warning.
 	if r.ConnectionID != nil {
 		return b, b.judge(ctx, tx)
 	}
@@ -87,8 +98,8 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 	return b, b.warn(ctx, tx)
 }
 
-// decide plans the amounts. Earlier statements of a chain come first: what they are paid is not available on the later
-// ones any more.
+// decide plans the amounts. Earlier statements of a chain come first, because their payouts are not available on
+// the later ones any more.
 func (b *book) decide() {
 	given := map[id.ID][]int{}
 
@@ -97,11 +108,20 @@ func (b *book) decide() {
 		given[s] = append(given[s], i)
 	}
 
+	// The plans keep the order of the request.
 	b.plans = make([]*plan, len(b.request.StatementIDs))
 	for i, v := range b.request.StatementIDs {
-		b.plans[i] = &plan{at: i, id: v, of: b.found[v], path: []any{"statementIds", i}, payouts: []Payout{}, issues: []finding.Finding{}}
+		b.plans[i] = &plan{
+			at:      i,
+			id:      v,
+			of:      b.found[v],
+			path:    []any{"statementIds", i},
+			payouts: []Payout{},
+			issues:  []finding.Finding{},
+		}
 	}
 
+	// Decide by month; unknown statements come last.
 	ordered := slices.Clone(b.plans)
 	slices.SortStableFunc(ordered, func(x, y *plan) int {
 		if x.of == nil || y.of == nil {
@@ -123,12 +143,14 @@ func (b *book) decide() {
 			continue
 		}
 
+		// Later statements see this payout as made.
 		for i := range p.payouts {
 			p.of.Pay(b.date, p.payouts[i].ContactID, p.payouts[i].Amount)
 		}
 	}
 }
 
+// b2i returns 1 for true, so that booleans can be compared.
 func b2i(v bool) int {
 	if v {
 		return 1
@@ -137,12 +159,13 @@ func b2i(v bool) int {
 	return 0
 }
 
-// hindrance is why nothing can be paid on a statement, whatever is due.
+// hindrance returns why the statement cannot be paid at all, whatever is due, or "".
 func (b *book) hindrance(p *plan, given []int) cause {
 	if p.of == nil {
 		return causeNotFound
 	}
 
+	// The issue names the amount and not the statement.
 	for _, i := range given {
 		isMember := func(s statement.Share) bool { return s.ContactID == b.request.Amounts[i].ContactID }
 		if !slices.ContainsFunc(p.of.Shares, isMember) {
@@ -151,6 +174,7 @@ func (b *book) hindrance(p *plan, given []int) cause {
 		}
 	}
 
+	// The first of these in the order of the documentation is reported.
 	switch {
 	case p.of.Status != statement.Published:
 		return causeNotPublished
@@ -167,8 +191,9 @@ func (b *book) hindrance(p *plan, given []int) cause {
 	return ""
 }
 
-// amounts gives the members what the request says, or else what is due.
+// amounts sets the payouts of a plan: those of the request, or else the amount that is due.
 func (b *book) amounts(p *plan, given []int) {
+	// Amounts of the request replace the suggestion as a whole.
 	if len(given) > 0 {
 		for _, i := range given {
 			if a := &b.request.Amounts[i]; a.CentTotal != 0 {
@@ -183,14 +208,18 @@ func (b *book) amounts(p *plan, given []int) {
 		return
 	}
 
+	// Otherwise suggest the amount that is left by the books.
 	available, left := p.of.Financials.Available, p.of.Left()
 	booked := due(available, left)
 
 	amount := booked
-	if held := available - p.of.Financials.Collected; b.basis == team.ByCollected && available > 0 && held > 0 { // what guests still owe of it
+	// If the team pays collected money only, the part that guests still owe is held back.
+	held := available - p.of.Financials.Collected
+	if b.basis == team.ByCollected && available > 0 && held > 0 {
 		amount = min(booked, max(0, p.of.Unpaid()-held))
 	}
 
+	// Say why nothing is suggested.
 	switch {
 	case amount != 0 && len(p.of.Shares) > 0:
 		p.payouts = divide(amount, p.of.Shares, left)
@@ -203,6 +232,7 @@ func (b *book) amounts(p *plan, given []int) {
 	}
 }
 
+// total returns the sum of the payouts.
 func (p *plan) total() money.Cents {
 	var total money.Cents
 	for i := range p.payouts {
@@ -212,7 +242,8 @@ func (p *plan) total() money.Cents {
 	return total
 }
 
-// funding is the account that is to pay a contact, the zero id for whichever is assigned or the connection's own.
+// funding returns the account that is to pay a contact, or the zero id for the assigned account or the connection's
+// own.
 func (b *book) funding(contact id.ID) id.ID {
 	if b.request.BankAccountID != nil {
 		return *b.request.BankAccountID
@@ -221,10 +252,10 @@ func (b *book) funding(contact id.ID) id.ID {
 	return b.own[contact]
 }
 
-// throughProvider reports payouts that a provider makes: it pays and does not collect.
+// throughProvider reports whether a provider makes the payout: it pays and does not collect.
 func (b *book) throughProvider(p *Payout) bool { return b.request.ConnectionID != nil && p.Amount > 0 }
 
-// openDesks finds what the provider needs, once for every account that pays.
+// openDesks loads the data that the provider needs, once for every account that pays.
 func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 	if b.request.ConnectionID == nil {
 		return nil
@@ -232,6 +263,7 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 
 	contacts := map[id.ID][]id.ID{}
 
+	// Collect the contacts by the account that pays them.
 	for _, p := range b.plans {
 		for i := range p.payouts {
 			if o := &p.payouts[i]; b.throughProvider(o) {
@@ -247,6 +279,7 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 
 	var accounts []id.ID
 
+	// A desk also checks the account and the connection.
 	for from, payees := range contacts {
 		desk, err := payment.OpenDesk(ctx, tx, *b.request.ConnectionID, from, id.Distinct(payees))
 		if err != nil {
@@ -260,7 +293,7 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 	return b.addBanks(ctx, tx, accounts)
 }
 
-// chooseAccounts finds the bank account of every payout, and who cannot be paid.
+// chooseAccounts sets the bank account of every payout, and adds an issue for each recipient who cannot be paid.
 func (b *book) chooseAccounts() {
 	for _, p := range b.plans {
 		if p.cause != "" {
@@ -271,6 +304,7 @@ func (b *book) chooseAccounts() {
 		for i := range p.payouts {
 			o := &p.payouts[i]
 
+			// The account of the request or of the owner comes first, then the one of the desk or the assigned one.
 			from := b.funding(o.ContactID)
 			if b.throughProvider(o) {
 				desk := b.desks[from]
@@ -278,13 +312,23 @@ func (b *book) chooseAccounts() {
 				app := string(desk.Connection.AppID)
 
 				o.Provider = &app
-				if f := desk.Fault(&payment.Order{ContactID: o.ContactID, Amount: o.Amount, Currency: p.of.Currency, Date: b.date}); f != nil {
-					p.issues = append(p.issues, finding.Finding{Code: string(f.Reason), Severity: finding.Error, Context: f.Context()})
+				if f := desk.Fault(&payment.Order{
+					ContactID: o.ContactID,
+					Amount:    o.Amount,
+					Currency:  p.of.Currency,
+					Date:      b.date,
+				}); f != nil {
+					p.issues = append(p.issues, finding.Finding{
+						Code:     string(f.Reason),
+						Severity: finding.Error,
+						Context:  f.Context(),
+					})
 				}
 			} else if from.IsZero() {
 				from = b.assigned
 			}
 
+			// One account that cannot pay stops the statement.
 			p.accounts[i] = from
 			if p.cause = b.unfit(from, p.of.Currency); p.cause != "" {
 				break
@@ -293,11 +337,11 @@ func (b *book) chooseAccounts() {
 	}
 }
 
-// unfit is why an account cannot pay in a currency.
+// unfit returns why an account cannot pay in a currency, or "".
 func (b *book) unfit(account id.ID, currency string) cause {
-	of, known := b.banks[account]
+	of, ok := b.banks[account]
 	switch {
-	case !known:
+	case !ok:
 		return causeNoAccount
 	case !of.Bank:
 		return causeNotBank
@@ -310,7 +354,7 @@ func (b *book) unfit(account id.ID, currency string) cause {
 	return ""
 }
 
-// refuse fails for the first condition that stands against any of the statements, naming all that it stands against.
+// refuse fails with the first of the causes that any statement has, and names all statements that have it.
 func (b *book) refuse(causes ...cause) error {
 	for _, r := range refusals {
 		if !slices.Contains(causes, r.cause) {
@@ -333,22 +377,27 @@ func (b *book) refuse(causes ...cause) error {
 			}
 		}
 
+		// Other causes are reported when this one is solved.
 		if len(against) > 0 {
 			return b.refusal(r.cause, r.condition, against).At(issues...)
 		}
 	}
 
-	if slices.ContainsFunc(b.plans, func(p *plan) bool { return p.cause == causeNoAccount }) && slices.Contains(causes, causeNoAccount) {
+	// A missing assignment concerns the team and not a statement, so it comes last and names none.
+	if slices.ContainsFunc(b.plans, func(p *plan) bool {
+		return p.cause == causeNoAccount
+	}) && slices.Contains(causes, causeNoAccount) {
 		return account.Require(nil, account.PayoutBankAccount)
 	}
 
 	return nil
 }
 
-// refusal is a condition with what its context tells.
+// refusal returns the condition of a cause with its context.
 func (b *book) refusal(c cause, condition *apierr.Error, against []id.ID) *apierr.Error {
 	switch c { //nolint:exhaustive // the others have nothing to add
 	case causeRecalculating:
+		// The caller needs the operations to wait for.
 		statuses := map[id.ID]ledger.JournalStatus{}
 		for _, v := range against {
 			statuses[b.found[v].ListingID] = b.found[v].JournalStatus
@@ -357,9 +406,13 @@ func (b *book) refusal(c cause, condition *apierr.Error, against []id.ID) *apier
 		blocking := ledger.Blocking(statuses)
 
 		return condition.With(map[string]any{
-			"journalStatus": blocking.Status, "journalReason": blocking.Reason, "journalAction": blocking.Action, "operationIds": blocking.OperationIDs,
+			"journalStatus": blocking.Status,
+			"journalReason": blocking.Reason,
+			"journalAction": blocking.Action,
+			"operationIds":  blocking.OperationIDs,
 		})
 	case causeArchive:
+		// The caller needs the payouts to archive.
 		var transactions []id.ID
 		for _, v := range against {
 			transactions = append(transactions, b.failed[v]...)

@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/finding"
 )
 
-// pending are the plans of statements to pay.
+// pending returns the plans of statements to pay.
 func (b *book) pending() []*plan {
 	var out []*plan
 
@@ -24,20 +24,25 @@ func (b *book) pending() []*plan {
 	return out
 }
 
-// transactions describes the payouts of plans, in their order.
+// transactions returns the input of the payouts of plans, in their order.
 func (b *book) transactions(plans []*plan) []transaction.Create {
 	var out []transaction.Create
 
 	for _, p := range plans {
 		for i := range p.payouts {
+			// The line names the statement and the member; that is how the statement finds its payouts.
 			o := &p.payouts[i]
 			line := transaction.LineInput{Amount: o.Amount}
 			line.OwnerStatementID, line.ContactID = api.Set(p.id), api.Set(o.ContactID)
 			line.ListingID, line.Party = api.Set(p.of.ListingID), api.Set(ledger.Owners)
 			out = append(out, transaction.Create{
-				Type: transaction.Payout, Date: b.date, Currency: api.Set(p.of.Currency), AccountID: api.Set(p.accounts[i]),
-				ContactID: api.Set(o.ContactID), Description: api.Set("Owner statement " + p.of.StartAt.Month().String()),
-				Lines: []transaction.LineInput{line},
+				Type:        transaction.Payout,
+				Date:        b.date,
+				Currency:    api.Set(p.of.Currency),
+				AccountID:   api.Set(p.accounts[i]),
+				ContactID:   api.Set(o.ContactID),
+				Description: api.Set("Owner statement " + p.of.StartAt.Month().String()),
+				Lines:       []transaction.LineInput{line},
 			})
 		}
 	}
@@ -45,7 +50,7 @@ func (b *book) transactions(plans []*plan) []transaction.Create {
 	return out
 }
 
-// record books the payouts of plans; all land or none.
+// record books the payouts of plans, all or none.
 func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	if len(plans) == 0 {
 		return nil
@@ -56,6 +61,7 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 		return err
 	}
 
+	// The transactions come back in the order of the payouts.
 	for _, p := range plans {
 		p.status = Recorded
 		for i := range p.payouts {
@@ -67,10 +73,12 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	return nil
 }
 
-// recordEach books what can be booked: when the books refuse some of the plans, these are found by halving, and the
-// others are recorded.
+// recordEach books the payouts that can be booked. If the books refuse some of the plans, these are found by
+// halving, and the others are recorded.
 func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return b.record(ctx, tx, plans) })
+
+	// Errors that are no refusals end the work.
 	switch half := len(plans) / 2; {
 	case err == nil || !apierr.Refused(err):
 		return err
@@ -82,6 +90,7 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 		return b.recordEach(ctx, tx, plans[half:])
 	}
 
+	// One plan is left, or the refusal concerns all of them.
 	for _, p := range plans {
 		p.cause, p.refusal = causeOf(err), err
 	}
@@ -89,14 +98,14 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	return nil
 }
 
-// conclude gives every plan without one its status: a cause skips a statement or makes it fail, and nothing is paid on
-// it.
+// conclude sets the status of every plan that has none. A plan with a cause is skipped or fails, and pays nothing.
 func (b *book) conclude(done Status) {
 	for _, p := range b.plans {
 		if p.cause != "" {
 			p.payouts, p.issues = []Payout{}, []finding.Finding{}
 		}
 
+		// A preview cannot fail for a statement; it shows the cause.
 		switch {
 		case p.cause.skips(), p.cause != "" && done == Previewed:
 			p.status = Skipped
@@ -108,6 +117,7 @@ func (b *book) conclude(done Status) {
 	}
 }
 
+// entries returns the results in the order of the request.
 func (b *book) entries() []Entry {
 	out := make([]Entry, len(b.plans))
 	for i, p := range b.plans {

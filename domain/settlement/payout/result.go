@@ -12,20 +12,20 @@ import (
 	"stayledger/platform/db"
 )
 
-// Result is what an operation on the payouts of statements came to (OPS-71 to OPS-80).
+// Result is the result of an operation on the payouts of statements (OPS-71 to OPS-80).
 type Result struct {
 	ProviderOperation *operation.Acknowledgement `json:"providerOperation"`
 	Results           []Entry                    `json:"results" doc:"By statement, in the order of the request."`
 	Failure           *operation.Failure         `json:"failure"`
 }
 
-// Reading is the answer to the question for a result: an acknowledgement while there is none.
+// Reading is the answer to a request for a result: an acknowledgement while there is none.
 type Reading struct {
 	pending *operation.Acknowledgement
 	result  Result
 }
 
-// HTTPStatus is 202 while the operation is pending.
+// HTTPStatus returns 202 while the operation is pending, else 200.
 func (r *Reading) HTTPStatus() int {
 	if r.pending != nil {
 		return http.StatusAccepted
@@ -34,7 +34,7 @@ func (r *Reading) HTTPStatus() int {
 	return http.StatusOK
 }
 
-// MarshalJSON gives the one of the two that there is.
+// MarshalJSON writes the acknowledgement or the result.
 func (r *Reading) MarshalJSON() ([]byte, error) {
 	if r.pending != nil {
 		return json.Marshal(r.pending)
@@ -45,17 +45,23 @@ func (r *Reading) MarshalJSON() ([]byte, error) {
 
 type resultInput struct{ operation.Ref }
 
-// read finds the result of a payout, of its preview or of a payment; other operations have none (OPEN-34).
+// read returns the result of a payout, of its preview or of a payment. Other operations have none and are not found
+// (OPEN-34).
 func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 	o, err := operation.Find(ctx, tx, &in.Ref)
 	if err != nil {
 		return nil, err
 	}
 
-	if !slices.Contains([]operation.Type{operation.StatementPayout, operation.StatementPayoutPreview, operation.ProviderPayment}, o.Type) {
+	if !slices.Contains([]operation.Type{
+		operation.StatementPayout,
+		operation.StatementPayoutPreview,
+		operation.ProviderPayment,
+	}, o.Type) {
 		return nil, apierr.NotFound
 	}
 
+	// The stored results of a pending operation may still change.
 	if o.FinishedAt == nil {
 		return &Reading{pending: o.Acknowledged()}, nil
 	}
@@ -65,8 +71,8 @@ func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 	return &Reading{result: Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}}, err
 }
 
-// entry tells a stored result. Of payments that were requested the states of today count: one that failed fails the
-// statement, and only when all are paid is it more than requested.
+// entry returns a stored result as the API shows it. For requested payments the current states count: one that
+// failed fails the statement, and the statement is recorded only when all are paid.
 func (t *told) entry() Entry {
 	const rejected = "rejected"
 
@@ -74,6 +80,7 @@ func (t *told) entry() Entry {
 	if status == Requested && len(t.Payments) > 0 {
 		status = Recorded
 
+		// Start from recorded and take the worst state: failed before waiting, waiting before requested.
 		for _, state := range t.Payments {
 			switch payment.Status(state) {
 			case rejected:
@@ -97,5 +104,11 @@ func (t *told) entry() Entry {
 		}
 	}
 
-	return Entry{StatementID: t.StatementID, Status: status, Payouts: t.Payouts, Message: message(status, why, t.Issues), Issues: t.Issues}
+	return Entry{
+		StatementID: t.StatementID,
+		Status:      status,
+		Payouts:     t.Payouts,
+		Message:     message(status, why, t.Issues),
+		Issues:      t.Issues,
+	}
 }

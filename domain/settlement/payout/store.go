@@ -10,7 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// resultRow carries the result of a statement to the database; all of an operation travel as one JSON document.
+// resultRow is the result of a statement as it is sent to the database; all rows of an operation travel as one JSON
+// document.
 type resultRow struct {
 	Position    int               `json:"position"`
 	StatementID id.ID             `json:"statement_id"`
@@ -20,13 +21,22 @@ type resultRow struct {
 	Issues      []finding.Finding `json:"issues"`
 }
 
+// row returns the plan as it is stored.
 func (p *plan) row() resultRow {
-	return resultRow{Position: p.at, StatementID: p.id, Status: p.status, Cause: p.cause, Payouts: p.payouts, Issues: p.issues}
+	return resultRow{
+		Position:    p.at,
+		StatementID: p.id,
+		Status:      p.status,
+		Cause:       p.cause,
+		Payouts:     p.payouts,
+		Issues:      p.issues,
+	}
 }
 
 const rowsOf = `jsonb_to_recordset(@rows::jsonb) as r (position integer, statement_id uuid, status text, cause text, payouts jsonb, issues jsonb)`
 
-// keep stores the results of an operation that starts at the end of the transaction, and so after it.
+// keep inserts the results of an operation at the end of the transaction, because the operation itself is inserted
+// there.
 func keep(tx *db.Tx, of id.ID, rows []resultRow) {
 	tx.AtEnd(db.Stmt{
 		SQL: `insert into payout_result (team_id, operation_id, position, statement_id, status, cause, payouts, issues)
@@ -35,17 +45,24 @@ func keep(tx *db.Tx, of id.ID, rows []resultRow) {
 	})
 }
 
-// expect stores that an operation has not come to its statements yet.
+// expect inserts results that say that the operation has not handled its statements yet.
 func expect(tx *db.Tx, of id.ID, statements []id.ID) {
 	rows := make([]resultRow, len(statements))
 	for i, v := range statements {
-		rows[i] = resultRow{Position: i, StatementID: v, Status: Failed, Cause: causeUnfinished, Payouts: []Payout{}, Issues: []finding.Finding{}}
+		rows[i] = resultRow{
+			Position:    i,
+			StatementID: v,
+			Status:      Failed,
+			Cause:       causeUnfinished,
+			Payouts:     []Payout{},
+			Issues:      []finding.Finding{},
+		}
 	}
 
 	keep(tx, of, rows)
 }
 
-// settle stores what became of the statements that an operation had not come to.
+// settle saves the results of the statements that an operation has handled.
 func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	rows := make([]resultRow, len(plans))
 	for i, p := range plans {
@@ -63,8 +80,8 @@ func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	return nil
 }
 
-// begun reports that an earlier attempt of the operation has come to its statements, all of them being settled
-// together, and how many of them failed. Two attempts at once take turns.
+// begun reports whether an earlier attempt of the operation has handled its statements, which all settle together,
+// and how many of them failed. It locks the results, so two attempts at a time wait for each other.
 func begun(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
 	rows, err := db.Select[resultRow](ctx, tx, `
 		select position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result
@@ -93,8 +110,9 @@ type told struct {
 	Payments    []string
 }
 
-// results reads what became of an operation's statements.
+// results loads the results of an operation's statements.
 func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
+	// The states of payments are those of now; a canceled payment counts as rejected if its approval was.
 	rows, err := db.Select[told](ctx, tx, `
 		select r.statement_id, r.status, r.cause, r.payouts, r.issues, array(
 			select distinct case when p.status = 'canceled' and exists (select from payment_approval a
@@ -114,7 +132,7 @@ func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
 	return out, nil
 }
 
-// sources are the statements as an operation names them.
+// sources returns the statements as resources of an operation.
 func sources(statements []id.ID) []operation.Resource {
 	out := make([]operation.Resource, len(statements))
 	for i, v := range statements {
