@@ -15,10 +15,10 @@ import (
 	"stayledger/platform/job"
 )
 
-// task is the kind of the job that imports what a bulk import has staged.
+// task is the kind of the job that imports the staged statements of a bulk import.
 var task = job.NewKind("statement-historical-import")
 
-// maxResults is up to how many statements an operation names as its results.
+// maxResults is the greatest number of statements that an operation names as its results.
 const maxResults = 100
 
 // How long one import may take, and how long another one of the team is tried while it goes on.
@@ -27,10 +27,10 @@ const (
 	patience = 4 * timeout
 )
 
-// errOtherImport is an attempt at an import while another one of the team goes on.
+// errOtherImport fails an attempt at an import while another import of the team is running.
 var errOtherImport = errors.New("another import of historic statements of the team goes on")
 
-// handler does the jobs of imports.
+// handler returns the handler of import jobs.
 func handler() job.Handler {
 	h := operation.Work(timeout, func(ctx context.Context, tx *db.Tx, run operation.Run, _ struct{}) error {
 		done, err := importStaged(ctx, tx, run.OperationID)
@@ -38,6 +38,7 @@ func handler() job.Handler {
 			return err
 		}
 
+		// The first results are enough for a person to look at.
 		for i := range done[:min(len(done), maxResults)] {
 			result := operation.Resource{Type: operation.Statement, ID: done[i].ID, Role: operation.Result}
 			if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
@@ -52,9 +53,10 @@ func handler() job.Handler {
 	return h
 }
 
-// refuseBesideImport refuses statements whose reference or days an unfinished import has: it would undo them, or fail
-// on them.
+// refuseBesideImport refuses statements with a reference or days that an unfinished import has: the import would
+// overwrite them, or fail because of them.
 func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
+	// The days travel as text; the statements themselves are not placed yet, so they have no ownership period.
 	args := db.Args{"team": tx.Team}
 	refs, listings, currencies := make([]string, len(s.all)), make([]id.ID, len(s.all)), make([]string, len(s.all))
 
@@ -64,8 +66,13 @@ func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 		starts[i], ends[i] = a.StartAt.String(), a.EndAt.String()
 	}
 
-	args["refs"], args["listings"], args["currencies"], args["starts"], args["ends"] = refs, listings, currencies, starts, ends
+	args["refs"] = refs
+	args["listings"] = listings
+	args["currencies"] = currencies
+	args["starts"] = starts
+	args["ends"] = ends
 
+	// Search the staged statements by reference, and by listing, currency and days.
 	pending, err := db.Select[id.ID](ctx, tx, `
 		select o.id from operation o where `+statement.UnfinishedImport+` and (
 			exists (select from statement_import i where i.team_id = @team and i.operation_id = o.id and i.unique_ref = any(@refs))
@@ -84,10 +91,11 @@ func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// stagedChunk is how many statements a round of staging carries.
+// stagedChunk is how many statements one insert of staging carries.
 const stagedChunk = 250
 
-// stage leaves the statements for the task of the import. What imports that failed have left goes.
+// stage inserts the statements for the task of the import. It also deletes the statements that failed imports have
+// left.
 func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) error {
 	if _, err := tx.Exec(ctx, `
 		delete from statement_import i where i.team_id = @team
@@ -95,6 +103,7 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 		return fmt.Errorf("remove what failed imports left: %w", err)
 	}
 
+	// The position keeps the order of the request across the chunks.
 	position := 0
 
 	for part := range slices.Chunk(s.all, stagedChunk) {
@@ -107,6 +116,8 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 			statements, lines []string
 		)
 
+		// Statement and lines are stored apart, because the task reads all statements first and the lines in
+		// portions.
 		for _, a := range part {
 			ownLines, err := json.Marshal(a.Lines)
 			if err != nil {
@@ -125,6 +136,7 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 			statements, lines = append(statements, string(own)), append(lines, string(ownLines))
 		}
 
+		// All columns of a chunk go into one insert.
 		args["team"], args["operation"], args["position"] = tx.Team, operationID, position
 		args["counts"], args["payouts"], args["statements"], args["lines"] = counts, payouts, statements, lines
 
@@ -135,7 +147,7 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 			from unnest(@refs::text[], @listings::uuid[], @currencies::text[], @starts::date[], @ends::date[], @counts::integer[], @payouts::boolean[],
 				@statements::text[], @lines::text[]) with ordinality
 				k (ref, listing, currency, start_at, end_at, count, payouts, statement, lines, n)`, args)
-		if db.Constraint(err) == "statement_import_ref" { // one that started at the same time
+		if db.Constraint(err) == "statement_import_ref" { // another import started at the same time
 			return statement.ErrImporting.Because(err)
 		}
 
@@ -157,12 +169,12 @@ type stagedStatement struct {
 	Statement  Import
 }
 
-// importStaged imports what a bulk import has staged, all of it or nothing: everything happens in one transaction, so a
-// run that dies leaves nothing and the next one starts over. The lines are held a few thousand at a time. Bulk imports
-// of a team take turns: one that finds another at work fails with errOtherImport and is tried again later, since
-// waiting here would keep a connection and the team's gate.
+// importStaged imports the staged statements of a bulk import, all or none. Everything happens in one transaction,
+// so a run that dies leaves nothing and the next one starts over. A few thousand lines are in memory at a time.
+// Bulk imports of a team run one after another: an import that finds another one at work fails with errOtherImport
+// and is tried again later, because waiting here would occupy a connection and the team's gate.
 func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statement, error) {
-	// A plan kept from when the tables were small would read all of them for every statement.
+	// A cached plan may date from when the tables were small, and would read all of them for every statement.
 	turn, err := db.Get[bool](ctx, tx, `
 		select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))
 		from set_config('plan_cache_mode', 'force_custom_plan', true)`, db.Args{"team": tx.Team.String()})
@@ -174,6 +186,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 		return nil, errOtherImport
 	}
 
+	// First read all statements without their lines: they must be placed together.
 	staged, err := db.Select[stagedStatement](ctx, tx, `
 		select position, line_count, has_payouts, statement from statement_import where team_id = @team and operation_id = @operation order by position`,
 		db.Args{"team": tx.Team, "operation": operationID})
@@ -189,6 +202,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 		at[s.all[i]] = &staged[i]
 	}
 
+	// Check them again, because time has passed since the import was started.
 	if err := s.place(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -197,6 +211,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 		return nil, err
 	}
 
+	// Then write them portion by portion.
 	done := make([]Statement, 0, len(s.all))
 	for _, part := range chunks(s.all, func(a *arrival) int { return at[a].LineCount }) {
 		if err := s.importPart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
@@ -208,6 +223,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 		}
 	}
 
+	// Last, delete the staged rows. If the import fails, they stay until the next import is staged.
 	_, err = tx.Exec(ctx, `delete from statement_import where team_id = @team and operation_id = @operation`, db.Args{"team": tx.Team, "operation": operationID})
 	if err != nil {
 		return nil, fmt.Errorf("remove what was staged: %w", err)
@@ -216,7 +232,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 	return done, nil
 }
 
-// importPart writes statements that follow each other from a position on, and lets go of their lines.
+// importPart writes statements with consecutive positions, and drops their lines from memory afterwards.
 func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID, from int, part []*arrival) error {
 	lines, err := db.Select[[]Line](ctx, tx, `
 		select lines from statement_import where team_id = @team and operation_id = @operation and position >= @from and position < @to order by position`,
@@ -225,6 +241,7 @@ func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID,
 		return fmt.Errorf("read staged lines: %w", err)
 	}
 
+	// The lines come in the order of the statements.
 	for i := range lines {
 		part[i].Lines = lines[i]
 	}
@@ -233,6 +250,7 @@ func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID,
 		return err
 	}
 
+	// Only then read the next portion.
 	for _, a := range part {
 		a.Lines = nil
 	}

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Import is an owner statement of an earlier system. It comes in whole: its balances are as they are told, and its
-// lines become entries of the historical ledger, which no books and no live statement add up.
+// Import is an owner statement of an earlier system. It comes in whole: its balances are taken as given, and its
+// lines become entries of the historical ledger, which belongs to no books and to no live statement.
 type Import struct {
 	UniqueRef        string       `json:"uniqueRef" minLength:"1" maxLength:"180" doc:"Names the statement; sent again, it replaces the import."`
 	ListingID        id.ID        `json:"listingId"`
@@ -25,7 +25,7 @@ type Import struct {
 	Lines            []Line       `json:"lines" maxItems:"20000"`
 }
 
-// Status is the state that a statement is imported in.
+// Status is the state in which a statement is imported.
 type Status string
 
 // Enum lists the states.
@@ -45,7 +45,7 @@ type Line struct {
 	ContactID     *id.ID      `json:"contactId,omitempty" doc:"Who was paid; only on a payout. Without it the payout is split among the members of the ownership period."`
 }
 
-// LineType tells lines from payouts.
+// LineType distinguishes lines from payouts.
 type LineType string
 
 // The types of lines.
@@ -59,7 +59,7 @@ func (LineType) Enum() []string {
 	return []string{string(plain), string(payout)}
 }
 
-// Statement is what an import made.
+// Statement is the result of importing a statement.
 type Statement struct {
 	ID                id.ID      `json:"id"`
 	UniqueRef         string     `json:"uniqueRef"`
@@ -74,7 +74,7 @@ type Statement struct {
 	Financials        Financials `json:"financials"`
 }
 
-// HTTPStatus is 201 for a new statement and 200 for one that was replaced.
+// HTTPStatus returns 201 for a new statement and 200 for one that was replaced.
 func (s *Statement) HTTPStatus() int {
 	if s.Replaced {
 		return http.StatusOK
@@ -93,7 +93,8 @@ type Financials struct {
 	CentTransfer     money.Cents `json:"centTransfer" doc:"Minus the payouts."`
 }
 
-// complete fills in what follows from the other figures; an explicit closing balance stands.
+// complete returns the figures with those filled in that follow from the others. An explicit closing balance is
+// kept.
 func (f Financials) complete(end *money.Cents) Financials {
 	f.CentTotal = f.CentNetRevenue + f.CentExpenses
 
@@ -105,8 +106,8 @@ func (f Financials) complete(end *money.Cents) Financials {
 	return f
 }
 
-// triggerOf puts a line under the revenue or the expenses. The class of its account decides, so that a refund is a
-// smaller cost and not revenue; on an account that is neither, the sign does.
+// triggerOf returns the trigger that puts a line under the revenue or the expenses. The class of its account
+// decides, so that a refund is a smaller cost and not revenue. On an account that is neither, the sign decides.
 func triggerOf(class account.Classification, cents money.Cents) string {
 	switch class {
 	case account.Revenue:
@@ -123,18 +124,20 @@ func triggerOf(class account.Classification, cents money.Cents) string {
 	return statement.TriggerHistoricRevenue
 }
 
-// maxTold is how many findings an answer names.
+// maxTold is the greatest number of findings in an answer.
 const maxTold = 100
 
-// findings are what is wrong with a request, up to a limit.
+// findings are the issues of a request, up to a limit.
 type findings []apierr.Issue
 
+// add adds an issue unless the limit is reached.
 func (f *findings) add(code apierr.IssueCode, path ...any) {
 	if len(*f) < maxTold {
 		*f = append(*f, code.InBody(path...))
 	}
 }
 
+// err returns the issues as an error, nil if there are none.
 func (f findings) err() error {
 	if len(f) == 0 {
 		return nil
@@ -143,7 +146,7 @@ func (f findings) err() error {
 	return apierr.BadRequest.At(f...)
 }
 
-// Resolve finds what is wrong with a statement by itself.
+// Resolve returns the issues of a statement that can be found without the database.
 func (h *Import) Resolve() []apierr.Issue {
 	var f findings
 	h.check(&f, nil)
@@ -151,6 +154,7 @@ func (h *Import) Resolve() []apierr.Issue {
 	return f
 }
 
+// check adds the issues of the statement to f, with paths under path.
 func (h *Import) check(f *findings, path []any) {
 	if h.EndAt.Before(h.StartAt) {
 		f.add(apierr.IssueDateOrder, path, "endAt")
@@ -160,6 +164,7 @@ func (h *Import) check(f *findings, path []any) {
 		f.add(apierr.IssueCurrency, path, "currency")
 	}
 
+	// References identify the lines in the journal, so they must be unique within the statement.
 	refs := make(map[string]bool, len(h.Lines))
 
 	var reach money.Reach
@@ -174,6 +179,7 @@ func (h *Import) check(f *findings, path []any) {
 		refs[l.UniqueRef] = true
 		l.check(f, path, i)
 
+		// The sum must stay within the range of amounts, whatever the order of the lines. One issue is enough.
 		if !reach.Add(l.CentTotal) {
 			f.add(apierr.IssueRange, path, "lines")
 			return
@@ -181,8 +187,11 @@ func (h *Import) check(f *findings, path []any) {
 	}
 }
 
+// check adds the issues of line i to f.
 func (l *Line) check(f *findings, path []any, i int) {
 	payout := l.Type == payout
+
+	// The account of payouts is that of the team's distributions.
 	switch {
 	case !payout && l.AccountID == nil:
 		f.add(apierr.IssueRequired, path, "lines", i, "accountId")
@@ -199,6 +208,7 @@ func (l *Line) check(f *findings, path []any, i int) {
 	}
 }
 
+// hasPayouts reports whether one of the lines is a payout.
 func (h *Import) hasPayouts() bool {
 	for i := range h.Lines {
 		if h.Lines[i].Type == payout {
@@ -214,12 +224,13 @@ type Batch struct {
 	Statements []Import `json:"statements" minItems:"1" maxItems:"5000" doc:"Imported together or not at all."`
 }
 
-// Resolve finds what is wrong with the statements by themselves.
+// Resolve returns the issues of the statements that can be found without the database.
 func (b *Batch) Resolve() []apierr.Issue {
 	var f findings
 
 	named := make(map[string]bool, len(b.Statements))
 	for i := range b.Statements {
+		// A reference that occurs twice would replace a statement of the same import.
 		path := []any{"statements", i}
 		if named[b.Statements[i].UniqueRef] {
 			f.add(apierr.IssueDuplicateUniqueRef, path, "uniqueRef")

@@ -16,35 +16,60 @@ import (
 	"stayledger/platform/id"
 )
 
-// maxBody bounds the body of an import.
+// maxBody is the greatest size of the body of an import.
 const maxBody = api.MaxBatch
 
-const failures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of the statement; an unknown " +
-	"listing; `ownershipPeriodMissing`; for payouts `ownershipMembersMissing` and `requiredAccountMissing`; `statementLayoutMissing`; " +
-	"`duplicateUniqueRef` for the reference of a statement that was not imported or belongs to another listing; `statementHasPayouts` when a replaced statement that payouts " +
-	"are linked to would change its ownership period or currency or go back to review; `statementFutureExists` for a new place before a live " +
-	"statement that is saved; `statementExists` for days that another statement of the ownership period and currency has; unknown accounts, " +
-	"reservations and contacts, and payouts to a contact who is no member of the ownership period (`notMember`). Closed books do not refuse it: no live books change. Nothing is refused for balances that do not meet those of " +
-	"the neighbours or the lines; the statements tell such mismatches as issues."
+// failures describes the errors of both imports, in their order.
+const failures = "`historicalImportPending` while a bulk import that is not finished has the reference or days of " +
+	"the statement; an unknown listing; `ownershipPeriodMissing`; for payouts `ownershipMembersMissing` and " +
+	"`requiredAccountMissing`; `statementLayoutMissing`; `duplicateUniqueRef` for the reference of a statement that " +
+	"was not imported or belongs to another listing; `statementHasPayouts` when a replaced statement that payouts " +
+	"are linked to would change its ownership period or currency or go back to review; `statementFutureExists` for " +
+	"a new place before a live statement that is saved; `statementExists` for days that another statement of the " +
+	"ownership period and currency has; unknown accounts, reservations and contacts, and payouts to a contact who " +
+	"is no member of the ownership period (`notMember`). Closed books do not refuse it: no live books change. " +
+	"Nothing is refused for balances that do not meet those of the neighbours or the lines; the statements tell " +
+	"such mismatches as issues."
 
-// endpoints are the imports of statements of an earlier system.
+// endpoints returns the imports of statements of an earlier system.
 func endpoints() []api.Endpoint {
+	// Both imports have the same rights, limits and errors.
 	base := api.Endpoint{
-		Method: http.MethodPost, Tag: "Statements", Scopes: []string{"statements:import"}, DryRun: true, MaxBody: maxBody, Timeout: 2 * time.Minute,
+		Method:  http.MethodPost,
+		Tag:     "Statements",
+		Scopes:  []string{"statements:import"},
+		DryRun:  true,
+		MaxBody: maxBody,
+		Timeout: 2 * time.Minute,
 	}
-	base.Errors = apierr.List{statement.ErrImporting, account.ErrRequiredMissing, statement.ErrRef, statement.ErrPaid, statement.ErrFuture, statement.ErrExists}
+	base.Errors = apierr.List{
+		statement.ErrImporting,
+		account.ErrRequiredMissing,
+		statement.ErrRef,
+		statement.ErrPaid,
+		statement.ErrFuture,
+		statement.ErrExists,
+	}
+
+	// Importing one answers with the statement; importing many starts an operation.
 	one, many := base, base
-	one.Path, one.ID, one.Summary, one.Status = "/statements/historic", "importStatement", "Import an owner statement of an earlier system", http.StatusCreated
+	one.Path = "/statements/historic"
+	one.ID = "importStatement"
+	one.Summary = "Import an owner statement of an earlier system"
+	one.Status = http.StatusCreated
 	one.Also = map[int]reflect.Type{http.StatusOK: reflect.TypeFor[Statement]()}
-	one.Doc = "Sent again with the same uniqueRef it replaces the import, entries and all, and answers 200. Import months oldest first. Failures in " +
-		"order: malformed input; " + failures
-	many.Path, many.ID, many.Summary = "/statements/historical", "importStatements", "Import many owner statements of an earlier system"
+	one.Doc = "Sent again with the same uniqueRef it replaces the import, entries and all, and answers 200. Import " +
+		"months oldest first. Failures in order: malformed input; " + failures
+	many.Path = "/statements/historical"
+	many.ID = "importStatements"
+	many.Summary = "Import many owner statements of an earlier system"
 	many.Status = http.StatusAccepted
 	many.Also = map[int]reflect.Type{
 		http.StatusOK: reflect.TypeFor[Preview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
 	}
-	many.Doc = "Checks all statements and starts an operation of type historical-statement-import that imports all of them or none. A dry run answers " +
-		"200 with what would be imported. Failures in order, with the path of the statement: malformed input; " + failures
+	many.Doc = "Checks all statements and starts an operation of type historical-statement-import that imports all " +
+		"of them or none. A dry run answers 200 with what would be imported. Failures in order, with the path of " +
+		"the statement: malformed input; " + failures
 
 	return []api.Endpoint{
 		api.Write(one, importOne),
@@ -59,10 +84,11 @@ func endpoints() []api.Endpoint {
 
 type oneInput struct{ Body Import }
 
-// importOne imports one statement.
+// importOne imports one statement at once.
 func importOne(ctx context.Context, tx *db.Tx, in *oneInput) (*Statement, error) {
 	a := &arrival{Import: &in.Body, payouts: in.Body.hasPayouts()}
 
+	// The steps are those of a bulk import without staging.
 	s := &arrivals{all: []*arrival{a}}
 	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
@@ -87,12 +113,12 @@ func importOne(ctx context.Context, tx *db.Tx, in *oneInput) (*Statement, error)
 
 type batchInput struct{ Body Batch }
 
-// Preview is what a bulk import would make.
+// Preview lists the statements that a bulk import would make.
 type Preview struct {
 	Data []Statement `json:"data"`
 }
 
-// batchAnswer is the acknowledgement or, in a dry run, the preview. Rules INIT-34, INIT-35.
+// batchAnswer is either the acknowledgement or, in a dry run, the preview. Rules INIT-34, INIT-35.
 type batchAnswer struct {
 	operation id.ID
 	started   *operation.Acknowledgement
@@ -100,7 +126,7 @@ type batchAnswer struct {
 	dry       bool
 }
 
-// HTTPStatus is 200 in a dry run, which starts nothing.
+// HTTPStatus returns 200 in a dry run, which starts nothing, else 202.
 func (a *batchAnswer) HTTPStatus() int {
 	if a.dry {
 		return http.StatusOK
@@ -109,7 +135,7 @@ func (a *batchAnswer) HTTPStatus() int {
 	return http.StatusAccepted
 }
 
-// MarshalJSON gives the one of the two that the caller asked for.
+// MarshalJSON writes the preview of a dry run, else the acknowledgement.
 func (a *batchAnswer) MarshalJSON() ([]byte, error) {
 	if a.dry {
 		return json.Marshal(a.preview)
@@ -118,7 +144,7 @@ func (a *batchAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.started)
 }
 
-// startImport checks a bulk import as if it were done now, and leaves it to an operation.
+// startImport checks a bulk import as if it were done now, and starts the operation that does it.
 func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, error) {
 	s := &arrivals{shared: true, all: make([]*arrival, len(in.Body.Statements))}
 	for i := range in.Body.Statements {
@@ -126,6 +152,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 		s.all[i] = &arrival{Import: h, path: []any{"statements", i}, payouts: h.hasPayouts()}
 	}
 
+	// The caller learns of mistakes at once and not from a failed operation.
 	if err := s.refuseBesideImport(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -138,8 +165,9 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 		return nil, err
 	}
 
-	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 	// The task finds its statements by the operation.
+	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
+
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.HistoricalStatements, Primary: &self, Resources: []operation.Resource{self},
 		Tasks: []operation.Task{{Kind: task, Args: struct{}{}, Priority: 5}},

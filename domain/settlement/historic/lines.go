@@ -15,14 +15,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// named are what the lines of statements may name.
+// named holds the records that lines of statements name, as far as the team has them.
 type named struct {
 	accounts     map[id.ID]account.Classification // those that are posted to
 	reservations map[id.ID]string                 // its currency
 	contacts     map[id.ID]bool
 }
 
-// namesOf reads what lines name.
+// namesOf loads the records that lines name.
 func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 	type row struct {
 		Kind  string
@@ -30,6 +30,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 		Class account.Classification
 	}
 
+	// First collect the ids: thousands of lines name a few records.
 	wanted := map[string]map[id.ID]bool{"accounts": {}, "reservations": {}, "contacts": {}}
 	note := func(kind string, v *id.ID) {
 		if v != nil {
@@ -56,6 +57,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 		args[kind] = ids
 	}
 
+	// Then load all kinds with one query. Accounts that nothing is posted to count as unknown.
 	rows, err := db.Select[row](ctx, tx, `
 		select 'account' as kind, a.id, c.classification as class from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 			where a.team_id = @team and a.id = any(@accounts) and a.type <> 'nonPosting'
@@ -65,7 +67,12 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 		return nil, fmt.Errorf("read what imported lines name: %w", err)
 	}
 
-	n := &named{accounts: map[id.ID]account.Classification{}, reservations: map[id.ID]string{}, contacts: map[id.ID]bool{}}
+	// The column class holds the currency of a reservation.
+	n := &named{
+		accounts:     map[id.ID]account.Classification{},
+		reservations: map[id.ID]string{},
+		contacts:     map[id.ID]bool{},
+	}
 
 	for _, r := range rows {
 		switch r.Kind {
@@ -81,8 +88,8 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 	return n, nil
 }
 
-// check refuses lines that name what the team does not have, and payouts to somebody who owns nothing of the statement.
-// Rules HST-18, HST-29, HST-41.
+// check refuses lines that name records which the team does not have, and payouts to a contact who is no member of
+// the statement's ownership period. Rules HST-18, HST-29, HST-41.
 func (n *named) check(all []*arrival) error {
 	var f findings
 
@@ -93,6 +100,7 @@ func (n *named) check(all []*arrival) error {
 				f.add(apierr.IssueNotFound, a.path, "lines", i, "accountId")
 			}
 
+			// A reservation must be in the currency of the statement.
 			if l.ReservationID != nil {
 				switch n.reservations[*l.ReservationID] {
 				case a.Currency:
@@ -103,6 +111,7 @@ func (n *named) check(all []*arrival) error {
 				}
 			}
 
+			// Only a member of the ownership period can have been paid.
 			switch {
 			case l.ContactID == nil:
 			case !n.contacts[*l.ContactID]:
@@ -121,7 +130,7 @@ func (a *arrival) hasMember(contact id.ID) bool {
 	return slices.ContainsFunc(a.period.Members, func(m listing.Member) bool { return m.ContactID == contact })
 }
 
-// enter adds an entry of a line: what the account is debited with.
+// enter adds the entry of a line. The entry's amount is the debit of its account.
 func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.Line) {
 	date := a.EndAt
 	if l.Date != nil {
@@ -133,6 +142,7 @@ func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.Lin
 	a.entries++
 }
 
+// idOrZero returns the id, or the zero id for nil.
 func idOrZero(v *id.ID) id.ID {
 	if v == nil {
 		return id.Zero
@@ -141,8 +151,8 @@ func idOrZero(v *id.ID) id.ID {
 	return *v
 }
 
-// book makes the entries of a statement and adds its figures up. Revenue is a credit; money paid out is a debit, as it
-// is on a live payout.
+// book adds the entries of a statement to e and adds up its figures. Revenue is a credit; money paid out is a
+// debit, as on a live payout.
 func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported) {
 	f := Financials{CentBalanceStart: a.CentBalanceStart}
 	for i := range a.Lines {
@@ -154,6 +164,7 @@ func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported)
 			continue
 		}
 
+		// Lines are owner-facing, so their entries have the opposite sign.
 		trigger := triggerOf(names.accounts[*l.AccountID], l.CentTotal)
 		if trigger == statement.TriggerHistoricRevenue {
 			f.CentNetRevenue += l.CentTotal
@@ -167,8 +178,8 @@ func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported)
 	a.figures = f.complete(a.CentBalanceEnd)
 }
 
-// bookPayout makes one entry for the contact who was paid, or one per member for its share; a share of nothing makes
-// none. Rules HST-50, HST-51.
+// bookPayout adds one entry for the contact who was paid, or one for each member with a part of the amount. Rules
+// HST-50, HST-51.
 func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported) {
 	to := ledger.Line{Trigger: statement.TriggerHistoricPayout, AccountID: s.distribution}
 	if l.ContactID != nil {
@@ -178,6 +189,7 @@ func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported
 		return
 	}
 
+	// Without a contact the members share the payout by split.
 	weights := make([]int64, len(a.period.Members))
 	for i := range weights {
 		weights[i] = a.period.Members[i].Split
@@ -194,10 +206,10 @@ func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported
 	}
 }
 
-// chunkLines bounds the lines that are written at once.
+// chunkLines is the greatest number of lines that are written at once.
 const chunkLines = 10_000
 
-// chunks cuts statements into runs of so many lines, at least one statement each.
+// chunks splits statements into portions of up to chunkLines lines, at least one statement each.
 func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
 	var out [][]*arrival
 
@@ -215,7 +227,7 @@ func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
 	return out
 }
 
-// checkLines refuses lines that name what the team does not have.
+// checkLines refuses lines that name records which the team does not have.
 func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
 	for _, part := range chunks(s.all, func(a *arrival) int { return len(a.Lines) }) {
 		names, err := namesOf(ctx, tx, part)
@@ -231,7 +243,7 @@ func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// write stores placed statements with their lines.
+// write saves placed statements with their lines.
 func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error {
 	names, err := namesOf(ctx, tx, part)
 	if err != nil {
@@ -242,6 +254,7 @@ func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error 
 		return err
 	}
 
+	// The entries of all statements are written together.
 	var entries ledger.Imported
 	for _, a := range part {
 		s.book(tx, a, names, &entries)
@@ -250,10 +263,19 @@ func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error 
 	return store(ctx, tx, part, &entries)
 }
 
-// answer tells what became of a statement.
+// answer returns the result for a statement.
 func (a *arrival) answer() Statement {
 	return Statement{
-		ID: a.id, UniqueRef: a.UniqueRef, Status: a.Status, Replaced: a.replaces != nil, JournalEntryCount: a.entries, ListingID: a.ListingID,
-		OwnershipPeriodID: a.period.ID, StartAt: a.StartAt, EndAt: a.EndAt, Currency: a.Currency, Financials: a.figures,
+		ID:                a.id,
+		UniqueRef:         a.UniqueRef,
+		Status:            a.Status,
+		Replaced:          a.replaces != nil,
+		JournalEntryCount: a.entries,
+		ListingID:         a.ListingID,
+		OwnershipPeriodID: a.period.ID,
+		StartAt:           a.StartAt,
+		EndAt:             a.EndAt,
+		Currency:          a.Currency,
+		Financials:        a.figures,
 	}
 }

@@ -1,6 +1,6 @@
-// Package historic imports the owner statements of an earlier system, one or thousands of them. It checks what comes
-// in, finds its place among the statements that there are and books its lines; package statement keeps the statements
-// themselves. What a bulk import has yet to do waits in statement_import.
+// Package historic imports the owner statements of an earlier system, one or thousands of them. It checks them, finds
+// their places among the existing statements and books their lines; package statement stores the statements themselves.
+// The statements of a bulk import wait in statement_import until its task imports them.
 package historic
 
 import (
@@ -15,7 +15,7 @@ var (
 	_ = api.PublishedAs[Import]("StatementHistoric")
 )
 
-// Part is the import of statements.
+// Part returns the part that imports statements.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{task: handler()},

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// arrival is a statement on its way in. Its lines may be elsewhere.
+// arrival is a statement that is being imported. Its lines may not be loaded.
 type arrival struct {
 	*Import
 	path    []any // in the request
@@ -27,15 +27,15 @@ type arrival struct {
 	entries  int
 }
 
-// arrivals are the statements of one import. Shared says that live postings to their ownership periods go on meanwhile,
-// which suits an import that takes a while.
+// arrivals are the statements of one import. With shared, live postings to their ownership periods continue during
+// the import, because it may take a while.
 type arrivals struct {
 	all          []*arrival
 	shared       bool
 	distribution id.ID // the account of payouts
 }
 
-// find notes statements that are wrong for their listing.
+// find adds an issue for each statement that wrong reports.
 func (s *arrivals) find(f *findings, wrong func(*arrival) bool, code apierr.IssueCode) {
 	for _, a := range s.all {
 		if wrong(a) {
@@ -44,6 +44,7 @@ func (s *arrivals) find(f *findings, wrong func(*arrival) bool, code apierr.Issu
 	}
 }
 
+// refs returns the references of the statements.
 func (s *arrivals) refs() []string {
 	out := make([]string, len(s.all))
 	for i, a := range s.all {
@@ -59,16 +60,17 @@ func (a *arrival) moved() bool {
 	return k != nil && (k.OwnershipPeriodID != a.period.ID || k.Currency != a.Currency || k.StartAt != a.StartAt)
 }
 
-// reopens reports whether a replaced statement is published no more.
+// reopens reports whether a published statement is replaced by one that is not published.
 func (a *arrival) reopens() bool {
 	return a.replaces.Reopens(statement.Status(a.Status))
 }
 
-// place finds where the statements go and refuses those that cannot. It locks the ownership periods and what is
-// replaced until the transaction ends. Failures in order: an unknown listing; no single ownership period over the
-// range; payouts without members or without an account for them; no layout; a reference of a live statement or of
-// another listing's; payouts that would lose their statement; the order rule; an overlap.
+// place finds the places of the statements and refuses those that have none. It locks the ownership periods and the
+// replaced statements until the transaction ends. Failures in order: an unknown listing; no single ownership period
+// over the range; payouts without members or without an account for them; no layout; a reference of a live
+// statement or of another listing's; payouts that would lose their statement; the order rule; an overlap.
 func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
+	// The periods come first, because they are locked and all else depends on them.
 	if err := s.findPeriods(ctx, tx); err != nil {
 		return err
 	}
@@ -85,6 +87,7 @@ func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// Last the rules about neighbours, which need to know what is replaced.
 	if err := s.keepOrder(ctx, tx); err != nil {
 		return err
 	}
@@ -92,6 +95,7 @@ func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
 	return s.keepApart(ctx, tx)
 }
 
+// listings returns the listings of the statements, each once.
 func (s *arrivals) listings() []id.ID {
 	out := make([]id.ID, len(s.all))
 	for i, a := range s.all {
@@ -101,11 +105,11 @@ func (s *arrivals) listings() []id.ID {
 	return id.Distinct(out)
 }
 
-// findPeriods gives each statement the ownership period that covers all of its days.
+// findPeriods sets the ownership period of each statement, which must cover all of its days.
 func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 	listings := s.listings()
 
-	known, err := lockListings(ctx, tx, listings, s.shared)
+	exists, err := lockListings(ctx, tx, listings, s.shared)
 	if err != nil {
 		return err
 	}
@@ -115,8 +119,9 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// Unknown listings are reported before missing periods.
 	var f findings
-	s.find(&f, func(a *arrival) bool { return !known[a.ListingID] }, apierr.IssueNotFound)
+	s.find(&f, func(a *arrival) bool { return !exists[a.ListingID] }, apierr.IssueNotFound)
 
 	if err := f.err(); err != nil {
 		return err
@@ -130,15 +135,18 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 	return f.err()
 }
 
-// findMoney makes sure that payouts have somebody to go to and an account. Rules HST-28 and HST-30.
+// findMoney checks that payouts have members to go to and an account. Rules HST-28 and HST-30.
 func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
 	var f findings
-	s.find(&f, func(a *arrival) bool { return a.payouts && len(a.period.Members) == 0 }, apierr.IssueOwnershipMembersMissing)
+	s.find(&f, func(a *arrival) bool {
+		return a.payouts && len(a.period.Members) == 0
+	}, apierr.IssueOwnershipMembersMissing)
 
 	if err := f.err(); err != nil {
 		return err
 	}
 
+	// The account is only needed if there are payouts.
 	if !slices.ContainsFunc(s.all, func(a *arrival) bool { return a.payouts }) {
 		return nil
 	}
@@ -153,7 +161,8 @@ func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
 	return account.Require(assigned, account.PayoutDistribution)
 }
 
-// findLayouts takes the layout of each listing, or the default, as it is now. Rules HST-31 and HST-32.
+// findLayouts sets the layout of each statement: that of its listing, or the default one, as it is now. Rules
+// HST-31 and HST-32.
 func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	layouts, err := layout.Stored(ctx, tx, s.listings())
 	if err != nil {
@@ -169,17 +178,20 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	return f.err()
 }
 
-// findKnown tells replacements from new statements. Rules HST-44 and HST-47.
+// findKnown finds out which statements are new and which replace an import. It fails with ErrRef if a reference
+// belongs to a live statement or to another listing's, and with ErrPaid if payouts would lose their statement.
+// Rules HST-44 and HST-47.
 func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
-	known, err := statement.ByReference(ctx, tx, s.refs())
+	stored, err := statement.ByReference(ctx, tx, s.refs())
 	if err != nil {
 		return err
 	}
 
 	var foreign findings
 
+	// A replaced statement keeps its id.
 	for _, a := range s.all {
-		k := known[a.UniqueRef]
+		k := stored[a.UniqueRef]
 		if k == nil {
 			a.id = tx.NewID()
 			continue
@@ -199,6 +211,7 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 		return statement.ErrRef.At(foreign...)
 	}
 
+	// Payouts pay a published statement of one ownership period and currency.
 	for _, a := range s.all {
 		k := a.replaces
 		if k != nil && k.Paid && (a.reopens() || a.period.ID != k.OwnershipPeriodID || a.Currency != k.Currency) {
@@ -209,10 +222,11 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// keepOrder refuses a statement in front of a live one that is saved: the live ones rest on what came before them.
-// Imported ones tell their own balances and come in any order, and one that is replaced keeps its place; it is reopened
-// or published as any other is, after the live ones. Rules STM-03 and STM-04.
+// keepOrder refuses a statement before a saved live one, because live ones build on everything before them.
+// Imported statements have their own balances and come in any order, and one that is replaced keeps its place. It
+// is reopened or published in the same order as any other: after the live ones. Rules STM-03 and STM-04.
 func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
+	// Only new places and changes of status matter.
 	var at []*arrival
 
 	for _, a := range s.all {
@@ -230,12 +244,13 @@ func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// The caller must return the live statements to draft first.
 	later.NextAction = "returnStatementsToDraft"
 
 	return statement.ErrFuture.With(*later)
 }
 
-// park makes way for replaced statements that take the places of each other.
+// park moves replaced statements out of their places, so that they can take each other's.
 func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 	var moving []id.ID
 
@@ -248,11 +263,13 @@ func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 	return statement.Park(ctx, tx, moving)
 }
 
-// keepApart refuses days that another statement of the ownership period and currency has, saved or in the same import.
-// Rule HST-49.
+// keepApart refuses days that another statement of the ownership period and currency has, saved or in the same
+// import. Rule HST-49.
 func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	var f findings
 
+	// First compare the statements of the import with each other, by day. The one that reaches furthest so far is
+	// enough to compare with.
 	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
 	last := map[statement.Chain]*arrival{}
 
@@ -269,6 +286,7 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
+	// Then compare them with the saved ones.
 	clashes, err := overlapping(ctx, tx, s.all)
 	if err != nil {
 		return err
@@ -281,6 +299,7 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 		ids = append(ids, c.ID)
 	}
 
+	// The error names the saved statements, and the paths name those of the import.
 	if len(f) == 0 {
 		return nil
 	}

@@ -11,8 +11,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// lockListings locks the ownership periods of listings and reports which of the listings there are. Shared keeps live
-// statements and the terms of the ownership as they are; otherwise other imports wait as well, and postings.
+// lockListings locks the ownership periods of listings and returns which of the listings exist. A shared lock keeps
+// live statements and the terms of the ownership unchanged. An exclusive one makes other imports and postings wait
+// as well.
 func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool) (map[id.ID]bool, error) {
 	mode := "update"
 	if shared {
@@ -25,25 +26,27 @@ func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool)
 		return nil, fmt.Errorf("lock ownership periods: %w", err)
 	}
 
+	// A listing without periods has nothing to lock, so existence is a question of its own.
 	found, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@listings::uuid[])`,
 		db.Args{"team": tx.Team, "listings": listings})
 	if err != nil {
 		return nil, fmt.Errorf("read listings: %w", err)
 	}
 
-	known := make(map[id.ID]bool, len(found))
+	exists := make(map[id.ID]bool, len(found))
 	for _, v := range found {
-		known[v] = true
+		exists[v] = true
 	}
 
-	return known, nil
+	return exists, nil
 }
 
-// liveAfter is the latest live statement that is saved after one of the places in its ownership period, nil when there
-// is none.
+// liveAfter loads the latest live statement that is saved after one of the places in its ownership period, nil when
+// there is none.
 func liveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocking, error) {
 	where := ranges(at)
 
+	// The latest is the one that can be returned to draft first.
 	found, err := db.Maybe[statement.Blocking](ctx, tx, `
 		select s.id, s.start_at, s.status from unnest(@periods::uuid[], @starts::date[]) k (period, start_at)
 		join statement s on s.team_id = @team and s.ownership_period_id = k.period and s.start_at > k.start_at and not s.imported
@@ -61,7 +64,7 @@ type overlap struct {
 	ID id.ID
 }
 
-// ranges are the places and days of arrivals as columns.
+// ranges returns the places and days of arrivals as columns.
 func ranges(all []*arrival) db.Args {
 	listings, periods, currencies := make([]id.ID, len(all)), make([]id.ID, len(all)), make([]string, len(all))
 
@@ -71,15 +74,23 @@ func ranges(all []*arrival) db.Args {
 		starts[i], ends[i], refs[i] = a.StartAt, a.EndAt, a.UniqueRef
 	}
 
-	return db.Args{"listings": listings, "periods": periods, "currencies": currencies, "starts": starts, "ends": ends, "refs": refs}
+	return db.Args{
+		"listings":   listings,
+		"periods":    periods,
+		"currencies": currencies,
+		"starts":     starts,
+		"ends":       ends,
+		"refs":       refs,
+	}
 }
 
-// overlapping finds the statements in the way of arrivals; those that are replaced are not.
+// overlapping loads the statements that share days with arrivals, except those that are replaced.
 func overlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, error) {
 	args := ranges(all)
 	delete(args, "listings")
 	delete(args, "refs")
 
+	// The place of a replaced statement becomes free.
 	replaced := []id.ID{}
 
 	for _, a := range all {
@@ -103,15 +114,29 @@ func overlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, err
 	return found, nil
 }
 
-// store writes statements with their entries.
+// store saves statements with their entries.
 func store(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Imported) error {
 	rows := make([]statement.Imported, len(all))
 	for i, a := range all {
 		rows[i] = statement.Imported{
-			ID: a.id, UniqueRef: a.UniqueRef, OwnershipPeriodID: a.period.ID, ListingID: a.ListingID, Status: statement.Status(a.Status),
-			Currency: a.Currency, StartAt: a.StartAt, EndAt: a.EndAt, BalanceStart: a.figures.CentBalanceStart, NetRevenue: a.figures.CentNetRevenue,
-			Expenses: a.figures.CentExpenses, Payouts: a.figures.CentTransfer, BalanceEnd: a.figures.CentBalanceEnd, Layout: a.layout, Replaces: a.replaces,
+			ID:                a.id,
+			UniqueRef:         a.UniqueRef,
+			OwnershipPeriodID: a.period.ID,
+			ListingID:         a.ListingID,
+			Status:            statement.Status(a.Status),
+			Currency:          a.Currency,
+			StartAt:           a.StartAt,
+			EndAt:             a.EndAt,
+			BalanceStart:      a.figures.CentBalanceStart,
+			NetRevenue:        a.figures.CentNetRevenue,
+			Expenses:          a.figures.CentExpenses,
+			Payouts:           a.figures.CentTransfer,
+			BalanceEnd:        a.figures.CentBalanceEnd,
+			Layout:            a.layout,
+			Replaces:          a.replaces,
 		}
+
+		// The reserve of the period is frozen with the statement.
 		if a.period.Reserve != nil {
 			rows[i].Reserve = *a.period.Reserve
 		}
