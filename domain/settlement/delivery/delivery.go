@@ -1,10 +1,10 @@
-// Package delivery brings published owner statements to their owners: by links that open them without signing in, and
-// by e-mails that carry such a link.
+// Package delivery delivers published owner statements to their owners: by links that open them without signing in, and
+// by e-mails with such a link.
 //
 // An e-mail is a row, a job and a link, written in the transaction that asks for it; a dry run takes all three back.
 // The row holds the sealed secret of the link until the message is settled, so every attempt sends the same text under
-// the same Message-ID: a crash between the send and the commit is at worst the same message twice. No message says an
-// amount: mail is read over shoulders and kept by strangers.
+// the same Message-ID: a crash between the send and the commit is at worst the same message twice. No message contains
+// an amount, because others may read or keep it.
 package delivery
 
 import (
@@ -23,7 +23,7 @@ import (
 // Status of an e-mail.
 type Status string
 
-// The states: a queued message is sent or fails, and then stays as it is. One that has nowhere to go is never queued:
+// The states: a queued message is sent or fails, and then stays as it is. A message without an address is never queued:
 // it is notSent.
 const (
 	Queued  Status = "queued"
@@ -37,7 +37,7 @@ func (Status) Enum() []string {
 	return []string{string(Queued), string(Sent), string(Failed), string(NotSent)}
 }
 
-// Failure is why an e-mail was not sent.
+// Failure says why an e-mail was not sent.
 type Failure string
 
 // The failures: the mail server refuses the recipient or the text; it could not be reached for a day; or the owner may
@@ -71,7 +71,7 @@ var (
 	errNoRecipient  = apierr.New(apierr.CodeBadRequest, "", "Nobody to send to")
 )
 
-// Config is what delivery needs from the outside.
+// Config holds the outside services and settings that delivery needs.
 type Config struct {
 	// Sender takes the messages; without one every message fails as refused.
 	Sender mail.Sender
@@ -80,10 +80,10 @@ type Config struct {
 	PublicURL string
 }
 
-// Post delivers.
+// Post delivers statements.
 type Post struct{ Config }
 
-// New makes a post.
+// New returns a post. Without a sender every message fails as refused.
 func New(c Config) Post {
 	if c.Sender == nil {
 		c.Sender = nobody{}
@@ -92,16 +92,16 @@ func New(c Config) Post {
 	return Post{c}
 }
 
-// nobody takes no message.
+// nobody is the sender if there is no mail server.
 type nobody struct{}
 
-// Send refuses.
+// Send refuses the message.
 func (nobody) Send(context.Context, mail.Message) error {
 	return fmt.Errorf("%w: there is no mail server", mail.ErrRefused)
 }
 
-// handlers do the jobs of the package. They run in the lane of bulk work: a mail server that hangs must not hold up the
-// work of people.
+// handlers returns the handlers of the jobs of this package. They run in the lane of bulk work: a mail server that
+// hangs must not hold up the work of people.
 func (p Post) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		statement.MailKind: {Do: p.announce},
@@ -109,5 +109,5 @@ func (p Post) handlers() map[job.Kind]job.Handler {
 	}
 }
 
-// address is where a link is opened. The secret stands behind the #, which browsers send to nobody.
+// address returns the address at which a link is opened. The secret comes after the #, which browsers do not send.
 func (p Post) address(token string) string { return p.PublicURL + "/owner#" + token }

@@ -15,40 +15,69 @@ import (
 
 const tag = "Owner access"
 
-// endpoints give owners access to published statements. Making a link and sending an e-mail need statements:publish:
-// both show a statement to people outside the team.
+// endpoints returns the routes that give owners access to published statements. Making a link and sending an e-mail
+// need statements:publish, because both show a statement to people outside the team.
 func (p Post) endpoints() []api.Endpoint {
+	// First the links, then the e-mails. Answers with a secret are shown once and never listed.
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/statements/{id}/owner-links", ID: "createOwnerLink", Tag: tag, Summary: "Make a link that opens a statement for one owner",
-			Errors: apierr.List{errNotPublished, errNoRecipient},
-			Doc: "The address is shown once. The link is valid for 30 days; whoever has it reads the statements of the owner's listings without " +
-				"signing in. Every call makes a new link: an Idempotency-Key is not kept, since the answer holds a secret. Fails with 400 for one " +
-				"that is not published (issue notPublished) and for a contact that is unknown (notFound), no member of the statement's ownership " +
+			Method:  "POST",
+			Path:    "/statements/{id}/owner-links",
+			ID:      "createOwnerLink",
+			Tag:     tag,
+			Summary: "Make a link that opens a statement for one owner",
+			Errors:  apierr.List{errNotPublished, errNoRecipient},
+			Doc: "The address is shown once. The link is valid for 30 days; whoever has it reads the statements of " +
+				"the owner's listings without signing in. Every call makes a new link: an Idempotency-Key is not " +
+				"kept, since the answer holds a secret. Fails with 400 for one that is not published (issue " +
+				"notPublished) and for a contact that is unknown (notFound), no member of the statement's ownership " +
 				"(notMember) or archived (inactive).",
-			Scopes: []string{"statements:publish"}, Status: 201, Secret: true,
+			Scopes: []string{"statements:publish"},
+			Status: 201,
+			Secret: true,
 		}, p.makeLink),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statements/{id}/owner-links", ID: "listOwnerLinks", Tag: tag, Summary: "List the links to a statement",
-			Doc: "Newest first, the links of e-mails included; never their addresses.", Scopes: []string{"statements:read"},
+			Method:  "GET",
+			Path:    "/statements/{id}/owner-links",
+			ID:      "listOwnerLinks",
+			Tag:     tag,
+			Summary: "List the links to a statement",
+			Doc:     "Newest first, the links of e-mails included; never their addresses.",
+			Scopes:  []string{"statements:read"},
 		}, listLinks),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/statements/{id}/owner-links/{linkId}", ID: "revokeOwnerLink", Tag: tag, Summary: "Revoke a link to a statement",
-			Doc:    "Ends the link and every session that came from it at once.",
-			Scopes: []string{"statements:publish"}, DryRun: true,
+			Method:  "DELETE",
+			Path:    "/statements/{id}/owner-links/{linkId}",
+			ID:      "revokeOwnerLink",
+			Tag:     tag,
+			Summary: "Revoke a link to a statement",
+			Doc:     "Ends the link and every session that came from it at once.",
+			Scopes:  []string{"statements:publish"},
+			DryRun:  true,
 		}, revokeLink),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/statements/{id}/emails", ID: "sendStatementEmails", Tag: tag, Summary: "Send a statement to its owners by e-mail",
-			Errors: apierr.List{errNotPublished, errNoRecipient},
-			Doc: "Queues a message with a link for each contact, for all active members with an e-mail address when none is named, and answers with " +
-				"the messages. An owner whose message still waits gets no second one. The message names the listing and the month, and no amount. " +
-				"Fails with 400 for one that is not published (issue notPublished), for a contact that is unknown (notFound), no member " +
+			Method:  "POST",
+			Path:    "/statements/{id}/emails",
+			ID:      "sendStatementEmails",
+			Tag:     tag,
+			Summary: "Send a statement to its owners by e-mail",
+			Errors:  apierr.List{errNotPublished, errNoRecipient},
+			Doc: "Queues a message with a link for each contact, for all active members with an e-mail address when " +
+				"none is named, and answers with the messages. An owner whose message still waits gets no second " +
+				"one. The message names the listing and the month, and no amount. Fails with 400 for one that is " +
+				"not published (issue notPublished), for a contact that is unknown (notFound), no member " +
 				"(notMember), archived (inactive) or without an address (emailMissing), and when nobody has one.",
-			Scopes: []string{"statements:publish"}, Status: 202,
+			Scopes: []string{"statements:publish"},
+			Status: 202,
 		}, p.sendEmails),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statements/{id}/emails", ID: "listStatementEmails", Tag: tag, Summary: "List the e-mails about a statement",
-			Doc:    "Newest first. An active owner who had no address when the statement was published with emailDelivery has one that is notSent.",
+			Method:  "GET",
+			Path:    "/statements/{id}/emails",
+			ID:      "listStatementEmails",
+			Tag:     tag,
+			Summary: "List the e-mails about a statement",
+			Doc: "Newest first. An active owner who had no address when the statement was published with " +
+				"emailDelivery has one that is notSent.",
 			Scopes: []string{"statements:read"},
 		}, listEmails),
 	}
@@ -61,19 +90,21 @@ type makeLinkInput struct {
 	}
 }
 
-// Link is a link that was just made.
+// Link is a link that was made just now.
 type Link struct {
 	ID        id.ID       `json:"id"`
 	URL       string      `json:"url" doc:"Shown once. The secret follows the #, which browsers do not send."`
 	ExpiresAt day.Instant `json:"expiresAt"`
 }
 
+// makeLink makes a link that opens a published statement for one of its owners.
 func (p Post) makeLink(ctx context.Context, tx *db.Tx, in *makeLinkInput) (*Link, error) {
 	pub, err := published(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// Only members of the ownership may see the statement.
 	if err := pub.check(ctx, tx, in.Body.ContactID, "contactId"); err != nil {
 		return nil, err
 	}
@@ -86,17 +117,18 @@ func (p Post) makeLink(ctx context.Context, tx *db.Tx, in *makeLinkInput) (*Link
 	return &Link{ID: made.ID, URL: p.address(made.Token), ExpiresAt: made.ExpiresAt}, nil
 }
 
-// check refuses a contact that the statement cannot be shown to.
+// check refuses a contact who may not see the statement: one that is unknown, no member or archived.
 func (p *publication) check(ctx context.Context, tx *db.Tx, contact id.ID, path ...any) error {
 	m := p.member(contact)
 	switch {
 	case m == nil:
-		known, err := db.Get[bool](ctx, tx, `select exists (select from contact where team_id = @team and id = @id)`, db.Args{"team": tx.Team, "id": contact})
+		// Say whether the contact is unknown or only no member.
+		found, err := db.Get[bool](ctx, tx, `select exists (select from contact where team_id = @team and id = @id)`, db.Args{"team": tx.Team, "id": contact})
 		if err != nil {
 			return err
 		}
 
-		if !known {
+		if !found {
 			return apierr.BadRequest.At(apierr.IssueNotFound.InBody(path...))
 		}
 
@@ -108,7 +140,7 @@ func (p *publication) check(ctx context.Context, tx *db.Tx, contact id.ID, path 
 	return nil
 }
 
-// reachable are the members who can be written to.
+// reachable returns the active members with an e-mail address.
 func (p *publication) reachable() []member {
 	var out []member
 
@@ -121,7 +153,7 @@ func (p *publication) reachable() []member {
 	return out
 }
 
-// publishedStill is the publication of a statement, or nil when it is not published any more.
+// publishedStill loads a published statement, or returns nil when it is not published any more.
 func publishedStill(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	pub, err := published(ctx, tx, of)
 	if errors.Is(err, errNotPublished) || errors.Is(err, apierr.NotFound) {
@@ -136,6 +168,7 @@ type ofStatement struct {
 	page.Params
 }
 
+// listLinks returns a page of the links to a statement.
 func listLinks(ctx context.Context, tx *db.Tx, in *ofStatement) (*page.Page[access.OwnerLink], error) {
 	if err := exists(ctx, tx, in.ID); err != nil {
 		return nil, err
@@ -149,6 +182,7 @@ type linkInput struct {
 	LinkID id.ID `path:"linkId"`
 }
 
+// revokeLink ends a link and every session that came from it.
 func revokeLink(ctx context.Context, tx *db.Tx, in *linkInput) (*api.None, error) {
 	if err := access.RevokeOwnerLink(ctx, tx, in.ID, in.LinkID); err != nil {
 		return nil, err
@@ -164,17 +198,19 @@ type emailsInput struct {
 	} `required:"false"`
 }
 
-// Emails are the messages that a request queued.
+// Emails are the messages of a request, those that were already queued included.
 type Emails struct {
 	Data []Email `json:"data"`
 }
 
+// sendEmails queues the messages about a published statement to its owners.
 func (p Post) sendEmails(ctx context.Context, tx *db.Tx, in *emailsInput) (*Emails, error) {
 	pub, err := published(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// Refuse the request before anything is queued.
 	to, err := pub.chosen(ctx, tx, in.Body.ContactIDs)
 	if err != nil {
 		return nil, err
@@ -188,7 +224,8 @@ func (p Post) sendEmails(ctx context.Context, tx *db.Tx, in *emailsInput) (*Emai
 	return &Emails{Data: queued}, nil
 }
 
-// chosen are the members to write to, each once.
+// chosen returns the members to write to, each once: the given contacts, or all reachable members. It fails for a
+// contact who cannot get the message, and if no member is reachable.
 func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) ([]member, error) {
 	if len(contacts) == 0 {
 		to := p.reachable()
@@ -199,6 +236,7 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 		return to, nil
 	}
 
+	// A contact who was named must get a message, so a missing address is an error here.
 	var to []member
 
 	seen := map[id.ID]bool{}
@@ -213,6 +251,7 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 			return nil, apierr.BadRequest.At(apierr.IssueEmailMissing.InBody("contactIds", i))
 		}
 
+		// A contact who is named twice gets one message.
 		if !seen[c] {
 			seen[c] = true
 
@@ -223,6 +262,7 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 	return to, nil
 }
 
+// listEmails returns a page of the messages about a statement.
 func listEmails(ctx context.Context, tx *db.Tx, in *ofStatement) (*page.Page[Email], error) {
 	if err := exists(ctx, tx, in.ID); err != nil {
 		return nil, err

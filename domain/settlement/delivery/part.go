@@ -2,7 +2,7 @@ package delivery
 
 import "stayledger/platform/parts"
 
-// Part is what owners are sent.
+// Part returns the part that delivers statements to owners.
 func (p Post) Part() parts.Part {
 	return parts.Part{Endpoints: p.endpoints(), Handlers: p.handlers(), Tables: parts.Owns("delivery_email")}
 }

@@ -21,17 +21,24 @@ var sendKind = job.NewKind("delivery.send")
 // Messages wait behind all other bulk work: a month published for thousands of listings is thousands of them.
 const sendPriority = 9
 
-// waits are the pauses between attempts to reach the mail server: a day in all.
+// waits are the pauses between attempts to reach the mail server: about a day in all.
 var waits = []time.Duration{
-	time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 10 * time.Hour,
+	time.Minute,
+	5 * time.Minute,
+	15 * time.Minute,
+	time.Hour,
+	2 * time.Hour,
+	4 * time.Hour,
+	6 * time.Hour,
+	10 * time.Hour,
 }
 
 type sendArgs struct {
 	EmailID id.ID `json:"emailId"`
 }
 
-// announce queues a message to every active owner of a statement that was published, and notes of those without an
-// address that they get none. It passes over a statement that is not published any more.
+// announce queues a message to every active owner of a statement that was published, and inserts a row for each
+// owner without an address. It does nothing for a statement that is not published any more.
 func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 	var args statement.MailArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
@@ -44,6 +51,7 @@ func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 			return err
 		}
 
+		// Everything is written together, so a repeated job queues no second message.
 		if pub != nil {
 			if err := insertMissing(ctx, tx, pub); err != nil {
 				return err
@@ -58,13 +66,14 @@ func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// send hands one message to the mail server and settles it, or makes an appointment for the next attempt.
+// send gives one message to the mail server and settles it, or queues the next attempt.
 func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	var args sendArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return job.Permanent(fmt.Errorf("arguments of an e-mail: %w", err))
 	}
 
+	// First look whether the message still waits and its link still opens the statement.
 	var l *letter
 
 	open := false
@@ -82,6 +91,7 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
+	// Then talk to the mail server, outside of any transaction.
 	failure, retry := Withdrawn, false
 	if l != nil && open {
 		if failure, retry, err = p.hand(ctx, l); err != nil {
@@ -89,6 +99,7 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 		}
 	}
 
+	// Last, save the result together with the end of the job.
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		if l != nil {
 			if err := conclude(ctx, tx, l, failure, retry); err != nil {
@@ -100,19 +111,23 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// hand gives a letter to the mail server. A worker that is being stopped concludes nothing.
+// hand gives a letter to the mail server and returns why it was not sent, and whether to try again. It fails if the
+// worker is being stopped: then the result is not known.
 func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err error) {
 	token, err := p.Box.Open(l.Token, label(l.ID))
 	if err != nil {
 		return "", false, fmt.Errorf("open the link of an e-mail: %w", err)
 	}
 
+	// The secret of the link is decrypted only for this.
 	m, err := l.write(p.address(string(token)))
 	if err != nil {
 		return "", false, err
 	}
 
 	err = p.Sender.Send(ctx, m)
+
+	// A refusal is final; anything else may pass.
 	switch {
 	case err == nil:
 		return "", false, nil
@@ -125,6 +140,7 @@ func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err e
 	return Undeliverable, true, nil
 }
 
+// conclude settles a message, or counts the attempt and queues the next one if there is any left.
 func conclude(ctx context.Context, tx *db.Tx, l *letter, f Failure, retry bool) error {
 	if !retry || l.Attempts >= len(waits) {
 		return settle(ctx, tx, l.ID, f)
@@ -134,10 +150,15 @@ func conclude(ctx context.Context, tx *db.Tx, l *letter, f Failure, retry bool) 
 		return err
 	}
 
-	return job.Insert(ctx, tx, job.New{Kind: sendKind, Args: sendArgs{l.ID}, Priority: sendPriority, DueAt: tx.Now.Add(waits[l.Attempts])})
+	return job.Insert(ctx, tx, job.New{
+		Kind:     sendKind,
+		Args:     sendArgs{l.ID},
+		Priority: sendPriority,
+		DueAt:    tx.Now.Add(waits[l.Attempts]),
+	})
 }
 
-// giveUp settles a message whose job cannot be done: its worker died at every attempt.
+// giveUp settles a message if its job cannot be done because its worker died at every attempt.
 func giveUp(ctx context.Context, tx *db.Tx, j job.Job, _ error) error {
 	var args sendArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {

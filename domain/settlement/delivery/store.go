@@ -30,6 +30,7 @@ type publication struct {
 	members     []member
 }
 
+// member returns the member who is a contact, nil if there is none.
 func (p *publication) member(contact id.ID) *member {
 	for i := range p.members {
 		if p.members[i].ContactID == contact {
@@ -40,8 +41,9 @@ func (p *publication) member(contact id.ID) *member {
 	return nil
 }
 
-// published reads a published statement and keeps it from being reopened until the transaction ends. It fails with
-// apierr.NotFound for an id that names no statement, and with errNotPublished for a draft or one in review.
+// published loads a published statement and locks it, so that it is not reopened until the transaction ends. It
+// fails with apierr.NotFound for an id that names no statement, and with errNotPublished for a draft or one in
+// review.
 func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	type stored struct {
 		Status      statement.Status
@@ -50,6 +52,8 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 
 	found, err := db.Maybe[stored](ctx, tx, `select status, published_at from statement where team_id = @team and id = @id for no key update`,
 		db.Args{"team": tx.Team, "id": of})
+
+	// A draft has no row, so a missing row needs a second look.
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read a statement to deliver: %w", err)
@@ -59,6 +63,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 		return nil, notPublished()
 	}
 
+	// The members come in the order of the ownership.
 	members, err := db.Select[member](ctx, tx, `
 		select m.contact_id, coalesce(c.email, '') as email, c.status = 'active' as active
 		from statement s join listing_ownership_member m on m.team_id = s.team_id and m.period_id = s.ownership_period_id
@@ -71,11 +76,13 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	return &publication{StatementID: of, PublishedAt: *found.PublishedAt, members: members}, nil
 }
 
+// notPublished returns errNotPublished with an issue at the path parameter.
 func notPublished() error {
 	return errNotPublished.At(apierr.IssueNotPublished.InPath("id"))
 }
 
-// unsaved tells a draft, which has no row, from nothing.
+// unsaved returns errNotPublished for a draft, which has no row, and apierr.NotFound for an id that names no
+// statement.
 func unsaved(ctx context.Context, tx *db.Tx, of id.ID) error {
 	found, err := statement.Select(ctx, tx, statement.Filter{StatementIDs: page.Only(of)})
 	switch {
@@ -99,17 +106,21 @@ func exists(ctx context.Context, tx *db.Tx, of id.ID) error {
 
 const emailColumns = `e.id, e.contact_id, e.address as "to", e.status, e.failure, e.created_at, e.sent_at`
 
-// emails lists the messages about a statement, newest first.
+// emails loads a page of the messages about a statement, newest first.
 func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page[Email], error) {
 	return page.List[Email](ctx, tx, page.Query{
-		Columns: emailColumns, From: "delivery_email e", Where: []string{"e.team_id = @team and e.statement_id = @statement"},
-		Args:  db.Args{"team": tx.Team, "statement": of},
-		Sorts: page.Sorts{{Name: "createdAt", Expr: "e.created_at"}}, Default: "-createdAt", ID: "e.id",
+		Columns: emailColumns,
+		From:    "delivery_email e",
+		Where:   []string{"e.team_id = @team and e.statement_id = @statement"},
+		Args:    db.Args{"team": tx.Team, "statement": of},
+		Sorts:   page.Sorts{{Name: "createdAt", Expr: "e.created_at"}},
+		Default: "-createdAt",
+		ID:      "e.id",
 	}, p, "")
 }
 
-// queue writes one message each to members who have an address, with its link and its job. An owner who is already
-// being written to is not written to twice. It gives the messages in the members' order.
+// queue inserts a message with its link and job for each member. An owner with a message that still waits gets no
+// second one. It returns the messages in the members' order.
 func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []member) ([]Email, error) {
 	out := make([]Email, 0, len(to))
 
@@ -118,6 +129,7 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 		contacts[i] = to[i].ContactID
 	}
 
+	// First load the messages that wait already.
 	waiting, err := db.Select[Email](ctx, tx, `
 		select `+emailColumns+` from delivery_email e
 		where e.team_id = @team and e.statement_id = @statement and e.contact_id = any(@contacts) and e.status = 'queued'`,
@@ -131,6 +143,7 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 		byContact[e.ContactID] = e
 	}
 
+	// Then write the missing ones.
 	for i := range to {
 		e, already := byContact[to[i].ContactID]
 		if !already {
@@ -145,8 +158,8 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 	return out, nil
 }
 
-// insertMissing inserts a row for each active owner without an address, so that the list of e-mails leaves out no
-// owner. An owner who has one of this publication already gets no second.
+// insertMissing inserts a row for each active owner without an address, so that the list of e-mails contains every
+// owner. An owner who has such a row for this publication already gets no second one.
 func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
 	var contacts, ids []id.ID
 
@@ -160,6 +173,7 @@ func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
 		return nil
 	}
 
+	// The version counts the messages to the owner about the statement.
 	_, err := tx.Exec(ctx, `
 		insert into delivery_email (team_id, id, statement_id, contact_id, version, status, failure, created_at)
 		select @team, m.id, @statement, m.contact, coalesce(max(e.version), 0) + 1, @status, @failure, @now::timestamptz
@@ -178,6 +192,7 @@ func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
 	return nil
 }
 
+// write inserts a message with its link and its job.
 func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email, error) {
 	link, err := access.MakeOwnerLink(ctx, tx, of, to.ContactID)
 	if err != nil {
@@ -186,6 +201,7 @@ func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email
 
 	message := tx.NewID()
 
+	// The secret is sealed under the id of the message, so it cannot be used in another row.
 	e, err := db.Get[Email](ctx, tx, `
 		insert into delivery_email as e (team_id, id, statement_id, contact_id, version, address, status, link_id, token, created_at)
 		select @team, @id, @statement, @contact, coalesce(max(version), 0) + 1, @address, 'queued', @link, @token, @now
@@ -201,13 +217,13 @@ func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email
 	return e, job.Insert(ctx, tx, job.New{Kind: sendKind, Args: sendArgs{message}, Priority: sendPriority})
 }
 
-// label is what the secret of a message is sealed under.
+// label returns the name under which the secret of a message is sealed.
 func label(message id.ID) string { return "delivery_email:" + message.String() }
 
-// Sealed is where the secrets of queued messages are kept.
+// Sealed returns the column of the secrets of queued messages.
 func Sealed() seal.Column { return seal.Column{Table: "delivery_email", Name: "token", Label: label} }
 
-// letter is a queued message with what it is written from.
+// letter is a queued message with the data that its text needs.
 type letter struct {
 	ID       id.ID
 	Address  string
@@ -217,8 +233,10 @@ type letter struct {
 	letterFacts
 }
 
-// readLetter gives a message that still waits, or nil.
+// readLetter loads a message that still waits, or returns nil.
 func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) {
+	// The names are those that the statement was published with, if it has them. Joins are outer joins because
+	// statement and contact may be gone.
 	l, err := db.Maybe[letter](ctx, tx, `
 		select e.id, e.address, e.link_id, e.token, e.attempts, e.created_at as written_at,
 			coalesce(c.first_name, c.name, '') as greeting_name, coalesce(c.name, '') as owner_name, coalesce(s.words -> 'listing' ->> 'name', p.name, '') as listing_name,
@@ -236,7 +254,7 @@ func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) 
 	return l, nil
 }
 
-// settle ends a message: sent when there is no failure. The secret of its link goes with it.
+// settle ends a message: without a failure it was sent. The secret of its link is deleted.
 func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 	status := Sent
 
@@ -245,6 +263,7 @@ func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 		status, failure = Failed, &f
 	}
 
+	// A message that is settled already stays as it is.
 	_, err := tx.Exec(ctx, `
 		update delivery_email set status = @status, failure = @failure, token = null, sent_at = case when @status = 'sent' then @now::timestamptz end
 		where team_id = @team and id = @id and status = 'queued'`,
@@ -256,6 +275,7 @@ func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 	return nil
 }
 
+// countAttempt counts an attempt to send a message.
 func countAttempt(ctx context.Context, tx *db.Tx, message id.ID) error {
 	_, err := tx.Exec(ctx, `update delivery_email set attempts = attempts + 1 where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": message})
 	if err != nil {

@@ -18,45 +18,68 @@ import (
 
 const tag = "Contacts"
 
-// endpoints are the routes of payment methods. The box seals the numbers.
+// endpoints returns the routes of payment methods. The box seals the numbers.
 func endpoints(box *seal.Box) []api.Endpoint {
 	e := edge{box: box}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods", ID: "listPaymentMethods", Tag: tag, Summary: "List how a contact is paid",
-			Scopes: []string{"contacts:read"},
+			Method:  http.MethodGet,
+			Path:    "/contacts/{id}/payment-methods",
+			ID:      "listPaymentMethods",
+			Tag:     tag,
+			Summary: "List how a contact is paid",
+			Scopes:  []string{"contacts:read"},
 		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/contacts/{id}/payment-methods/ach", ID: "addAchPaymentMethod", Tag: tag, Summary: "Pay a contact by ACH",
-			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of an active connection, else by " +
-				"the routing number alone. A verified account is what the contact is paid with from then on; when it is rejected, the contact is " +
-				"paid as before. The account of a method that is in use is verified again under the same method. Fails with 400 for a routing " +
-				"number that is none (issue routingNumberInvalid).",
-			Scopes: []string{"contacts:write"}, Status: http.StatusAccepted,
+			Method:  http.MethodPost,
+			Path:    "/contacts/{id}/payment-methods/ach",
+			ID:      "addAchPaymentMethod",
+			Tag:     tag,
+			Summary: "Pay a contact by ACH",
+			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of " +
+				"an active connection, else by the routing number alone. A verified account is what the contact is " +
+				"paid with from then on; when it is rejected, the contact is paid as before. The account of a " +
+				"method that is in use is verified again under the same method. Fails with 400 for a routing number " +
+				"that is none (issue routingNumberInvalid).",
+			Scopes: []string{"contacts:write"},
+			Status: http.StatusAccepted,
 		}, e.add),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "getPaymentMethod", Tag: tag, Summary: "Read a payment method",
-			Scopes: []string{"contacts:read"}, OneTrip: true,
+			Method:  http.MethodGet,
+			Path:    "/contacts/{id}/payment-methods/{methodId}",
+			ID:      "getPaymentMethod",
+			Tag:     tag,
+			Summary: "Read a payment method",
+			Scopes:  []string{"contacts:read"},
+			OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "updatePaymentMethod", Tag: tag,
+			Method:  http.MethodPut,
+			Path:    "/contacts/{id}/payment-methods/{methodId}",
+			ID:      "updatePaymentMethod",
+			Tag:     tag,
 			Summary: "Pay a contact with a method from now on",
 			Errors:  apierr.List{errNotReady},
 			Doc:     "Fails with 400 for one that is not verified.",
-			Scopes:  []string{"contacts:write"}, DryRun: true,
+			Scopes:  []string{"contacts:write"},
+			DryRun:  true,
 		}, put),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/contacts/{id}/payment-methods/{methodId}", ID: "deletePaymentMethod", Tag: tag,
+			Method:  http.MethodDelete,
+			Path:    "/contacts/{id}/payment-methods/{methodId}",
+			ID:      "deletePaymentMethod",
+			Tag:     tag,
 			Summary: "Archive a payment method",
 			Errors:  apierr.List{errInUse},
 			Doc:     "No other method takes the place of an archived default.",
-			Scopes:  []string{"contacts:delete"}, DryRun: true,
+			Scopes:  []string{"contacts:delete"},
+			DryRun:  true,
 		}, del),
 	}
 }
 
-// edge is what the routes that write need of the service.
+// edge holds the box that the routes need to seal and open numbers.
 type edge struct{ box *seal.Box }
 
 type listInput struct {
@@ -66,6 +89,7 @@ type listInput struct {
 	Status Status   `query:"status"`
 }
 
+// list returns a page of the payment methods of a contact.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], error) {
 	if err := exists(ctx, tx, in.ID); err != nil {
 		return nil, err
@@ -79,6 +103,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], er
 		return nil, err
 	}
 
+	// Issues depend on today and on the apps of the team, so they are not stored.
 	for i := range methods.Data {
 		methods.Data[i].findIssues(day.Of(tx.Now))
 	}
@@ -91,6 +116,7 @@ type methodInput struct {
 	MethodID id.ID `path:"methodId"`
 }
 
+// get returns a payment method.
 func get(ctx context.Context, tx *db.Tx, in *methodInput) (*Method, error) {
 	return read(ctx, tx, in.ID, in.MethodID)
 }
@@ -108,7 +134,7 @@ type addInput struct {
 	Body ACH
 }
 
-// Resolve checks what no pattern can say.
+// Resolve checks the routing number, which has a check digit.
 func (in *addInput) Resolve() []apierr.Issue {
 	if len(in.Body.RoutingNumber) != 9 || pay.ValidRouting(in.Body.RoutingNumber) {
 		return nil
@@ -117,16 +143,19 @@ func (in *addInput) Resolve() []apierr.Issue {
 	return []apierr.Issue{apierr.IssueRoutingNumberInvalid.InBody("routingNumber")}
 }
 
+// add adds an account to a contact and starts the operation that verifies it.
 func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Acknowledgement, error) {
 	if err := lockContact(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
+	// Two requests with the same account must find the same method, so the contact is locked.
 	m, err := e.method(ctx, tx, in.ID, &in.Body)
 	if err != nil {
 		return nil, err
 	}
 
+	// Verification talks to a provider and so runs in an operation.
 	contact := operation.Resource{Type: operation.Contact, ID: in.ID, Role: operation.Target}
 
 	return operation.Start(ctx, tx, operation.New{
@@ -135,13 +164,20 @@ func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Ackn
 	})
 }
 
-// method is the method of an account: the one in use that has it already, else a new one.
+// method returns the method of an account: the one in use that has the account already, else a new one.
 func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.ID, error) {
-	m := &Method{ID: tx.NewID(), ContactID: contact, AccountHolder: a.AccountHolder, AccountType: a.AccountType, Issues: []finding.Finding{}}
+	m := &Method{
+		ID:            tx.NewID(),
+		ContactID:     contact,
+		AccountHolder: a.AccountHolder,
+		AccountType:   a.AccountType,
+		Issues:        []finding.Finding{},
+	}
 	if err := m.seal(e.box, a.RoutingNumber, a.AccountNumber); err != nil {
 		return id.Zero, err
 	}
 
+	// Numbers are sealed, so methods with the same last digits are opened and compared.
 	like, err := alike(ctx, tx, m)
 	if err != nil {
 		return id.Zero, err
@@ -153,6 +189,7 @@ func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.
 			return id.Zero, err
 		}
 
+		// The caller wants to use this account, so it counts as chosen now.
 		if account.Routing == a.RoutingNumber && account.Number == a.AccountNumber {
 			return like[i].ID, choose(ctx, tx, like[i].ID)
 		}
@@ -169,7 +206,7 @@ type putInput struct {
 	}
 }
 
-// Resolve refuses to leave a contact without a way to be paid by accident.
+// Resolve refuses to unset the default, because the contact would have no method by accident.
 func (in *putInput) Resolve() []apierr.Issue {
 	if in.Body.IsDefault {
 		return nil
@@ -178,16 +215,19 @@ func (in *putInput) Resolve() []apierr.Issue {
 	return []apierr.Issue{apierr.IssueEnum.InBody("isDefault")}
 }
 
+// put makes a verified method the default of its contact.
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
 	m, err := lockMethod(ctx, tx, in.ID, in.MethodID)
 	if err != nil {
 		return nil, err
 	}
 
+	// No money is sent to an account that is not verified.
 	if m.Status != Verified {
 		return nil, errNotReady
 	}
 
+	// Choosing it now makes it newer than the default, so it replaces that.
 	if err := choose(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
@@ -199,6 +239,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
 	return read(ctx, tx, in.ID, in.MethodID)
 }
 
+// del archives a payment method. It fails with errInUse while a payment with it is under way.
 func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
 	m, err := lockMethod(ctx, tx, in.ID, in.MethodID)
 	if err != nil {
@@ -217,7 +258,7 @@ func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
 	return &api.None{}, archive(ctx, tx, m.ID)
 }
 
-// lockMethod reads a method of a contact whose methods nobody else changes until the transaction ends.
+// lockMethod locks a contact and a method of it, and returns the method.
 func lockMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) (*Method, error) {
 	if err := lockContact(ctx, tx, contact); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Part is the payment methods of contacts.
+// Part returns the part of the payment methods of contacts.
 func Part(box *seal.Box, open connection.Opener) parts.Part {
 	return parts.Part{Endpoints: endpoints(box), Handlers: handlers(box, open), Tables: parts.Owns("payee_method")}
 }

@@ -1,8 +1,9 @@
-// Package payee owns how contacts are paid: their ACH payment methods, sealed, verified, and which one counts.
+// Package payee owns the payment methods of contacts: ACH accounts that are sealed and verified, and which of them is
+// the default.
 //
-// The numbers of a method never change: others make another method. A verified method becomes the default one, which is
-// what its contact is paid with, unless somebody has chosen another since. When a default method goes, none takes its
-// place by itself: where money goes is for a person to say.
+// The numbers of a method never change: other numbers make another method. A verified method becomes the default one,
+// with which its contact is paid, unless another was chosen since. When a default method goes, no other takes its place
+// by itself, because a person must decide where money goes.
 package payee
 
 import (
@@ -36,7 +37,7 @@ func (Status) Enum() []string {
 	return []string{string(Pending), string(Verified), string(Rejected), string(Archived)}
 }
 
-// What can be wrong with a request on a payment method.
+// The errors of requests on a payment method.
 var (
 	errInUse    = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Payment method is still in use")
 	errNotReady = apierr.New(apierr.CodeBadRequest, "", "Payment method is not verified")
@@ -65,8 +66,9 @@ type Method struct {
 	ChosenAt day.Instant      `json:"-"`
 }
 
-// Ready gives the default method, which is verified, of each of the contacts that has one. They stay so until the
-// transaction ends: no money is sent to an account that was put away meanwhile.
+// Ready returns the default method of each of the contacts that has one. Default methods are verified. They are
+// locked for sharing until the transaction ends, so that no money is sent to an account that was archived
+// meanwhile.
 func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, error) {
 	methods, err := db.Select[Method](ctx, tx, `
 		select `+columns+` from payee_method m
@@ -84,11 +86,17 @@ func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, 
 	return out, nil
 }
 
-// findIssues finds the apps of the team that cannot pay to the method, whatever the payment.
+// findIssues sets an issue for each app of the team that can never pay to the method.
 func (m *Method) findIssues(today day.Day) {
 	m.Issues = []finding.Finding{}
 	for _, app := range m.Apps {
-		probe := pay.Payment{Amount: 1, Currency: "usd", Date: today, Recipient: pay.Account{Holder: m.AccountHolder, Type: m.AccountType}}
+		// A small payment of today shows the faults that no other payment could avoid.
+		probe := pay.Payment{
+			Amount:    1,
+			Currency:  "usd",
+			Date:      today,
+			Recipient: pay.Account{Holder: m.AccountHolder, Type: m.AccountType},
+		}
 		if cause := app.Fault(&probe); cause != "" {
 			m.Issues = append(m.Issues, finding.Finding{
 				Code: string(apierr.ReasonPayProviderRecipientNotReady), Severity: finding.Error,
@@ -98,25 +106,26 @@ func (m *Method) findIssues(today day.Day) {
 	}
 }
 
-// label is what the numbers of a method are sealed under.
+// label returns the name under which the numbers of a method are sealed.
 func label(method id.ID) string { return "payee_method:" + method.String() }
 
-// Sealed is where the numbers of accounts are kept.
+// Sealed returns the column of the sealed account numbers.
 func Sealed() seal.Column { return seal.Column{Table: "payee_method", Name: "numbers", Label: label} }
 
-// sealedNumbers are what Numbers holds.
+// sealedNumbers is the content of Numbers.
 type sealedNumbers struct {
 	Routing string `json:"routing"`
 	Account string `json:"account"`
 }
 
-// Account opens the bank account of a method.
+// Account decrypts the bank account of a method.
 func (m *Method) Account(box *seal.Box) (pay.Account, error) {
 	plain, err := box.Open(m.Numbers, label(m.ID))
 	if err != nil {
 		return pay.Account{}, fmt.Errorf("payment method %v: %w", m.ID, err)
 	}
 
+	// The errors name the method only: the numbers must not reach a log.
 	var n sealedNumbers
 	if err := json.Unmarshal(plain, &n); err != nil {
 		return pay.Account{}, fmt.Errorf("payment method %v: %w", m.ID, err)
@@ -125,14 +134,16 @@ func (m *Method) Account(box *seal.Box) (pay.Account, error) {
 	return pay.Account{Holder: m.AccountHolder, Routing: n.Routing, Number: n.Account, Type: m.AccountType}, nil
 }
 
-// seal puts the numbers of an account away.
+// seal encrypts the numbers of an account and keeps only their last digits readable.
 func (m *Method) seal(box *seal.Box, routing, account string) error {
 	plain, err := json.Marshal(sealedNumbers{Routing: routing, Account: account})
 	if err != nil {
 		return fmt.Errorf("payment method %v: %w", m.ID, err)
 	}
 
-	m.Numbers, m.Last4, m.RoutingLast4 = box.Seal(plain, label(m.ID)), account[len(account)-4:], routing[len(routing)-4:]
+	m.Numbers = box.Seal(plain, label(m.ID))
+	m.Last4 = account[len(account)-4:]
+	m.RoutingLast4 = routing[len(routing)-4:]
 
 	return nil
 }

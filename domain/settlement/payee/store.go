@@ -25,6 +25,7 @@ type listSort string
 // Enum lists the orders.
 func (listSort) Enum() []string { return sorts.Enum() }
 
+// query returns the list of the methods of a contact.
 func query(tx *db.Tx, contact id.ID) page.Query {
 	return page.Query{
 		Columns: columns, From: "payee_method m", Where: []string{"m.team_id = @team", "m.contact_id = @contact"},
@@ -37,11 +38,13 @@ func exists(ctx context.Context, tx *db.Tx, contact id.ID) error {
 	return findContact(ctx, tx, contact, "")
 }
 
-// lockContact makes changes of one contact's methods take turns: at most one of them is the default.
+// lockContact locks a contact, so that changes of its methods wait for each other: at most one of them is the
+// default. It fails with apierr.NotFound.
 func lockContact(ctx context.Context, tx *db.Tx, contact id.ID) error {
 	return findContact(ctx, tx, contact, " for no key update")
 }
 
+// findContact fails with apierr.NotFound for an unknown contact. The argument locked is the locking clause.
 func findContact(ctx context.Context, tx *db.Tx, contact id.ID, locked string) error {
 	_, err := db.One[int64](ctx, tx, apierr.NotFound, `select 1::bigint from contact where team_id = @team and id = @id`+locked,
 		db.Args{"team": tx.Team, "id": contact})
@@ -52,8 +55,8 @@ func findContact(ctx context.Context, tx *db.Tx, contact id.ID, locked string) e
 	return nil
 }
 
-// read reads a method, of one contact unless the contact is the zero id. Locked for update, no new payment refers to it
-// until the transaction ends.
+// read loads a method, of one contact unless the contact is the zero id. With the clause "for update" no new
+// payment refers to it until the transaction ends.
 func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...string) (*Method, error) {
 	m, err := db.One[Method](ctx, tx, apierr.NotFound, `
 		select `+columns+` from payee_method m where m.team_id = @team and m.id = @id and (m.contact_id = @contact or @contact::uuid is null) `+strings.Join(locked, " "),
@@ -67,14 +70,22 @@ func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...strin
 	return &m, nil
 }
 
-// alike are the methods in use of a contact that the same account could be.
+// alike loads the methods in use of a contact that may have the same account.
 func alike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
+	// Only the last digits are readable; the caller compares the whole numbers.
 	rows, err := db.Select[Method](ctx, tx, `
 		select `+columns+` from payee_method m
 		where m.team_id = @team and m.contact_id = @contact and m.status in ('pending', 'verified') and m.last4 = @last4
 			and m.routing_last4 = @routing and m.account_holder = @holder and m.account_type = @type
 		order by m.id`,
-		db.Args{"team": tx.Team, "contact": m.ContactID, "last4": m.Last4, "routing": m.RoutingLast4, "holder": m.AccountHolder, "type": m.AccountType})
+		db.Args{
+			"team":    tx.Team,
+			"contact": m.ContactID,
+			"last4":   m.Last4,
+			"routing": m.RoutingLast4,
+			"holder":  m.AccountHolder,
+			"type":    m.AccountType,
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read payment methods: %w", err)
 	}
@@ -82,24 +93,39 @@ func alike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 	return rows, nil
 }
 
+// insert inserts a method and writes the audit event.
 func insert(ctx context.Context, tx *db.Tx, m *Method) error {
 	_, err := tx.Exec(ctx, `
 		insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 		values (@team, @id, @contact, 'pending', @holder, @type, @last4, @routing, @numbers, @now, @now, @now)`,
 		db.Args{
-			"team": tx.Team, "id": m.ID, "contact": m.ContactID, "holder": m.AccountHolder, "type": m.AccountType, "last4": m.Last4,
-			"routing": m.RoutingLast4, "numbers": m.Numbers, "now": tx.Now,
+			"team":    tx.Team,
+			"id":      m.ID,
+			"contact": m.ContactID,
+			"holder":  m.AccountHolder,
+			"type":    m.AccountType,
+			"last4":   m.Last4,
+			"routing": m.RoutingLast4,
+			"numbers": m.Numbers,
+			"now":     tx.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("keep payment method: %w", err)
 	}
 
-	audit.Note(tx, audit.Created, audit.PaymentMethod, m.ID, nil, m, audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID))
+	audit.Note(tx,
+		audit.Created,
+		audit.PaymentMethod,
+		m.ID,
+		nil,
+		m,
+		audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID),
+	)
 
 	return nil
 }
 
-// choose notes that somebody wants the contact to be paid this way from now on.
+// choose saves that the contact should be paid with the method from now on.
 func choose(ctx context.Context, tx *db.Tx, method id.ID) error {
 	_, err := tx.Exec(ctx, `update payee_method set chosen_at = @now, updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
@@ -110,7 +136,7 @@ func choose(ctx context.Context, tx *db.Tx, method id.ID) error {
 	return nil
 }
 
-// state is what changes in a method, before and after.
+// state holds the fields of a method that change, before and after.
 type state struct {
 	ID, ContactID         id.ID
 	OldStatus, Status     Status
@@ -119,11 +145,12 @@ type state struct {
 
 const stateColumns = `m.id, m.contact_id, o.status as old_status, m.status, o.is_default as old_default, m.is_default`
 
-// change updates methods m, each of which is o as it was, and notes what became of them.
+// change updates methods m, each of which is o as it was, and writes the audit events. It returns their number.
 func change(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (int, error) {
 	changed, err := db.Select[state](ctx, tx, `update payee_method m set `+set+`, updated_at = @now from payee_method o
 		where m.team_id = @team and o.team_id = m.team_id and o.id = m.id and `+where+` returning `+stateColumns, args)
 
+	// The event shows status and default before and after.
 	type view struct {
 		Status    Status `json:"status"`
 		IsDefault bool   `json:"isDefault"`
@@ -131,17 +158,20 @@ func change(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (in
 
 	for i := range changed {
 		s := &changed[i]
-		audit.Note(tx, audit.Updated, audit.PaymentMethod, s.ID, view{s.OldStatus, s.OldDefault}, view{s.Status, s.IsDefault},
+		before, after := view{s.OldStatus, s.OldDefault}, view{s.Status, s.IsDefault}
+		audit.Note(tx, audit.Updated, audit.PaymentMethod, s.ID, before, after,
 			audit.Ref(audit.RoleOwner, audit.Contact, s.ContactID))
 	}
 
 	return len(changed), err
 }
 
-// prefer makes a verified method the default, unless the default was chosen later. The contact is locked.
+// prefer makes a verified method the default, unless the present default was chosen later. The caller holds the
+// lock of the contact.
 func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
 	args := db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now}
 
+	// First take the default from an older choice; then set it if there is none.
 	_, err := change(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id
 		and m.chosen_at <= (select n.chosen_at from payee_method n where n.team_id = @team and n.id = @id)`, args)
 	if err == nil {
@@ -156,8 +186,9 @@ func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
 	return nil
 }
 
-// setStatus ends a verification: only methods in use change. It reports whether this one did.
+// setStatus saves the result of a verification. Only a method in use changes; it reports whether this one did.
 func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
+	// A method that is rejected is no default any more.
 	n, err := change(ctx, tx, `status = @status::text, is_default = m.is_default and @status = 'verified',
 		verified_at = case when @status = 'verified' then @now else m.verified_at end`, `m.id = @id and m.status in ('pending', 'verified')`,
 		db.Args{"team": tx.Team, "id": method, "status": to, "now": tx.Now})
@@ -168,6 +199,7 @@ func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, e
 	return n > 0, nil
 }
 
+// archive archives a method.
 func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
 	_, err := change(ctx, tx, `status = 'archived', is_default = false`, `m.id = @id and m.status <> 'archived'`,
 		db.Args{"team": tx.Team, "id": method, "now": tx.Now})

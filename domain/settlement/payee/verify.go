@@ -29,22 +29,26 @@ var (
 	errNoQuestion = errors.New("the payment method is no longer to be verified")
 )
 
-// refusedError are credentials that a provider has refused.
+// refusedError says that a provider has refused the credentials of a connection.
 type refusedError struct {
 	connection id.ID
 	error
 }
 
-// Unwrap gives what the provider said.
+// Unwrap returns the error of the provider.
 func (r *refusedError) Unwrap() error { return r.error }
 
-// handlers are the jobs of payment methods.
+// handlers returns the handlers of the jobs of payment methods.
 func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	v := verifier{box: box, open: open}
-	h := operation.External(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
-		return v.verify(ctx, d, scope, args.MethodID)
-	}).OnOutside()
-	// The operation fails together with what its failure says of the method and the connection.
+	h := operation.External(
+		pay.Timeout+10*time.Second,
+		func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+			return v.verify(ctx, d, scope, args.MethodID)
+		},
+	).OnOutside()
+
+	// When the operation fails, its cause also changes the method or the connection, in the same transaction.
 	fail := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args jobArgs
@@ -62,9 +66,10 @@ func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{verifyKind: h}
 }
 
-// learn keeps what a failed verification taught. After any other failure nothing is known of the account: the method
-// stays as it was, and can be verified again.
+// learn saves the consequences of a failed verification. After any other failure the account is still unknown: the
+// method stays as it was, and can be verified again.
 func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
+	// The provider rejected the account itself.
 	if errors.Is(cause, errRejected) {
 		m, err := read(ctx, tx, id.Zero, method)
 		if errors.Is(err, apierr.NotFound) {
@@ -75,6 +80,7 @@ func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 			return err
 		}
 
+		// The contact is locked, since its default may change.
 		if err := lockContact(ctx, tx, m.ContactID); err != nil {
 			return err
 		}
@@ -84,6 +90,7 @@ func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 		return err
 	}
 
+	// The provider rejected our credentials: nothing else is asked with them.
 	if refused, ok := errors.AsType[*refusedError](cause); ok {
 		return connection.Refused(ctx, tx, refused.connection)
 	}
@@ -91,19 +98,21 @@ func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 	return nil
 }
 
+// verifier verifies accounts.
 type verifier struct {
 	box  *seal.Box
 	open connection.Opener
 }
 
-// verify asks the team's payment provider about the account; without one the check of the numbers when they came must
-// do. Asking again does no harm: the method is the key of the question.
+// verify asks the team's payment provider about the account. Without a provider the check of the numbers when they
+// came in is enough. Asking again does no harm, because the method is the key of the question.
 func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method id.ID) (db.Work, error) {
 	var (
 		m  *Method
 		by *connection.Connection
 	)
 
+	// First load the method and the connection that can verify it.
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if m, err = read(ctx, tx, id.Zero, method); err != nil {
 			return err
@@ -117,16 +126,19 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 		return nil, err
 	}
 
+	// It may have been archived or rejected meanwhile.
 	if m.Status != Pending && m.Status != Verified {
 		return nil, operation.FailAs(operation.OperationFailed, errNoQuestion)
 	}
 
+	// Then ask, outside of any transaction.
 	if by != nil {
 		if err := v.ask(ctx, by, m); err != nil {
 			return nil, err
 		}
 	}
 
+	// Last, save the result when the task settles. The method may have gone in between.
 	return func(ctx context.Context, tx *db.Tx) error {
 		if err := lockContact(ctx, tx, m.ContactID); err != nil {
 			return err
@@ -145,8 +157,8 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 	}, nil
 }
 
-// ask fails for an account that the provider does not verify. Refusals are final; a provider that is out of reach is
-// asked again.
+// ask fails if the provider does not verify the account. Refusals are final; if the provider cannot be reached, it
+// is asked again later.
 func (v verifier) ask(ctx context.Context, by *connection.Connection, m *Method) error {
 	account, err := m.Account(v.box)
 	if err != nil {
@@ -158,10 +170,13 @@ func (v verifier) ask(ctx context.Context, by *connection.Connection, m *Method)
 		return operation.FailAs(operation.OperationFailed, err)
 	}
 
+	// The method id is the key of the question, so the provider knows a repeated one.
 	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
 	defer cancel()
 
 	answer, err := provider.VerifyAccount(asking, m.ID.String(), account)
+
+	// Only an error that is none of these is tried again.
 	switch {
 	case errors.Is(err, pay.ErrCredentials):
 		return operation.FailAs(operation.OperationFailed, &refusedError{connection: by.ID, error: err})
