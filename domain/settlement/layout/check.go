@@ -11,21 +11,21 @@ import (
 	"stayledger/platform/id"
 )
 
-// checking is a change whose new sections are looked through.
+// checking is the check of a change with new sections.
 type checking struct {
 	*change
 	accounts map[id.ID]account.Ref
 	issues   []apierr.Issue
 }
 
-// sectionList is the new sections of a kind.
+// sectionList holds the new sections of a kind, with the stored ones.
 type sectionList struct {
 	field    string // of the body
 	sections []Section
 	stored   []Section
 }
 
-// check refuses what the schema cannot see, and finds out what the formulas refer to.
+// check refuses sections that break rules which the schema cannot express, and resolves the names in formulas.
 func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	var (
 		lists  []sectionList
@@ -35,6 +35,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 		before = *c.before
 	}
 
+	// Only kinds of sections that the request gives are checked.
 	if c.netRevenue {
 		lists = append(lists, sectionList{"netRevenueSections", c.after.NetRevenueSections, before.NetRevenueSections})
 	}
@@ -47,11 +48,13 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
+	// First load the accounts that columns and formulas name.
 	k := &checking{change: c}
 	if err := k.loadAccounts(ctx, tx, lists); err != nil {
 		return err
 	}
 
+	// Then collect the issues of all sections, so that the caller sees them together.
 	k.checkIDs(lists)
 
 	for i := range lists {
@@ -64,6 +67,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 		return apierr.BadRequest.At(k.issues...)
 	}
 
+	// Last the formulas, which need columns and accounts that were checked before.
 	for i := range lists {
 		if err := k.checkFormulas(&lists[i]); err != nil {
 			return err
@@ -73,17 +77,19 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
+// add adds an issue.
 func (k *checking) add(code apierr.IssueCode, path ...any) {
 	k.issues = append(k.issues, code.InBody(path...))
 }
 
-// loadAccounts reads the accounts that the sections name, by id or in a formula.
+// loadAccounts loads the accounts that the sections name, by id or in a formula.
 func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionList) (err error) {
 	var ids []id.ID
 
 	names := []string{}
 
 	for _, list := range lists {
+		// Accounts of the stored sections count too: a formula that stays keeps its references.
 		for i := range list.stored {
 			ids = append(ids, list.stored[i].linked()...)
 		}
@@ -97,6 +103,7 @@ func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionL
 					continue
 				}
 
+				// A formula that cannot be read names nothing; checkFormulas refuses it.
 				if f, err := c.formula(); err == nil {
 					for _, r := range f.References() {
 						names = append(names, r.Name)
@@ -111,10 +118,11 @@ func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionL
 	return err
 }
 
-// checkIDs refuses an id that is there twice, in a kind of sections that is not new as well.
+// checkIDs refuses an id that occurs twice, sections of the kind that does not change included.
 func (k *checking) checkIDs(lists []sectionList) {
 	seen := map[id.ID]bool{}
 
+	// First note the ids of the kind that stays.
 	if !k.netRevenue || !k.other {
 		old := k.after.NetRevenueSections
 		if k.netRevenue {
@@ -129,6 +137,7 @@ func (k *checking) checkIDs(lists []sectionList) {
 		}
 	}
 
+	// Sections and columns share one space of ids.
 	unique := func(v id.ID, path ...any) {
 		if seen[v] {
 			k.add(apierr.IssueUnique, path...)
@@ -149,11 +158,12 @@ func (k *checking) checkIDs(lists []sectionList) {
 	}
 }
 
-// lock keeps what the standard layout has locked.
+// lock refuses sections that lack a locked part of the standard layout, and copies the locks to the new sections.
 func (l *sectionList) lock(k *checking) {
 	for i := range l.stored {
 		was := &l.stored[i]
 
+		// A locked section may move, but it must not go.
 		at := slices.IndexFunc(l.sections, func(s Section) bool { return s.ID == was.ID })
 		if at < 0 {
 			if was.Locked {
@@ -165,6 +175,7 @@ func (l *sectionList) lock(k *checking) {
 
 		is := &l.sections[at]
 
+		// The caller cannot set locks.
 		is.Locked = was.Locked
 		for j := range was.Columns {
 			c := &was.Columns[j]
@@ -172,6 +183,7 @@ func (l *sectionList) lock(k *checking) {
 				continue
 			}
 
+			// A locked column keeps its section and its type.
 			place := slices.IndexFunc(is.Columns, func(n Column) bool { return n.ID == c.ID })
 			switch {
 			case place < 0:
@@ -185,8 +197,8 @@ func (l *sectionList) lock(k *checking) {
 	}
 }
 
-// checkColumns refuses values that are not of the column's type, names that cannot be told apart and columns that are
-// not there.
+// checkColumns refuses values that do not fit the column's type, names that occur twice in a section, and unknown
+// columns.
 func (k *checking) checkColumns(l *sectionList) {
 	for i := range l.sections {
 		s := &l.sections[i]
@@ -194,6 +206,8 @@ func (k *checking) checkColumns(l *sectionList) {
 
 		for j := range s.Columns {
 			c := &s.Columns[j]
+
+			// Formulas name columns, so names must be unique within the section.
 			if names[c.Name] {
 				k.add(apierr.IssueUnique, l.field, i, "columns", j, "name")
 			}
@@ -203,6 +217,7 @@ func (k *checking) checkColumns(l *sectionList) {
 
 			c.Value.check(c.Type, func(code apierr.IssueCode, path ...any) { k.add(code, slices.Concat(at, path)...) })
 
+			// A subtotal adds up columns with an amount, each once.
 			for n, v := range c.Value.ColumnIDs {
 				path := slices.Concat(at, []any{"columnIds", n})
 				switch on := s.column(v); {
@@ -218,8 +233,9 @@ func (k *checking) checkColumns(l *sectionList) {
 	}
 }
 
-// check refuses fields that are missing or belong to another type of column, and completes the others.
+// check refuses fields that are missing or belong to another type of column, and fills in empty lists.
 func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...any)) {
+	// A field of another type would be ignored without notice.
 	for _, f := range []struct {
 		name  string
 		given bool
@@ -237,6 +253,7 @@ func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...a
 		}
 	}
 
+	// Then the fields that the type requires.
 	switch t {
 	case Field:
 		if v.Field == "" {
@@ -261,14 +278,15 @@ func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...a
 	}
 }
 
-// viewers are who sees a column.
+// viewers says who sees a column.
 type viewers struct{ manager, owner bool }
 
-// share reports whether somebody sees both.
+// share reports whether the manager or the owner sees both.
 func (a viewers) share(b viewers) bool { return a.manager && b.manager || a.owner && b.owner }
 
-// checkAccounts refuses accounts that are unknown, and those that the sections show to the same viewer in two columns.
+// checkAccounts refuses unknown accounts, and accounts that the sections show to the same viewer in two columns.
 func (k *checking) checkAccounts(l *sectionList) {
+	// The same account may be in two columns if no viewer sees both.
 	listed, rests := map[id.ID][]viewers{}, map[account.Classification][]viewers{}
 	twice := func(before []viewers, to viewers, path ...any) {
 		if slices.ContainsFunc(before, to.share) {
@@ -281,9 +299,12 @@ func (k *checking) checkAccounts(l *sectionList) {
 		for j := range s.Columns {
 			c := &s.Columns[j]
 			v := &c.Value
+
+			// A column is visible only in a visible section.
 			to := viewers{s.Visible.to(false) && c.Visible.to(false), s.Visible.to(true) && c.Visible.to(true)}
 			path := func(more ...any) []any { return slices.Concat([]any{l.field, i, "columns", j, "value"}, more) }
 
+			// Accounts that the column lists.
 			for n, a := range v.AccountIDs {
 				if _, exists := k.accounts[a]; !exists {
 					k.add(apierr.IssueNotFound, path("accountIds", n)...)
@@ -298,6 +319,7 @@ func (k *checking) checkAccounts(l *sectionList) {
 				listed[a] = append(listed[a], to)
 			}
 
+			// Two columns with the same rest would count it twice, as a whole or by classification.
 			if v.Rest && len(v.Classifications) == 0 {
 				twice(rests[""], to, path("rest")...)
 				rests[""] = append(rests[""], to)
@@ -316,12 +338,13 @@ func (k *checking) checkAccounts(l *sectionList) {
 	}
 }
 
-// checkFormulas finds out what formulas refer to and refuses the first that is none, names what is not there or leads
-// back to itself.
+// checkFormulas resolves the names in formulas. It refuses the first formula that cannot be read, that names
+// something unknown, or that leads back to itself.
 func (k *checking) checkFormulas(l *sectionList) error {
 	for i := range l.sections {
 		s := &l.sections[i]
 
+		// Names may be those of before the change.
 		former := l.former(s)
 		for j := range s.Columns {
 			if s.Columns[j].Type.isFormula() {
@@ -331,6 +354,7 @@ func (k *checking) checkFormulas(l *sectionList) error {
 			}
 		}
 
+		// Rings can only be found when all formulas of the section are resolved.
 		if err := s.checkRings([]any{l.field, i, "columns"}); err != nil {
 			return err
 		}
@@ -341,6 +365,7 @@ func (k *checking) checkFormulas(l *sectionList) error {
 	return nil
 }
 
+// bind resolves the names in one formula. It fails if one of them is unknown or a column without an amount.
 func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 	c := &s.Columns[at]
 
@@ -349,18 +374,26 @@ func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 		return invalid(err, path)
 	}
 
+	// Resolve the names, then check each place where one occurs.
 	f.Bind(k.meanings(s, c, former))
 
 	for _, p := range f.Places() {
 		on := s.column(p.ID)
 		switch {
 		case p.ID.IsZero():
-			return invalid(&fee.FormulaError{Position: p.Position, Message: "the formula names an unknown " + string(p.Kind)}, path)
+			return invalid(&fee.FormulaError{
+				Position: p.Position,
+				Message:  "the formula names an unknown " + string(p.Kind),
+			}, path)
 		case p.Kind == fee.RefColumn && !on.Type.isAmount():
-			return invalid(&fee.FormulaError{Position: p.Position, Message: "the formula names a column without an amount"}, path)
+			return invalid(&fee.FormulaError{
+				Position: p.Position,
+				Message:  "the formula names a column without an amount",
+			}, path)
 		}
 	}
 
+	// Ids are stored with the formula, so that renaming does not break it.
 	c.Value.References = []Reference{}
 	for _, r := range f.References() {
 		c.Value.References = append(c.Value.References, Reference{Kind: r.Kind, Name: r.Name, ID: r.ID})
@@ -369,7 +402,7 @@ func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 	return nil
 }
 
-// former are the columns of a section as they were, wherever they were.
+// former returns the stored columns that are in the section now, whatever section they were in.
 func (l *sectionList) former(s *Section) (out []Column) {
 	for i := range l.stored {
 		for _, c := range l.stored[i].Columns {
@@ -382,8 +415,9 @@ func (l *sectionList) former(s *Section) (out []Column) {
 	return out
 }
 
-// meanings are what the names of a formula can stand for, the likelier later: columns by their former names and by
-// their present ones, accounts by name and by code, and in a formula that stays what it stood for.
+// meanings returns what the names of a formula can mean; later ones win. The order is: columns by their former
+// names and by their present ones, accounts by name and by code, and for an unchanged formula its stored
+// references.
 func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.Reference) {
 	for _, columns := range [][]Column{former, s.Columns} {
 		for i := range columns {
@@ -401,6 +435,7 @@ func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.R
 		}
 	}
 
+	// An unchanged formula means the same as before, even if names have moved.
 	for i := range former {
 		if f := &former[i]; f.ID != c.ID || f.Type != c.Type || f.Value.Formula != c.Value.Formula {
 			continue

@@ -10,14 +10,15 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Copy copies the layouts of another team whose accounts map to those of this one; a name that exists is left alone,
-// and so is the team's default. Accounts without a counterpart are left out of their columns, and with them the
-// formulas that name them and what builds on those.
+// Copy inserts the layouts of another team, with the counterparts of their accounts in this team. A name that
+// exists is left alone, and so is the team's default. Accounts without a counterpart are left out of their columns,
+// and so are the formulas that name them and the columns that build on those.
 func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterparts) error {
 	if err := hold(ctx, tx); err != nil {
 		return err
 	}
 
+	// The layouts may be shared with the caller, so their sections are copied.
 	copied := make([]Design, len(from))
 	for i := range from {
 		copied[i] = from[i]
@@ -32,12 +33,14 @@ func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterp
 	return insert(ctx, tx, copied)
 }
 
+// copySections returns sections with the counterparts of their accounts. Sections without columns are left out.
 func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 	out := []Section{}
 
 	for _, s := range from {
 		s.Columns = slices.Clone(s.Columns)
 		for i := range s.Columns {
+			// References of formulas are accounts as well. One without a counterpart gets the zero id.
 			v := &s.Columns[i].Value
 			v.AccountIDs = mapped(v.AccountIDs, accounts)
 
@@ -49,6 +52,7 @@ func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 			}
 		}
 
+		// Dropping a column can break another one, so repeat until none is broken.
 		for s.dropBroken() {
 			continue
 		}
@@ -61,7 +65,7 @@ func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 	return out
 }
 
-// mapped are the counterparts of accounts, each once. Columns without accounts of their own stay so.
+// mapped returns the counterparts of accounts, each once. Nil stays nil, which means no accounts of its own.
 func mapped(ids []id.ID, accounts map[id.ID]id.ID) []id.ID {
 	if ids == nil {
 		return nil
@@ -77,19 +81,21 @@ func mapped(ids []id.ID, accounts map[id.ID]id.ID) []id.ID {
 	return out
 }
 
-// dropBroken leaves out columns that name something that is not there, and reports whether there were any. A subtotal
-// only loses what is missing, unless it loses all: then it would mean every column before it.
+// dropBroken drops columns that name something missing, and reports whether there were any. A subtotal only loses
+// the missing columns, unless it loses all: then it would add up every column before it.
 func (s *Section) dropBroken() bool {
 	before := len(s.Columns)
 	there := func(v id.ID) bool { return s.column(v) != nil }
 	keep := []Column{}
 
 	for _, c := range s.Columns {
+		// A formula needs everything that it names.
 		whole := true
 		for _, r := range c.Value.References {
 			whole = whole && !r.ID.IsZero() && (r.Kind != fee.RefColumn || there(r.ID))
 		}
 
+		// A subtotal keeps the columns that are left.
 		if ids := c.Value.ColumnIDs; len(ids) > 0 {
 			left := []id.ID{}
 

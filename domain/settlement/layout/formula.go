@@ -8,12 +8,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// grammar of the formulas of a type of column.
+// grammar returns the grammar of the formulas of a type of column.
 func (t ColumnType) grammar() fee.Grammar {
-	return fee.Grammar{Names: fee.RefColumn, References: []fee.RefKind{fee.RefColumn, fee.RefAccount}, Quotient: t == FormulaPercentage}
+	return fee.Grammar{
+		Names:      fee.RefColumn,
+		References: []fee.RefKind{fee.RefColumn, fee.RefAccount},
+		Quotient:   t == FormulaPercentage,
+	}
 }
 
-// formula is that of the column with what its names stand for.
+// formula returns the formula of the column with its names resolved.
 func (c *Column) formula() (fee.Formula, error) {
 	f, err := c.Type.grammar().Parse(c.Value.Formula)
 	if err == nil {
@@ -23,6 +27,7 @@ func (c *Column) formula() (fee.Formula, error) {
 	return f, err
 }
 
+// known returns references in the form that formulas bind.
 func known(references []Reference) []fee.Reference {
 	out := make([]fee.Reference, len(references))
 	for i, r := range references {
@@ -32,21 +37,24 @@ func known(references []Reference) []fee.Reference {
 	return out
 }
 
-// useCurrentNames writes the formulas of a section with what columns and accounts are called now, and leaves accounts
-// out of the columns that do not exist any more.
+// useCurrentNames rewrites the formulas of a section with the present names of columns and accounts, and drops
+// accounts that no longer exist from the columns.
 func (s *Section) useCurrentNames(accounts map[id.ID]account.Ref) {
 	for i := range s.Columns {
 		c := &s.Columns[i]
 
-		c.Value.AccountIDs = slices.DeleteFunc(c.Value.AccountIDs, func(v id.ID) bool { _, exists := accounts[v]; return !exists })
+		c.Value.AccountIDs = slices.DeleteFunc(c.Value.AccountIDs, func(v id.ID) bool {
+			_, exists := accounts[v]
+			return !exists
+		})
 		if c.Type.isFormula() {
 			c.rewrite(s, accounts)
 		}
 	}
 }
 
-// rewrite leaves a formula as it was written where the current names could not be told apart, or are too long for a
-// formula.
+// rewrite rewrites a formula with the present names. It leaves the formula as it is if two of the names would be
+// the same, or if the text would be too long for a formula.
 func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	f, err := c.formula()
 	if err != nil {
@@ -57,6 +65,7 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	meant := map[Reference]id.ID{}
 	references := known(c.Value.References)
 
+	// A name that is gone stays as it was written.
 	for i := range renamed {
 		r := &renamed[i]
 		if name := s.current(*r, accounts); name != "" {
@@ -65,6 +74,7 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 
 		references[i].Current = r.Name
 
+		// Two things with one name: the text would be ambiguous.
 		name := Reference{Kind: r.Kind, Name: r.Name}
 		if v, taken := meant[name]; taken && v != r.ID {
 			return
@@ -75,6 +85,7 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 
 	f.Bind(references)
 
+	// Parse the new text again to be sure that it is a formula.
 	text := f.Text()
 	if _, err := c.Type.grammar().Parse(text); err != nil {
 		return
@@ -83,7 +94,7 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	c.Value.Formula, c.Value.References = text, renamed
 }
 
-// current is what a reference is called now; empty when what it stands for does not exist any more.
+// current returns the present name of a reference, empty when it no longer exists.
 func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
 	if c := s.column(r.ID); c != nil {
 		return c.Name
@@ -97,7 +108,7 @@ func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
 	return a.Name
 }
 
-// linked are the accounts that columns of a section name.
+// linked returns the accounts that columns of a section name, by id or in a formula.
 func (s *Section) linked() (accounts []id.ID) {
 	for i := range s.Columns {
 		v := &s.Columns[i].Value

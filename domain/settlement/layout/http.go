@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// endpoints are the routes of statement layouts.
+// endpoints returns the routes of statement layouts.
 func endpoints() []api.Endpoint {
 	const tag = "Statement layouts"
 
@@ -19,36 +19,62 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statement-layouts", ID: "listStatementLayouts", Tag: tag, Summary: "List statement layouts", Scopes: reads,
+			Method:  "GET",
+			Path:    "/statement-layouts",
+			ID:      "listStatementLayouts",
+			Tag:     tag,
+			Summary: "List statement layouts",
+			Scopes:  reads,
 		}, list),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/statement-layouts", ID: "createStatementLayout", Tag: tag, Summary: "Create a statement layout",
-			Errors: apierr.List{errDuplicateName},
-			Scopes: writes, Status: 201,
-			Doc: "Sections that are absent are those of the standard layout, with their locks; the team's first layout is its default unless " +
-				"isDefault says otherwise. Fails with 400 for an unknown account, column or listing (notFound), an id or name that is there twice " +
-				"(duplicate), an account that two columns of a kind of sections show to the same viewer (accountTwice), columns that build on each " +
-				"other in a ring (ring) and values of another type of column (contradiction), each with its path; for a formula that cannot be read " +
-				"(formulaInvalid, context.position counts characters from 1).",
+			Method:  "POST",
+			Path:    "/statement-layouts",
+			ID:      "createStatementLayout",
+			Tag:     tag,
+			Summary: "Create a statement layout",
+			Errors:  apierr.List{errDuplicateName},
+			Scopes:  writes,
+			Status:  201,
+			Doc: "Sections that are absent are those of the standard layout, with their locks; the team's first " +
+				"layout is its default unless isDefault says otherwise. Fails with 400 for an unknown account, " +
+				"column or listing (notFound), an id or name that is there twice (duplicate), an account that two " +
+				"columns of a kind of sections show to the same viewer (accountTwice), columns that build on each " +
+				"other in a ring (ring) and values of another type of column (contradiction), each with its path; " +
+				"for a formula that cannot be read (formulaInvalid, context.position counts characters from 1).",
 		}, create),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/statement-layouts/{id}", ID: "getStatementLayout", Tag: tag, Summary: "Read a statement layout", Scopes: reads,
+			Method:  "GET",
+			Path:    "/statement-layouts/{id}",
+			ID:      "getStatementLayout",
+			Tag:     tag,
+			Summary: "Read a statement layout",
+			Scopes:  reads,
 		}, get),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/statement-layouts/{id}", ID: "updateStatementLayout", Tag: tag, Summary: "Change a statement layout",
-			Errors: apierr.List{errInUse, errDuplicateName},
-			Scopes: writes,
-			Doc: "Fields that are absent stay; sections and listingIds, when given, replace all. Sections and columns keep what refers to them by their id." +
-				" Saved statements keep the layout that they were saved with. Fails with 404 for an unknown layout, as creating does, with 400 for" +
-				" what the standard layout has locked (locked), and with 400 for a default that gives its place up to none while listings without a" +
-				" layout of their own rely on it (reason inUse).",
+			Method:  "PUT",
+			Path:    "/statement-layouts/{id}",
+			ID:      "updateStatementLayout",
+			Tag:     tag,
+			Summary: "Change a statement layout",
+			Errors:  apierr.List{errInUse, errDuplicateName},
+			Scopes:  writes,
+			Doc: "Fields that are absent stay; sections and listingIds, when given, replace all. Sections and " +
+				"columns keep what refers to them by their id. Saved statements keep the layout that they were " +
+				"saved with. Fails with 404 for an unknown layout, as creating does, with 400 for what the standard " +
+				"layout has locked (locked), and with 400 for a default that gives its place up to none while " +
+				"listings without a layout of their own rely on it (reason inUse).",
 		}, update),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/statement-layouts/{id}", ID: "deleteStatementLayout", Tag: tag, Summary: "Delete a statement layout",
-			Errors: apierr.List{errInUse},
-			Scopes: deletes,
-			Doc: "Saved statements keep it. Fails with 400 while listings rely on it: those that have it as their own and, when it is the default, " +
-				"those without a layout of their own (reason inUse, context.listingIds has at most 100).",
+			Method:  "DELETE",
+			Path:    "/statement-layouts/{id}",
+			ID:      "deleteStatementLayout",
+			Tag:     tag,
+			Summary: "Delete a statement layout",
+			Errors:  apierr.List{errInUse},
+			Scopes:  deletes,
+			Doc: "Saved statements keep it. Fails with 400 while listings rely on it: those that have it as their " +
+				"own and, when it is the default, those without a layout of their own (reason inUse, " +
+				"context.listingIds has at most 100).",
 		}, remove),
 	}
 }
@@ -69,10 +95,14 @@ type listInput struct {
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
+// list returns a page of layouts.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Layout], error) {
 	q := layoutQuery(tx)
 	q.IDs("y.id = any(?)", in.IDs)
-	q.IDs("exists (select from layout_listing u where u.team_id = y.team_id and u.layout_id = y.id and u.listing_id = any(?))", in.ListingIDs)
+	q.IDs("exists (select from layout_listing u "+
+		"where u.team_id = y.team_id and u.layout_id = y.id and u.listing_id = any(?))", in.ListingIDs)
+
+	// Accounts are in the columns' values and in the references of formulas.
 	q.IDs(`exists (select from jsonb_array_elements_text(
 			jsonb_path_query_array(y.net_revenue_sections || y.other_sections, '$[*].columns[*].value.accountIds[*]') ||
 			jsonb_path_query_array(y.net_revenue_sections || y.other_sections, '$[*].columns[*].value.references[*].id')) named
@@ -80,6 +110,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Layout], er
 	q.Whether("y.is_default", in.IsDefault)
 	q.Search(in.Search, "y.name")
 
+	// Names in formulas are those of now, so the layouts are completed after reading.
 	found, err := page.List[Layout](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
@@ -92,8 +123,10 @@ type byID struct {
 	ID id.ID `path:"id"`
 }
 
+// get returns a layout.
 func get(ctx context.Context, tx *db.Tx, in *byID) (*Layout, error) { return one(ctx, tx, in.ID) }
 
+// remove deletes a layout. It fails with errInUse while listings rely on it.
 func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
@@ -104,6 +137,7 @@ func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 		return nil, err
 	}
 
+	// Under the lock no listing can choose it in between.
 	listings, err := relying(ctx, tx, l, true)
 	if err != nil {
 		return nil, err

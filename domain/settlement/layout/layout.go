@@ -1,10 +1,10 @@
-// Package layout owns how owner statements are laid out: sections, columns and formulas, which listing uses which
-// layout, and the rendering of a statement's entries into the sections, which is a pure function.
+// Package layout owns the layouts of owner statements: sections, columns and formulas, which listing uses which layout,
+// and the rendering of a statement's entries into the sections, which is a pure function.
 //
 // There are two kinds of sections. Net revenue sections have a row per stay, other sections a row per expense. Within
 // its kind an account is added up where a column lists it, else by the column that takes the rest of its
-// classification, else by the one that takes the rest. What no column takes is not laid out, and its statement then
-// shows less than it adds up to.
+// classification, else by the one that takes the rest. An account that no column takes is not laid out, and its
+// statement then shows less than its figures.
 //
 // A saved statement keeps its Design, which refers to accounts and columns by id alone: it renders the same after the
 // layout was changed or deleted and whatever the accounts are called by then.
@@ -19,7 +19,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Visible says who sees a section or column. What is hidden still counts.
+// Visible says who sees a section or column. Hidden amounts still count.
 type Visible string
 
 // The visibilities.
@@ -35,12 +35,12 @@ func (Visible) Enum() []string {
 	return []string{string(VisibleAll), string(VisibleManager), string(VisibleOwner), string(VisibleNone)}
 }
 
-// to reports whether the owner, else the manager, sees it.
+// to reports whether the owner (or else the manager) sees it.
 func (v Visible) to(owner bool) bool {
 	return v == VisibleAll || v == VisibleOwner && owner || v == VisibleManager && !owner
 }
 
-// ColumnType is what a column shows.
+// ColumnType says what a column shows.
 type ColumnType string
 
 // The column types.
@@ -54,15 +54,22 @@ const (
 
 // Enum lists the column types.
 func (ColumnType) Enum() []string {
-	return []string{string(Field), string(Accounts), string(SubTotal), string(FormulaPercentage), string(FormulaCurrency)}
+	return []string{
+		string(Field),
+		string(Accounts),
+		string(SubTotal),
+		string(FormulaPercentage),
+		string(FormulaCurrency),
+	}
 }
 
 // isAmount reports whether the column has an amount that others can build on.
 func (t ColumnType) isAmount() bool { return t == Accounts || t == SubTotal || t == FormulaCurrency }
 
+// isFormula reports whether the column is computed by a formula.
 func (t ColumnType) isFormula() bool { return t == FormulaPercentage || t == FormulaCurrency }
 
-// FieldName is what a field column shows of a row.
+// FieldName names the field of a row that a field column shows.
 type FieldName string
 
 // The fields. Those of a stay are empty in rows without one, except that the guest's name is then the description.
@@ -83,12 +90,21 @@ const (
 // Enum lists the fields.
 func (FieldName) Enum() []string {
 	return []string{
-		string(Date), string(Description), string(GuestName), string(ConfirmationCode), string(CheckIn), string(CheckOut), string(Nights),
-		string(BookingChannel), string(ReservationStatus), string(Account), string(AccountCode),
+		string(Date),
+		string(Description),
+		string(GuestName),
+		string(ConfirmationCode),
+		string(CheckIn),
+		string(CheckOut),
+		string(Nights),
+		string(BookingChannel),
+		string(ReservationStatus),
+		string(Account),
+		string(AccountCode),
 	}
 }
 
-// Value is what a column is made of. Each type of column has fields of its own; the others are absent.
+// Value defines the content of a column. Each type of column has fields of its own; the others are absent.
 type Value struct {
 	Field           FieldName                `json:"field,omitzero" doc:"Of a field column: what it shows of a row."`
 	AccountIDs      []id.ID                  `json:"accountIds,omitzero" maxItems:"500" doc:"Of an accounts column: what it adds up."`
@@ -99,7 +115,7 @@ type Value struct {
 	References      []Reference              `json:"references,omitzero" maxItems:"500" doc:"Read only: what the formula names."`
 }
 
-// Reference is what a name in a formula stands for.
+// Reference is a name in a formula with the column or account that it means.
 type Reference struct {
 	Kind fee.RefKind `json:"kind" enum:"account,column"`
 	Name string      `json:"name"`
@@ -126,7 +142,7 @@ type Section struct {
 	Columns   []Column `json:"columns"`
 }
 
-// column finds a column by id.
+// column returns the column with the id, nil if there is none.
 func (s *Section) column(columnID id.ID) *Column {
 	for i := range s.Columns {
 		if s.Columns[i].ID == columnID {
@@ -149,7 +165,7 @@ const (
 	summaryInvoice = "invoice"
 )
 
-// Design is what a saved statement keeps of its layout, frozen. It is not changed once it was read.
+// Design is the frozen copy of a layout that a saved statement keeps. It is never changed after it was read.
 type Design struct {
 	LayoutID           *id.ID    `json:"layoutId" doc:"Null for the built-in layout of teams without one."`
 	Name               string    `json:"name"`
@@ -161,8 +177,8 @@ type Design struct {
 	OtherSections      []Section `json:"otherSections"`
 }
 
-// Seen is the design as the owner, else the manager, may know it: owners are told neither of what is hidden from them
-// nor how amounts are made.
+// Seen returns the design as the owner (or else the manager) may know it: owners see neither hidden parts nor how
+// amounts are computed.
 func (d *Design) Seen(asOwner bool) *Design {
 	if !asOwner {
 		return d
@@ -174,6 +190,8 @@ func (d *Design) Seen(asOwner bool) *Design {
 	return &seen
 }
 
+// ownersSections returns the sections and columns that owners see, without the values that amounts are computed
+// from.
 func ownersSections(sections []Section) []Section {
 	seen := []Section{}
 
@@ -222,24 +240,33 @@ type SystemSection struct {
 	Description string `json:"description"`
 }
 
+// systemSections returns the parts of every statement that no layout changes.
 func systemSections() []SystemSection {
 	return []SystemSection{
 		{
 			ID: "summary", Name: "Summary",
-			Description: "From the balance at the start through payouts, net revenue and expenses to the balance at the end, and what is available after the reserve.",
+			Description: "From the balance at the start through payouts, net revenue and expenses to the balance at " +
+				"the end, and what is available after the reserve.",
 		},
 		{ID: "payouts", Name: "Payouts", Description: "What was paid to the owners in the month, one line each."},
 	}
 }
 
+// design returns the layout in the form that statements keep.
 func (l *Layout) design() *Design {
 	return &Design{
-		LayoutID: &l.ID, Name: l.Name, Version: l.Version, SummaryType: l.SummaryType, IsDefault: l.IsDefault, ShowTeamEmail: l.ShowTeamEmail,
-		NetRevenueSections: l.NetRevenueSections, OtherSections: l.OtherSections,
+		LayoutID:           &l.ID,
+		Name:               l.Name,
+		Version:            l.Version,
+		SummaryType:        l.SummaryType,
+		IsDefault:          l.IsDefault,
+		ShowTeamEmail:      l.ShowTeamEmail,
+		NetRevenueSections: l.NetRevenueSections,
+		OtherSections:      l.OtherSections,
 	}
 }
 
-// all are the sections of net revenue and the others, in that order.
+// all returns the sections of net revenue and then the others.
 func (l *Layout) all() []*Section {
 	var out []*Section
 
@@ -253,11 +280,15 @@ func (l *Layout) all() []*Section {
 }
 
 var (
-	errDuplicateName = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A statement layout of this name exists")
-	errInUse         = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The statement layout is in use")
+	errDuplicateName = apierr.New(
+		apierr.CodeConflict,
+		apierr.ReasonDuplicateName,
+		"A statement layout of this name exists",
+	)
+	errInUse = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The statement layout is in use")
 )
 
-// inUse tells the caller of a refused deletion which listings rely on the layout, at most 100 of them.
+// inUse is the context of a refused deletion: the listings that rely on the layout, at most 100 of them.
 type inUse struct {
 	apierr.InUse
 

@@ -2,7 +2,7 @@ package layout
 
 import "stayledger/platform/parts"
 
-// Part is the layouts of statements.
+// Part returns the part of the layouts of statements.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// part is what the sections of a kind do with entries.
+// part says how the sections of a kind distribute entries.
 type part struct {
 	kind     string
 	outlines []outline
@@ -24,29 +24,35 @@ type place struct {
 	column  uint64 // its bit: a section has at most 50 columns
 }
 
-// outline is how a section is computed.
+// outline says how a section is computed.
 type outline struct {
 	section *Section
 	plans   []plan
-	// order has the columns such that each comes after those that it builds on.
+	// order lists the columns so that each comes after those that it builds on.
 	order []int
 }
 
-// plan is how a column is computed.
+// plan says how a column is computed.
 type plan struct {
 	// adds are the bits of the accounts columns that it adds up, formulas the positions of the currency formulas.
 	adds     uint64
 	formulas []int
 	formula  fee.Formula
-	// reach and accounts are all that its amount depends on.
+	// The amount depends on the columns in reach and on accounts.
 	reach    uint64
 	accounts []id.ID
 }
 
-// planned says how the sections of a kind are computed. It changes nothing in them.
+// planned returns how the sections of a kind are computed. It changes nothing in them.
 func planned(kind string, sections []Section) *part {
-	p := &part{kind: kind, outlines: make([]outline, len(sections)), listed: map[id.ID][]place{}, rests: map[account.Classification][]place{}}
+	p := &part{
+		kind:     kind,
+		outlines: make([]outline, len(sections)),
+		listed:   map[id.ID][]place{},
+		rests:    map[account.Classification][]place{},
+	}
 	for i := range sections {
+		// The bit of a column is its position.
 		p.outlines[i] = outlined(&sections[i])
 		for j := range sections[i].Columns {
 			if c := &sections[i].Columns[j]; c.Type == Accounts {
@@ -58,6 +64,7 @@ func planned(kind string, sections []Section) *part {
 	return p
 }
 
+// put enters the accounts that a column adds up.
 func (p *part) put(v *Value, at place) {
 	for _, a := range v.AccountIDs {
 		p.listed[a] = append(p.listed[a], at)
@@ -67,6 +74,7 @@ func (p *part) put(v *Value, at place) {
 		return
 	}
 
+	// A rest without classifications takes whatever the others leave.
 	if len(v.Classifications) == 0 {
 		p.rest = append(p.rest, at)
 	}
@@ -76,8 +84,9 @@ func (p *part) put(v *Value, at place) {
 	}
 }
 
-// takes gives the columns that add an entry up; none leaves it out of the layout.
+// takes returns the columns that add an entry up; with none the entry is not part of the layout.
 func (p *part) takes(e *Entry) []place {
+	// A listed account wins over the rest of its classification, and that over the rest.
 	if places := p.listed[e.AccountID]; places != nil {
 		return places
 	}
@@ -89,6 +98,7 @@ func (p *part) takes(e *Entry) []place {
 	return p.rest
 }
 
+// outlined returns how a section is computed.
 func outlined(s *Section) outline {
 	o := outline{section: s, plans: make([]plan, len(s.Columns))}
 
@@ -100,7 +110,8 @@ func outlined(s *Section) outline {
 	return o
 }
 
-// visit plans a column after those that it builds on. A ring, which no stored layout closes, is cut where it closes.
+// visit plans a column after those that it builds on. No stored layout contains a ring; if there were one, it would
+// be cut where it closes.
 func (o *outline) visit(at int, visited []bool) {
 	if visited[at] {
 		return
@@ -108,6 +119,7 @@ func (o *outline) visit(at int, visited []bool) {
 
 	visited[at] = true
 
+	// Formulas were checked when the layout was saved, so an error is not expected here.
 	c, p := &o.section.Columns[at], &o.plans[at]
 	if c.Type.isFormula() {
 		formula, err := c.formula()
@@ -117,6 +129,7 @@ func (o *outline) visit(at int, visited []bool) {
 		}
 	}
 
+	// Plan the other columns first, and take over all that their amounts depend on.
 	for _, next := range o.section.buildsOn(at) {
 		o.visit(next, visited)
 		on := &o.plans[next]
@@ -127,6 +140,8 @@ func (o *outline) visit(at int, visited []bool) {
 			continue
 		}
 
+		// A subtotal adds up entries, not columns, so an entry in two of its columns counts once. Formulas have no
+		// entries and are added by their amounts.
 		p.adds |= on.adds
 		if o.section.Columns[next].Type == FormulaCurrency {
 			p.formulas = append(p.formulas, next)
@@ -139,12 +154,14 @@ func (o *outline) visit(at int, visited []bool) {
 		p.adds, p.reach = 1<<at, 1<<at
 	}
 
+	// A formula that is reached twice counts once.
 	slices.Sort(p.formulas)
 	p.formulas = slices.Compact(p.formulas)
 
 	o.order = append(o.order, at)
 }
 
+// accountsOf returns the accounts that a formula names.
 func accountsOf(f fee.Formula) (accounts []id.ID) {
 	for _, r := range f.References() {
 		if r.Kind == fee.RefAccount {
@@ -155,8 +172,9 @@ func accountsOf(f fee.Formula) (accounts []id.ID) {
 	return accounts
 }
 
-// buildsOn are the positions of the columns with an amount that a column is computed from.
+// buildsOn returns the positions of the columns with an amount from which a column is computed.
 func (s *Section) buildsOn(at int) (on []int) {
+	// A subtotal without columns adds up all accounts columns before it.
 	c := &s.Columns[at]
 	if c.Type == SubTotal && len(c.Value.ColumnIDs) == 0 {
 		for i := range at {
@@ -168,6 +186,7 @@ func (s *Section) buildsOn(at int) (on []int) {
 		return on
 	}
 
+	// Otherwise the column names the others.
 	var ids []id.ID
 
 	switch {
@@ -181,8 +200,11 @@ func (s *Section) buildsOn(at int) (on []int) {
 		}
 	}
 
+	// Ignore names of missing columns and of columns without an amount.
 	for _, v := range ids {
-		if i := slices.IndexFunc(s.Columns, func(c Column) bool { return c.ID == v }); i >= 0 && s.Columns[i].Type.isAmount() {
+		if i := slices.IndexFunc(s.Columns, func(c Column) bool {
+			return c.ID == v
+		}); i >= 0 && s.Columns[i].Type.isAmount() {
 			on = append(on, i)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Render lays entries out for the owner, else for the manager. It is pure. Payouts are in no section.
+// Render lays entries out for the owner (or else the manager). It is a pure function. Payouts are in no section.
 func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 	out := Rendered{Tables: []Table{}}
 	for _, p := range []*part{planned(netRevenue, d.NetRevenueSections), planned(other, d.OtherSections)} {
@@ -17,6 +17,7 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 			section, figure = "expenses", &out.Expenses
 		}
 
+		// First find the columns of each entry. Both kinds of sections have their own entries.
 		var items []item
 
 		for i := range entries {
@@ -35,16 +36,25 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 			items = append(items, item{e, places})
 		}
 
+		// Then compute the tables. All sections of a kind have the same rows, and seen collects the visible
+		// entries.
 		groups, seen := grouped(p.kind, items), map[*Entry]bool{}
 		for i := range p.outlines {
 			o := &p.outlines[i]
 
 			out.EmptyColumns = append(out.EmptyColumns, o.section.empty()...)
 			if o.section.Visible.to(asOwner) {
-				out.Tables = append(out.Tables, (&drawing{kind: p.kind, at: i, outline: o, asOwner: asOwner, seen: seen}).table(groups))
+				out.Tables = append(out.Tables, (&drawing{
+					kind:    p.kind,
+					at:      i,
+					outline: o,
+					asOwner: asOwner,
+					seen:    seen,
+				}).table(groups))
 			}
 		}
 
+		// Last, entries that are added up but in no visible amount are hidden from this viewer.
 		for i := range items {
 			if it := &items[i]; len(it.places) > 0 && !seen[it.Entry] {
 				out.Hidden = append(out.Hidden, it.ID)
@@ -55,7 +65,7 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 	return out
 }
 
-// empty are the accounts columns without an account.
+// empty returns the accounts columns without an account.
 func (s *Section) empty() (columns []id.ID) {
 	for i := range s.Columns {
 		if c := &s.Columns[i]; c.Type == Accounts && !c.Value.Rest && len(c.Value.AccountIDs) == 0 {
@@ -72,7 +82,7 @@ type item struct {
 	places []place
 }
 
-// columns are the bits of the columns of a section that add the item up.
+// columns returns the bits of the columns of a section that add the item up.
 func (it *item) columns(section int) (mask uint64) {
 	for _, p := range it.places {
 		if p.section == section {
@@ -83,7 +93,7 @@ func (it *item) columns(section int) (mask uint64) {
 	return mask
 }
 
-// drawing is a section on its way to a table.
+// drawing is a section that is being rendered.
 type drawing struct {
 	*outline
 	kind    string
@@ -91,7 +101,7 @@ type drawing struct {
 	asOwner bool
 	// seen collects the entries that are in a visible amount of any section.
 	seen map[*Entry]bool
-	// shown are the visible columns. reach is what their amounts depend on, and accounts what they name by formula.
+	// shown are the visible columns. Their amounts depend on the columns in reach, and by formula on accounts.
 	shown    []int
 	reach    uint64
 	accounts []id.ID
@@ -101,11 +111,17 @@ type drawing struct {
 	taken [][]id.ID
 }
 
+// table renders the section.
 func (d *drawing) table(groups []*group) Table {
 	s := d.section
 	n := len(s.Columns)
 
-	d.totals, d.dividends, d.divisors, d.taken = make([]money.Cents, n), make([]money.Cents, n), make([]money.Cents, n), make([][]id.ID, n)
+	d.totals = make([]money.Cents, n)
+	d.dividends = make([]money.Cents, n)
+	d.divisors = make([]money.Cents, n)
+	d.taken = make([][]id.ID, n)
+
+	// First collect the visible columns and all that their amounts depend on.
 	for i := range s.Columns {
 		d.taken[i] = slices.Clone(s.Columns[i].Value.AccountIDs)
 		if s.Columns[i].Visible.to(d.asOwner) {
@@ -116,11 +132,14 @@ func (d *drawing) table(groups []*group) Table {
 	}
 
 	t := Table{ID: s.ID, Name: s.Name, Kind: d.kind, Rows: []Row{}}
+
+	// An aggregate section has a single row.
 	if s.Aggregate {
 		groups = d.merged(groups)
 	}
 
 	for _, g := range groups {
+		// Rows without any entry of this section are skipped. The total counts hidden rows too.
 		masks, sum, some := d.masks(g)
 		if !some {
 			continue
@@ -134,12 +153,13 @@ func (d *drawing) table(groups []*group) Table {
 		}
 	}
 
+	// Heads and totals come last, because the rows fill them.
 	t.Columns, t.Totals = d.heads(), d.foot()
 
 	return t
 }
 
-// merged is all that the section adds up as one group.
+// merged returns all entries that the section adds up as one group.
 func (d *drawing) merged(groups []*group) []*group {
 	one := &group{aggregate: true}
 
@@ -152,7 +172,7 @@ func (d *drawing) merged(groups []*group) []*group {
 	return []*group{one}
 }
 
-// masks gives the columns that add each item of a group up, what the items come to, and whether there are any.
+// masks returns the columns that add up each item of a group, the sum of these items, and whether there are any.
 func (d *drawing) masks(g *group) (masks []uint64, sum money.Cents, some bool) {
 	masks = make([]uint64, len(g.items))
 	for i := range g.items {
@@ -165,8 +185,8 @@ func (d *drawing) masks(g *group) (masks []uint64, sum money.Cents, some bool) {
 	return masks, sum, some
 }
 
-// visible are the entries of a group that are in a visible amount; where no column has an amount, those that the
-// section adds up.
+// visible returns the entries of a group that are in a visible amount. If no visible column has an amount, these
+// are the entries that the section adds up.
 func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 	amounts := d.reach != 0 || len(d.accounts) > 0
 
@@ -180,14 +200,15 @@ func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 	return out
 }
 
-// row computes all columns of a group and gives the visible ones. A row whose amounts are all hidden is not shown,
-// which changes no total: it has nothing in a visible one.
+// row computes all columns of a group and returns the visible ones. A row without a visible entry is not shown.
+// That changes no total, since it has nothing in a visible one.
 func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 	visible := d.visible(g, masks)
 	for _, e := range visible {
 		d.seen[e] = true
 	}
 
+	// Compute the columns in the order in which they build on each other.
 	cells := make([]Cell, len(d.plans))
 	amounts := make([]money.Cents, len(d.plans))
 
@@ -198,12 +219,14 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 		case Field:
 			cells[i].Text = g.text(c.Value.Field, visible)
 		case Accounts, SubTotal:
+			// A cell without entries is empty and not 0.
 			some := len(p.formulas) > 0
 			for k, mask := range masks {
 				if mask&p.adds == 0 {
 					continue
 				}
 
+				// Each item counts once, whatever columns of the subtotal it is in.
 				some = true
 
 				amounts[i] += g.items[k].Total
@@ -223,6 +246,7 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 			amounts[i] = p.formula.Value(values)
 			cells[i].Amount = &amounts[i]
 		case FormulaPercentage:
+			// The total of a percentage is that of the sums, so keep both.
 			dividend, divisor := p.formula.Quotient(values)
 			d.dividends[i] += dividend
 			d.divisors[i] += divisor
@@ -232,6 +256,7 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 		d.totals[i] += amounts[i]
 	}
 
+	// Hidden columns were only needed for the others.
 	r = Row{Cells: make([]Cell, len(d.shown))}
 	for k, i := range d.shown {
 		r.Cells[k] = cells[i]
@@ -242,13 +267,14 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 	return r, len(visible) > 0
 }
 
-// heads are the visible columns.
+// heads returns the visible columns with the accounts that they add up.
 func (d *drawing) heads() []Head {
 	out := make([]Head, len(d.shown))
 	for k, i := range d.shown {
 		c := &d.section.Columns[i]
 		out[k] = Head{ID: c.ID, Name: c.Name, Type: c.Type, AccountIDs: []id.ID{}}
 
+		// Owners do not see how amounts are computed.
 		for j := range d.plans {
 			if d.asOwner || d.plans[i].adds&(1<<j) == 0 {
 				continue
@@ -265,7 +291,7 @@ func (d *drawing) heads() []Head {
 	return out
 }
 
-// foot are the totals of the visible columns.
+// foot returns the totals of the visible columns.
 func (d *drawing) foot() []Cell {
 	out := make([]Cell, len(d.shown))
 	for k, i := range d.shown {
@@ -280,18 +306,20 @@ func (d *drawing) foot() []Cell {
 	return out
 }
 
-// percent is a quotient in parts per 100000, rounded half away from zero and held at what JSON can carry; nil when the
-// divisor is 0.
+// percent returns a quotient in parts per 100000, rounded half away from zero and limited to the numbers that JSON
+// can carry. It returns nil when the divisor is 0.
 func percent(dividend, divisor money.Cents) *int64 {
 	if divisor == 0 {
 		return nil
 	}
 
+	// The product may exceed 64 bits, so it is computed in 128. Half of the divisor is added for rounding.
 	by := magnitude(divisor)
 	high, low := bits.Mul64(magnitude(dividend), uint64(money.WholeRate))
 	low, carry := bits.Add64(low, by/2, 0)
 	out := int64(money.MaxCents)
 
+	// If the quotient does not fit, the limit stays.
 	if high += carry; high < by {
 		quotient, _ := bits.Div64(high, low, by)
 		out = int64(min(quotient, uint64(money.MaxCents)))
@@ -304,6 +332,7 @@ func percent(dividend, divisor money.Cents) *int64 {
 	return &out
 }
 
+// magnitude returns the absolute value.
 func magnitude(c money.Cents) uint64 {
 	if c < 0 {
 		return -uint64(c) //nolint:gosec // two's complement: right for the smallest value too

@@ -65,8 +65,8 @@ type Table struct {
 // Rendered is a statement laid out for a viewer.
 type Rendered struct {
 	Tables []Table `json:"tables"`
-	// NetRevenue and Expenses are what the sections show, hidden ones included; a layout that leaves accounts out shows
-	// less than the statement.
+	// NetRevenue and Expenses add up all sections, hidden ones included. If the layout leaves accounts out, they are
+	// less than the statement's figures.
 	NetRevenue money.Cents `json:"-"`
 	Expenses   money.Cents `json:"-"`
 	// Unplaced are the accounts with entries of net revenue or expenses that no column adds up.

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// rowKey is what the entries of a row have in common.
+// rowKey holds the values that the entries of a row have in common.
 type rowKey struct {
 	reservation id.ID
 	transaction id.ID
@@ -20,7 +20,7 @@ type rowKey struct {
 	description string
 }
 
-// group is the entries of a row, whether or not a column adds them up.
+// group holds the entries of a row, whether or not a column adds them up.
 type group struct {
 	key   rowKey
 	items []item
@@ -30,8 +30,8 @@ type group struct {
 	aggregate bool
 }
 
-// grouped gives the rows of a kind of sections in their order: stays by arrival and then the rest by date, or expenses
-// by date.
+// grouped returns the rows of a kind of sections in their order: stays by arrival and then the rest by date, or
+// expenses by date.
 func grouped(kind string, items []item) []*group {
 	var groups []*group
 
@@ -40,6 +40,7 @@ func grouped(kind string, items []item) []*group {
 	for _, it := range items {
 		k := keyOf(kind, it.Entry)
 
+		// The first entry of a row makes its group.
 		g := byKey[k]
 		if g == nil {
 			g = &group{key: k, at: it.Date, late: kind == netRevenue && it.ReservationID == nil}
@@ -51,6 +52,7 @@ func grouped(kind string, items []item) []*group {
 			groups = append(groups, g)
 		}
 
+		// Without an arrival the earliest entry gives the place of the row.
 		if kind != netRevenue || it.CheckIn == nil {
 			g.at = day.Min(g.at, it.Date)
 		}
@@ -58,6 +60,7 @@ func grouped(kind string, items []item) []*group {
 		g.items = append(g.items, it)
 	}
 
+	// The ids make the order the same every time.
 	slices.SortFunc(groups, func(a, b *group) int {
 		switch {
 		case a.late != b.late && a.late:
@@ -66,13 +69,18 @@ func grouped(kind string, items []item) []*group {
 			return -1
 		}
 
-		return cmp.Or(a.at.Compare(b.at), a.key.reservation.Compare(b.key.reservation), a.key.transaction.Compare(b.key.transaction),
-			cmp.Compare(a.key.description, b.key.description))
+		return cmp.Or(
+			a.at.Compare(b.at),
+			a.key.reservation.Compare(b.key.reservation),
+			a.key.transaction.Compare(b.key.transaction),
+			cmp.Compare(a.key.description, b.key.description),
+		)
 	})
 
 	return groups
 }
 
+// keyOf returns the row of an entry: that of its stay or transaction, else of its day and description.
 func keyOf(kind string, e *Entry) rowKey {
 	var k rowKey
 	if e.TransactionID != nil {
@@ -90,12 +98,13 @@ func keyOf(kind string, e *Entry) rowKey {
 		return rowKey{transaction: k.transaction}
 	}
 
+	// What belongs to no stay or expense is listed by day and description.
 	k.date, k.description = e.Date, e.Description
 
 	return k
 }
 
-// identify says what a row is of, and of which entries it is made.
+// identify sets the stay or transaction of a row, and the entries that it adds up.
 func (g *group) identify(r *Row, masks []uint64) {
 	r.EntryIDs = []id.ID{}
 
@@ -105,10 +114,12 @@ func (g *group) identify(r *Row, masks []uint64) {
 		}
 	}
 
+	// An aggregate belongs to no single stay or transaction.
 	if g.aggregate {
 		return
 	}
 
+	// Only an id that all entries share identifies the row.
 	r.ReservationID, r.TransactionID = g.items[0].ReservationID, g.items[0].TransactionID
 	for i := range g.items {
 		if e := g.items[i]; !same(e.ReservationID, r.ReservationID) {
@@ -121,9 +132,10 @@ func (g *group) identify(r *Row, masks []uint64) {
 	}
 }
 
+// same reports whether two optional ids are equal.
 func same(a, b *id.ID) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// values are the amounts of a group that formulas name. Accounts count whether or not a column adds them up.
+// values returns the amounts of a group that formulas name. Accounts count whether or not a column adds them up.
 func (d *drawing) values(g *group, amounts []money.Cents) fee.Values {
 	return fee.Values{
 		Column: func(columnID id.ID) money.Cents {
@@ -147,12 +159,13 @@ func (d *drawing) values(g *group, amounts []money.Cents) fee.Values {
 	}
 }
 
-// text is what a field shows of some entries of a row; nil when it has none.
+// text returns the text of a field for some entries of a row, nil when it has none.
 func (g *group) text(f FieldName, entries []*Entry) *string {
 	if g.aggregate || len(entries) == 0 {
 		return nil
 	}
 
+	// All entries of a stay have the same data of the stay.
 	first := entries[0]
 
 	switch f {
@@ -196,6 +209,7 @@ func (g *group) text(f FieldName, entries []*Entry) *string {
 	}
 }
 
+// dateText returns a day as text, nil for nil.
 func dateText(d *day.Day) *string {
 	if d == nil {
 		return nil
@@ -204,7 +218,7 @@ func dateText(d *day.Day) *string {
 	return new(d.String())
 }
 
-// texts are the different texts of entries in their order.
+// texts returns the different texts of entries in their order, nil if all are empty.
 func texts(entries []*Entry, of func(*Entry) string) *string {
 	var all []string
 	for _, e := range entries {

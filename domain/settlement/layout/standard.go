@@ -13,20 +13,28 @@ import (
 
 const standardName = "Standard"
 
-// lineAccounts are where a team's rents and cleaning fees are posted for owners.
+// lineAccounts are the accounts on which a team's rents and cleaning fees are posted for owners.
 type lineAccounts struct{ rent, cleaning []id.ID }
 
-// Standard is the built-in design, which places every account. Its sections and columns have the same ids in every
-// team.
+// Standard returns the built-in design, which places every account. Its sections and columns have the same ids in
+// every team.
 func Standard() *Design { return standard(lineAccounts{}) }
 
-// standard shows rents and cleaning fees in columns of their own where it is known which accounts they are on.
+// standard returns the standard design. It shows rents and cleaning fees in columns of their own if their accounts
+// are known.
 func standard(on lineAccounts) *Design {
-	revenue := accountsColumn("revenue", "Revenue", Value{Rest: true, Classifications: []account.Classification{account.Revenue}})
+	revenue := accountsColumn("revenue", "Revenue", Value{
+		Rest:            true,
+		Classifications: []account.Classification{account.Revenue},
+	})
 
+	// The stay comes first, then its amounts.
 	columns := []Column{
-		fieldColumn("guest", "Guest", GuestName), fieldColumn("confirmation", "Confirmation", ConfirmationCode),
-		fieldColumn("checkIn", "Check-in", CheckIn), fieldColumn("checkOut", "Check-out", CheckOut), fieldColumn("nights", "Nights", Nights),
+		fieldColumn("guest", "Guest", GuestName),
+		fieldColumn("confirmation", "Confirmation", ConfirmationCode),
+		fieldColumn("checkIn", "Check-in", CheckIn),
+		fieldColumn("checkOut", "Check-out", CheckOut),
+		fieldColumn("nights", "Nights", Nights),
 	}
 	if len(on.rent) > 0 {
 		columns = append(columns, accountsColumn("rent", "Rent", Value{AccountIDs: on.rent}))
@@ -38,28 +46,53 @@ func standard(on lineAccounts) *Design {
 		revenue.Name = "Other revenue"
 	}
 
+	// The rest of the revenue, all other accounts as fees, and the sum. The last two are locked, so that every
+	// account keeps its place.
 	columns = append(columns, revenue, locked(accountsColumn("fees", "Fees", Value{Rest: true})),
-		locked(Column{ID: standardID("net"), Name: "Net", Visible: VisibleAll, Type: SubTotal, Value: Value{ColumnIDs: []id.ID{}}}))
+		locked(Column{
+			ID:      standardID("net"),
+			Name:    "Net",
+			Visible: VisibleAll,
+			Type:    SubTotal,
+			Value:   Value{ColumnIDs: []id.ID{}},
+		}))
 
+	// Expenses are listed with one amount each.
 	return &Design{
 		Name: standardName, Version: 1, SummaryType: summaryDefault, IsDefault: true,
-		NetRevenueSections: []Section{{ID: standardID(netRevenue), Name: "Net revenue", Locked: true, Visible: VisibleAll, Columns: columns}},
-		OtherSections: []Section{{ID: standardID(other), Name: "Expenses", Locked: true, Visible: VisibleAll, Columns: []Column{
-			fieldColumn("date", "Date", Date), fieldColumn("description", "Description", Description), fieldColumn("account", "Account", Account),
-			locked(accountsColumn("amount", "Amount", Value{Rest: true})),
-		}}},
+		NetRevenueSections: []Section{{
+			ID:      standardID(netRevenue),
+			Name:    "Net revenue",
+			Locked:  true,
+			Visible: VisibleAll,
+			Columns: columns,
+		}},
+		OtherSections: []Section{{
+			ID:      standardID(other),
+			Name:    "Expenses",
+			Locked:  true,
+			Visible: VisibleAll,
+			Columns: []Column{
+				fieldColumn("date", "Date", Date),
+				fieldColumn("description", "Description", Description),
+				fieldColumn("account", "Account", Account),
+				locked(accountsColumn("amount", "Amount", Value{Rest: true})),
+			},
+		}},
 	}
 }
 
-// standardID names a part of the standard layout for good: frozen statements and locks know it by this.
+// standardID returns the permanent id of a part of the standard layout: frozen statements and locks refer to it.
 func standardID(part string) id.ID {
 	return id.Derived(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), "layout", "standard", part)
 }
 
+// fieldColumn returns a column of the standard layout that shows a field.
 func fieldColumn(part, name string, field FieldName) Column {
 	return Column{ID: standardID(part), Name: name, Visible: VisibleAll, Type: Field, Value: Value{Field: field}}
 }
 
+// accountsColumn returns a column of the standard layout that adds up accounts.
 func accountsColumn(part, name string, v Value) Column {
 	if v.AccountIDs == nil {
 		v.AccountIDs = []id.ID{}
@@ -68,18 +101,20 @@ func accountsColumn(part, name string, v Value) Column {
 	return Column{ID: standardID(part), Name: name, Visible: VisibleAll, Type: Accounts, Value: v}
 }
 
+// locked returns the column with its lock set.
 func locked(c Column) Column {
 	c.Locked = true
 	return c
 }
 
-// teamStandard is the standard design with the columns of the team's line mappings.
+// teamStandard returns the standard design with the columns of the team's line mappings.
 func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 	type row struct {
 		LineType  string
 		AccountID id.ID
 	}
 
+	// Only revenue accounts of the owners count. Rents sort before cleaning fees.
 	rows, err := db.Select[row](ctx, tx, `
 		select distinct m.line_type, m.account_id from reservation_line_mapping m
 		join account a on a.team_id = m.team_id and a.id = m.account_id
@@ -92,6 +127,7 @@ func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 
 	var on lineAccounts
 
+	// An account that is used for both counts as rent.
 	for _, r := range rows {
 		switch {
 		case r.LineType == "rent":
@@ -104,8 +140,8 @@ func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 	return standard(on), nil
 }
 
-// Chosen gives the design for each listing: its own layout, else the team's default, else the standard one. Listings of
-// one layout share it.
+// Chosen returns the design for each listing: its own layout, else the team's default, else the standard one.
+// Listings with the same layout share it.
 func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
 	out, err := Stored(ctx, tx, listings)
 	if err != nil {
@@ -119,6 +155,7 @@ func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 			continue
 		}
 
+		// The standard design is only loaded if a listing needs it.
 		if builtIn == nil {
 			if builtIn, err = teamStandard(ctx, tx); err != nil {
 				return nil, err
@@ -131,7 +168,7 @@ func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 	return out, nil
 }
 
-// InstallStandard stores the standard layout as the team's default when the team has no layout.
+// InstallStandard inserts the standard layout as the team's default if the team has no layout.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	if err := hold(ctx, tx); err != nil {
 		return err

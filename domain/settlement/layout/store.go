@@ -24,6 +24,7 @@ var (
 		where u.team_id = y.team_id and u.layout_id = y.id), '[]') as active_listings`
 )
 
+// layoutQuery returns the list of the team's layouts.
 func layoutQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: layoutColumns, From: "layout y", Where: []string{"y.team_id = @team"}, Args: db.Args{"team": tx.Team},
@@ -31,8 +32,13 @@ func layoutQuery(tx *db.Tx) page.Query {
 	}
 }
 
-var sorts = page.Sorts{{Name: "name", Expr: "y.name", Text: true}, {Name: "createdAt", Expr: "y.created_at"}, {Name: "updatedAt", Expr: "y.updated_at"}}
+var sorts = page.Sorts{
+	{Name: "name", Expr: "y.name", Text: true},
+	{Name: "createdAt", Expr: "y.created_at"},
+	{Name: "updatedAt", Expr: "y.updated_at"},
+}
 
+// one loads a layout. It fails with apierr.NotFound.
 func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
 	found, err := db.One[Layout](ctx, tx, apierr.NotFound, `select `+layoutColumns+` from layout y where y.team_id = @team and y.id = @id`,
 		db.Args{"team": tx.Team, "id": layoutID})
@@ -45,7 +51,7 @@ func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
 	return &all[0], complete(ctx, tx, tx.Team, all)
 }
 
-// complete says what is called how now, and which accounts the layouts name.
+// complete sets the present names in layouts, and the accounts that they name.
 func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) error {
 	var ids []id.ID
 
@@ -55,6 +61,7 @@ func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) erro
 		}
 	}
 
+	// The accounts of all layouts in one query.
 	accounts, err := accountsOfTeam(ctx, tx, team, ids, nil)
 	if err != nil {
 		return err
@@ -67,6 +74,7 @@ func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) erro
 	return nil
 }
 
+// describe sets the present names, the named accounts and the system sections of a layout.
 func (l *Layout) describe(accounts map[id.ID]account.Ref) {
 	l.SystemSections, l.LinkedAccounts = systemSections(), []account.Ref{}
 	for _, s := range l.all() {
@@ -83,8 +91,14 @@ func (l *Layout) describe(accounts map[id.ID]account.Ref) {
 	slices.SortFunc(l.LinkedAccounts, byCode)
 }
 
-// accountsOfTeam reads accounts by id, and by code or name.
-func accountsOfTeam(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID, names []string) (map[id.ID]account.Ref, error) {
+// accountsOfTeam loads accounts by id, and by code or name.
+func accountsOfTeam(
+	ctx context.Context,
+	tx *db.Tx,
+	team id.ID,
+	ids []id.ID,
+	names []string,
+) (map[id.ID]account.Ref, error) {
 	out := map[id.ID]account.Ref{}
 	if len(ids)+len(names) == 0 {
 		return out, nil
@@ -104,7 +118,7 @@ func accountsOfTeam(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID, nam
 	return out, nil
 }
 
-// designs reads layouts as statements keep them: those of some ids, or all.
+// designs loads layouts in the form that statements keep: those with the ids, or all of them for nil.
 func designs(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design, error) {
 	layouts, err := db.Select[Layout](ctx, tx, `select `+designColumns+`, '[]'::jsonb as active_listings from layout y
 		where y.team_id = @team and (@ids::uuid[] is null or y.id = any(@ids::uuid[])) order by y.id`, db.Args{"team": team, "ids": ids})
@@ -124,12 +138,12 @@ func designs(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design,
 	return out, nil
 }
 
-// All are the layouts of a team that is in sight, oldest first.
+// All returns the layouts of a team that the transaction may read, oldest first.
 func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Design, error) {
 	return designs(ctx, tx, team, nil)
 }
 
-// ByID is a layout of the team. It fails with NOT_FOUND.
+// ByID returns a layout of the team. It fails with NOT_FOUND.
 func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
 	found, err := designs(ctx, tx, tx.Team, []id.ID{layoutID})
 	if err != nil {
@@ -143,11 +157,12 @@ func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
 	return &found[0], nil
 }
 
-// Stored gives the designs as Chosen does, but only of stored layouts: a listing that has none, and no default, is
+// Stored returns the designs as Chosen does, but only stored layouts: a listing without a layout and a default is
 // missing.
 func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
 	type choice struct{ ListingID, LayoutID id.ID }
 
+	// First find the layout of each listing.
 	choices, err := db.Select[choice](ctx, tx, `
 		select x.listing_id, coalesce(u.layout_id, d.id) as layout_id
 		from unnest(@listings::uuid[]) as x (listing_id)
@@ -163,6 +178,7 @@ func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 		return out, nil
 	}
 
+	// Then load each layout once, however many listings have it.
 	chosen := map[id.ID]*Design{}
 	for _, c := range choices {
 		chosen[c.LayoutID] = nil
@@ -191,8 +207,8 @@ func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 	return out, nil
 }
 
-// hold makes the changes of the team's layouts take turns: which is the default, and what listings rely on, depends on
-// all of them.
+// hold locks the team, so that changes of its layouts wait for each other: the default, and the layouts that
+// listings rely on, depend on all layouts.
 func hold(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)
@@ -201,8 +217,8 @@ func hold(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// relying are listings that would lose their layout, at most 100: those that chose it and, when it is the default,
-// those that chose none.
+// relying loads the listings that would lose their layout, at most 100: those that chose it (if chosen is set) and,
+// when it is the default, those that chose none.
 func relying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.ID, error) {
 	ids, err := db.Select[id.ID](ctx, tx, `
 		select l.id from listing l left join layout_listing u on u.team_id = l.team_id and u.listing_id = l.id
@@ -222,11 +238,20 @@ const upsertLayout = `
 		is_default = excluded.is_default, show_team_email = excluded.show_team_email, net_revenue_sections = excluded.net_revenue_sections,
 		other_sections = excluded.other_sections, updated_at = excluded.updated_at`
 
+// layoutStatement returns the statement that inserts or updates a layout.
 func layoutStatement(tx *db.Tx, l *Layout) db.Stmt {
 	return db.Stmt{SQL: upsertLayout, Args: db.Args{
-		"team": tx.Team, "id": l.ID, "name": l.Name, "version": l.Version, "summary_type": l.SummaryType, "is_default": l.IsDefault,
-		"show_team_email": l.ShowTeamEmail, "net_revenue": l.NetRevenueSections, "other": l.OtherSections, "created_at": l.CreatedAt,
-		"updated_at": l.UpdatedAt,
+		"team":            tx.Team,
+		"id":              l.ID,
+		"name":            l.Name,
+		"version":         l.Version,
+		"summary_type":    l.SummaryType,
+		"is_default":      l.IsDefault,
+		"show_team_email": l.ShowTeamEmail,
+		"net_revenue":     l.NetRevenueSections,
+		"other":           l.OtherSections,
+		"created_at":      l.CreatedAt,
+		"updated_at":      l.UpdatedAt,
 	}}
 }
 
@@ -239,6 +264,7 @@ func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
 		return fmt.Errorf("take the default from a statement layout: %w", err)
 	}
 
+	// Each of these changes has its own audit event.
 	type view struct {
 		IsDefault bool `json:"isDefault"`
 	}
@@ -250,19 +276,27 @@ func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
 	return nil
 }
 
-// chosen is that a listing has a layout as its own.
+// chosen says that a listing has a layout as its own.
 type chosen struct{ LayoutID, ListingID id.ID }
 
-// note notes that a listing has the layout as its own now, or no more.
+// note writes the audit event that a listing has the layout as its own now, or no longer.
 func (c chosen) note(tx *db.Tx, had, has bool) {
 	view := func(is bool) any { return map[string]any{"listings": map[string]bool{c.ListingID.String(): is}} }
-	audit.Note(tx, audit.Updated, audit.StatementLayout, c.LayoutID, view(had), view(has), audit.Ref(audit.RoleListing, audit.Listing, c.ListingID))
+	audit.Note(tx,
+		audit.Updated,
+		audit.StatementLayout,
+		c.LayoutID,
+		view(had),
+		view(has),
+		audit.Ref(audit.RoleListing, audit.Listing, c.ListingID),
+	)
 }
 
-// assign makes the listings, and no others, those that have the layout as their own.
+// assign saves which listings have the layout as their own: these and no others.
 func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) error {
 	args := db.Args{"team": tx.Team, "id": layoutID, "listings": listings}
 
+	// First load the choices that end, for their audit events: of this layout, and of others that lose a listing.
 	left, err := db.Select[chosen](ctx, tx, `
 		select layout_id, listing_id from layout_listing where team_id = @team
 			and (layout_id = @id and not listing_id = any(@listings::uuid[]) or layout_id <> @id and listing_id = any(@listings::uuid[]))`, args)
@@ -270,6 +304,7 @@ func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) er
 		return fmt.Errorf("read the listings of statement layouts: %w", err)
 	}
 
+	// Then change them. Listings that had the layout already stay and are not returned.
 	taken, err := db.Select[chosen](ctx, tx, `
 		with gone as (delete from layout_listing where team_id = @team and layout_id = @id and not listing_id = any(@listings::uuid[]))
 		insert into layout_listing (team_id, listing_id, layout_id) select distinct @team::uuid, x, @id::uuid from unnest(@listings::uuid[]) x
@@ -290,7 +325,7 @@ func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) er
 	return nil
 }
 
-// insert stores designs as new layouts. A name that exists is left alone, and so is the team's default.
+// insert inserts designs as new layouts. A name that exists is left alone, and so is the team's default.
 func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 	type row struct {
 		ID id.ID `json:"id"`
@@ -303,6 +338,7 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 		rows[i] = row{tx.NewID(), designs[i], i}
 	}
 
+	// A default of the team stays the default.
 	made, err := db.Select[id.ID](ctx, tx, `
 		insert into layout (team_id, id, name, summary_type, is_default, show_team_email, net_revenue_sections, other_sections, created_at, updated_at)
 		select @team, x.id, x.name, x."summaryType",
@@ -316,6 +352,7 @@ func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
 		return fmt.Errorf("store statement layouts: %w", err)
 	}
 
+	// Only layouts that were really inserted have an event.
 	for i := range rows {
 		if slices.Contains(made, rows[i].ID) {
 			audit.Note(tx, audit.Created, audit.StatementLayout, rows[i].ID, nil, rows[i].Design)

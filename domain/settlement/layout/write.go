@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// ColumnInput is a column as it is written.
+// ColumnInput is a column in a request.
 type ColumnInput struct {
 	ID      *id.ID     `json:"id,omitempty" doc:"Of a column that stays; a new one may bring the id that others refer to it by."`
 	Name    string     `json:"name" minLength:"1" maxLength:"200" doc:"Unique in the section."`
@@ -23,7 +23,7 @@ type ColumnInput struct {
 	Value   Value      `json:"value,omitzero"`
 }
 
-// SectionInput is a section as it is written.
+// SectionInput is a section in a request.
 type SectionInput struct {
 	ID        *id.ID        `json:"id,omitempty" doc:"Of a section that stays."`
 	Name      string        `json:"name" minLength:"1" maxLength:"200"`
@@ -57,11 +57,13 @@ type Update struct {
 
 type createInput struct{ Body Create }
 
+// create creates a layout.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
 	}
 
+	// Whether it becomes the default depends on the other layouts, so they are locked.
 	c, err := drafted(ctx, tx, &in.Body)
 	if err != nil {
 		return nil, err
@@ -74,8 +76,8 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
 	return c.save(ctx, tx)
 }
 
-// Unsaved is the design of the layout that the body would make, stored nowhere: its name may be taken. It fails as
-// createStatementLayout does otherwise.
+// Unsaved returns the design of the layout that the body would make, without storing it: its name may be taken.
+// Otherwise it fails as createStatementLayout does.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	c, err := drafted(ctx, tx, b)
 	if err != nil {
@@ -91,12 +93,19 @@ func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	return c.after.design(), c.checkListings(ctx, tx)
 }
 
+// drafted returns the change that creates the layout of the body.
 func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 	l := &Layout{
-		ID: tx.NewID(), Name: b.Name, Version: 1, SummaryType: cmp.Or(b.SummaryType, summaryDefault), ShowTeamEmail: b.ShowTeamEmail,
-		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+		ID:            tx.NewID(),
+		Name:          b.Name,
+		Version:       1,
+		SummaryType:   cmp.Or(b.SummaryType, summaryDefault),
+		ShowTeamEmail: b.ShowTeamEmail,
+		CreatedAt:     day.At(tx.Now),
+		UpdatedAt:     day.At(tx.Now),
 	}
 
+	// The first layout of a team is its default unless the body says otherwise.
 	c := &change{after: l}
 	if b.IsDefault != nil {
 		l.IsDefault = *b.IsDefault
@@ -109,6 +118,7 @@ func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 		l.IsDefault = !others
 	}
 
+	// Sections that are absent are those of the standard layout, with their locks.
 	if b.NetRevenueSections == nil || b.OtherSections == nil {
 		standard, err := teamStandard(ctx, tx)
 		if err != nil {
@@ -128,6 +138,7 @@ type updateInput struct {
 	Body Update
 }
 
+// update changes a layout; absent fields stay.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
 	if err := hold(ctx, tx); err != nil {
 		return nil, err
@@ -138,6 +149,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
 		return nil, err
 	}
 
+	// Copy the layout, so that before and after can be compared.
 	l, b := *before, &in.Body
 	keep(&l.Name, b.Name)
 	keep(&l.SummaryType, b.SummaryType)
@@ -149,22 +161,23 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
 	return c.save(ctx, tx)
 }
 
-// keep sets what is given.
+// keep sets the value if one is given.
 func keep[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
 }
 
-// change is a layout as it was, nil for a new one, and as it is to be.
+// change is the change of a layout: before is nil for a new one.
 type change struct {
 	before, after *Layout
 	// netRevenue and other say that the sections of the kind are new.
 	netRevenue, other bool
-	// listings, when given, are all that have it as their own.
+	// listings, when given, are all listings that have it as their own.
 	listings *[]id.ID
 }
 
+// write sets the sections that are given.
 func (c *change) write(tx *db.Tx, netRevenue, other *[]SectionInput) {
 	if netRevenue != nil {
 		c.after.NetRevenueSections, c.netRevenue = sectionsOf(tx, *netRevenue), true
@@ -175,16 +188,28 @@ func (c *change) write(tx *db.Tx, netRevenue, other *[]SectionInput) {
 	}
 }
 
+// sectionsOf returns the sections of a request.
 func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
 	out := make([]Section, len(given))
 	for i := range given {
 		in := &given[i]
 
-		s := Section{ID: idOf(tx, in.ID), Name: in.Name, Visible: cmp.Or(in.Visible, VisibleAll), Aggregate: in.Aggregate}
+		s := Section{
+			ID:        idOf(tx, in.ID),
+			Name:      in.Name,
+			Visible:   cmp.Or(in.Visible, VisibleAll),
+			Aggregate: in.Aggregate,
+		}
 		for j := range in.Columns {
 			c := in.Columns[j]
-			c.Value.References = nil // they are found anew
-			s.Columns = append(s.Columns, Column{ID: idOf(tx, c.ID), Name: c.Name, Visible: cmp.Or(c.Visible, VisibleAll), Type: c.Type, Value: c.Value})
+			c.Value.References = nil // the formula is resolved again
+			s.Columns = append(s.Columns, Column{
+				ID:      idOf(tx, c.ID),
+				Name:    c.Name,
+				Visible: cmp.Or(c.Visible, VisibleAll),
+				Type:    c.Type,
+				Value:   c.Value,
+			})
 		}
 
 		out[i] = s
@@ -193,6 +218,7 @@ func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
 	return out
 }
 
+// idOf returns the given id, or a new one.
 func idOf(tx *db.Tx, given *id.ID) id.ID {
 	if given != nil && !given.IsZero() {
 		return *given
@@ -201,8 +227,9 @@ func idOf(tx *db.Tx, given *id.ID) id.ID {
 	return tx.NewID()
 }
 
-// save checks and writes a layout.
+// save checks and saves a layout, and returns it.
 func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
+	// First all checks.
 	if err := c.check(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -211,6 +238,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 		return nil, err
 	}
 
+	// A default may not be given up while listings rely on it; another default takes its place instead.
 	l := c.after
 	if c.before != nil && c.before.IsDefault && !l.IsDefault {
 		listings, err := relying(ctx, tx, c.before, false)
@@ -223,6 +251,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 		}
 	}
 
+	// Then the writes. The former default goes first, since there is only one.
 	var stmts []db.Stmt
 
 	if l.IsDefault {
@@ -231,6 +260,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 		}
 	}
 
+	// The version counts real changes only.
 	changed, err := c.changed()
 	if err != nil {
 		return nil, err
@@ -256,12 +286,14 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 		return nil, fmt.Errorf("write statement layout: %w", err)
 	}
 
+	// Listings refer to the layout, so they come after it.
 	if c.listings != nil {
 		if err := assign(ctx, tx, l.ID, *c.listings); err != nil {
 			return nil, err
 		}
 	}
 
+	// Last, the audit event.
 	if c.before == nil {
 		audit.Note(tx, audit.Created, audit.StatementLayout, l.ID, nil, l.design())
 	} else {
@@ -271,7 +303,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 	return one(ctx, tx, l.ID)
 }
 
-// changed reports whether anything is laid out differently.
+// changed reports whether the layout differs from the stored one.
 func (c *change) changed() (bool, error) {
 	if c.before == nil {
 		return true, nil
@@ -290,6 +322,7 @@ func (c *change) changed() (bool, error) {
 	return string(was) != string(is), nil
 }
 
+// checkListings refuses unknown listings.
 func (c *change) checkListings(ctx context.Context, tx *db.Tx) error {
 	if c.listings == nil || len(*c.listings) == 0 {
 		return nil
@@ -306,6 +339,7 @@ func (c *change) checkListings(ctx context.Context, tx *db.Tx) error {
 		exists[v] = true
 	}
 
+	// Report each listing at its place in the request.
 	var issues []apierr.Issue
 
 	for i, v := range *c.listings {
