@@ -47,7 +47,7 @@ type LayoutRef struct {
 	Name string `json:"name" doc:"Of its time: that of the last statement where several are added up."`
 }
 
-// LayoutSummary is what the columns of a layout come to.
+// LayoutSummary adds up the columns of a layout over several statements.
 type LayoutSummary struct {
 	LayoutRef
 
@@ -64,8 +64,8 @@ type SectionSummary struct {
 	Total   money.Cents     `json:"total" doc:"What the section adds to the statement, hidden columns included."`
 }
 
-// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, on top of what was
-// earned before the section, so columns can be a cent off their subtotal.
+// ColumnSummary is a column of a section in an owner's part. Every column is divided by itself, on top of the
+// amounts before the section, so columns can be a cent off their subtotal.
 type ColumnSummary struct {
 	Name   string            `json:"name"`
 	Type   layout.ColumnType `json:"type" enum:"accounts,subTotal,formula.currency"`
@@ -78,12 +78,15 @@ type ownerDetailInput struct {
 	Period
 }
 
+// ownerDetail returns an owner's summary with a page of the statements behind it.
 func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDetail, error) {
 	shown := []OwnerStatement{}
 
 	var n int64
 
+	// All statements are read, because the layouts add up over all pages; only those of the page are kept.
 	d, err := ReadOwnerDetail(ctx, tx, in.ContactID, &in.Period, func(one *OwnerStatement) error {
+		// The number of all statements is needed for the pagination.
 		if n++; n > in.Rows() && n <= in.Rows()+in.Limit {
 			shown = append(shown, *one)
 		}
@@ -99,9 +102,15 @@ func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDe
 	return d, nil
 }
 
-// ReadOwnerDetail reads the summary of one owner and hands every statement to each, by listing and month. It fails with
-// apierr.NotFound for a contact that the team does not have.
-func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, each func(*OwnerStatement) error) (*OwnerDetail, error) {
+// ReadOwnerDetail returns the summary of one owner and passes every statement to each, by listing and month. It
+// fails with apierr.NotFound for a contact that the team does not have.
+func ReadOwnerDetail(
+	ctx context.Context,
+	tx *db.Tx,
+	contact id.ID,
+	p *Period,
+	each func(*OwnerStatement) error,
+) (*OwnerDetail, error) {
 	who, err := ReadContact(ctx, tx, contact)
 	if err != nil {
 		return nil, err
@@ -113,14 +122,21 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, e
 	}
 
 	d := &OwnerDetail{
-		OwnerSummary: OwnerSummary{Contact: who, Currency: currency}, StartAt: p.First().Day, EndAt: p.Last().Day, Layouts: []LayoutSummary{},
+		OwnerSummary: OwnerSummary{Contact: who, Currency: currency},
+		StartAt:      p.First().Day,
+		EndAt:        p.Last().Day,
+		Layouts:      []LayoutSummary{},
 	}
+
+	// Only the owner's statements are read, but with the parts of all members.
 	selected, s := p.statements(currency), newSumming([]id.ID{contact})
 	selected.OwnerIDs = page.Only(contact)
 
 	err = statement.EachDetail(ctx, tx, selected, p.asOwner(), func(whole *statement.Detail) error {
 		f := figuresOf(whole)
 		parts := s.add(f)
+
+		// The owner is a member, since the statements were selected by owner.
 		at := slices.IndexFunc(f.Owners, func(o statement.Owner) bool { return o.ContactID == contact })
 		one := ownerStatement(whole, f.Owners, at)
 		one.Financials = parts[at]
@@ -132,26 +148,46 @@ func ReadOwnerDetail(ctx context.Context, tx *db.Tx, contact id.ID, p *Period, e
 		return nil, err
 	}
 
+	// Last, the figures over all statements.
 	sums, err := s.owners(ctx, tx, currency)
 	if err != nil {
 		return nil, err
 	}
 
 	if sum := sums[contact]; sum != nil {
-		d.Listings, d.Statements, d.Financials, d.Drilldown = int64(len(sum.listings)), sum.statements, sum.Financials, p.behind(currency, sum.periods)
+		d.Listings = int64(len(sum.listings))
+		d.Statements = sum.statements
+		d.Financials = sum.Financials
+		d.Drilldown = p.behind(currency, sum.periods)
 	}
 
 	return d, nil
 }
 
-// figuresOf are the figures of a statement that was read whole.
+// figuresOf returns the figures of a statement that was loaded with its lines.
 func figuresOf(d *statement.Detail) *statement.Figures {
 	f := &statement.Figures{
-		ID: d.ID, ShortRef: d.ShortRef, Ownership: d.Ownership, Listing: d.Listing, Currency: d.Currency, StartAt: d.StartAt, EndAt: d.EndAt,
-		Status: d.Status, Financials: d.Financials.Financials, Parts: d.Parts, Owners: make([]statement.Owner, len(d.Shares)),
+		ID:         d.ID,
+		ShortRef:   d.ShortRef,
+		Ownership:  d.Ownership,
+		Listing:    d.Listing,
+		Currency:   d.Currency,
+		StartAt:    d.StartAt,
+		EndAt:      d.EndAt,
+		Status:     d.Status,
+		Financials: d.Financials.Financials,
+		Parts:      d.Parts,
+		Owners:     make([]statement.Owner, len(d.Shares)),
 	}
+
+	// Received is positive and Total negative, so the rest is missing.
 	for _, p := range d.Payouts {
-		f.Paid = append(f.Paid, statement.Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.Received, Missing: -p.Total - p.Received})
+		f.Paid = append(f.Paid, statement.Receipt{
+			ContactID: p.ContactID,
+			Date:      p.Date,
+			Total:     p.Received,
+			Missing:   -p.Total - p.Received,
+		})
 	}
 
 	for i, share := range d.Shares {
@@ -161,12 +197,12 @@ func figuresOf(d *statement.Detail) *statement.Figures {
 	return f
 }
 
-// partOf is what an amount adds to a member's part of what all members have so far.
+// partOf returns the change of a member's part when an amount is added to what all members have before it.
 func partOf(amount, before money.Cents, splits []int64, member int) money.Cents {
 	return money.Split(before+amount, splits)[member] - money.Split(before, splits)[member]
 }
 
-// ownerStatement is the part of one of the owners, without the figures.
+// ownerStatement returns the part of one of the owners, without the figures.
 func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *OwnerStatement {
 	splits := make([]int64, len(owners))
 	for i := range owners {
@@ -176,17 +212,37 @@ func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *Owne
 	earned := d.Earned // goes on from section to section, so that these add up to the figures
 
 	one := &OwnerStatement{
-		ID: d.ID, ShortRef: d.ShortRef, StartAt: d.StartAt, EndAt: d.EndAt, Status: d.Status, Listing: d.Listing, OwnershipPeriodID: d.Ownership.ID,
-		Split: owners[at].Split, Drilldown: d.Drilldown, Sections: make([]SectionSummary, len(d.Tables)),
-		Layout: LayoutRef{ID: d.Layout.LayoutID, Name: d.Layout.Name},
+		ID:                d.ID,
+		ShortRef:          d.ShortRef,
+		StartAt:           d.StartAt,
+		EndAt:             d.EndAt,
+		Status:            d.Status,
+		Listing:           d.Listing,
+		OwnershipPeriodID: d.Ownership.ID,
+		Split:             owners[at].Split,
+		Drilldown:         d.Drilldown,
+		Sections:          make([]SectionSummary, len(d.Tables)),
+		Layout:            LayoutRef{ID: d.Layout.LayoutID, Name: d.Layout.Name},
 	}
 	for i := range d.Tables {
 		t := &d.Tables[i]
 
-		s := SectionSummary{Name: t.Name, Kind: t.Kind, Columns: []ColumnSummary{}, Total: partOf(t.Total, earned, splits, at)}
+		// The parts are taken on top of the sections before, so that they add up to the figures.
+		s := SectionSummary{
+			Name:    t.Name,
+			Kind:    t.Kind,
+			Columns: []ColumnSummary{},
+			Total:   partOf(t.Total, earned, splits, at),
+		}
+
+		// Columns without an amount, such as dates, have no part.
 		for n := range t.Columns {
 			if amount := t.Totals[n].Amount; amount != nil {
-				s.Columns = append(s.Columns, ColumnSummary{Name: t.Columns[n].Name, Type: t.Columns[n].Type, Amount: partOf(*amount, earned, splits, at)})
+				s.Columns = append(s.Columns, ColumnSummary{
+					Name:   t.Columns[n].Name,
+					Type:   t.Columns[n].Type,
+					Amount: partOf(*amount, earned, splits, at),
+				})
 			}
 		}
 
@@ -205,6 +261,7 @@ func (d *OwnerDetail) addLayout(one *OwnerStatement) {
 		d.Layouts = append(d.Layouts, LayoutSummary{LayoutRef: one.Layout, Sections: []SectionSummary{}})
 	}
 
+	// The layout shows the name that it had on the last statement.
 	l := &d.Layouts[at]
 
 	l.Statements++
@@ -217,17 +274,29 @@ func (d *OwnerDetail) addLayout(one *OwnerStatement) {
 	}
 }
 
+// sameLayout reports whether two ids name the same layout; nil is the built-in one.
 func sameLayout(a, b *id.ID) bool { return a == b || a != nil && b != nil && *a == *b }
 
+// add adds a section. Sections and columns are the same if they have the same name.
 func (l *LayoutSummary) add(s *SectionSummary) {
 	at := slices.IndexFunc(l.Sections, func(o SectionSummary) bool { return o.Name == s.Name && o.Kind == s.Kind })
 	if at < 0 {
-		l.Sections = append(l.Sections, SectionSummary{Name: s.Name, Kind: s.Kind, Columns: slices.Clone(s.Columns), Total: s.Total})
-		slices.SortStableFunc(l.Sections, func(a, b SectionSummary) int { return cmp.Compare(a.Kind, b.Kind) }) // net revenue before other
+		// The first statement with the section brings its columns. They are cloned, because amounts are added to
+		// them later.
+		l.Sections = append(l.Sections, SectionSummary{
+			Name:    s.Name,
+			Kind:    s.Kind,
+			Columns: slices.Clone(s.Columns),
+			Total:   s.Total,
+		})
+		slices.SortStableFunc(l.Sections, func(a, b SectionSummary) int {
+			return cmp.Compare(a.Kind, b.Kind)
+		}) // net revenue before other
 
 		return
 	}
 
+	// A layout may have changed between the statements, so columns may be new.
 	to := &l.Sections[at]
 
 	to.Total += s.Total

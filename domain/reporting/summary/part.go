@@ -13,5 +13,5 @@ var (
 	_ = api.PublishedAs[Contact]("ReportSummaryContact")
 )
 
-// Part is the summaries of owners' statements.
+// Part returns the part of the summaries of owners' statements.
 func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }

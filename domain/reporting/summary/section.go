@@ -13,25 +13,26 @@ import (
 	"stayledger/platform/page"
 )
 
-// summing adds up what statements are to their owners, by ownership period and then by owner: the net revenue, expenses
-// and payouts of each, the balance at the start of the first, and the balance at the end and the reserve of the last.
-// What the members have of a balance follows from what they earned and were paid, so that it is the same in a
-// statement, here and in the trust report.
+// summing adds up the owners' parts of statements, by ownership period and then by owner: net revenue, expenses and
+// payouts of all statements, the balance at the start of the first, and the balance at the end and the reserve of
+// the last. A member's part of a balance follows from earnings and payouts, so it is the same in a statement, here
+// and in the trust report.
 type summing struct {
 	only   map[id.ID]bool // nil means everybody
 	chains map[id.ID]*ownedChain
 	order  []*ownedChain
 }
 
-// ownedChain are the statements of one ownership period.
+// ownedChain holds the statements of one ownership period.
 type ownedChain struct {
 	period, listing id.ID
 	statements      int64
 	owners          []statement.Owner
 	figures         []Figures // of each owner
-	first, last     day.Day   // where the statements begin that the balances at the start and at the end are of
+	first, last     day.Day   // the starts of the statements that give the balances at the start and at the end
 }
 
+// newSumming returns an empty sum, for the given owners or, if there are none, for all.
 func newSumming(only []id.ID) *summing {
 	s := &summing{chains: map[id.ID]*ownedChain{}}
 	if len(only) > 0 {
@@ -44,33 +45,47 @@ func newSumming(only []id.ID) *summing {
 	return s
 }
 
+// wants reports whether the owner is one of those that are added up.
 func (s *summing) wants(contact id.ID) bool { return s.only == nil || s.only[contact] }
 
-// add takes a statement in and gives the parts of its owners; none when nobody owns the listing.
+// add adds a statement and returns the parts of its owners, nil when the listing has no owner.
 func (s *summing) add(f *statement.Figures) []Figures {
 	if len(f.Owners) == 0 {
 		return nil
 	}
 
+	// The first statement of a period fixes its owners.
 	c := s.chains[f.Ownership.ID]
 	if c == nil {
 		c = &ownedChain{
-			period: f.Ownership.ID, listing: f.Listing.ID, owners: f.Owners, figures: make([]Figures, len(f.Owners)), first: f.StartAt, last: f.StartAt,
+			period:  f.Ownership.ID,
+			listing: f.Listing.ID,
+			owners:  f.Owners,
+			figures: make([]Figures, len(f.Owners)),
+			first:   f.StartAt,
+			last:    f.StartAt,
 		}
 		s.chains[f.Ownership.ID], s.order = c, append(s.order, c)
 	}
 
 	c.statements++
 
+	// The statement itself has divided its figures.
 	parts := make([]Figures, len(f.Owners))
 	for i := range parts {
 		p := &f.Parts[i]
 		parts[i] = Figures{
-			BalanceStart: p.BalanceStart, NetRevenue: p.NetRevenue, Expenses: p.Expenses, Payouts: p.Payouts, BalanceEnd: p.BalanceEnd, Reserve: p.Reserve,
+			BalanceStart: p.BalanceStart,
+			NetRevenue:   p.NetRevenue,
+			Expenses:     p.Expenses,
+			Payouts:      p.Payouts,
+			BalanceEnd:   p.BalanceEnd,
+			Reserve:      p.Reserve,
 		}
 		parts[i].complete()
 	}
 
+	// Payouts name the member, so money that did not arrive is that member's.
 	for _, p := range f.Paid {
 		isPaid := func(o statement.Owner) bool { return p.ContactID != nil && o.ContactID == *p.ContactID }
 		if i := slices.IndexFunc(f.Owners, isPaid); i >= 0 {
@@ -83,12 +98,13 @@ func (s *summing) add(f *statement.Figures) []Figures {
 	return parts
 }
 
-// add takes the parts of a statement that begins on a day in, in any order of the days.
+// add adds the parts of a statement that begins on a day. The statements may come in any order.
 func (c *ownedChain) add(start day.Day, parts []Figures) {
 	isFirst, isLast := !start.After(c.first), !start.Before(c.last)
 
 	c.first, c.last = day.Min(c.first, start), day.Max(c.last, start)
 	for i := range parts {
+		// Movements add up; balances are those of the first and the last statement.
 		f, p := &c.figures[i], &parts[i]
 		f.NetRevenue += p.NetRevenue
 		f.Expenses += p.Expenses
@@ -107,7 +123,7 @@ func (c *ownedChain) add(start day.Day, parts []Figures) {
 	}
 }
 
-// ownerSummed is what an owner's statements come to.
+// ownerSummed adds up an owner's statements.
 type ownerSummed struct {
 	Financials
 
@@ -116,13 +132,14 @@ type ownerSummed struct {
 	statements int64
 }
 
-// owners adds up by owner.
+// owners adds up the periods by owner and loads their current balances.
 func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency) (map[id.ID]*ownerSummed, error) {
 	periods := make([]id.ID, len(s.order))
 	for i, c := range s.order {
 		periods[i] = c.period
 	}
 
+	// One query for all periods.
 	current, err := statement.CurrentShares(ctx, tx, periods, string(currency))
 	if err != nil {
 		return nil, err
@@ -141,6 +158,7 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 				out[contact] = &ownerSummed{listings: map[id.ID]bool{}}
 			}
 
+			// An owner may have several periods, of one listing or of several.
 			o := out[contact]
 			o.Figures.add(&c.figures[i])
 			o.CurrentBalance += current[c.period][i]
@@ -152,7 +170,7 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 	return out, nil
 }
 
-// contacts are those that have a part.
+// contacts returns the owners who have a part, each once.
 func (s *summing) contacts() []id.ID {
 	seen := map[id.ID]bool{}
 
@@ -178,8 +196,8 @@ type OwnerPart struct {
 	Figures   Figures
 }
 
-// ReadOwnerParts gives what the summaries add up, by owner, listing and month. It holds a row for each owner of each
-// statement.
+// ReadOwnerParts returns the parts that the summaries add up, by owner, listing and month. It holds a row in memory
+// for each owner of each statement.
 func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, error) {
 	_, selected, err := f.selection(ctx, tx)
 	if err != nil || selected == nil {
@@ -191,6 +209,7 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 
 	var out []OwnerPart
 
+	// The names are loaded at the end; until then the parts of an owner share an empty contact.
 	people := map[id.ID]*Contact{}
 
 	err = statement.EachFigures(ctx, tx, *selected, func(one *statement.Figures) error {
@@ -204,7 +223,12 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 				people[contact] = &Contact{}
 			}
 
-			out = append(out, OwnerPart{Contact: people[contact], Statement: one, Split: one.Owners[i].Split, Figures: part})
+			out = append(out, OwnerPart{
+				Contact:   people[contact],
+				Statement: one,
+				Split:     one.Owners[i].Split,
+				Figures:   part,
+			})
 		}
 
 		return nil
@@ -213,6 +237,7 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 		return nil, err
 	}
 
+	// Now fill in the contacts of all parts.
 	found, err := contactsOf(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
@@ -221,7 +246,8 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 	for contact, c := range people {
 		*c = found[contact]
 	}
-	// Statements come by listing and month.
+
+	// Statements come by listing and month already, so a stable sort keeps that order.
 	slices.SortStableFunc(out, func(a, b OwnerPart) int { return a.Contact.compare(b.Contact) })
 
 	return out, nil

@@ -1,5 +1,5 @@
-// Package summary tells owners and managers what the statements of a period come to: for each owner, by layout, section
-// and column.
+// Package summary adds up the statements of a period for owners and managers: for each owner, by layout, section and
+// column.
 package summary
 
 import (
@@ -21,8 +21,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Period selects the statements that the summaries of owners are made of: those of one currency whose month begins in
-// the period.
+// Period selects the statements that the summaries of owners add up: those of one currency with a month that begins
+// in the period.
 type Period struct {
 	StartAt    report.Start `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
 	EndAt      report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
@@ -40,14 +40,16 @@ func (p *Period) Resolve() []apierr.Issue {
 	return nil
 }
 
+// asOwner reports whether the owner's view is asked for.
 func (p *Period) asOwner() bool { return p.ViewAs == "owner" }
 
-// First is the first day of the first month.
+// First returns the first day of the first month.
 func (p *Period) First() report.Start { return report.Start{Day: p.StartAt.FirstOfMonth()} }
 
-// Last is the last day of the last month.
+// Last returns the last day of the last month.
 func (p *Period) Last() report.End { return report.End{Day: p.EndAt.LastOfMonth()} }
 
+// statements returns the filter of the period's statements in a currency.
 func (p *Period) statements(currency money.Currency) statement.Filter {
 	return statement.Filter{
 		Dates: page.Dates{DateRange: day.Span{First: p.First().Day, Last: p.Last().Day}}, ListingIDs: p.ListingIDs,
@@ -75,12 +77,13 @@ type Figures struct {
 	Reserve      money.Cents `json:"reserve" doc:"What the last statements hold back."`
 }
 
-// complete fills in what follows from the other figures.
+// complete fills in the figures that follow from the others.
 func (f *Figures) complete() {
 	f.NetIncome = f.NetRevenue + f.Expenses
 	f.Adjustments = f.BalanceEnd - f.BalanceStart - f.NetIncome - f.Payouts
 }
 
+// add adds other figures.
 func (f *Figures) add(o *Figures) {
 	f.BalanceStart += o.BalanceStart
 	f.NetRevenue += o.NetRevenue
@@ -100,6 +103,7 @@ type Financials struct {
 	CurrentBalance money.Cents `json:"currentBalance" doc:"What the books hold by the end of the current month, whatever the period: what the statements of this month end with."`
 }
 
+// add adds other financials.
 func (f *Financials) add(o *Financials) {
 	f.Figures.add(&o.Figures)
 	f.CurrentBalance += o.CurrentBalance
@@ -114,12 +118,12 @@ type Contact struct {
 	Phone     *string `json:"phone"`
 }
 
-// compare orders by name as lists do.
+// compare orders contacts by name as lists do.
 func (c *Contact) compare(o *Contact) int {
 	return cmp.Or(plain.Compare(c.Name, o.Name), c.ContactID.Compare(o.ContactID))
 }
 
-// OwnerSummary is what the statements of a period come to for an owner.
+// OwnerSummary adds up the statements of a period for an owner.
 type OwnerSummary struct {
 	Contact    Contact           `json:"contact"`
 	Currency   money.Currency    `json:"currency"`
@@ -138,7 +142,7 @@ type OwnerSummaries struct {
 // Path is where the summaries are read; those of their exports begin with it.
 const Path = "/reports/owner-statement-summaries-per-layout"
 
-// endpoints are the reports on what owners have.
+// endpoints returns the reports on the statements of owners.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
 
@@ -146,14 +150,16 @@ func endpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path, ID: "listOwnerStatementSummaries", Tag: "Reports",
 			Summary: "Owner statements added up by owner", Scopes: scopes,
-			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's part of a balance is what the " +
-				"member has earned so far by split, less what the member was paid, as on the statements and in the trust report; the parts of all members add " +
-				"up to the statements' figures.",
+			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's " +
+				"part of a balance is what the member has earned so far by split, less what the member was paid, as " +
+				"on the statements and in the trust report; the parts of all members add up to the statements' " +
+				"figures.",
 		}, ownerSummaries),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path + "/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",
 			Summary: "The statements behind an owner's summary", Scopes: scopes,
-			Doc: "An owner's part of each statement with the columns of its layout, and those columns added up per layout by their names.",
+			Doc: "An owner's part of each statement with the columns of its layout, and those columns added up per " +
+				"layout by their names.",
 		}, ownerDetail),
 	}
 }
@@ -163,28 +169,31 @@ type summariesInput struct {
 	Filter
 }
 
+// ownerSummaries returns a page of owners with the totals of all pages.
 func ownerSummaries(ctx context.Context, tx *db.Tx, in *summariesInput) (*OwnerSummaries, error) {
 	all, err := ReadOwnerSummaries(ctx, tx, &in.Filter)
 	if err != nil {
 		return nil, err
 	}
 
+	// The page is cut from the whole list, which is sorted by name.
 	total := int64(len(all.Owners))
 	from := min(in.Rows(), total)
 
 	return &OwnerSummaries{
-		Page: page.Page[OwnerSummary]{Data: all.Owners[from:min(from+in.Limit, total)], Pagination: in.Of(total)}, Totals: all.Totals,
+		Page:   page.Page[OwnerSummary]{Data: all.Owners[from:min(from+in.Limit, total)], Pagination: in.Of(total)},
+		Totals: all.Totals,
 	}, nil
 }
 
-// AllSummaries are the summaries of all owners by name, and what they come to together.
+// AllSummaries holds the summaries of all owners by name, and their totals.
 type AllSummaries struct {
 	Currency money.Currency
 	Owners   []OwnerSummary
 	Totals   Financials
 }
 
-// ReadOwnerSummaries reads all owners of the selected statements.
+// ReadOwnerSummaries returns the summaries of all owners of the selected statements.
 func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummaries, error) {
 	currency, selected, err := f.selection(ctx, tx)
 
@@ -193,6 +202,7 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 		return out, err
 	}
 
+	// A search narrows the owners, but the statements are read with all their members.
 	owners, _ := selected.OwnerIDs.Parts()
 	s := newSumming(owners)
 
@@ -203,6 +213,7 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 		return nil, err
 	}
 
+	// Then add up by owner and load the names.
 	sums, err := s.owners(ctx, tx, currency)
 	if err != nil {
 		return nil, err
@@ -213,10 +224,15 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 		return nil, err
 	}
 
+	// The totals are those of all owners, whatever page is shown.
 	for contact, sum := range sums {
 		one := OwnerSummary{
-			Contact: contacts[contact], Currency: currency, Listings: int64(len(sum.listings)), Statements: sum.statements, Financials: sum.Financials,
-			Drilldown: f.behind(currency, sum.periods),
+			Contact:    contacts[contact],
+			Currency:   currency,
+			Listings:   int64(len(sum.listings)),
+			Statements: sum.statements,
+			Financials: sum.Financials,
+			Drilldown:  f.behind(currency, sum.periods),
 		}
 		out.Totals.add(&one.Financials)
 		out.Owners = append(out.Owners, one)
@@ -227,7 +243,7 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 	return out, nil
 }
 
-// selection are the statements of a filter; nil when no owner is found.
+// selection returns the currency and the statements of a filter; nil when no owner is found.
 func (f *Filter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *statement.Filter, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
@@ -239,6 +255,7 @@ func (f *Filter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *sta
 		return currency, &selected, nil
 	}
 
+	// A search finds contacts first, then the statements of these owners.
 	found, err := db.Select[id.ID](ctx, tx, `
 		select id from contact where team_id = @team and `+page.ContainsSQL("@search", "name", "first_name", "email")+` order by id`,
 		db.Args{"team": tx.Team, "search": f.Search})
@@ -267,7 +284,7 @@ func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (owners, par
 	return n.Owners, n.Parts, err
 }
 
-// behind is the drill-down of ownership periods, for the manager.
+// behind returns the drill-down of ownership periods. Only the manager gets one.
 func (p *Period) behind(currency money.Currency, periods []id.ID) *report.Drilldown {
 	if p.asOwner() || len(periods) == 0 {
 		return nil
@@ -275,13 +292,17 @@ func (p *Period) behind(currency money.Currency, periods []id.ID) *report.Drilld
 
 	first, last := p.First(), p.Last()
 	d := report.DrilldownTo(report.Selection{
-		StartDate: &first, EndDate: &last, OwnershipPeriodIDs: page.RefsTo(periods...), Party: ledger.Owners, Currency: string(currency),
+		StartDate:          &first,
+		EndDate:            &last,
+		OwnershipPeriodIDs: page.RefsTo(periods...),
+		Party:              ledger.Owners,
+		Currency:           string(currency),
 	})
 
 	return &d
 }
 
-// summaryContacts reads owners.
+// contactsOf loads contacts by id.
 func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact, error) {
 	rows, err := db.Select[Contact](ctx, tx, `
 		select id as contact_id, name, first_name, email, phone from contact where team_id = @team and id = any(@ids)`,
@@ -298,14 +319,14 @@ func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact,
 	return out, nil
 }
 
-// ReadContact reads one contact. It fails with apierr.NotFound for one that the team does not have.
+// ReadContact loads one contact. It fails with apierr.NotFound for one that the team does not have.
 func ReadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error) {
 	found, err := contactsOf(ctx, tx, []id.ID{contact})
 	if err != nil {
 		return Contact{}, err
 	}
 
-	if _, known := found[contact]; !known {
+	if _, ok := found[contact]; !ok {
 		return Contact{}, apierr.NotFound
 	}
 
