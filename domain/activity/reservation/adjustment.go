@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// AdjustmentType says between whom an adjustment moves money.
+// AdjustmentType says which parties an adjustment moves money between.
 type AdjustmentType string
 
 // The types of adjustments.
@@ -22,8 +22,8 @@ const (
 // Enum lists the types.
 func (AdjustmentType) Enum() []string { return []string{string(Financial), string(FeeAdjustment)} }
 
-// Adjustment is a correction beside the lines of a reservation. It is posted on its own and stays active when the stay
-// is canceled.
+// Adjustment is a correction apart from the lines of a reservation. It is posted on its own and stays active when
+// the stay is canceled.
 type Adjustment struct {
 	ID                     id.ID           `json:"id"`
 	ReservationID          id.ID           `json:"-"`
@@ -51,7 +51,8 @@ type Adjustment struct {
 	CreditParty     ledger.Party           `json:"-"`
 }
 
-// credited is the party of a financial adjustment.
+// credited returns the party of a financial adjustment: the one that was named, else the one that its account
+// implies.
 func (a *Adjustment) credited() ledger.Party {
 	if a.Party != nil {
 		return *a.Party
@@ -60,8 +61,8 @@ func (a *Adjustment) credited() ledger.Party {
 	return partyOf(a.Classification)
 }
 
-// partyOf is whose income or cost an amount on an account is when nobody says so: the owners', or nobody's when it is
-// money owed.
+// partyOf returns the party that an amount on an account belongs to if the caller named none: the owners for income
+// and cost, no party for money that is owed.
 func partyOf(c account.Classification) ledger.Party {
 	if c == account.Revenue || c == account.Expense {
 		return ledger.Owners
@@ -70,6 +71,7 @@ func partyOf(c account.Classification) ledger.Party {
 	return ledger.NoParty
 }
 
+// otherParty returns the owners for the manager and the manager for everyone else.
 func otherParty(p ledger.Party) ledger.Party {
 	if p == ledger.Manager {
 		return ledger.Owners
@@ -78,7 +80,8 @@ func otherParty(p ledger.Party) ledger.Party {
 	return ledger.Manager
 }
 
-// label is what entries and previews call the adjustment.
+// label returns the text that entries and previews show for the adjustment: its description, else the name of its
+// fee.
 func (a *Adjustment) label() string {
 	switch {
 	case a.Description != nil && *a.Description != "":

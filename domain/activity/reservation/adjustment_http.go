@@ -16,33 +16,53 @@ import (
 	"stayledger/platform/money"
 )
 
+// adjustmentEndpoints returns the routes of adjustments.
 func adjustmentEndpoints() []api.Endpoint {
 	write := []string{"reservations:write"}
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/reservations/{id}/adjustments", ID: "createReservationAdjustment", Tag: tag, Summary: "Adjust a reservation",
-			Errors: apierr.List{errDuplicateAdjustment, errAmountRange, account.ErrRequiredMissing, errLocked},
-			Scopes: write, DryRun: true, Status: 201,
-			Doc: "Answers with the whole reservation. Fails with 404 for an unknown reservation, and for a recurring fee that is unknown or not active any more; with " +
-				"400 for an unknown account and for a type that does not fit the account, party and fee; with 409 for a uniqueRef that exists. An adjustment whose own " +
-				"posting date is open can be made on a stay that is locked." + derives,
+			Method:  "POST",
+			Path:    "/reservations/{id}/adjustments",
+			ID:      "createReservationAdjustment",
+			Tag:     tag,
+			Summary: "Adjust a reservation",
+			Errors:  apierr.List{errDuplicateAdjustment, errAmountRange, account.ErrRequiredMissing, errLocked},
+			Scopes:  write,
+			DryRun:  true,
+			Status:  201,
+			Doc: "Answers with the whole reservation. Fails with 404 for an unknown reservation, and for a recurring " +
+				"fee that is unknown or not active any more; with 400 for an unknown account and for a type that " +
+				"does not fit the account, party and fee; with 409 for a uniqueRef that exists. An adjustment whose " +
+				"own posting date is open can be made on a stay that is locked." + derives,
 		}, createAdjustment),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/reservations/{id}/adjustments/{adjustmentId}", ID: "updateReservationAdjustment", Tag: tag, Summary: "Change an adjustment",
-			Errors: apierr.List{errDuplicateAdjustment, errAmountRange, account.ErrRequiredMissing, errLocked},
-			Scopes: write, DryRun: true,
-			Doc: "Fields that are absent stay. Answers with the whole reservation and fails as creating does." + derives,
+			Method:  "PUT",
+			Path:    "/reservations/{id}/adjustments/{adjustmentId}",
+			ID:      "updateReservationAdjustment",
+			Tag:     tag,
+			Summary: "Change an adjustment",
+			Errors:  apierr.List{errDuplicateAdjustment, errAmountRange, account.ErrRequiredMissing, errLocked},
+			Scopes:  write,
+			DryRun:  true,
+			Doc: "Fields that are absent stay. Answers with the whole reservation and fails as creating does." +
+				derives,
 		}, updateAdjustment),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/reservations/{id}/adjustments/{adjustmentId}", ID: "deleteReservationAdjustment", Tag: tag, Summary: "Take an adjustment back",
-			Errors: apierr.List{errAmountRange, account.ErrRequiredMissing, errLocked},
-			Scopes: write, DryRun: true, Doc: "Answers with the whole reservation. Fails with 404." + derives,
+			Method:  "DELETE",
+			Path:    "/reservations/{id}/adjustments/{adjustmentId}",
+			ID:      "deleteReservationAdjustment",
+			Tag:     tag,
+			Summary: "Take an adjustment back",
+			Errors:  apierr.List{errAmountRange, account.ErrRequiredMissing, errLocked},
+			Scopes:  write,
+			DryRun:  true,
+			Doc:     "Answers with the whole reservation. Fails with 404." + derives,
 		}, deleteAdjustment),
 	}
 }
 
-// AdjustmentTerms are the fields of an adjustment beside its amount.
+// AdjustmentTerms are the fields of an adjustment except its amount.
 type AdjustmentTerms struct {
 	Type                   *AdjustmentType         `json:"type,omitempty" doc:"Absent: fee when there is a recurring fee, else financial."`
 	Description            api.Opt[string]         `json:"description,omitzero" maxLength:"1000"`
@@ -62,7 +82,7 @@ type CreateAdjustment struct {
 	AdjustmentTerms
 }
 
-// UpdateAdjustment is the body of a changed adjustment; what is absent stays.
+// UpdateAdjustment is the body of a changed adjustment; absent fields stay as they are.
 type UpdateAdjustment struct {
 	Amount *money.Cents `json:"amount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991"`
 	AdjustmentTerms
@@ -73,16 +93,19 @@ type createAdjustmentInput struct {
 	Body CreateAdjustment
 }
 
+// createAdjustment makes an adjustment and answers with the whole reservation.
 func createAdjustment(ctx context.Context, tx *db.Tx, in *createAdjustmentInput) (*Reservation, error) {
 	return Adjust(ctx, tx, in.ID, &in.Body)
 }
 
-// Adjust makes an adjustment of a reservation and its journal. It fails as createReservationAdjustment does.
+// Adjust makes an adjustment of a reservation and derives its journal. It fails as createReservationAdjustment
+// does.
 func Adjust(ctx context.Context, tx *db.Tx, reservationID id.ID, b *CreateAdjustment) (*Reservation, error) {
 	if err := b.checkFee(ctx, tx); err != nil {
 		return nil, err
 	}
 
+	// The fee is checked before the reservation is locked, so that a mistaken request locks nothing.
 	r, err := takeTurn(ctx, tx, reservationID)
 	if err != nil {
 		return nil, err
@@ -103,6 +126,8 @@ type updateAdjustmentInput struct {
 	Body UpdateAdjustment
 }
 
+// updateAdjustment changes an adjustment and answers with the whole reservation. It fails with 404 for one that the
+// reservation does not have.
 func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput) (*Reservation, error) {
 	if err := in.Body.checkFee(ctx, tx); err != nil {
 		return nil, err
@@ -113,6 +138,7 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 		return nil, err
 	}
 
+	// With the reservation locked, no one else can change the adjustment.
 	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
 	if err != nil {
 		return nil, err
@@ -124,6 +150,8 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 	return adjust(ctx, tx, r, &before, a, &in.Body.AdjustmentTerms)
 }
 
+// deleteAdjustment deletes an adjustment and answers with the whole reservation. It fails with 404 for one that the
+// reservation does not have.
 func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Reservation, error) {
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
@@ -141,10 +169,11 @@ func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Res
 
 	noteAdjustment(tx, audit.Deleted, a, nil)
 
+	// Without the adjustment, deriving takes its posting out of the books.
 	return readjusted(ctx, tx, r)
 }
 
-// checkFee fails when the terms name a fee that is not in use. Rules ERR-108 … ERR-110.
+// checkFee fails if the terms name a fee that is not in use. Rules ERR-108 … ERR-110.
 func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
 	if v := t.RecurringFeeID.Value; v != nil {
 		_, err := fee.Active(ctx, tx, *v)
@@ -154,7 +183,7 @@ func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// takeTurn locks a reservation for a change.
+// takeTurn locks a reservation for a change and loads it, or fails with apierr.NotFound.
 func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	found, err := holdAll(ctx, tx, []id.ID{reservationID})
 	if err == nil && len(found) == 0 {
@@ -168,8 +197,14 @@ func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation
 	return &found[0], nil
 }
 
-// adjust checks and writes an adjustment with the terms that are given. A new one was nothing before.
-func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustment, t *AdjustmentTerms) (*Reservation, error) { //nolint:revive // before and after are one thing
+// adjust applies the terms that are given to an adjustment, checks and saves it, and derives the journal. A new
+// adjustment has no before.
+func adjust( //nolint:revive // before and after are one thing
+	ctx context.Context, tx *db.Tx,
+	r *Reservation,
+	before, a *Adjustment,
+	t *AdjustmentTerms,
+) (*Reservation, error) {
 	named, issues, err := t.account(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -179,6 +214,7 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
+	// What is kept of a canceled stay goes to the account assigned cancellationRevenue, unless an account is named.
 	if a.needsAccount() && r.Status == Canceled {
 		assigned, err := account.Assigned(ctx, tx)
 		if err != nil {
@@ -192,6 +228,7 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 		a.AccountID = given(assigned[account.CancellationRevenue])
 	}
 
+	// Only now is the account settled, so only now can its absence be an issue.
 	if issues := a.check(); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
@@ -201,6 +238,7 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 		return nil, err
 	}
 
+	// Then write the audit event and derive the journal anew.
 	what := audit.Updated
 	if before == nil {
 		what = audit.Created
@@ -211,8 +249,8 @@ func adjust(ctx context.Context, tx *db.Tx, r *Reservation, before, a *Adjustmen
 	return readjusted(ctx, tx, r)
 }
 
-// readjusted derives the adjustments of a held reservation, which no lock on the stay keeps out, and then all else that
-// a lock does not hold.
+// readjusted derives the adjustments of a locked reservation, which a lock on the stay itself does not hold back,
+// then everything else that no lock holds. It returns the reservation as the API shows it.
 func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, error) {
 	loaded, own, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
@@ -224,10 +262,12 @@ func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, e
 		return nil, err
 	}
 
+	// First the adjustments alone, strictly: a locked posting date of an adjustment refuses the change.
 	if _, err := Source().Store(ctx, tx, derived, string(DecoupledAdjustmentsOnly), ledger.Lenience{}); err != nil {
 		return nil, held(err)
 	}
 
+	// Then the rest, leaving alone what is locked.
 	if _, err := Source().Store(ctx, tx, derived, string(Full), ledger.Lenience{SkipLocked: true}); err != nil {
 		return nil, err
 	}
@@ -235,7 +275,8 @@ func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, e
 	return written(ctx, tx, loaded[0].Reservation, loaded[0].Mappings, own)
 }
 
-// account is the account that the terms name, by its id or by a reference; nil when they name none.
+// account returns the account that the terms name, by its id or by a reference, or the issue why there is no such
+// account. It returns nil if they name none.
 func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []apierr.Issue, error) {
 	switch {
 	case t.AccountRef != nil && t.AccountID.Value != nil:
@@ -259,13 +300,18 @@ func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []api
 	}
 }
 
-// apply changes the adjustment to the terms. A recurring fee brings its own accounts and parties, so it takes the place
-// of both.
+// apply changes the adjustment to the terms. A recurring fee brings its own accounts and parties, so it replaces
+// both; naming them as well is an issue.
 func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Issue) {
-	a.Description, a.ReservationRef, a.UniqueRef = t.Description.Or(a.Description), t.ReservationRef.Or(a.ReservationRef), t.UniqueRef.Or(a.UniqueRef)
-	a.GeneralLedgerPostingAt, a.RecurringFeeID = t.GeneralLedgerPostingAt.Or(a.GeneralLedgerPostingAt), t.RecurringFeeID.Or(a.RecurringFeeID)
+	a.Description, a.UniqueRef = t.Description.Or(a.Description), t.UniqueRef.Or(a.UniqueRef)
+	a.ReservationRef = t.ReservationRef.Or(a.ReservationRef)
+	a.GeneralLedgerPostingAt = t.GeneralLedgerPostingAt.Or(a.GeneralLedgerPostingAt)
+	a.RecurringFeeID = t.RecurringFeeID.Or(a.RecurringFeeID)
 
+	// A null account removes the stored one, an absent one keeps it.
 	a.Party = t.Party.Or(a.Party)
+
+	// Without a type the fee decides.
 	switch {
 	case named != nil:
 		a.AccountID = named
@@ -288,6 +334,7 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 		a.Type = Financial
 	}
 
+	// The rest concerns adjustments for a recurring fee only.
 	if a.RecurringFeeID == nil {
 		return nil
 	}
@@ -305,11 +352,12 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 	return issues
 }
 
+// needsAccount reports whether a financial adjustment has no account yet.
 func (a *Adjustment) needsAccount() bool {
 	return a.Type == Financial && a.RecurringFeeID == nil && a.AccountID == nil
 }
 
-// check refuses an adjustment that does not say where its money moves.
+// check returns an issue for each missing field that says where the money of the adjustment moves.
 func (a *Adjustment) check() (issues []apierr.Issue) {
 	if a.RecurringFeeID != nil {
 		if a.Type == Financial {

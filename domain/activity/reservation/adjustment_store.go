@@ -10,6 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
+// adjustmentSQL selects adjustments with the classification of their account and the accounts and parties of their
+// fee; a condition follows it.
 const adjustmentSQL = `
 	select a.id, a.reservation_id, a.unique_ref, a.type, a.description, a.amount, a.account_id, a.party, a.recurring_fee_id, a.reservation_ref,
 		a.general_ledger_posting_at, a.metadata, a.created_at, a.updated_at, coalesce(c.classification, '') as classification,
@@ -21,7 +23,7 @@ const adjustmentSQL = `
 	left join fee f on f.team_id = a.team_id and f.id = a.recurring_fee_id
 	where a.team_id = @team and `
 
-// adjustmentsOf are the adjustments of reservations, the oldest first.
+// adjustmentsOf loads the adjustments of reservations, by reservation, the oldest first.
 func adjustmentsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adjustment, error) {
 	rows, err := db.Select[Adjustment](ctx, tx, adjustmentSQL+`a.reservation_id = any(@ids) order by a.reservation_id, a.created_at, a.id`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -37,6 +39,7 @@ func adjustmentsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adj
 	return out, nil
 }
 
+// getAdjustment loads an adjustment of a reservation, or fails with apierr.NotFound.
 func getAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID id.ID) (*Adjustment, error) {
 	a, err := db.One[Adjustment](ctx, tx, apierr.NotFound, adjustmentSQL+`a.reservation_id = @reservation and a.id = @id`,
 		db.Args{"team": tx.Team, "reservation": reservationID, "id": adjustmentID})
@@ -54,8 +57,7 @@ const upsertAdjustment = `
 		reservation_ref = excluded.reservation_ref, general_ledger_posting_at = excluded.general_ledger_posting_at, metadata = excluded.metadata,
 		updated_at = excluded.updated_at`
 
-// noteAdjustment notes what became of an adjustment. The views are taken before and after; what is computed of it is
-// not told.
+// noteAdjustment writes the audit event of an adjustment. The event leaves out the fields that are computed.
 func noteAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
 	type view struct {
 		*Adjustment
@@ -65,35 +67,51 @@ func noteAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
 
 	var was, now any
 
-	one := after
+	either := after
 	if before != nil {
-		was, one = view{Adjustment: before}, before
+		was, either = view{Adjustment: before}, before
 	}
 
 	if after != nil {
 		now = view{Adjustment: after}
 	}
 
-	audit.Note(tx, what, audit.Adjustment, one.ID, was, now, audit.Ref(audit.RoleReservation, audit.Reservation, one.ReservationID))
+	audit.Note(
+		tx, what, audit.Adjustment, either.ID, was, now,
+		audit.Ref(audit.RoleReservation, audit.Reservation, either.ReservationID),
+	)
 }
 
+// saveAdjustment inserts or updates an adjustment. It fails with a conflict for a uniqueRef that exists.
 func saveAdjustment(ctx context.Context, tx *db.Tx, a *Adjustment) error {
 	_, err := tx.Exec(ctx, upsertAdjustment, db.Args{
-		"team": tx.Team, "id": a.ID, "reservation_id": a.ReservationID, "unique_ref": a.UniqueRef, "type": string(a.Type), "description": a.Description,
-		"amount": a.Amount, "account_id": a.AccountID, "party": (*string)(a.Party), "recurring_fee_id": a.RecurringFeeID,
-		"reservation_ref": a.ReservationRef, "general_ledger_posting_at": a.GeneralLedgerPostingAt, "metadata": a.Metadata,
-		"created_at": a.CreatedAt, "updated_at": a.UpdatedAt,
+		"team":                      tx.Team,
+		"id":                        a.ID,
+		"reservation_id":            a.ReservationID,
+		"unique_ref":                a.UniqueRef,
+		"type":                      string(a.Type),
+		"description":               a.Description,
+		"amount":                    a.Amount,
+		"account_id":                a.AccountID,
+		"party":                     (*string)(a.Party),
+		"recurring_fee_id":          a.RecurringFeeID,
+		"reservation_ref":           a.ReservationRef,
+		"general_ledger_posting_at": a.GeneralLedgerPostingAt,
+		"metadata":                  a.Metadata,
+		"created_at":                a.CreatedAt,
+		"updated_at":                a.UpdatedAt,
 	})
 
 	return refused(err)
 }
 
+// removeAdjustment deletes the row of an adjustment.
 func removeAdjustment(ctx context.Context, tx *db.Tx, adjustmentID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from reservation_adjustment where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": adjustmentID})
 	return err
 }
 
-// accountByRef finds an account by its uniqueRef, else by its code; nil when there is none.
+// accountByRef loads the id of an account by its uniqueRef, else by its code. It returns nil if there is none.
 func accountByRef(ctx context.Context, tx *db.Tx, ref string) (*id.ID, error) {
 	return db.Maybe[id.ID](ctx, tx, `select id from account where team_id = @team and (unique_ref = @ref or code = @ref)
 		order by unique_ref = @ref desc nulls last limit 1`, db.Args{"team": tx.Team, "ref": ref})

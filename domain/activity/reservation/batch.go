@@ -14,28 +14,28 @@ import (
 	"stayledger/platform/money"
 )
 
-// What a batch may weigh, and how long one of its statements may take.
+// The bounds of a batch: the size of its body and the time of one of its statements.
 const (
 	batchBytes   = api.MaxBatch
 	batchTimeout = 5 * time.Minute
 )
 
-// batchChunk is how many items are written and derived together.
+// batchChunk is how many items are saved and derived together.
 const batchChunk = 250
 
 // BatchStatus is the status of an item: that of a reservation, or an inquiry.
 type BatchStatus string
 
-// inquiry is a request for a stay that nobody has booked.
+// inquiry is the status of a request for a stay that is not booked.
 const inquiry BatchStatus = "inquiry"
 
 // Enum lists the statuses of an item.
 func (BatchStatus) Enum() []string { return append(Status("").Enum(), string(inquiry)) }
 
-// OnInquiry says what becomes of inquiries.
+// OnInquiry says how inquiries are handled.
 type OnInquiry string
 
-// The outcomes of an inquiry: it is passed over, or kept as an inactive reservation.
+// The outcomes of an inquiry: it is left out, or imported as an inactive reservation.
 const (
 	SkipInquiry   OnInquiry = "skip"
 	ImportInquiry OnInquiry = "import"
@@ -44,7 +44,7 @@ const (
 // Enum lists the outcomes.
 func (OnInquiry) Enum() []string { return []string{string(SkipInquiry), string(ImportInquiry)} }
 
-// OnLineTotalDeviation says what becomes of an item whose lines do not add up to its total.
+// OnLineTotalDeviation says how an item is handled if its lines do not add up to its total.
 type OnLineTotalDeviation string
 
 // The outcomes of a deviation: the lines count, or the item is refused.
@@ -79,11 +79,17 @@ type batchInput struct {
 	Body   Batch
 }
 
-// errNothingLands undoes an atomic batch with an item that was refused.
+// errNothingLands rolls an atomic batch back if one of its items was refused.
 var errNothingLands = errors.New("reservation: an item of an atomic batch was refused")
 
+// batch saves the items of a batch, a chunk at a time, and answers with the saved and the refused ones in the order
+// of the body.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
-	b := &batcher{batch: &in.Body, written: map[id.ID]bool{}, out: api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}}
+	b := &batcher{
+		batch:   &in.Body,
+		written: map[id.ID]bool{},
+		out:     api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}},
+	}
 
 	var wanted []int
 
@@ -93,10 +99,12 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 		}
 	}
 
+	// All reservations are locked before the first chunk, see hold.
 	if err := b.hold(ctx, tx); err != nil {
 		return nil, err
 	}
 
+	// Everything happens in one savepoint, so that an atomic batch can be undone and still be answered.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		for chunk := range slices.Chunk(wanted, batchChunk) {
 			if err := b.land(ctx, tx, chunk); err != nil {
@@ -119,16 +127,16 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return &b.out, err
 }
 
-// batcher lands the items of a batch.
+// batcher saves the items of a batch.
 type batcher struct {
 	batch *Batch
-	// written are the reservations that an item has landed on: a second one is refused.
+	// written are the reservations that an item was saved to: a second item for one of them is refused.
 	written map[id.ID]bool
 	out     api.Outcome
 }
 
-// hold holds all reservations that the batch names at once: its items come in any order, and a part at a time, so that
-// two batches would wait for each other.
+// hold locks all reservations that the batch names, at once. Its items come in any order and are saved in chunks;
+// if each chunk locked its own, two batches could wait for each other.
 func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
 	ids, refs := []id.ID{}, []string{}
 
@@ -148,8 +156,8 @@ func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// land writes some items and derives their journals together. When that fails, halves are tried, down to the item that
-// is to blame.
+// land saves some items and derives their journals together. If that fails, it tries each half by itself, down to
+// the item that is to blame. It fails only with defects; refused items are collected.
 func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 	var (
 		drafts  []*draft
@@ -165,6 +173,7 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 		return k.write(ctx, tx, drafts)
 	})
 
+	// A savepoint has undone the attempt, so its outcome counts only if it succeeded.
 	refusal := apierr.From(err)
 	switch {
 	case err == nil:
@@ -182,6 +191,7 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 		return nil
 	}
 
+	// One of several items is refused: the others must not fail with it.
 	half := len(items) / 2
 	if err := b.land(ctx, tx, items[:half]); err != nil {
 		return err
@@ -190,13 +200,19 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 	return b.land(ctx, tx, items[half:])
 }
 
-// drafts loads what the items name, which goes into k, and makes drafts of the good ones.
-func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) (good []*draft, bad []api.Refused, err error) {
+// drafts locks and loads the records that the items name, which go into k, and returns drafts of the items that
+// pass all checks and refusals of the others.
+func (b *batcher) drafts(
+	ctx context.Context, tx *db.Tx,
+	items []int,
+	k *known,
+) (good []*draft, bad []api.Refused, err error) {
 	var (
 		ids  []id.ID
 		refs []string
 	)
 
+	// First collect the names that the items use.
 	for _, i := range items {
 		item := &b.batch.Data[i]
 		if item.ID != nil {
@@ -218,6 +234,7 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) 
 		return nil, nil, err
 	}
 
+	// Index the stored reservations by both names that an item may use.
 	byID, byRef := map[id.ID]*Reservation{}, map[string]*Reservation{}
 	for i := range found {
 		byID[found[i].ID] = &found[i]
@@ -226,6 +243,7 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) 
 		}
 	}
 
+	// Then make a draft of each item, in order: an item may use a uniqueRef that an earlier one gave up.
 	var drafts []*draft
 
 	refuse := func(i int, err error) {
@@ -247,7 +265,7 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) 
 
 		taken[d.ID] = true
 		if d.before != nil && d.before.UniqueRef != nil {
-			delete(byRef, *d.before.UniqueRef) // a later item may take what this one gives up
+			delete(byRef, *d.before.UniqueRef) // a later item may take the reference that this one gives up
 		}
 
 		if d.UniqueRef != nil {
@@ -257,6 +275,7 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) 
 		drafts = append(drafts, d)
 	}
 
+	// Last, check the drafts against the records that they refer to, loaded for all of them at once.
 	if *k, err = loadKnown(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
@@ -273,8 +292,14 @@ func (b *batcher) drafts(ctx context.Context, tx *db.Tx, items []int, k *known) 
 	return good, bad, nil
 }
 
-// draft makes a draft of an item: a change of the reservation that it names, else a new one.
-func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef map[string]*Reservation) (*draft, error) {
+// draft returns the draft of an item: a change of the reservation that it names, else a new reservation. It fails
+// with apierr.NotFound for an unknown id, and with issues for a new one that lacks required fields.
+func (b *batcher) draft(
+	tx *db.Tx,
+	index int,
+	byID map[id.ID]*Reservation,
+	byRef map[string]*Reservation,
+) (*draft, error) {
 	item := &b.batch.Data[index]
 
 	var old *Reservation
@@ -288,6 +313,7 @@ func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef
 		old = byRef[*item.UniqueRef.Value]
 	}
 
+	// An item that names no stored reservation creates one.
 	d := &draft{before: old, index: index}
 	if old != nil {
 		d.Reservation = *old
@@ -304,6 +330,8 @@ func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef
 	d.UpdatedAt = day.At(tx.Now)
 	d.settleDefaults(tx)
 
+	// The stated total is compared only with lines that the item brings; a new item without lines has a total of
+	// zero.
 	if b.batch.OnLineTotalDeviation == IssueDeviation && item.Total != nil && d.relined {
 		var sum money.Cents
 		for i := range d.Lines {
@@ -318,7 +346,7 @@ func (b *batcher) draft(tx *db.Tx, index int, byID map[id.ID]*Reservation, byRef
 	return d, nil
 }
 
-// missing are the fields that only a change can do without.
+// missing returns an issue for each absent field that only a change can do without.
 func (item *BatchItem) missing() (issues []apierr.Issue) {
 	for _, field := range []struct {
 		name   string
@@ -332,7 +360,7 @@ func (item *BatchItem) missing() (issues []apierr.Issue) {
 	return issues
 }
 
-// update is the item as a change. An inquiry that is kept is an inactive reservation.
+// update returns the item as a change. An inquiry that is imported is an inactive reservation.
 func (item *BatchItem) update() *Update {
 	u := Update{Fields: item.Fields}
 	if item.Status != nil {

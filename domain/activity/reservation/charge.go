@@ -8,27 +8,31 @@ import (
 	"stayledger/platform/money"
 )
 
-// discount is the line type whose amounts are negative, cancellation the name of what adjustments keep of a
+// discount is the line type with negative amounts, cancellation the name of the sum that adjustments keep of a
 // cancellation.
 const (
 	discount     = "discount"
 	cancellation = "cancellation"
 )
 
-// stay is the reservation as fees see it.
+// stay returns the reservation as fees see it.
 func (in *Input) stay(lines []postable) *fee.Stay {
 	r := &in.Reservation
 
 	return &fee.Stay{
-		Line:    in.named,
-		Account: func(accountID id.ID) money.Cents { return in.credited(lines, accountID) },
-		Channel: deref(r.BookingPlatform), Currency: r.Currency, Status: string(r.Status), OwnerStay: r.Type == OwnerStay, Nights: r.Nights(),
-		At: in.segments(in.recognition())[0].at,
+		Line:      in.named,
+		Account:   func(accountID id.ID) money.Cents { return in.credited(lines, accountID) },
+		Channel:   deref(r.BookingPlatform),
+		Currency:  r.Currency,
+		Status:    string(r.Status),
+		OwnerStay: r.Type == OwnerStay,
+		Nights:    r.Nights(),
+		At:        in.segments(in.recognition())[0].at,
 	}
 }
 
-// named is the amount behind a name of a fee's formula: the active lines of a type, what deposits paid, or what was
-// kept of a cancellation.
+// named returns the amount that a name in the formula of a fee has for this stay: the active lines of a type, the
+// costs of deposits, or the sum that was kept of a cancellation.
 func (in *Input) named(name string) (sum money.Cents) {
 	r := &in.Reservation
 
@@ -39,6 +43,7 @@ func (in *Input) named(name string) (sum money.Cents) {
 		return in.ChannelFee
 	}
 
+	// Every other name is a line type. Its lines count if its mapping does not exclude them.
 	if r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, name)) == "" {
 		for i := range r.Lines {
 			if r.Lines[i].Type == name {
@@ -47,6 +52,7 @@ func (in *Input) named(name string) (sum money.Cents) {
 		}
 	}
 
+	// Discounts are negative lines and positive in formulas; a cancellation is kept by adjustments.
 	switch name {
 	case cancellation:
 		return sum + in.adjusted(in.Assigned[account.CancellationRevenue])
@@ -57,7 +63,7 @@ func (in *Input) named(name string) (sum money.Cents) {
 	}
 }
 
-// credited is what the stay's lines and financial adjustments credit to an account.
+// credited returns the sum that the stay's lines and financial adjustments credit to an account.
 func (in *Input) credited(lines []postable, accountID id.ID) money.Cents {
 	sum := in.adjusted(accountID)
 	for i := range lines {
@@ -69,7 +75,7 @@ func (in *Input) credited(lines []postable, accountID id.ID) money.Cents {
 	return sum
 }
 
-// adjusted is what active financial adjustments credit to an account.
+// adjusted returns the sum that active financial adjustments credit to an account, nothing for the zero id.
 func (in *Input) adjusted(accountID id.ID) (sum money.Cents) {
 	r := &in.Reservation
 	if accountID.IsZero() || r.Status == Inactive {
@@ -85,7 +91,8 @@ func (in *Input) adjusted(accountID id.ID) (sum money.Cents) {
 	return sum
 }
 
-// charge moves a fee from the party that bears it to the one that earns it, and the tax on it to whom it is owed.
+// charge moves a fee from the party that bears it to the one that earns it, and the tax on it to the account that
+// it is owed on.
 func (j *journal) charge(c *fee.Charge) {
 	if c.InactiveReason != "" {
 		return
@@ -96,9 +103,10 @@ func (j *journal) charge(c *fee.Charge) {
 	}
 }
 
-// charged are the parts of the stay that the listing period of a subscription covers, on the dates on which the fee is
-// recognised.
+// charged returns the parts of the stay that the listing period of a subscription covers, on the dates on which the
+// fee is recognised.
 func (in *Input) charged(s *fee.Subscription) (parts []segment) {
+	// A fee may have a recognition of its own.
 	recognition := in.recognition()
 	if s.Fee.RevenueRecognition != nil {
 		recognition = *s.Fee.RevenueRecognition
@@ -113,6 +121,7 @@ func (in *Input) charged(s *fee.Subscription) (parts []segment) {
 	return parts
 }
 
+// feeLines returns the entries of a fee in a segment: debit, credit and tax, without those of zero.
 func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 	f := &c.Subscription.Fee
 	amount, tax := s.share(c.Amount), s.share(c.Tax)
@@ -126,6 +135,8 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = ref, accountID, party, amount
 		lines = append(lines, entry)
 	}
+
+	// The party that bears the fee also bears the tax on it.
 	add("debit", f.DebitAccountID, f.DebitParty, amount+tax)
 	add("credit", f.CreditAccountID, f.CreditParty, -amount)
 
@@ -136,15 +147,16 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 	return lines
 }
 
-// adjustment posts one adjustment on its own date, else on that of the reservation.
+// adjustment posts one adjustment on its own date, else on the date of the reservation.
 //
-// A financial one changes what the guest owes against its account. One for a recurring fee is posted as the fee is; any
-// other fee adjustment moves its amount on the account to the party from the other one.
+// A financial one changes what the guest owes against its account. One for a recurring fee is posted as the fee is.
+// Any other fee adjustment moves its amount on the account from the other party to the named one.
 func (j *journal) adjustment(a *Adjustment) {
 	if a.Amount == 0 {
 		return
 	}
 
+	// An adjustment is posted as a whole: a stay that is cut by nights gives it the date of its first segment.
 	s := j.in.segments(j.recognition)[0]
 	if a.GeneralLedgerPostingAt != nil || s.proRata {
 		at := s.at
@@ -155,6 +167,7 @@ func (j *journal) adjustment(a *Adjustment) {
 		s = j.in.on(at)
 	}
 
+	// Debit and credit share everything but account, party and sign.
 	debit := j.entry(s, triggerAdjustment, a.label())
 	if a.RecurringFeeID != nil {
 		debit.RecurringFeeID = *a.RecurringFeeID
@@ -165,6 +178,7 @@ func (j *journal) adjustment(a *Adjustment) {
 	credit.Ref, credit.CentTotal = "credit", -a.Amount
 	name := "feeAdjustment:"
 
+	// The names keep both kinds apart for the modes of a refresh.
 	switch {
 	case a.Type == Financial:
 		name = "adjustment:"

@@ -15,17 +15,18 @@ import (
 	"stayledger/platform/money"
 )
 
-// Source says how the journals of reservations are found and derived.
+// Source describes to the ledger how the journals of reservations are found and derived.
 func Source() *ledger.Source { return SourceKnowing(Known{}) }
 
-// Known are inputs of journals that a transaction has read already and does not change. What is nil has not been read.
+// Known are inputs of journals that a transaction has read already and does not change. A nil field has not been
+// read.
 type Known struct {
 	Assigned map[account.Assignment]id.ID
-	// Periods are those of some listings.
+	// Periods are the ownership periods of some listings.
 	Periods map[id.ID][]listing.Period
 }
 
-// SourceKnowing is Source for a transaction that has read some of the inputs.
+// SourceKnowing returns the Source for a transaction that has read some of the inputs.
 func SourceKnowing(known Known) *ledger.Source {
 	return &ledger.Source{
 		Noun: ledger.Reservations, Touched: touched, Derive: known.derive, Replaces: replaces,
@@ -34,7 +35,7 @@ func SourceKnowing(known Known) *ledger.Source {
 }
 
 // Refresh derives the journals of reservations and stores what changed. The reservations stay locked until the
-// transaction ends; ids that name none are passed over. Line types that nobody has mapped become unmapped mappings.
+// transaction ends; ids that name none are left out. Line types that have no mapping yet become unmapped mappings.
 //
 // Errors: requiredAccountMissing when a posting needs an assignment that the team has not made, BAD_REQUEST when
 // amounts exceed the safe range, and the locks of ledger.Locked.
@@ -42,7 +43,8 @@ func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (le
 	return Source().Book(ctx, tx, ids, l)
 }
 
-// derive locks reservations and derives their journals from what is stored.
+// derive locks reservations and derives their journals from the stored records. Line types that are not mapped yet
+// become unmapped mappings on the way.
 func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
 	loaded, err := known.load(ctx, tx, ids)
 	if err != nil {
@@ -52,7 +54,7 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 	return journals(loaded), mapping.AddUnmapped(ctx, tx, unmapped(loaded))
 }
 
-// journals derives the journals of loaded reservations.
+// journals derives the journals of loaded reservations. One that fails its check is left out with its error.
 func journals(loaded []Input) *ledger.Derived {
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
 
@@ -71,8 +73,9 @@ func journals(loaded []Input) *ledger.Derived {
 	return out
 }
 
-// touched are the reservations that a change of what their journals depend on touches: those of the listings, those
-// whose entries the assignments decide on, and all of them when the team's settings move their dates.
+// touched loads the reservations that are affected by a change of the records which their journals depend on: those
+// of the listings, those with entries that the assignments decide on, and all of them if the team's settings move
+// their dates.
 func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
 		return ledger.All(ctx, tx, ledger.Reservations)
@@ -83,19 +86,25 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 		return nil, err
 	}
 
-	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Reservations, b.Assignments, string(account.AccountsReceivable), string(account.DepositCoHostPayout),
-		string(account.DeferredRevenue), string(account.CancellationRevenue), string(account.ExpenseSalesTax))
+	// The assignments that Journal uses, see Input.Assigned.
+	assigned, err := ledger.TouchedByAssignments(
+		ctx, tx, ledger.Reservations, b.Assignments,
+		string(account.AccountsReceivable), string(account.DepositCoHostPayout), string(account.DeferredRevenue),
+		string(account.CancellationRevenue), string(account.ExpenseSalesTax),
+	)
 	if err != nil {
 		return nil, err
 	}
 
+	// Fees charge the costs of deposits on, so a reservation may depend on an account that its own journal does not
+	// name.
 	charged, err := chargedOn(ctx, tx, b.Assignments)
 
 	return slices.Concat(found, assigned, charged), err
 }
 
-// check tells the caller's mistakes from defects: an assignment that is missing, and amounts that no entry and no total
-// can hold.
+// check returns an error for a mistake of the caller: an assignment that is missing, or amounts that no entry and
+// no total can hold.
 func (d *Derived) check(in *Input) error {
 	var size money.Reach
 	for i := range in.Reservation.Lines {
@@ -110,6 +119,7 @@ func (d *Derived) check(in *Input) error {
 		return errAmountRange
 	}
 
+	// Entries with a missing assignment have no account, so postings are checked only after this.
 	if len(d.Missing) > 0 {
 		return account.Require(in.Assigned, d.Missing...)
 	}
@@ -123,7 +133,7 @@ func (d *Derived) check(in *Input) error {
 	return nil
 }
 
-// load locks reservations and reads what their journals depend on.
+// load locks reservations and loads the records that their journals depend on.
 func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
 	found, err := holdAll(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
@@ -135,17 +145,20 @@ func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, e
 	return loaded, err
 }
 
-// inputs reads, set-based, what the journals of these reservations depend on; what belongs to the reservations comes
-// beside as well.
+// inputs loads, for all reservations at once, the records that their journals depend on. It also returns the
+// records that belong to the reservations.
 func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, own, error) {
 	var (
 		own own
 		b   basis
 	)
-	if err := tx.Together(ctx, db.LoadOf(&own, ownOf, idsOf(found)), db.LoadOf(&b, known.basis, listingsOf(found))); err != nil {
+	if err := tx.Together(
+		ctx, db.LoadOf(&own, ownOf, idsOf(found)), db.LoadOf(&b, known.basis, listingsOf(found)),
+	); err != nil {
 		return nil, own, err
 	}
 
+	// Then put the inputs of each reservation together, in memory.
 	out := make([]Input, len(found))
 	for i := range found {
 		own.attach(&found[i])
@@ -155,19 +168,25 @@ func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) (
 	return out, own, nil
 }
 
-// own is what belongs to reservations beside their rows, by reservation.
+// own has the records that belong to reservations, by reservation.
 type own struct {
 	lines       map[id.ID][]Line
 	adjustments map[id.ID][]Adjustment
 	deposits    map[id.ID]deposits
 }
 
+// ownOf loads the lines, adjustments and deposits of reservations in one round trip.
 func ownOf(ctx context.Context, tx *db.Tx, ids []id.ID) (o own, err error) {
 	if len(ids) == 0 {
 		return own{}, nil
 	}
 
-	err = tx.Together(ctx, db.LoadOf(&o.lines, linesOf, ids), db.LoadOf(&o.adjustments, adjustmentsOf, ids), db.LoadOf(&o.deposits, depositsOf, ids))
+	err = tx.Together(
+		ctx,
+		db.LoadOf(&o.lines, linesOf, ids),
+		db.LoadOf(&o.adjustments, adjustmentsOf, ids),
+		db.LoadOf(&o.deposits, depositsOf, ids),
+	)
 
 	return o, err
 }
@@ -177,7 +196,7 @@ func (o *own) attach(r *Reservation) {
 	r.Lines, r.Adjustments = o.lines[r.ID], o.adjustments[r.ID]
 }
 
-// basis is what journals are derived from beside the reservations and what belongs to them.
+// basis has the records that journals depend on apart from the reservations and the records that belong to them.
 type basis struct {
 	settings settings
 	mappings mapping.Set
@@ -186,15 +205,18 @@ type basis struct {
 	fees     map[id.ID][]fee.Subscription
 }
 
-// basis reads the basis of the journals of reservations on some listings.
+// basis loads the basis of the journals of reservations on some listings, except what the transaction has read
+// already.
 func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b basis, err error) {
 	b.assigned, b.periods = known.Assigned, known.Periods
 
+	// Assignments and periods are skipped if the transaction has read them before.
 	works := []db.Work{db.Load(&b.settings, settingsOf), db.LoadOf(&b.fees, fee.Subscribed, listings)}
 	if b.assigned == nil {
 		works = append(works, db.Load(&b.assigned, account.Assigned))
 	}
 
+	// Periods are read again if one of the listings was not among those read before.
 	if slices.ContainsFunc(listings, func(v id.ID) bool { return b.periods[v] == nil }) {
 		works = append(works, db.LoadOf(&b.periods, listing.Periods, listings))
 	}
@@ -205,6 +227,7 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 	return b, err
 }
 
+// input returns the input of a reservation's journal.
 func (b *basis) input(r *Reservation, o own) Input {
 	return Input{
 		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
@@ -213,7 +236,7 @@ func (b *basis) input(r *Reservation, o own) Input {
 	}
 }
 
-// listingsOf are the listings of reservations, each once.
+// listingsOf returns the listings of reservations, each once.
 func listingsOf(rs []Reservation) []id.ID {
 	ids := make([]id.ID, len(rs))
 	for i := range rs {
@@ -223,6 +246,7 @@ func listingsOf(rs []Reservation) []id.ID {
 	return id.Distinct(ids)
 }
 
+// idsOf returns the ids of reservations.
 func idsOf(rs []Reservation) []id.ID {
 	ids := make([]id.ID, len(rs))
 	for i := range rs {
@@ -232,13 +256,14 @@ func idsOf(rs []Reservation) []id.ID {
 	return ids
 }
 
-// beside is what reservations tell beside their own rows.
+// beside has everything that reservations show in addition to their own rows.
 type beside struct {
 	own      own
 	mappings mapping.Set
 	booked   booked
 }
 
+// besideOf loads everything that reservations show apart from their own rows, in one round trip.
 func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
 	var s settings
 
@@ -248,13 +273,14 @@ func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error)
 	return b, err
 }
 
+// fill gives a reservation the loaded records and the fields computed from them.
 func (b *beside) fill(r *Reservation, withLines bool) {
 	b.own.attach(r)
 	b.booked.fill(r)
 	r.finish(b.mappings, b.own, withLines)
 }
 
-// complete fills in what reservations show beside their own rows.
+// complete fills in the fields of reservations that are not in their own rows, for all of them at once.
 func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
 	if len(rs) == 0 {
 		return nil
@@ -272,26 +298,33 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	return nil
 }
 
-// booked is what reservations tell of their journals, by reservation: what holds them, whether they are current, and
-// what they have for owners whom the stays do not have.
+// booked is the state of reservations in the books, by reservation: their locks, whether their journals are
+// current, and the sums credited to owners although the stay has no owner.
 type booked struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
 }
 
+// bookedOf loads the state of reservations in the books in one round trip.
 func bookedOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b booked, err error) {
-	err = tx.Together(ctx, db.LoadOf(&b.locks, ledger.LocksOf, ids), db.LoadOf(&b.statuses, ledger.Reservations.StatusOf, ids),
-		db.LoadOf(&b.ownerless, ownerless, ids))
+	err = tx.Together(
+		ctx,
+		db.LoadOf(&b.locks, ledger.LocksOf, ids),
+		db.LoadOf(&b.statuses, ledger.Reservations.StatusOf, ids),
+		db.LoadOf(&b.ownerless, ownerless, ids),
+	)
 
 	return b, err
 }
 
+// fill gives a reservation its lock, its journal status and its ownerless sum.
 func (b *booked) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
 }
 
-// finish fills in what a reservation shows once all else is loaded.
+// finish computes the remaining fields once all else is loaded: financials, payment and issues. Without lines, the
+// lines and adjustments that these were computed from are dropped.
 func (r *Reservation) finish(mappings mapping.Set, o own, withLines bool) {
 	r.settle(mappings, o.deposits[r.ID].Paid)
 
@@ -303,6 +336,7 @@ func (r *Reservation) finish(mappings mapping.Set, o own, withLines bool) {
 	}
 }
 
+// orEmpty returns the list, an empty one for nil, so that the API answers with [] and not with null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -311,7 +345,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// unmapped are the types of lines that no row of the mappings names.
+// unmapped returns the lines without an account of their own and of a type that has no row in the mappings.
 func unmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 	for i := range loaded {
 		r := &loaded[i].Reservation

@@ -22,7 +22,7 @@ type FeePreviewRequest struct {
 	Fee            *fee.Create `json:"fee,omitempty" doc:"A fee that is not stored; its listingSubscriptions are checked and change nothing."`
 }
 
-// Resolve wants exactly one fee.
+// Resolve refuses a request that names no fee or two.
 func (b FeePreviewRequest) Resolve() []apierr.Issue {
 	if (b.RecurringFeeID == nil) == (b.Fee == nil) {
 		return []apierr.Issue{apierr.IssueContradiction.InBody("fee")}
@@ -33,7 +33,7 @@ func (b FeePreviewRequest) Resolve() []apierr.Issue {
 
 type feePreviewInput struct{ Body FeePreviewRequest }
 
-// FeePreview is what a stay comes to when it is charged a fee.
+// FeePreview is the outcome of charging a stay a fee.
 type FeePreview struct {
 	Totals FeePreviewTotals `json:"totals"`
 	Lines  []PreviewLine    `json:"lines"`
@@ -41,7 +41,7 @@ type FeePreview struct {
 
 // FeePreviewTotals add up the journal of a stay.
 type FeePreviewTotals struct {
-	Tax         money.Cents `json:"tax" doc:"Lines that are nobody's revenue, and the tax on fees."`
+	Tax         money.Cents `json:"tax" doc:"Lines that are no party's revenue, and the tax on fees."`
 	Manager     money.Cents `json:"manager" doc:"What is left to the manager after all fees and the costs of deposits."`
 	Owner       money.Cents `json:"owner" doc:"What is left to the owners after all fees."`
 	Reservation money.Cents `json:"reservation" doc:"Active lines."`
@@ -51,18 +51,19 @@ type FeePreviewTotals struct {
 	Fee         money.Cents `json:"fee" doc:"What the previewed fee comes to, with its tax."`
 }
 
-// previewFee derives the journal of the stay as if its listing were charged the fee.
-func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePreview, error) {
-	r, err := show(ctx, tx, asked.Body.ReservationID)
+// previewFee derives the journal of the stay as if its listing were charged the fee. Nothing is written.
+func previewFee(ctx context.Context, tx *db.Tx, request *feePreviewInput) (*FeePreview, error) {
+	r, err := show(ctx, tx, request.Body.ReservationID)
 	if err != nil {
 		return nil, unknown(err, "reservationId")
 	}
 
-	f, err := asked.Body.fee(ctx, tx)
+	f, err := request.Body.fee(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// Then derive the journal with the fee among those of the listing.
 	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
@@ -76,6 +77,7 @@ func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePre
 	derived := Journal(in)
 	out := &FeePreview{Lines: derived.previewLines(in)}
 
+	// Costs of deposits are not in the stay's journal, but they reduce the same balances.
 	costs, err := depositCosts(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
@@ -83,6 +85,7 @@ func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePre
 
 	out.Lines = append(out.Lines, costs...)
 
+	// Last, mark the lines of the previewed fee and name all accounts with one query.
 	ids := make([]id.ID, len(out.Lines))
 	for i := range out.Lines {
 		l := &out.Lines[i]
@@ -104,11 +107,13 @@ func previewFee(ctx context.Context, tx *db.Tx, asked *feePreviewInput) (*FeePre
 	return out, nil
 }
 
-// total adds up what the journal does, and what deposits cost.
+// total adds up the lines of the journal and the costs of deposits.
 func (p *FeePreview) total(d *Derived, r *Reservation) {
 	t := &p.Totals
-	t.Guest, t.Deposit, t.Reservation = r.Financials.Total, r.Financials.Paid, r.Financials.Total-r.Financials.Adjustments
+	t.Guest, t.Deposit = r.Financials.Total, r.Financials.Paid
+	t.Reservation = r.Financials.Total - r.Financials.Adjustments
 
+	// Credits are negative in the ledger and count as money left, hence the minus signs.
 	for i := range d.Postings {
 		for k := range d.Postings[i].Lines {
 			l := &d.Postings[i].Lines[k]
@@ -123,6 +128,7 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 		}
 	}
 
+	// Lines have the costs of deposits, which are not in the journal, and the previewed fee.
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		switch {
@@ -139,7 +145,7 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 	}
 }
 
-// fee is the one that the request names or brings along.
+// fee returns the fee that the request names or brings along. It fails with the issues of the one that it brings.
 func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error) {
 	if b.Fee != nil {
 		f, err := fee.Unsaved(ctx, tx, b.Fee)
@@ -151,7 +157,8 @@ func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error
 	return f, unknown(err, "recurringFeeId")
 }
 
-// subscribe charges the stay a fee, unless one of the fee's own listing periods does.
+// subscribe adds a subscription of the stay's listing to a fee, unless a listing period of the fee charges the stay
+// already.
 func (in *Input) subscribe(f *fee.Fee) error {
 	for i := range in.Fees {
 		if s := &in.Fees[i]; s.Fee.ID == f.ID && in.charged(s) != nil {
@@ -159,6 +166,7 @@ func (in *Input) subscribe(f *fee.Fee) error {
 		}
 	}
 
+	// The listing period of the new subscription has no bounds. It replaces periods of the fee that miss the stay.
 	always, err := fee.NewSubscription(*f, fee.Period{FeeID: f.ID, ListingID: in.Reservation.ListingID})
 	if err != nil {
 		return err
@@ -169,7 +177,8 @@ func (in *Input) subscribe(f *fee.Fee) error {
 	return nil
 }
 
-// unknown turns the absence of something that the body names into the caller's mistake.
+// unknown turns the absence of a record that the body names into an issue of the field; other errors stay as they
+// are.
 func unknown(err error, field string) error {
 	if err != nil && apierr.From(err).Code() == apierr.CodeNotFound {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
@@ -178,7 +187,7 @@ func unknown(err error, field string) error {
 	return err
 }
 
-// inFee puts the findings about an unsaved fee where it stands in the body.
+// inFee moves the issues of an unsaved fee to its place in the body.
 func inFee(err error) error {
 	if err == nil {
 		return nil
@@ -192,7 +201,8 @@ func inFee(err error) error {
 	return e.Under("fee")
 }
 
-// depositCosts are what processor and channel kept of the active deposits of a reservation.
+// depositCosts returns lines for the sums that processor and channel kept of the active deposits of a reservation,
+// by date.
 func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]PreviewLine, error) {
 	type row struct {
 		ID         id.ID
@@ -204,6 +214,7 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 		Amount     money.Cents
 	}
 
+	// A line of a deposit is a cost by the assignment that it acts as; without a party it is the manager's.
 	rows, err := db.Select[row](ctx, tx, `
 		select t.id, t.short_ref, t.date, `+depositCost+` as assignment, l.account_id, coalesce(l.party, 'manager') as party, -l.amount as amount
 		from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
@@ -217,8 +228,15 @@ func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Previe
 	for i, l := range rows {
 		party := ledger.Party(l.Party)
 		out[i] = PreviewLine{
-			Name: map[account.Assignment]string{account.DepositMerchantFee: fee.MerchantFee, account.DepositChannelFee: fee.ChannelFee}[l.Assignment], Type: PreviewDeposit,
-			Party: &party, Status: LineActive, Amount: l.Amount, accountID: l.AccountID,
+			Name: map[account.Assignment]string{
+				account.DepositMerchantFee: fee.MerchantFee,
+				account.DepositChannelFee:  fee.ChannelFee,
+			}[l.Assignment],
+			Type:        PreviewDeposit,
+			Party:       &party,
+			Status:      LineActive,
+			Amount:      l.Amount,
+			accountID:   l.AccountID,
 			Transaction: &TransactionRef{l.ID, l.ShortRef, l.Date},
 		}
 	}

@@ -13,67 +13,116 @@ import (
 
 const (
 	tag     = "Reservations"
-	derives = " The journal follows in the same transaction: 400 requiredAccountMissing when an account assignment is missing; when a lock holds an entry" +
-		" that would change, 403 reservationLocked with what holds it in the context."
+	derives = " The journal follows in the same transaction: 400 requiredAccountMissing when an account assignment " +
+		"is missing; when a lock holds an entry that would change, 403 reservationLocked with what holds it in the " +
+		"context."
 )
 
-// endpoints are the routes of reservations and their adjustments.
+// endpoints returns the routes of reservations and their adjustments.
 func endpoints() []api.Endpoint {
 	read, write := []string{"reservations:read"}, []string{"reservations:write"}
 	out := []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reservations", ID: "listReservations", Tag: tag, Summary: "List reservations", Scopes: read,
-			Doc: "Fails with 400 for a date that is none of YYYY, YYYY-MM, YYYY-MM-DD and YYYY-MM-DD...YYYY-MM-DD, and for an amount that is none of 100 and " +
-				"100...200.",
+			Method:  "GET",
+			Path:    "/reservations",
+			ID:      "listReservations",
+			Tag:     tag,
+			Summary: "List reservations",
+			Scopes:  read,
+			Doc: "Fails with 400 for a date that is none of YYYY, YYYY-MM, YYYY-MM-DD and YYYY-MM-DD...YYYY-MM-DD, " +
+				"and for an amount that is none of 100 and 100...200.",
 		}, listReservations),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/reservations", ID: "createReservation", Tag: tag, Summary: "Create a reservation",
 			Errors: apierr.List{errDuplicateUniqueRef, errAmountRange, account.ErrRequiredMissing, ledger.Refusals},
 			Scopes: write, DryRun: true, Status: 201,
-			Doc: "Fails with 400 for an unknown listing or account, a stay without nights or of more than ten years, and an unknown currency; 409 " +
-				"for a uniqueRef that exists. The journal is made in the same transaction: 400 requiredAccountMissing when an account assignment is " +
-				"missing; 403 for a date that is locked: " + ledger.LockReasons() + ".",
+			Doc: "Fails with 400 for an unknown listing or account, a stay without nights or of more than ten years, " +
+				"and an unknown currency; 409 for a uniqueRef that exists. The journal is made in the same " +
+				"transaction: 400 requiredAccountMissing when an account assignment is missing; 403 for a date that " +
+				"is locked: " + ledger.LockReasons() + ".",
 		}, create),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/reservations/batch", ID: "batchReservations", Tag: tag, Summary: "Create and change many reservations", Scopes: write,
-			DryRun: true, MaxBody: batchBytes, Timeout: batchTimeout,
-			Doc: "An item with the id or the uniqueRef of a reservation changes it; any other creates one. Good items land and bad ones are reported with the codes " +
-				"and reasons of the single routes; with atomic=true nothing lands when one item is bad. Skipped inquiries are in neither list.",
+			Method:  "POST",
+			Path:    "/reservations/batch",
+			ID:      "batchReservations",
+			Tag:     tag,
+			Summary: "Create and change many reservations",
+			Scopes:  write,
+			DryRun:  true,
+			MaxBody: batchBytes,
+			Timeout: batchTimeout,
+			Doc: "An item with the id or the uniqueRef of a reservation changes it; any other creates one. Good " +
+				"items land and bad ones are reported with the codes and reasons of the single routes; with " +
+				"atomic=true nothing lands when one item is bad. Skipped inquiries are in neither list.",
 		}, batch),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reservations/{id}", ID: "getReservation", Tag: tag, Summary: "Read a reservation", Scopes: read, OneTrip: true,
+			Method:  "GET",
+			Path:    "/reservations/{id}",
+			ID:      "getReservation",
+			Tag:     tag,
+			Summary: "Read a reservation",
+			Scopes:  read,
+			OneTrip: true,
 		}, getReservation),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reservations/{id}/journal-preview", ID: "previewReservationJournal", Tag: tag, Summary: "Preview a reservation's journal",
-			Scopes: read, Doc: "The journal as it would be derived now, without writing it, and what does not count in it and why.",
+			Method:  "GET",
+			Path:    "/reservations/{id}/journal-preview",
+			ID:      "previewReservationJournal",
+			Tag:     tag,
+			Summary: "Preview a reservation's journal",
+			Scopes:  read,
+			Doc: "The journal as it would be derived now, without writing it, and what does not count in it and " +
+				"why.",
 		}, previewJournal),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/reservations/{id}", ID: "updateReservation", Tag: tag, Summary: "Change a reservation",
-			Errors: apierr.List{errDuplicateUniqueRef, errAmountRange, account.ErrRequiredMissing, errLocked},
-			Scopes: write, DryRun: true,
-			Doc: "Fields that are absent stay; lines, when given, replace all lines. Canceling makes the lines inactive and leaves the adjustments. Fails as creating " +
-				"does, and with 404." + derives,
+			Method:  "PUT",
+			Path:    "/reservations/{id}",
+			ID:      "updateReservation",
+			Tag:     tag,
+			Summary: "Change a reservation",
+			Errors:  apierr.List{errDuplicateUniqueRef, errAmountRange, account.ErrRequiredMissing, errLocked},
+			Scopes:  write,
+			DryRun:  true,
+			Doc: "Fields that are absent stay; lines, when given, replace all lines. Canceling makes the lines " +
+				"inactive and leaves the adjustments. Fails as creating does, and with 404." + derives,
 		}, update),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/reservations/{id}", ID: "deleteReservation", Tag: tag, Summary: "Delete or archive a reservation",
-			Errors: apierr.List{errInUse, account.ErrRequiredMissing, errLocked},
-			Scopes: []string{"reservations:delete"}, DryRun: true,
-			Doc: "Takes the journal out of the books. Fails with 404, and with 400 for one that transactions or journal entries name (reason inUse, " +
-				"context.lockReasons); onLocked=archive makes that one inactive instead." + derives,
+			Method:  "DELETE",
+			Path:    "/reservations/{id}",
+			ID:      "deleteReservation",
+			Tag:     tag,
+			Summary: "Delete or archive a reservation",
+			Errors:  apierr.List{errInUse, account.ErrRequiredMissing, errLocked},
+			Scopes:  []string{"reservations:delete"},
+			DryRun:  true,
+			Doc: "Takes the journal out of the books. Fails with 404, and with 400 for one that transactions or " +
+				"journal entries name (reason inUse, context.lockReasons); onLocked=archive makes that one inactive " +
+				"instead." + derives,
 		}, del),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/reservations/journal-entries", ID: "refreshReservationJournals", Tag: tag, Summary: "Derive journals anew",
-			Errors: apierr.List{account.ErrRequiredMissing, ledger.Refusals},
-			Scopes: []string{"journals:post"}, Also: ledger.RefreshAnswers(),
-			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all reservations, start an operation of type " +
-				"reservation-journal-refresh, answered with 202. lockPolicy strict fails on the first journal that a lock holds, bestEffort leaves it as it is. " +
+			Method:  "POST",
+			Path:    "/reservations/journal-entries",
+			ID:      "refreshReservationJournals",
+			Tag:     tag,
+			Summary: "Derive journals anew",
+			Errors:  apierr.List{account.ErrRequiredMissing, ledger.Refusals},
+			Scopes:  []string{"journals:post"},
+			Also:    ledger.RefreshAnswers(),
+			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none " +
+				"for all reservations, start an operation of type reservation-journal-refresh, answered with 202. " +
+				"lockPolicy strict fails on the first journal that a lock holds, bestEffort leaves it as it is. " +
 				"Fails with 400 when an id is unknown.",
 		}, refresh),
 		api.Read(api.Endpoint{
-			Method: "POST", Path: "/recurring-fees/preview", ID: "previewRecurringFee", Tag: "Recurring fees", Summary: "Preview a fee on a reservation",
-			Scopes: []string{"recurring-fees:read", "reservations:read"},
-			Doc: "What the stay comes to when it is charged a fee, stored or not, whether or not its listing is. Fails with 400 for an unknown reservation, fee, " +
-				"account or tax rate and for a formula that cannot be read.",
+			Method:  "POST",
+			Path:    "/recurring-fees/preview",
+			ID:      "previewRecurringFee",
+			Tag:     "Recurring fees",
+			Summary: "Preview a fee on a reservation",
+			Scopes:  []string{"recurring-fees:read", "reservations:read"},
+			Doc: "What the stay comes to when it is charged a fee, stored or not, whether or not its listing is. " +
+				"Fails with 400 for an unknown reservation, fee, account or tax rate and for a formula that cannot " +
+				"be read.",
 		}, previewFee),
 	}
 
@@ -84,16 +133,20 @@ type byID struct {
 	ID id.ID `path:"id"`
 }
 
+// getReservation answers with a reservation.
 func getReservation(ctx context.Context, tx *db.Tx, in *byID) (*Reservation, error) {
 	return show(ctx, tx, in.ID)
 }
 
+// show loads a reservation with all that the API shows of it in one round trip, or fails with apierr.NotFound.
 func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	var (
 		r *Reservation
 		b beside
 	)
-	if err := tx.Together(ctx, db.LoadOf(&r, get, reservationID), db.LoadOf(&b, besideOf, []id.ID{reservationID})); err != nil {
+	if err := tx.Together(
+		ctx, db.LoadOf(&r, get, reservationID), db.LoadOf(&b, besideOf, []id.ID{reservationID}),
+	); err != nil {
 		return nil, err
 	}
 
@@ -104,11 +157,12 @@ func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, er
 
 type createInput struct{ Body Create }
 
+// create makes a reservation.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Reservation, error) {
 	return Add(ctx, tx, &in.Body)
 }
 
-// Add makes a reservation and its journal. It fails as createReservation does.
+// Add makes a reservation and derives its journal. It fails as createReservation does.
 func Add(ctx context.Context, tx *db.Tx, b *Create) (*Reservation, error) {
 	return save(ctx, tx, drafted(tx, b))
 }
@@ -118,6 +172,7 @@ type updateInput struct {
 	Body Update
 }
 
+// update changes a reservation.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Reservation, error) {
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
@@ -132,12 +187,14 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a reservation in use."`
 }
 
+// del deletes a reservation, or archives one that is in use if the caller asks for it.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	r, err := takeTurn(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// A reservation that other records name can only be archived.
 	reasons, err := references(ctx, tx, in.ID)
 	switch {
 	case err != nil:
@@ -146,6 +203,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}
 
+	// In both cases make it inactive first: that takes its journal out of the books, or fails on a lock.
 	inactive := Inactive
 	if _, err := record(ctx, tx, redrafted(tx, r, &Update{Status: &inactive})); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// The trigger of adjustments, beside those of the ledger.
+// The trigger of adjustments; the other triggers are those of the ledger.
 const triggerAdjustment = "adjustment"
 
 // Input is all that the journal of a reservation depends on.
@@ -32,7 +32,7 @@ type Input struct {
 	// Periods are the listing's ownership periods, Fees its subscriptions.
 	Periods []listing.Period
 	Fees    []fee.Subscription
-	// MerchantFee and ChannelFee are what active deposits of the reservation paid to processor and channel, as positive
+	// MerchantFee and ChannelFee are the sums that active deposits paid to processor and channel, as positive
 	// amounts.
 	MerchantFee money.Cents
 	ChannelFee  money.Cents
@@ -43,7 +43,7 @@ type Derived struct {
 	Postings []ledger.Posting
 	// Missing are the assignments that entries need and the team has not made; such entries have the zero account.
 	Missing []account.Assignment
-	// Charges say of every subscription what it comes to.
+	// Charges has the charge of every subscription.
 	Charges []fee.Charge
 }
 
@@ -56,6 +56,7 @@ type Derived struct {
 func Journal(in *Input) Derived {
 	j := journal{in: in, recognition: in.recognition(), lines: in.postable()}
 
+	// Charges are computed even if nothing is posted: previews show them.
 	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
 	if !in.Reservation.posts() {
 		return j.out
@@ -92,8 +93,10 @@ type postable struct {
 	own fee.Recognition
 }
 
+// ref returns the reference of the line's entries within their posting.
 func (l *postable) ref() string { return "line:" + strconv.Itoa(l.index) }
 
+// label returns the description of the line, else its type.
 func (l *postable) label() string {
 	if l.Description != nil {
 		return *l.Description
@@ -102,8 +105,8 @@ func (l *postable) label() string {
 	return l.Type
 }
 
-// postable are the lines that are posted. A line that names its account and has no mapping belongs to the owners when
-// the account is income or cost, and to nobody when it is money owed, such as tax.
+// postable returns the lines that are posted. A line that names its account and has no mapping belongs to the
+// owners if the account is income or cost, and to no party if it is money owed, such as tax.
 func (in *Input) postable() []postable {
 	r := &in.Reservation
 
@@ -116,6 +119,8 @@ func (in *Input) postable() []postable {
 			continue
 		}
 
+		// The mapping gives party, account and recognition; the account of the line itself comes before that of the
+		// mapping.
 		p := postable{Line: l, index: i}
 		if m != nil {
 			p.party = m.Posts()
@@ -135,6 +140,7 @@ func (in *Input) postable() []postable {
 			}
 		}
 
+		// A line without any account is not posted; issues reports its type.
 		if !p.accountID.IsZero() {
 			out = append(out, p)
 		}
@@ -143,12 +149,14 @@ func (in *Input) postable() []postable {
 	return out
 }
 
-// revenue credits every line of the stay and debits what the guest owes for them, on the dates of the reservation. A
-// line with other dates of its own is deferred there, and what was deferred is recognised on its dates, whichever comes
-// first.
+// revenue credits every line of the stay and debits the sum that the guest owes for them, on the dates of the
+// reservation. A line with other dates of its own goes to deferred revenue there, and is recognised on its own
+// dates, whichever come first.
 func (j *journal) revenue() {
 	defaults := j.in.segments(j.recognition)
 
+	// First find the recognitions that lines have for themselves and that lead to other dates than the
+	// reservation's.
 	deferred := map[fee.Recognition][]segment{}
 	for i := range j.lines {
 		if own := j.lines[i].own; own != "" && deferred[own] == nil {
@@ -158,10 +166,12 @@ func (j *journal) revenue() {
 		}
 	}
 
+	// Then post what the guest owes, on the dates of the reservation.
 	for _, s := range defaults {
 		j.post(s, "revenue", j.owed(s, deferred))
 	}
 
+	// Last, recognise what was deferred. The order is fixed, so that the same input gives the same postings.
 	for _, own := range []fee.Recognition{fee.CheckIn, fee.CheckOut, fee.ProRata, fee.BookedAt} {
 		for _, s := range deferred[own] {
 			j.post(s, "recognition:"+string(own), j.recognised(s, own))
@@ -169,7 +179,8 @@ func (j *journal) revenue() {
 	}
 }
 
-// owed is what the guest owes for a segment of the stay against the lines, or against what is deferred.
+// owed returns the entries of a segment for the sum that the guest owes, against the lines or against deferred
+// revenue.
 func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledger.Line {
 	lines := make([]ledger.Line, 1, len(j.lines)+1)
 
@@ -183,17 +194,20 @@ func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledg
 			continue
 		}
 
+		// The line is credited on its account, or on deferred revenue if it has dates of its own.
 		entry := j.entry(s, ledger.TriggerReservation, l.label())
 
 		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = l.ref(), l.accountID, l.party, -amount
 		if deferred[l.own] != nil {
-			entry.Trigger, entry.AccountID, entry.Party = ledger.TriggerDeferredRevenue, j.assigned(account.DeferredRevenue), ledger.NoParty
+			entry.Trigger, entry.Party = ledger.TriggerDeferredRevenue, ledger.NoParty
+			entry.AccountID = j.assigned(account.DeferredRevenue)
 		}
 
 		lines = append(lines, entry)
 		owed += amount
 	}
 
+	// Lines that cancel each other out leave no debt of the guest.
 	if owed == 0 {
 		return lines[1:]
 	}
@@ -204,7 +218,8 @@ func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledg
 	return lines
 }
 
-// recognised is what lines with a recognition of their own earn in a segment, out of what was or will be deferred.
+// recognised returns the entries by which lines with a recognition of their own are earned in a segment, out of
+// deferred revenue.
 func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Line) {
 	for i := range j.lines {
 		l := &j.lines[i]
@@ -214,9 +229,11 @@ func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Lin
 			continue
 		}
 
+		// Each line moves by itself: deferred revenue is debited, the account of the line credited.
 		debit := j.entry(s, ledger.TriggerRevenueRecognition, l.label())
 		credit := debit
-		debit.Ref, debit.AccountID, debit.CentTotal = "deferred:"+strconv.Itoa(l.index), j.assigned(account.DeferredRevenue), amount
+		debit.Ref, debit.CentTotal = "deferred:"+strconv.Itoa(l.index), amount
+		debit.AccountID = j.assigned(account.DeferredRevenue)
 		credit.Ref, credit.AccountID, credit.Party, credit.CentTotal = l.ref(), l.accountID, l.party, -amount
 		lines = append(lines, debit, credit)
 	}
@@ -224,7 +241,7 @@ func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Lin
 	return lines
 }
 
-// entry is an entry of the reservation, stamped with the ownership period of its date.
+// entry returns an entry of the reservation, stamped with the ownership period of the segment.
 func (j *journal) entry(s segment, trigger, description string) ledger.Line {
 	r := &j.in.Reservation
 
@@ -236,7 +253,8 @@ func (j *journal) entry(s segment, trigger, description string) ledger.Line {
 	return l
 }
 
-// assigned is the account of an assignment; what is not assigned is missing.
+// assigned returns the account of an assignment. If the team has not made it, it returns the zero id and notes the
+// assignment as missing.
 func (j *journal) assigned(a account.Assignment) id.ID {
 	accountID := j.in.Assigned[a]
 	if accountID.IsZero() && !slices.Contains(j.out.Missing, a) {
@@ -246,8 +264,8 @@ func (j *journal) assigned(a account.Assignment) id.ID {
 	return accountID
 }
 
-// receivableOf is the account of what guests owe. Where the channel pays owner and co-host separately, the co-host
-// waits for the channel.
+// receivableOf returns the assignment of the account that guests owe on. Where the channel pays owner and co-host
+// separately, the co-host waits for the channel's payout.
 func receivableOf(p *listing.Period) account.Assignment {
 	if p == nil {
 		return account.AccountsReceivable
@@ -271,18 +289,27 @@ func (j *journal) post(s segment, name string, lines []ledger.Line) {
 
 	r := &j.in.Reservation
 
+	// The code names the posting for good. Pro rata postings of one kind differ by their date.
 	code := codePrefix(r.ID) + name
 	if s.proRata {
 		code += ":" + s.at.String()
 	}
 
 	j.out.Postings = append(j.out.Postings, ledger.Posting{
-		SourceID: r.ID, TxnCode: code, Ledger: ledger.Trust, Status: ledger.Active, TxnAt: s.at, Currency: r.Currency, Lines: lines,
+		SourceID: r.ID,
+		TxnCode:  code,
+		Ledger:   ledger.Trust,
+		Status:   ledger.Active,
+		TxnAt:    s.at,
+		Currency: r.Currency,
+		Lines:    lines,
 	})
 }
 
+// codePrefix returns the start of the codes of all postings of a reservation.
 func codePrefix(reservationID id.ID) string { return "reservation:" + reservationID.String() + ":" }
 
+// deref returns the text, empty for nil.
 func deref(s *string) string {
 	if s == nil {
 		return ""

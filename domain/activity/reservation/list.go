@@ -38,14 +38,15 @@ type Filter struct {
 	Amount         money.Ranges            `query:"amount" json:"amount,omitempty" doc:"Financial total in cents, or 100...200 with both ends; several are separated by commas."`
 }
 
-// byDate narrows a list to a range of days; in a range that a reservation only has to touch, its last night counts and
-// its check-out does not.
+// byDate narrows a list to a range of days. With dateField intersection a reservation only has to touch the range:
+// its last night counts and its check-out does not.
 func byDate(q *page.Query, f *Filter) {
 	span := cmp.Or(f.DateRange, f.Date)
 	if span.IsZero() {
 		return
 	}
 
+	// The range is half open: from counts, to does not.
 	days := span.Range(f.IsDateRangeEndInclusive)
 	args := db.Args{"from": days.From, "to": days.To}
 
@@ -64,10 +65,10 @@ func byDate(q *page.Query, f *Filter) {
 	}
 }
 
-// ofConnection is the connection of a reservation: none is written by one.
+// ofConnection is the SQL of a reservation's connection: no reservation is written by one.
 const ofConnection = "null::uuid"
 
-// byWhat narrows a list by what reservations are.
+// byWhat narrows a list by the fields of reservations, their listings and their lines.
 func byWhat(q *page.Query, f *Filter) {
 	q.IDs("r.id = any(?)", f.IDs)
 	q.Narrow("r.short_ref = any(?)", f.ShortRefs)
@@ -81,13 +82,16 @@ func byWhat(q *page.Query, f *Filter) {
 	q.Refs(ofConnection, f.ConnectionIDs)
 	q.Refs(ofConnection, f.ConnectionID)
 	q.Narrow(`r.booking_platform collate "case_insensitive" = any(?)`, f.BookingChannel)
+
+	// The business model is that of the ownership period which covers the check-in.
 	q.Narrow(`exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = r.listing_id and p.business_model = any(?)
 		and (p.start_at is null or p.start_at <= r.check_in) and (p.end_at is null or p.end_at > r.check_in))`, f.BusinessModel)
-	q.Narrow("exists (select from reservation_line l where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))", f.LineType)
+	q.Narrow(`exists (select from reservation_line l
+		where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))`, f.LineType)
 }
 
-// ListQuery is the list of reservations r with their listings l that a valid filter selects, in rows of Reservation
-// without what complete fills in.
+// ListQuery returns the list of reservations r with their listings l that a valid filter selects, in rows of
+// Reservation without the fields that complete fills in. It joins money only when the filter asks about money.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := MoneyQuery(tx, f)
 	if f.Amount == nil && f.PaidStatus == "" {
@@ -97,17 +101,26 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	return q
 }
 
-// MoneyQuery is the same list with what guests owe and have paid: f has expected and received, payment the status,
-// stated the sums of the lines that count by their kind, adjusted the sum of the financial adjustments; the last two
-// are null where there are none.
+// MoneyQuery returns the same list with the sums that guests owe and have paid: f has expected and received,
+// payment the status, stated the sums of the lines that count by their kind, adjusted the sum of the financial
+// adjustments. The last two are null where there are none.
 func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
-	q := page.Query{Columns: columns, From: tables + moneyTables, Rows: "reservation r", Joined: "l f payment", Default: "-checkIn", ID: "r.id", Sorts: sorts}
+	q := page.Query{
+		Columns: columns,
+		From:    tables + moneyTables,
+		Rows:    "reservation r",
+		Joined:  "l f payment",
+		Default: "-checkIn",
+		ID:      "r.id",
+		Sorts:   sorts,
+	}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
 	q.Kept("reservation")
 	byWhat(&q, f)
 	byDate(&q, f)
 	q.Amounts("f.expected", f.Amount)
 
+	// A leading ! turns the condition around.
 	if status, others := strings.CutPrefix(f.PaidStatus, "!"); status != "" {
 		q.And("(payment.status = @paid_status) <> @others", db.Args{"paid_status": status, "others": others})
 	}
@@ -139,8 +152,11 @@ type listInput struct {
 	operation.Include
 }
 
+// listReservations returns a page of reservations, on request with their lines and operations.
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
 	q := ListQuery(tx, &in.Filter)
+
+	// Lines and adjustments together are bounded, so a page with them has to count them.
 	if in.IncludeLines {
 		q.Lines = `(select count(*) from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id)
 			+ (select count(*) from reservation_adjustment a where a.team_id = r.team_id and a.reservation_id = r.id)`
@@ -151,6 +167,7 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 		return nil, err
 	}
 
+	// Then fill in locks, payments and issues for the whole page at once.
 	if err := complete(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
 		return found, err
 	}

@@ -26,8 +26,9 @@ func (Mode) Enum() []string {
 	return []string{string(Full), string(RecurringFeesOnly), string(AROnly), string(DecoupledAdjustmentsOnly)}
 }
 
-// replaces reports whether a posting is a mode's to replace.
+// replaces reports whether a refresh in this mode replaces the posting.
 func replaces(mode string, p *ledger.Posting) bool {
+	// The kind of a posting is the first part of its code after the prefix, see journal.post.
 	name, _, _ := strings.Cut(strings.TrimPrefix(p.TxnCode, codePrefix(p.SourceID)), ":")
 
 	switch Mode(mode) {

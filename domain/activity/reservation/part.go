@@ -2,7 +2,7 @@ package reservation
 
 import "stayledger/platform/parts"
 
-// Part is reservations.
+// Part returns what reservations add to the service: routes, tasks and tables.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(), Handlers: Source().Handlers(),

@@ -22,7 +22,7 @@ type Preview struct {
 	Issues  []finding.Finding `json:"issues"`
 }
 
-// PreviewEntry is a journal entry to be.
+// PreviewEntry is an entry of the journal as it would be derived now.
 type PreviewEntry struct {
 	TxnCode           string           `json:"txnCode" doc:"Names the posting; its entries balance."`
 	UniqueRef         string           `json:"uniqueRef" doc:"Names the entry within its posting; stable from one derivation to the next."`
@@ -40,7 +40,7 @@ type PreviewEntry struct {
 	Description       string           `json:"description"`
 }
 
-// PreviewLine is a line of a stay, an adjustment, what a deposit cost, or a fee.
+// PreviewLine is a line of a stay, an adjustment, the cost of a deposit, or a fee.
 type PreviewLine struct {
 	Name           string           `json:"name"`
 	Type           PreviewLineType  `json:"type"`
@@ -56,7 +56,7 @@ type PreviewLine struct {
 	accountID id.ID
 }
 
-// PreviewLineType says what a previewed line is.
+// PreviewLineType says which kind of record a previewed line is.
 type PreviewLineType string
 
 // The types of previewed lines.
@@ -69,7 +69,9 @@ const (
 
 // Enum lists the types.
 func (PreviewLineType) Enum() []string {
-	return []string{string(PreviewReservation), string(PreviewAdjustment), string(PreviewDeposit), string(PreviewRecurringFee)}
+	return []string{
+		string(PreviewReservation), string(PreviewAdjustment), string(PreviewDeposit), string(PreviewRecurringFee),
+	}
 }
 
 // FeeRef names a recurring fee.
@@ -85,6 +87,7 @@ type TransactionRef struct {
 	Date     day.Day `json:"date"`
 }
 
+// previewJournal derives the journal of a reservation without writing it.
 func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) {
 	r, err := show(ctx, tx, in.ID)
 	if err != nil {
@@ -96,12 +99,18 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 		return nil, err
 	}
 
+	// A missing assignment is an issue here, where a write would fail with it.
 	derived := Journal(&loaded[0])
 	out := &Preview{Entries: []PreviewEntry{}, Lines: derived.previewLines(&loaded[0]), Lock: r.Lock, Issues: r.Issues}
 	for _, need := range derived.Missing {
-		out.Issues = append(out.Issues, finding.Finding{Code: "unassignedAccount", Severity: finding.Error, Context: map[string]any{"assignment": need}})
+		out.Issues = append(out.Issues, finding.Finding{
+			Code:     "unassignedAccount",
+			Severity: finding.Error,
+			Context:  map[string]any{"assignment": need},
+		})
 	}
 
+	// Entries first, then lines: ids has the accounts in this order.
 	var ids []id.ID
 
 	for i := range derived.Postings {
@@ -116,6 +125,7 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 		ids = append(ids, out.Lines[i].accountID)
 	}
 
+	// Name all accounts with one query.
 	accounts, err := account.ByID(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -132,6 +142,7 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	return out, nil
 }
 
+// refOf returns the id and name of an account, nil if it was not found.
 func refOf(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef {
 	if a, known := accounts[accountID]; known {
 		return &account.NameRef{ID: a.ID, Name: a.Name}
@@ -140,15 +151,26 @@ func refOf(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef
 	return nil
 }
 
+// previewOf returns the entry of a posting as the API shows it.
 func previewOf(p *ledger.Posting, l *ledger.Line) PreviewEntry {
 	return PreviewEntry{
-		TxnCode: p.TxnCode, UniqueRef: l.Ref, Ledger: p.Ledger, Status: p.Status, TxnAt: p.TxnAt, CentTotal: l.CentTotal, Currency: p.Currency,
-		Party: shown(l.Party), ListingID: l.ListingID, OwnershipPeriodID: given(l.OwnershipPeriodID), RecurringFeeID: given(l.RecurringFeeID),
-		TriggerType: l.Trigger, Description: l.Description,
+		TxnCode:           p.TxnCode,
+		UniqueRef:         l.Ref,
+		Ledger:            p.Ledger,
+		Status:            p.Status,
+		TxnAt:             p.TxnAt,
+		CentTotal:         l.CentTotal,
+		Currency:          p.Currency,
+		Party:             shown(l.Party),
+		ListingID:         l.ListingID,
+		OwnershipPeriodID: given(l.OwnershipPeriodID),
+		RecurringFeeID:    given(l.RecurringFeeID),
+		TriggerType:       l.Trigger,
+		Description:       l.Description,
 	}
 }
 
-// shown is a party as answers state it, null for nobody.
+// shown returns a party as the API shows it, null for no party.
 func shown(p ledger.Party) *ledger.Party {
 	if p == ledger.NoParty {
 		return nil
@@ -157,10 +179,12 @@ func shown(p ledger.Party) *ledger.Party {
 	return &p
 }
 
-// previewLines are the lines, adjustments and fees of a stay with what keeps some of them out of the books.
+// previewLines returns the lines, adjustments and fees of a stay, each with the reason if it does not count.
 func (d *Derived) previewLines(in *Input) []PreviewLine {
 	r := &in.Reservation
 	out := []PreviewLine{}
+
+	// A reservation that is kept out of the ledger makes everything inactive that has no other reason.
 	add := func(p PreviewLine, reason string) {
 		if p.Status = LineActive; reason == "" && r.GeneralLedgerStatus == LedgerInactive {
 			reason = string(GeneralLedgerInactive)
@@ -172,6 +196,8 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 
 		out = append(out, p)
 	}
+
+	// Lines that are posted show their party and account.
 	posted := map[int]*postable{}
 
 	lines := in.postable()
@@ -197,6 +223,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 		add(r.Adjustments[i].previewLine(), string(inactiveAdjustment(r)))
 	}
 
+	// Fees count for the parts of the stay that their listing period covers.
 	for i := range d.Charges {
 		c := &d.Charges[i]
 		if parts := in.charged(c.Subscription); parts != nil {
@@ -207,6 +234,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	return out
 }
 
+// inactiveAdjustment returns the reason why the adjustments of a reservation do not count, empty if they do.
 func inactiveAdjustment(r *Reservation) InactiveReason {
 	if r.Status == Inactive {
 		return ReservationInactive
@@ -215,11 +243,13 @@ func inactiveAdjustment(r *Reservation) InactiveReason {
 	return ""
 }
 
+// previewLine returns the adjustment with the party and account that it credits.
 func (a *Adjustment) previewLine() PreviewLine {
 	p := PreviewLine{Name: a.label(), Type: PreviewAdjustment, Amount: a.Amount}
 	switch {
 	case a.RecurringFeeID != nil:
-		p.Party, p.accountID, p.RecurringFee = shown(a.CreditParty), a.CreditAccountID, &FeeRef{*a.RecurringFeeID, a.FeeName}
+		p.Party, p.accountID = shown(a.CreditParty), a.CreditAccountID
+		p.RecurringFee = &FeeRef{*a.RecurringFeeID, a.FeeName}
 	case a.Type == Financial:
 		p.Party, p.accountID = shown(a.credited()), *a.AccountID
 	default:
@@ -229,6 +259,7 @@ func (a *Adjustment) previewLine() PreviewLine {
 	return p
 }
 
+// feeLine returns the charge of a fee over the parts of the stay that it covers, with its tax.
 func feeLine(c *fee.Charge, parts []segment) PreviewLine {
 	f := &c.Subscription.Fee
 
@@ -238,11 +269,16 @@ func feeLine(c *fee.Charge, parts []segment) PreviewLine {
 	}
 
 	return PreviewLine{
-		Name: f.Name, Type: PreviewRecurringFee, Party: shown(f.CreditParty), Amount: amount, accountID: f.CreditAccountID,
+		Name:         f.Name,
+		Type:         PreviewRecurringFee,
+		Party:        shown(f.CreditParty),
+		Amount:       amount,
+		accountID:    f.CreditAccountID,
 		RecurringFee: &FeeRef{f.ID, f.Name},
 	}
 }
 
+// given returns a pointer to an id, nil for the zero id.
 func given(v id.ID) *id.ID {
 	if v.IsZero() {
 		return nil

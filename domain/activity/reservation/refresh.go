@@ -17,6 +17,7 @@ type refreshInput struct {
 	Body RefreshRequest `required:"false"`
 }
 
+// refresh derives the journals of the selected reservations anew, in the request or as an operation.
 func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
 	return Source().Answer(ctx, tx, in.Body.RefreshRequest, string(in.Body.Mode))
 }

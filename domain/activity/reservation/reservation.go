@@ -19,7 +19,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Status is what became of a booking.
+// Status says whether a booking counts.
 type Status string
 
 // The statuses of a reservation.
@@ -32,7 +32,7 @@ const (
 // Enum lists the statuses.
 func (Status) Enum() []string { return []string{string(Booked), string(Canceled), string(Inactive)} }
 
-// Type tells the stays of guests from those of the owners themselves.
+// Type distinguishes the stays of guests from those of the owners themselves.
 type Type string
 
 // The types of stays.
@@ -94,12 +94,12 @@ type Reservation struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
-	// ownerless is what the books have for owners whom the stay does not have, nil for none: no day that it is
-	// recognised on and none of its nights is owned.
+	// ownerless is the sum that the books credit to owners although the stay has none, nil for no such sum: no day on
+	// which it is recognised and none of its nights is owned.
 	ownerless *money.Cents
 }
 
-// Nights is the length of the stay.
+// Nights returns the length of the stay.
 func (r *Reservation) Nights() int { return r.CheckIn.DaysUntil(r.CheckOut) }
 
 // posts reports whether the reservation can have a journal.
@@ -145,7 +145,8 @@ type Line struct {
 	Classification account.Classification `json:"-"`
 }
 
-// inactive is why a line of the reservation does not count, empty when it does.
+// inactive returns the reason why a line of the reservation does not count, empty if it does. The mapping is that
+// of the line's type, nil for none.
 func (r *Reservation) inactive(m *mapping.Mapping) InactiveReason {
 	switch {
 	case r.Status == Inactive:
@@ -159,7 +160,8 @@ func (r *Reservation) inactive(m *mapping.Mapping) InactiveReason {
 	}
 }
 
-// Financials is what a guest owes and has paid: active lines and active financial adjustments against deposits.
+// Financials are the sums that a guest owes and has paid: active lines and active financial adjustments against
+// deposits.
 type Financials struct {
 	Total       money.Cents `json:"total" doc:"Lines and adjustments."`
 	Adjustments money.Cents `json:"adjustments" doc:"The part of total that financial adjustments make."`
@@ -167,7 +169,7 @@ type Financials struct {
 	Balance     money.Cents `json:"balance" doc:"total - paid: positive is still owed, negative is owed back."`
 }
 
-// PaymentStatus compares what was received with what was expected.
+// PaymentStatus compares the received sum with the expected one.
 type PaymentStatus string
 
 // The payment statuses.
@@ -183,17 +185,19 @@ func (PaymentStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Payment is how far a reservation is paid.
+// Payment says how far a reservation is paid.
 type Payment struct {
 	Status   PaymentStatus `json:"status"`
 	Expected money.Cents   `json:"expected"`
 	Received money.Cents   `json:"received"`
 }
 
-// settle fills in what follows from the mappings of the lines and from what deposits brought in.
+// settle computes the status of lines and adjustments from the mappings, and financials and payment from these and
+// the sum that deposits paid.
 func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 	var total, adjusted money.Cents
 
+	// Only lines that count add to the total.
 	for i := range r.Lines {
 		l := &r.Lines[i]
 
@@ -206,6 +210,8 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 		total += l.Amount
 	}
 
+	// Adjustments stay active when the reservation is canceled. Those of type fee do not change what the guest
+	// owes.
 	for i := range r.Adjustments {
 		a := &r.Adjustments[i]
 
@@ -224,6 +230,7 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 	r.Payment = Payment{Status: paymentStatus(total, paid), Expected: total, Received: paid}
 }
 
+// paymentStatus compares the received sum with the expected one. If both are zero the reservation is paid.
 func paymentStatus(expected, received money.Cents) PaymentStatus {
 	switch {
 	case received == expected:
@@ -237,16 +244,21 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// issues are the line types that have no account, each once, whose lines are not posted; and what the books have for
-// owners whom the stay does not have.
+// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, and each
+// line type without an account. Lines of such a type are not posted.
 func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	out := []finding.Finding{}
 	if r.ownerless != nil {
-		out = append(out, finding.Finding{Code: "ownershipPeriodMissing", Severity: finding.Error, Context: map[string]any{
-			"listingId": r.ListingID, "centTotal": *r.ownerless, "currency": r.Currency,
-		}})
+		out = append(out, finding.Finding{
+			Code:     "ownershipPeriodMissing",
+			Severity: finding.Error,
+			Context: map[string]any{
+				"listingId": r.ListingID, "centTotal": *r.ownerless, "currency": r.Currency,
+			},
+		})
 	}
 
+	// Each type is reported once, however many lines it has.
 	seen := map[string]bool{}
 
 	for i := range r.Lines {
@@ -256,21 +268,36 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 		}
 
 		seen[l.Type] = true
-		out = append(out, finding.Finding{Code: "unassignedAccount", Severity: finding.Error, Context: map[string]any{"lineType": l.Type}})
+		out = append(out, finding.Finding{
+			Code:     "unassignedAccount",
+			Severity: finding.Error,
+			Context:  map[string]any{"lineType": l.Type},
+		})
 	}
 
 	return out
 }
 
 var (
-	errDuplicateUniqueRef  = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A reservation of this uniqueRef exists")
-	errDuplicateAdjustment = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An adjustment of this uniqueRef exists")
-	errLocked              = apierr.New(apierr.CodeForbidden, apierr.ReasonReservationLocked, "The reservation is locked by an accounting lock")
-	errInUse               = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The reservation is still referenced")
-	errAmountRange         = apierr.New(apierr.CodeBadRequest, "", "The amounts of the reservation and its fees exceed the safe range")
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A reservation of this uniqueRef exists",
+	)
+	errDuplicateAdjustment = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An adjustment of this uniqueRef exists",
+	)
+	errLocked = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonReservationLocked, "The reservation is locked by an accounting lock",
+	)
+	errInUse = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonInUse, "The reservation is still referenced",
+	)
+	errAmountRange = apierr.New(
+		apierr.CodeBadRequest, "", "The amounts of the reservation and its fees exceed the safe range",
+	)
 )
 
-// held names the reservation in a lock that keeps its change out; what holds it stays in the context. Rule RSN-53.
+// held names the reservation in a lock that refuses its change; the reasons of the lock stay in the context. Rule
+// RSN-53. Other errors stay as they are.
 func held(err error) error {
 	if !ledger.IsLock(err) {
 		return err

@@ -9,7 +9,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// segment is a part of the stay that is recognised on one date: the nights from (inclusive) to (exclusive) of the stay.
+// segment is a part of the stay that is recognised on one date: its nights from (inclusive) to (exclusive), of
+// nights in all.
 type segment struct {
 	at       day.Day
 	period   *listing.Period
@@ -18,7 +19,7 @@ type segment struct {
 	proRata  bool
 }
 
-// recognition is the setting that holds for the reservation as a whole.
+// recognition returns the setting for the reservation as a whole: pro rata for long-term stays, else the team's.
 func (in *Input) recognition() fee.Recognition {
 	if in.LongTermStayNights != nil && int64(in.Reservation.Nights()) > *in.LongTermStayNights {
 		return fee.ProRata
@@ -27,8 +28,8 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
-// fixedAt is the one date of everything that has none of its own, whatever the settings: the override, or the
-// cancellation.
+// fixedAt returns the one date of everything that has no date of its own, whatever the settings: the override, or
+// the date of the cancellation. It returns nil if there is neither.
 func (in *Input) fixedAt() *day.Day {
 	r := &in.Reservation
 	switch {
@@ -41,12 +42,13 @@ func (in *Input) fixedAt() *day.Day {
 	}
 }
 
-// segments cuts a stay into what is recognised together: all of it on one date, or runs of nights that share a month
-// and an owner.
+// segments cuts a stay into parts that are recognised together: all of it on one date, or runs of nights that share
+// a month and an owner.
 func (in *Input) segments(recognition fee.Recognition) []segment {
 	r := &in.Reservation
 	at := r.CheckIn
 
+	// A fixed date comes before every setting; booked-at falls back to the check-in when that date is missing.
 	fixed := in.fixedAt()
 	switch {
 	case fixed != nil:
@@ -62,20 +64,21 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 	return []segment{in.on(at)}
 }
 
-// on is the whole stay recognised on one date.
+// on returns the whole stay as one segment, recognised on one date.
 func (in *Input) on(at day.Day) segment {
 	nights := in.Reservation.Nights()
 	return segment{at: at, period: in.owned(at), to: nights, nights: nights}
 }
 
-// owned is the ownership period that an entry dated on a day belongs to: the one that owns the day; when nobody does,
-// because the stay is recognised after or before its nights, the one that owns the nearest night of the stay, the
-// earlier of two as near. It is nil for a stay without any owned night.
+// owned returns the ownership period that an entry dated on a day belongs to: the one that covers the day. If no
+// period covers it, because the stay is recognised before or after its nights, it returns the period of the nearest
+// owned night of the stay, of two equally near the earlier. It returns nil for a stay without any owned night.
 func (in *Input) owned(at day.Day) (nearest *listing.Period) {
 	if p := listing.Covering(in.Periods, at); p != nil {
 		return p
 	}
 
+	// Otherwise look at each night. Only a strictly nearer one replaces what was found, so the earlier of two wins.
 	distance := 0
 
 	for night := range in.Reservation.Nights() {
@@ -94,6 +97,8 @@ func (in *Input) owned(at day.Day) (nearest *listing.Period) {
 	return nearest
 }
 
+// nightly cuts a stay of so many nights for pro rata recognition: one segment for each run of nights that share a
+// month and an ownership period.
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 
@@ -101,6 +106,8 @@ func (in *Input) nightly(nights int) []segment {
 		at := in.Reservation.CheckIn.AddDays(night)
 
 		period := in.owned(at)
+
+		// A night that continues the last segment extends it instead of starting one of its own.
 		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
 			out[n-1].to = night + 1
 			continue
@@ -117,12 +124,14 @@ func together(a, b []segment) bool {
 	return slices.EqualFunc(a, b, func(a, b segment) bool { return a.at == b.at && a.from == b.from && a.to == b.to })
 }
 
-// during narrows the segment to the nights in which a fee is charged. One date is charged as a whole or not at all.
+// during narrows the segment to the nights in which a fee is charged, and reports whether any are left. A segment
+// on one date is charged as a whole or not at all.
 func (s segment) during(p fee.Period) (segment, bool) {
 	if !s.proRata {
 		return s, p.Covers(s.at)
 	}
 
+	// Drop nights from the start, and move the date along, then from the end.
 	for s.from < s.to && !p.Covers(s.at) {
 		s.from++
 		s.at = s.at.AddDays(1)
@@ -135,7 +144,7 @@ func (s segment) during(p fee.Period) (segment, bool) {
 	return s, s.from < s.to
 }
 
-// share is the segment's part of an amount. The parts of all nights add up to it.
+// share returns the segment's part of an amount. The parts of all nights add up to the amount.
 func (s segment) share(total money.Cents) (sum money.Cents) {
 	if !s.proRata || s.to-s.from == s.nights {
 		return total

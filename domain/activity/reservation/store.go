@@ -25,6 +25,7 @@ var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
 
+// get loads a reservation without its lines, or fails with apierr.NotFound.
 func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	r, err := db.One[Reservation](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
 		db.Args{"team": tx.Team, "id": reservationID})
@@ -32,20 +33,26 @@ func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, err
 	return &r, err
 }
 
-// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being deleted
-// or deactivated, until the transaction ends; what else journals depend on changes under the team's gate. Reservations
-// are locked in the order of their ids, so that two cannot wait for each other in a ring, and read afterwards, in a
-// statement of its own: one that waits for a reservation to be moved joins it with the listing that it has left, and
-// finds nothing.
+// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being
+// deleted or deactivated, until the transaction ends. Everything else that journals depend on changes under the
+// team's gate. Reservations are locked in the order of their ids, so that two transactions cannot wait for each
+// other in a ring.
+//
+// The rows are read afterwards, in a statement of its own: one that locked and read at once would, after waiting
+// for a reservation to be moved, join it with the listing that it has left and find nothing.
 func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": ids}
 
+	// Listings first: a share lock is enough, because it only has to keep deletion and deactivation out.
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `select from listing where team_id = @team and id in (
 				select listing_id from reservation where team_id = @team and id = any(@ids)) order by id for key share`,
 			Args: args,
 		},
+
+		// Reservations get the lock of an update that leaves the key alone: rows that only refer to them need not
+		// wait.
 		db.Stmt{SQL: `select from reservation where team_id = @team and id = any(@ids) order by id for no key update`, Args: args})
 	if err != nil {
 		return fmt.Errorf("hold reservations: %w", err)
@@ -54,7 +61,7 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// holdAll holds reservations and reads them in the order of their ids.
+// holdAll locks reservations and loads them in the order of their ids.
 func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, err error) {
 	take := func(ctx context.Context, tx *db.Tx) error { return hold(ctx, tx, ids) }
 	err = tx.Together(ctx, take, db.LoadOf(&found, readAll, ids))
@@ -62,7 +69,7 @@ func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, 
 	return found, err
 }
 
-// readAll reads reservations in the order of their ids.
+// readAll loads reservations in the order of their ids.
 func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
 	found, err := db.Select[Reservation](ctx, tx, `select `+columns+` from `+tables+`
 		where r.team_id = @team and r.id = any(@ids) order by r.id`, db.Args{"team": tx.Team, "ids": ids})
@@ -73,7 +80,7 @@ func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error)
 	return found, nil
 }
 
-// holdNamed holds reservations by their ids or uniqueRefs and gives their ids.
+// holdNamed locks reservations by their ids or uniqueRefs and returns their ids.
 func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id.ID, error) {
 	named, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and (id = any(@ids::uuid[]) or unique_ref = any(@refs::text[]))`,
 		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
@@ -84,7 +91,7 @@ func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id
 	return named, hold(ctx, tx, named)
 }
 
-// ofListings are the reservations of listings.
+// ofListings loads the ids of the reservations of listings, none for nil.
 func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
 	if listingIDs == nil {
 		return nil, nil
@@ -94,14 +101,15 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 		db.Args{"team": tx.Team, "listings": listingIDs})
 }
 
-// waitingFor are the active transactions with a line that is not linked and names one of these confirmation codes or
-// guests; empty texts name nothing.
+// waitingFor loads the active transactions with a line that is not linked and names one of these confirmation codes
+// or guests. Empty texts name nothing.
 func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
 	named := func(text string) bool { return text != "" }
 	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
 		return nil, nil
 	}
 
+	// A line that names both ways must match by either; the union lets each half use its own index.
 	found, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
 			select l.transaction_id from transaction_line l
@@ -117,8 +125,8 @@ func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID
 	return found, nil
 }
 
-// followersOf are the transactions with a line that has its listing from one of these reservations; archived ones too,
-// which would otherwise come back to the former listing.
+// followersOf loads the transactions with a line that has its listing from one of these reservations. Archived ones
+// count too: otherwise they would return to the former listing when they are brought back.
 func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -134,7 +142,8 @@ func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	return found, nil
 }
 
-// linesOf are the lines of reservations in their order. Classification is that of the account a line names.
+// linesOf loads the lines of reservations in their order, by reservation. Classification is that of the account
+// that a line names.
 func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
 	rows, err := db.Select[Line](ctx, tx, `
 		select l.id, l.reservation_id, l.unique_ref, l.type, l.description, l.amount, l.account_id, coalesce(c.classification, '') as classification
@@ -146,6 +155,7 @@ func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, err
 		return nil, fmt.Errorf("read reservation lines: %w", err)
 	}
 
+	// The rows are in the order of their positions, so each reservation gets its lines in order.
 	out := make(map[id.ID][]Line, len(ids))
 	for i := range rows {
 		out[rows[i].ReservationID] = append(out[rows[i].ReservationID], rows[i])
@@ -154,7 +164,7 @@ func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, err
 	return out, nil
 }
 
-// deposits is what the active deposits of a reservation brought in and what they cost, all positive.
+// deposits are the sums that the active deposits of a reservation brought in and cost, all positive.
 type deposits struct {
 	ReservationID id.ID
 	Paid          money.Cents
@@ -162,15 +172,16 @@ type deposits struct {
 	ChannelFee    money.Cents
 }
 
-// guestMoney holds for the lines l of active deposits t that settle what a guest owes.
+// guestMoney is the SQL condition on the lines l of active deposits t that settle what a guest owes.
 var guestMoney = `t.type = 'deposit' and ` + account.Acting("l", account.AccountsReceivable, account.DepositCoHostPayout)
 
-// depositCost is the part that a line l of a deposit acts as when it is what channel or processor kept, else null.
+// depositCost is the SQL of the assignment that a line l of a deposit acts as when channel or processor kept its
+// amount, else null.
 var depositCost = account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)
 
-// moneyTables join, once for all reservations r, what their guests owe for lines and for adjustments, by the same rules
-// as settle, and what deposits brought in; absent is none. The sums of the kinds of lines add up to amount. Excluded
-// line types are looked for only where there are any.
+// moneyTables join, once for all reservations r, the sums that guests owe for lines and for adjustments, by the
+// same rules as settle, and the sum that deposits brought in. An absent row means none. The sums of the kinds of
+// lines add up to amount. Excluded line types are looked up only if the team has any.
 var moneyTables = `
 	left join (
 		select l.reservation_id, sum(l.amount) as amount,
@@ -200,7 +211,9 @@ var moneyTables = `
 		select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
 			when f.received = 0 then 'unpaid' else 'underpaid' end as status) payment`
 
+// depositsOf loads the deposits of reservations, by reservation. A reservation without deposits is absent.
 func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
+	// Costs are negative lines of a deposit, hence the minus signs.
 	rows, err := db.Select[deposits](ctx, tx, `
 		select l.reservation_id, coalesce(sum(l.amount) filter (where l.owed), 0)::bigint as paid,
 			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
@@ -223,14 +236,16 @@ func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits
 	return out, nil
 }
 
-// settings are the team's part in every journal.
+// settings are the team's settings that every journal depends on.
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
 	Mappings                  []mapping.Mapping
 }
 
+// settingsOf loads the team's settings and its mappings of line types in one statement.
 func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
+	// The mappings travel as one JSON array, so that settings and mappings need one statement.
 	s, err := db.Get[settings](ctx, tx, `
 		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
@@ -244,15 +259,15 @@ func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
 	return s, nil
 }
 
-// namedListing is a listing that a reservation is on or goes to.
+// namedListing is a listing that a reservation is on or moves to.
 type namedListing struct {
 	listing.Ref
 
 	DefaultCurrency string
 }
 
-// holdListings keeps listings from being deleted or deactivated until the transaction ends, and reads them; a listing
-// that the team does not have is absent.
+// holdListings keeps listings from being deleted or deactivated until the transaction ends, and loads them. A
+// listing that the team does not have is absent.
 func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
 	rows, err := db.Select[namedListing](ctx, tx, `
 		select id, name, unique_ref, short_ref, default_currency from listing where team_id = @team and id = any(@ids) order by id for key share`,
@@ -269,8 +284,9 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedL
 	return out, nil
 }
 
-// bookedOtherwise are those of some reservations that are named by something in another currency than the one beside
-// them. Each is locked first, so that nothing new can name it until the change is committed.
+// bookedOtherwise returns those of some reservations that a record in another currency names; currencies has the
+// wanted currency of each reservation, in the same order. Each reservation is locked first, so that no new record
+// can name it until the change is committed.
 func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -281,6 +297,7 @@ func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []s
 		return nil, fmt.Errorf("lock reservations: %w", err)
 	}
 
+	// Transactions, manual journals and historical entries can name a reservation.
 	found, err := db.Select[id.ID](ctx, tx, `
 		select w.id from unnest(@ids::uuid[], @currencies::text[]) w (id, currency) where exists (
 				select from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id
@@ -294,8 +311,8 @@ func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []s
 	}
 
 	out := make(map[id.ID]bool, len(found))
-	for _, one := range found {
-		out[one] = true
+	for _, reservationID := range found {
+		out[reservationID] = true
 	}
 
 	return out, nil
@@ -317,7 +334,7 @@ const upsert = `
 		cancelled_at = excluded.cancelled_at, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
 		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
 
-// column is a field of each draft.
+// column returns one field of each draft, as a column for unnest.
 func column[T any](drafts []*draft, of func(*Reservation) T) []T {
 	out := make([]T, len(drafts))
 	for i, d := range drafts {
@@ -327,19 +344,22 @@ func column[T any](drafts []*draft, of func(*Reservation) T) []T {
 	return out
 }
 
-// upsertStatement stores drafts: new ones, and changes of those that there are. None may be among them twice.
+// upsertStatement returns the statement that inserts new drafts and updates existing ones. No reservation may be
+// among them twice.
 func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 	return db.Stmt{SQL: upsert, Args: db.Args{
-		"team":                       tx.Team,
-		"ids":                        column(drafts, func(r *Reservation) id.ID { return r.ID }),
-		"short_refs":                 column(drafts, func(r *Reservation) string { return r.ShortRef }),
-		"unique_refs":                column(drafts, func(r *Reservation) *string { return r.UniqueRef }),
-		"app_ids":                    column(drafts, func(r *Reservation) *string { return r.AppID }),
-		"source_ids":                 column(drafts, func(r *Reservation) *string { return r.SourceID }),
-		"listings":                   column(drafts, func(r *Reservation) id.ID { return r.ListingID }),
-		"types":                      column(drafts, func(r *Reservation) string { return string(r.Type) }),
-		"statuses":                   column(drafts, func(r *Reservation) string { return string(r.Status) }),
-		"general_ledger_statuses":    column(drafts, func(r *Reservation) string { return string(r.GeneralLedgerStatus) }),
+		"team":        tx.Team,
+		"ids":         column(drafts, func(r *Reservation) id.ID { return r.ID }),
+		"short_refs":  column(drafts, func(r *Reservation) string { return r.ShortRef }),
+		"unique_refs": column(drafts, func(r *Reservation) *string { return r.UniqueRef }),
+		"app_ids":     column(drafts, func(r *Reservation) *string { return r.AppID }),
+		"source_ids":  column(drafts, func(r *Reservation) *string { return r.SourceID }),
+		"listings":    column(drafts, func(r *Reservation) id.ID { return r.ListingID }),
+		"types":       column(drafts, func(r *Reservation) string { return string(r.Type) }),
+		"statuses":    column(drafts, func(r *Reservation) string { return string(r.Status) }),
+		"general_ledger_statuses": column(
+			drafts, func(r *Reservation) string { return string(r.GeneralLedgerStatus) },
+		),
 		"guest_names":                column(drafts, func(r *Reservation) *string { return r.GuestName }),
 		"booker_names":               column(drafts, func(r *Reservation) *string { return r.BookerName }),
 		"guests":                     column(drafts, func(r *Reservation) *int64 { return r.Guests }),
@@ -359,16 +379,19 @@ func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 	}}
 }
 
-// replaceLines makes the stored lines of drafts with other lines those that they have in memory.
+// replaceLines returns the statements that replace the stored lines of drafts by their lines in memory. Drafts that
+// keep their lines are left out.
 func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 	var (
-		owners, ids, of    []id.ID
+		owners             []id.ID
+		ids, reservations  []id.ID
 		positions, amounts []int64
 		refs, descriptions []*string
 		types              []string
 		accounts           []*id.ID
 	)
 
+	// First collect the lines of all drafts in columns. Only stored reservations have lines to delete.
 	for _, d := range drafts {
 		if !d.relined {
 			continue
@@ -380,12 +403,14 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 
 		for k := range d.Lines {
 			l := &d.Lines[k]
-			ids, of, positions = append(ids, l.ID), append(of, d.ID), append(positions, int64(k)+1)
-			refs, types, descriptions = append(refs, l.UniqueRef), append(types, l.Type), append(descriptions, l.Description)
+			ids, reservations = append(ids, l.ID), append(reservations, d.ID)
+			positions, refs = append(positions, int64(k)+1), append(refs, l.UniqueRef)
+			types, descriptions = append(types, l.Type), append(descriptions, l.Description)
 			amounts, accounts = append(amounts, int64(l.Amount)), append(accounts, l.AccountID)
 		}
 	}
 
+	// The old lines go before the new ones are inserted.
 	if len(owners) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
@@ -403,16 +428,24 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 			from unnest(@ids::uuid[], @reservations::uuid[], @positions::int[], @refs::text[], @types::text[], @descriptions::text[], @amounts::bigint[],
 				@accounts::uuid[]) as l (id, reservation_id, position, unique_ref, type, description, amount, account_id)`,
 		Args: db.Args{
-			"team": tx.Team, "ids": ids, "reservations": of, "positions": positions, "refs": refs, "types": types, "descriptions": descriptions,
-			"amounts": amounts, "accounts": accounts,
+			"team":         tx.Team,
+			"ids":          ids,
+			"reservations": reservations,
+			"positions":    positions,
+			"refs":         refs,
+			"types":        types,
+			"descriptions": descriptions,
+			"amounts":      amounts,
+			"accounts":     accounts,
 		},
 	})
 }
 
-// references are what else names a reservation: a reason by its name.
+// references returns the kinds of records that name a reservation, as reasons why it is in use.
 func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
 	type row struct{ Transactions, JournalEntries bool }
 
+	// Entries of the reservation's own journal do not count, nor do those of transactions, which count as such.
 	used, err := db.Get[row](ctx, tx, `
 		select exists (select from transaction_line where team_id = @team and reservation_id = @id) as transactions,
 			exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id
@@ -421,10 +454,13 @@ func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, 
 		return nil, fmt.Errorf("look for references to a reservation: %w", err)
 	}
 
-	return apierr.Uses(apierr.Use{Holds: used.Transactions, Name: "transactions"}, apierr.Use{Holds: used.JournalEntries, Name: "journalEntries"}), nil
+	return apierr.Uses(
+		apierr.Use{Holds: used.Transactions, Name: "transactions"},
+		apierr.Use{Holds: used.JournalEntries, Name: "journalEntries"},
+	), nil
 }
 
-// remove deletes a reservation with its lines and adjustments.
+// remove deletes a reservation with its lines and adjustments, and writes the audit events.
 func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	adjusted, err := adjustmentsOf(ctx, tx, []id.ID{r.ID})
 	if err != nil {
@@ -436,6 +472,7 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 		return err
 	}
 
+	// The audit event shows the lines, so they are read before the database deletes them with the reservation.
 	gone := *r
 
 	gone.Lines = lines[r.ID]
@@ -452,8 +489,8 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	return nil
 }
 
-// ownerless are what journals of reservations have credited to owners on days and stays that nobody owns; a reservation
-// without such entries is absent.
+// ownerless loads the sums that journals of reservations have credited to owners without an ownership period,
+// because no one owned the listing on those days. A reservation without such entries is absent.
 func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
 	type row struct {
 		SourceID id.ID
@@ -476,12 +513,14 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 	return out, nil
 }
 
-// chargedOn finds the reservations, in the order of their ids, whose deposits have a line on an account that took on or
-// gave up a part, where the line was or becomes what the channel or the processor kept: fees charge that on, and no
-// entry of the stay's own names the account.
+// chargedOn loads the reservations, in the order of their ids, that have a deposit with a line on an account that
+// gained or lost an assignment, if the line was or becomes the cost of the channel or the processor. Fees charge
+// that cost on, and no entry of the stay's own journal names the account.
 func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
 	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
 
+	// Lines on an account that gains or loses a cost assignment are affected in any case. On the other accounts
+	// only those that were booked under a cost assignment are.
 	var accounts, moved []id.ID
 	for _, c := range changed {
 		accounts = append(accounts, c.From, c.To)
@@ -507,7 +546,7 @@ func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]i
 	return found, nil
 }
 
-// refused turns a broken constraint into what the caller did wrong.
+// refused translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func refused(err error) error {
 	switch db.Constraint(err) {
 	case "reservation_unique_ref":

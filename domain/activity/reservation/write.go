@@ -52,13 +52,13 @@ type Create struct {
 	Lines                  []LineInput    `json:"lines,omitempty" maxItems:"500"`
 }
 
-// Update is the body of a changed reservation; what is absent stays.
+// Update is the body of a changed reservation; absent fields stay as they are.
 type Update struct {
 	Status *Status `json:"status,omitempty"`
 	Fields
 }
 
-// Fields are what can be changed in a reservation beside its status.
+// Fields are the fields of a reservation that can be changed, except its status.
 type Fields struct {
 	ListingID              *id.ID           `json:"listingId,omitempty"`
 	UniqueRef              api.Opt[string]  `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
@@ -92,25 +92,49 @@ type draft struct {
 	relined bool
 	// index is the place in a batch.
 	index int
-	// issues are what was found wrong before the draft is checked.
+	// issues were found before the draft is checked.
 	issues []apierr.Issue
 }
 
+// drafted returns the draft of a new reservation, with defaults for the fields that the caller left out.
 func drafted(tx *db.Tx, b *Create) *draft {
 	reservationID := tx.NewID()
+
+	// A new reservation has no stored lines, so the lines in memory are all that it gets.
 	d := &draft{relined: true, Reservation: Reservation{
-		ID: reservationID, ShortRef: reservationID.ShortRef(), UniqueRef: b.UniqueRef, AppID: b.AppID, SourceID: b.SourceID, ListingID: b.ListingID,
-		Type: b.Type, Status: b.Status, GeneralLedgerStatus: b.GeneralLedgerStatus, GuestName: b.GuestName, BookerName: b.BookerName, Guests: b.Guests,
-		ConfirmationCode: b.ConfirmationCode, PMSReferenceCode: b.PMSReferenceCode, CheckIn: b.CheckIn, CheckOut: b.CheckOut, BookedAt: b.BookedAt,
-		CancelledAt: b.CancelledAt, BookingPlatform: b.BookingPlatform, GeneralLedgerPostingAt: b.GeneralLedgerPostingAt, Currency: b.Currency,
-		Userdata: b.Userdata, Metadata: b.Metadata, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now), Lines: linesFrom(b.Lines),
+		ID:                     reservationID,
+		ShortRef:               reservationID.ShortRef(),
+		UniqueRef:              b.UniqueRef,
+		AppID:                  b.AppID,
+		SourceID:               b.SourceID,
+		ListingID:              b.ListingID,
+		Type:                   b.Type,
+		Status:                 b.Status,
+		GeneralLedgerStatus:    b.GeneralLedgerStatus,
+		GuestName:              b.GuestName,
+		BookerName:             b.BookerName,
+		Guests:                 b.Guests,
+		ConfirmationCode:       b.ConfirmationCode,
+		PMSReferenceCode:       b.PMSReferenceCode,
+		CheckIn:                b.CheckIn,
+		CheckOut:               b.CheckOut,
+		BookedAt:               b.BookedAt,
+		CancelledAt:            b.CancelledAt,
+		BookingPlatform:        b.BookingPlatform,
+		GeneralLedgerPostingAt: b.GeneralLedgerPostingAt,
+		Currency:               b.Currency,
+		Userdata:               b.Userdata,
+		Metadata:               b.Metadata,
+		CreatedAt:              day.At(tx.Now),
+		UpdatedAt:              day.At(tx.Now),
+		Lines:                  linesFrom(b.Lines),
 	}}
 	d.settleDefaults(tx)
 
 	return d
 }
 
-// redrafted is a stored reservation with changes.
+// redrafted returns a draft of a stored reservation with changes.
 func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
 	d := &draft{Reservation: *r, before: r}
 	d.change(b)
@@ -120,14 +144,16 @@ func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
 	return d
 }
 
-// keep sets what is given.
+// keep sets a value if a new one is given.
 func keep[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
 }
 
+// change applies the fields that are present in the body to the draft.
 func (d *draft) change(b *Update) {
+	// Fields that cannot be null are pointers; those that can be null are options.
 	keep(&d.ListingID, b.ListingID)
 	keep(&d.Type, b.Type)
 	keep(&d.Status, b.Status)
@@ -135,10 +161,12 @@ func (d *draft) change(b *Update) {
 	keep(&d.CheckIn, b.CheckIn)
 	keep(&d.CheckOut, b.CheckOut)
 	keep(&d.Currency, b.Currency)
-	d.UniqueRef, d.GuestName, d.BookerName = b.UniqueRef.Or(d.UniqueRef), b.GuestName.Or(d.GuestName), b.BookerName.Or(d.BookerName)
+	d.UniqueRef, d.GuestName = b.UniqueRef.Or(d.UniqueRef), b.GuestName.Or(d.GuestName)
+	d.BookerName = b.BookerName.Or(d.BookerName)
 	d.AppID, d.SourceID = b.AppID.Or(d.AppID), b.SourceID.Or(d.SourceID)
 	d.Guests, d.ConfirmationCode = b.Guests.Or(d.Guests), b.ConfirmationCode.Or(d.ConfirmationCode)
-	d.PMSReferenceCode, d.BookingPlatform = b.PMSReferenceCode.Or(d.PMSReferenceCode), b.BookingPlatform.Or(d.BookingPlatform)
+	d.PMSReferenceCode = b.PMSReferenceCode.Or(d.PMSReferenceCode)
+	d.BookingPlatform = b.BookingPlatform.Or(d.BookingPlatform)
 	d.BookedAt, d.CancelledAt = b.BookedAt.Or(d.BookedAt), b.CancelledAt.Or(d.CancelledAt)
 
 	d.GeneralLedgerPostingAt = b.GeneralLedgerPostingAt.Or(d.GeneralLedgerPostingAt)
@@ -150,12 +178,14 @@ func (d *draft) change(b *Update) {
 		d.Metadata = b.Metadata
 	}
 
+	// Lines are replaced as a whole; relined makes the stored ones go.
 	if b.Lines != nil {
 		d.Lines, d.relined = linesFrom(*b.Lines), true
 	}
 }
 
-// settleDefaults fills in what nobody said. A reservation has a date of cancellation exactly from its cancellation on.
+// settleDefaults fills in the fields that the caller left out. A reservation has a date of cancellation from its
+// cancellation on, and loses it when it is booked again.
 func (d *draft) settleDefaults(tx *db.Tx) {
 	if d.Type == "" {
 		d.Type = Guest
@@ -169,6 +199,7 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 		d.GeneralLedgerStatus = LedgerActive
 	}
 
+	// An inactive reservation keeps whatever date of cancellation it has.
 	switch today := day.Of(tx.Now); {
 	case d.Status == Canceled && d.CancelledAt == nil:
 		d.CancelledAt = &today
@@ -176,6 +207,7 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 		d.CancelledAt = nil
 	}
 
+	// The API answers with empty objects, never with null.
 	if d.Userdata == nil {
 		d.Userdata = map[string]any{}
 	}
@@ -185,17 +217,24 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 	}
 }
 
+// linesFrom returns lines without ids from the lines of a body.
 func linesFrom(given []LineInput) []Line {
 	out := make([]Line, len(given))
 	for i := range given {
 		l := &given[i]
-		out[i] = Line{UniqueRef: l.UniqueRef, Type: l.Type, Description: l.Description, Amount: l.Amount, AccountID: l.AccountID}
+		out[i] = Line{
+			UniqueRef:   l.UniqueRef,
+			Type:        l.Type,
+			Description: l.Description,
+			Amount:      l.Amount,
+			AccountID:   l.AccountID,
+		}
 	}
 
 	return out
 }
 
-// save checks and writes a reservation, derives its journal, and gives it as it is shown.
+// save checks and saves a reservation, derives its journal, and returns the reservation as the API shows it.
 func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 	k, err := record(ctx, tx, d)
 	if err != nil {
@@ -205,7 +244,7 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 	return written(ctx, tx, d.Reservation, k.mappings, k.own)
 }
 
-// written is a reservation that was written, as it is shown.
+// written loads the locks and the journal status of a saved reservation and returns it as the API shows it.
 func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o own) (*Reservation, error) {
 	b, err := bookedOf(ctx, tx, []id.ID{r.ID})
 	if err != nil {
@@ -218,7 +257,7 @@ func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set
 	return &r, nil
 }
 
-// record checks and writes a reservation and derives its journal. It gives what that was done with.
+// record checks and saves a reservation and derives its journal. It returns the loaded records that it worked with.
 func record(ctx context.Context, tx *db.Tx, d *draft) (known, error) {
 	k, err := loadKnown(ctx, tx, []*draft{d})
 	if err != nil {
@@ -232,8 +271,9 @@ func record(ctx context.Context, tx *db.Tx, d *draft) (known, error) {
 	return k, k.write(ctx, tx, []*draft{d})
 }
 
-// write stores checked drafts, and the journals that they come to.
+// write saves checked drafts and the journals derived from them, all or none.
 func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	// First, in memory: complete the drafts and derive their journals.
 	loaded := make([]Input, len(drafts))
 
 	existing := false
@@ -243,16 +283,21 @@ func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		loaded[i] = k.input(&d.Reservation, k.own)
 	}
 
+	// New reservations have no journal that could be replaced, so the ledger need not look for one.
 	derived := journals(loaded)
 	derived.Made = !existing
 
 	var waiting []id.ID
 
+	// Then all writes in one round trip: none needs the result of another.
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return store(ctx, tx, drafts) },
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, unmapped(loaded)) },
 		func(ctx context.Context, tx *db.Tx) error {
 			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
+
+			// A lock on a changed reservation is named after the reservation (RSN-53); a new one keeps the reason
+			// of the ledger.
 			if existing {
 				err = held(err)
 			}
@@ -264,12 +309,15 @@ func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		return err
 	}
 
+	// Last, transactions that were booked before one of these reservations existed, or that follow one which moved.
 	return bookWaiting(ctx, tx, drafts[0].ID, waiting)
 }
 
-// store writes the rows and lines of drafts, and notes what became of them.
+// store writes the rows and lines of drafts and their audit events.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	if err := tx.Pipeline(ctx, append([]db.Stmt{upsertStatement(tx, drafts)}, replaceLines(tx, drafts)...)...); err != nil {
+	if err := tx.Pipeline(
+		ctx, append([]db.Stmt{upsertStatement(tx, drafts)}, replaceLines(tx, drafts)...)...,
+	); err != nil {
 		return refused(err)
 	}
 
@@ -284,13 +332,15 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// complete gives a draft what it does not bring along: the listing that it shows, its adjustments, and its lines as
-// they are stored or, where these change, as they are going to be. The reservation as it was gets the lines that it
-// had.
+// complete gives a draft what the caller does not bring along: the listing that it shows, its adjustments, and its
+// lines as they are stored or, where these change, as they are going to be. The version before the change gets the
+// lines that it had.
 func (k *known) complete(tx *db.Tx, d *draft) {
 	given := d.Lines
 	k.own.attach(&d.Reservation)
 
+	// Attaching has set the stored lines. The version before the change keeps them, on a copy, since others may
+	// hold the original.
 	if d.before != nil {
 		was := *d.before
 		was.Lines = d.Lines
@@ -302,6 +352,7 @@ func (k *known) complete(tx *db.Tx, d *draft) {
 		return
 	}
 
+	// New lines get their ids, and the classification that decides to which party they post.
 	d.Lines = given
 	for i := range d.Lines {
 		l := &d.Lines[i]
@@ -313,7 +364,7 @@ func (k *known) complete(tx *db.Tx, d *draft) {
 	}
 }
 
-// view is a reservation without what is computed from other records.
+// view is a reservation as audit events show it: without the fields that are computed from other records.
 type view struct {
 	*Reservation
 	Lines       []LineInput `json:"lines"`
@@ -323,6 +374,7 @@ type view struct {
 	Payment     *struct{}   `json:"payment,omitempty"`
 }
 
+// viewOf returns the view of a reservation for its audit event, nil for none.
 func viewOf(r *Reservation) any {
 	if r == nil {
 		return nil
@@ -331,31 +383,41 @@ func viewOf(r *Reservation) any {
 	v := view{Reservation: r}
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		v.Lines = append(v.Lines, LineInput{UniqueRef: l.UniqueRef, Type: l.Type, Description: l.Description, Amount: l.Amount, AccountID: l.AccountID})
+
+		// Lines have no ids here: these are new whenever lines are replaced, and would show as changes.
+		v.Lines = append(v.Lines, LineInput{
+			UniqueRef:   l.UniqueRef,
+			Type:        l.Type,
+			Description: l.Description,
+			Amount:      l.Amount,
+			AccountID:   l.AccountID,
+		})
 	}
 
 	return v
 }
 
-// note notes what became of a reservation, which concerns its listing of before and after.
+// note writes the audit event of a reservation. It concerns the listing of before and the listing of after.
 func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 	var (
-		of   id.ID
-		refs []audit.Reference
+		reservationID id.ID
+		refs          []audit.Reference
 	)
 
 	for _, r := range []*Reservation{before, after} {
 		if r != nil {
-			of, refs = r.ID, append(refs, audit.Ref(audit.RoleListing, audit.Listing, r.ListingID))
+			reservationID = r.ID
+			refs = append(refs, audit.Ref(audit.RoleListing, audit.Listing, r.ListingID))
 		}
 	}
 
-	audit.Note(tx, what, audit.Reservation, of, viewOf(before), viewOf(after), refs...)
+	audit.Note(tx, what, audit.Reservation, reservationID, viewOf(before), viewOf(after), refs...)
 }
 
-// waitingOn are the transactions that were booked before their reservation arrived, or while several went by the name
-// that they know it by, and those with lines that have their listing from a reservation which goes to another. Only
-// drafts that take on or give up such a name or a listing have them looked for.
+// waitingOn loads the transactions to derive again after drafts were saved: those that were booked before their
+// reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
+// those with lines that have their listing from a reservation which moves to another. Only drafts that gain or lose
+// such a name or a listing are looked up.
 func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
@@ -364,6 +426,9 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 
 	for _, d := range drafts {
 		code, guest := d.matches()
+
+		// A stored reservation matters if its names or its listing change; then the old names count as well,
+		// because they may fit another reservation now.
 		if d.before != nil {
 			oldCode, oldGuest := d.before.matches()
 
@@ -382,6 +447,7 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 		codes, guests = append(codes, code), append(guests, guest)
 	}
 
+	// Then look up both kinds of transactions. One may be of both kinds.
 	waiting, err := waitingFor(ctx, tx, codes, guests)
 	if err != nil {
 		return nil, err
@@ -397,19 +463,21 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 	return id.Distinct(waiting), nil
 }
 
-// bookWaiting starts the operation that links transactions to the reservations that they wait for, and that takes the
-// lines which have their listing from a reservation to its new one.
+// bookWaiting starts the operation that links transactions to the reservations that they wait for, and that moves
+// lines which have their listing from a reservation to its new listing.
 func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) error {
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.TransactionChanged, Cause: operation.Resource{Type: operation.Reservation, ID: cause}, Type: operation.TransactionJournal,
+		Reason:  ledger.TransactionChanged,
+		Cause:   operation.Resource{Type: operation.Reservation, ID: cause},
+		Type:    operation.TransactionJournal,
 		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: waiting},
 	})
 
 	return err
 }
 
-// matches are the confirmation code and the Stripe guest that transactions may know the reservation by; an inactive one
-// has none.
+// matches returns the confirmation code and the Stripe guest that transactions may know the reservation by. An
+// inactive reservation has none.
 func (r *Reservation) matches() (code, guest string) {
 	if r.Status == Inactive {
 		return "", ""
@@ -420,28 +488,32 @@ func (r *Reservation) matches() (code, guest string) {
 	return deref(r.ConfirmationCode), guest
 }
 
-// known is what drafts refer to and what their journals are derived from.
+// known has the records that drafts refer to and that their journals are derived from.
 type known struct {
 	basis
 
 	own      own
 	listings map[id.ID]namedListing
-	booked   map[id.ID]bool // reservations that something names in another currency than the one that they are about to get
+	booked   map[id.ID]bool // reservations that a record names in another currency than the one that they get now
 	accounts map[id.ID]account.Account
 }
 
+// loadKnown loads and locks the records that drafts refer to, for all of them at once.
 func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err error) {
 	var (
 		stored, listings, accounts, converted []id.ID
 		currencies                            []string
 	)
 
+	// First collect the references of all drafts.
 	for _, d := range drafts {
 		listings = append(listings, d.ListingID)
 		if d.before != nil {
 			stored = append(stored, d.ID)
 		}
 
+		// A reservation may change its currency only if no record in the old one names it, so such drafts are
+		// looked up.
 		if wanted := strings.ToLower(d.Currency); d.before != nil && d.before.Currency != wanted {
 			converted, currencies = append(converted, d.ID), append(currencies, wanted)
 		}
@@ -455,6 +527,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err er
 
 	listings = id.Distinct(listings)
 
+	// Then load everything in one round trip.
 	works := []db.Work{
 		db.LoadOf(&k.listings, holdListings, listings),
 		func(ctx context.Context, tx *db.Tx) (err error) {
@@ -472,10 +545,11 @@ func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err er
 	return k, err
 }
 
-// maxNights bounds what pro rata recognition has to cut up.
+// maxNights bounds the stay that pro rata recognition has to cut up: ten years and a few days.
 const maxNights = 3660
 
-// check refuses what the schema cannot see, and settles the currency.
+// check refuses what the schema of the API cannot see, and settles the currency. It reports all issues of a draft
+// at once.
 func (k *known) check(d *draft) error {
 	found := d.issues
 	add := func(code apierr.IssueCode, path ...any) { found = append(found, code.InBody(path...)) }
@@ -487,11 +561,12 @@ func (k *known) check(d *draft) error {
 		add(apierr.IssueRange, "checkOut")
 	}
 
-	on, exists := k.listings[d.ListingID]
+	// A reservation without a currency gets that of its listing.
+	place, exists := k.listings[d.ListingID]
 	if !exists {
 		add(apierr.IssueNotFound, "listingId")
 	} else if d.Currency == "" {
-		d.Currency = on.DefaultCurrency
+		d.Currency = place.DefaultCurrency
 	}
 
 	if d.Currency != "" {
@@ -503,10 +578,12 @@ func (k *known) check(d *draft) error {
 		d.Currency = string(currency)
 	}
 
+	// Records that name the reservation in the old currency would no longer fit.
 	if k.booked[d.ID] {
 		add(apierr.IssueCurrencyMismatch, "currency")
 	}
 
+	// The sum of the lines has to stay within the safe range, whatever their signs.
 	var size money.Reach
 
 	for i := range d.Lines {
