@@ -7,8 +7,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Payable is what the vendor gets of a line, the tax on the bill with it when the vendor is who remits it, or what a
-// deposit brings.
+// Payable returns the amount that the vendor gets for a line, with the tax if the vendor remits it, or the amount
+// that a deposit brings.
 func (l *Line) Payable() money.Cents {
 	if l.AppliedAmount != nil && l.AppliedAmount.TaxPayee == TaxToVendor {
 		return l.Base() + l.AppliedAmount.TaxAmount
@@ -17,7 +17,7 @@ func (l *Line) Payable() money.Cents {
 	return l.Base()
 }
 
-// Base is the amount without the tax it contains: the cost itself.
+// Base returns the amount without the tax it contains: the cost itself.
 func (l *Line) Base() money.Cents {
 	if l.AppliedAmount != nil && l.AppliedAmount.TaxBehavior == TaxIncluded {
 		return l.Amount - l.AppliedAmount.TaxAmount
@@ -26,7 +26,7 @@ func (l *Line) Base() money.Cents {
 	return l.Amount
 }
 
-// MarkupRevenue is the markup without the tax it contains.
+// MarkupRevenue returns the markup without the tax it contains.
 func (l *Line) MarkupRevenue() money.Cents {
 	switch {
 	case l.Markup == nil:
@@ -38,7 +38,7 @@ func (l *Line) MarkupRevenue() money.Cents {
 	}
 }
 
-// Taxes are the taxes on amount and markup together.
+// Taxes returns the taxes on amount and markup together.
 func (l *Line) Taxes() money.Cents {
 	var taxes money.Cents
 	if l.AppliedAmount != nil {
@@ -52,29 +52,32 @@ func (l *Line) Taxes() money.Cents {
 	return taxes
 }
 
-// Owed are the taxes that the manager has to remit: those on the markup, and those on the amount that the vendor does
-// not get.
+// Owed returns the taxes that the manager has to remit: those on the markup, and those on the amount that the
+// vendor does not get.
 func (l *Line) Owed() money.Cents {
 	return l.Base() + l.Taxes() - l.Payable()
 }
 
 // settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as
-// before is what the bill says, whatever the rate has become since.
+// before stays as it was, even if the rate has changed since: it is the one on the bill.
 func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 	if a := l.AppliedAmount; a != nil {
-		if was := old.AppliedAmount; was != nil && old.Amount == l.Amount && was.TaxRateID == a.TaxRateID && was.TaxBehavior == a.TaxBehavior {
+		was := old.AppliedAmount
+		if was != nil && old.Amount == l.Amount && was.TaxRateID == a.TaxRateID && was.TaxBehavior == a.TaxBehavior {
 			a.TaxAmount = was.TaxAmount
 		} else {
 			a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
 		}
 	}
 
+	// A markup may come without a tax rate.
 	if m := l.Markup; m != nil {
 		was := old.Markup
 		switch {
 		case m.TaxRateID == nil:
 			m.TaxAmount = 0
-		case was != nil && was.Amount == m.Amount && deref(was.TaxRateID) == *m.TaxRateID && deref(was.TaxBehavior) == deref(m.TaxBehavior):
+		case was != nil && was.Amount == m.Amount && deref(was.TaxRateID) == *m.TaxRateID &&
+			deref(was.TaxBehavior) == deref(m.TaxBehavior):
 			m.TaxAmount = was.TaxAmount
 		default:
 			m.TaxAmount = taxOn(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
@@ -84,6 +87,7 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 	l.Total = l.Base() + l.MarkupRevenue() + l.Taxes()
 }
 
+// taxOn returns the tax that an amount contains, or the tax on top of it.
 func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cents {
 	if behavior == TaxIncluded {
 		return rate.Included(amount)
@@ -92,8 +96,8 @@ func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cent
 	return rate.Of(amount)
 }
 
-// settle computes the amounts of all lines and the total. Sums of magnitudes beyond the safe range are refused, so that
-// no sum that the journal takes of a subset of them can leave it either.
+// settle computes the amounts of all lines and the total. It refuses sums of magnitudes beyond the safe range, so
+// that no sum that the journal takes of some of them can leave it either.
 func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 	var all money.Reach
 
@@ -110,6 +114,7 @@ func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 
 		l.settle(rates, old)
 
+		// Magnitudes count, whatever their signs: a refund does not make room for a larger amount.
 		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
 			if !all.Add(part) {
 				return []apierr.Issue{apierr.IssueRange.InBody(d.paths[i], "amount")}

@@ -8,8 +8,9 @@ import (
 	"stayledger/platform/db"
 )
 
-// checkAttachments refuses files that the team does not have with the issue attachmentNotFound, and with 409 those of
-// another transaction. The files are locked first, so that of two transactions that want one only the first gets it.
+// checkAttachments refuses files that the team does not have with the issue attachmentNotFound, and files of
+// another transaction with 409. The files are locked first, so that of two transactions that want one only the
+// first gets it.
 func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	wanted := idSet{}
 
@@ -23,11 +24,13 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		return nil
 	}
 
+	// First lock the files of all drafts at once.
 	holder, err := file.HoldAttachments(ctx, tx, wanted.list())
 	if err != nil {
 		return err
 	}
 
+	// Then check each draft, files that do not exist before files that are taken.
 	for _, d := range drafts {
 		var issues []apierr.Issue
 
@@ -46,6 +49,7 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 				return errLinked.At(apierr.IssueAttachmentLinked.InBody("attachmentIds", i))
 			}
 
+			// A later draft of the same batch must not take the file as well.
 			holder[a] = d.ID
 		}
 	}
@@ -53,7 +57,8 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// linkStatements make the attachments of drafts those that they are to have.
+// linkStatements returns the statements that link the attachments of drafts and unlink all others. Drafts that
+// leave their attachments as they are have none.
 func linkStatements(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 	for _, d := range drafts {
 		if d.attach != nil {

@@ -10,7 +10,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// batchLines is how many lines the transactions of a batch have at the most: all of them are held and booked together.
+// batchLines is the limit on the lines of all transactions of a batch: all of them are held in memory and booked
+// together.
 const batchLines = 20_000
 
 type batchInput struct {
@@ -35,13 +36,15 @@ func (in *batchInput) Resolve() []apierr.Issue {
 	return nil
 }
 
-// errNothingLands undoes an atomic batch with an item that was refused.
+// errNothingLands rolls an atomic batch back if one of its items was refused.
 var errNothingLands = errors.New("transaction: an item of an atomic batch was refused")
 
+// batch adds the transactions of a batch and answers with the added and the refused ones.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
 	data := in.Body.Data
 
+	// One savepoint around everything lets an atomic batch be undone and still be answered.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		attempts, err := AddEach(ctx, tx, data, in.lenience())
 		if err != nil {
@@ -86,6 +89,7 @@ func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([
 		return err
 	})
 
+	// One refused transaction fails them all, but a defect is no refusal and ends the work.
 	switch {
 	case err == nil:
 		attempts := make([]Attempt, len(added))
@@ -100,6 +104,7 @@ func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([
 		return []Attempt{{Refusal: apierr.From(err)}}, nil
 	}
 
+	// Each half by itself: a batch with few refused items needs few attempts.
 	middle := len(all) / 2
 
 	first, err := AddEach(ctx, tx, all[:middle], l)

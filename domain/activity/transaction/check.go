@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// fill gives a draft the defaults of the team and holds it to the rules of its type. What needs no look at other rows
-// is refused here.
+// fill gives a draft the defaults of the team and checks it against the rules of its type. Everything that needs no
+// other record is refused here.
 func (d *draft) fill(t *terms) error {
 	if issues := d.typeIssues(); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
@@ -36,7 +36,7 @@ func (d *draft) fill(t *terms) error {
 	return d.checkDates(t)
 }
 
-// typeIssues are the fields that the type of the transaction does not have.
+// typeIssues returns an issue for each field that the type of the transaction does not have.
 func (d *draft) typeIssues() []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -47,17 +47,26 @@ func (d *draft) typeIssues() []apierr.Issue {
 	}
 	refuse(len(d.Lines) == 0, apierr.IssueItems.InBody("lines"))
 	refuse(len(d.Lines) > maxLines, apierr.IssueItems.InBody("lines"))
+
+	// A transfer or payout has one purpose and so one line.
 	refuse(len(d.Lines) > 1 && (d.Type == Transfer || d.Type == Payout),
 		apierr.IssueExactlyOneLine.InBody("lines"))
 	refuse(d.Payment != nil && d.Type != Expense, apierr.IssuePaymentNotSupported.InBody("payment"))
 	refuse(d.IsOpeningBalance && d.Type != Deposit, apierr.IssueOpeningBalanceNotSupported.InBody("isOpeningBalance"))
 	refuse(len(d.attach) > 0 && d.Type != Expense, apierr.IssueAttachmentsNotSupported.InBody("attachmentIds"))
 
+	// Taxes and markups belong to bills, owner statements to payouts.
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		refuse(l.AppliedAmount != nil && d.Type != Expense, apierr.IssueTaxNotSupported.InBody(d.paths[i], "appliedAmount"))
+		refuse(
+			l.AppliedAmount != nil && d.Type != Expense,
+			apierr.IssueTaxNotSupported.InBody(d.paths[i], "appliedAmount"),
+		)
 		refuse(l.Markup != nil && d.Type != Expense, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
-		refuse(l.OwnerStatementID != nil && d.Type != Payout, apierr.IssueStatementNotSupported.InBody(d.paths[i], "ownerStatementId"))
+		refuse(
+			l.OwnerStatementID != nil && d.Type != Payout,
+			apierr.IssueStatementNotSupported.InBody(d.paths[i], "ownerStatementId"),
+		)
 	}
 
 	return issues
@@ -65,7 +74,8 @@ func (d *draft) typeIssues() []apierr.Issue {
 
 const maxLines = 1000
 
-// fillAccounts resolves assignments. An assignment without an account is reason requiredAccountMissing (RSN-52).
+// fillAccounts resolves assignments to accounts. An assignment without an account fails with reason
+// requiredAccountMissing (RSN-52).
 func (d *draft) fillAccounts(t *terms) error {
 	var missing error
 
@@ -77,6 +87,7 @@ func (d *draft) fillAccounts(t *terms) error {
 		return t.assigned[a]
 	}
 
+	// First the account of the transaction itself: bills are owed on the payable, money moves on the bank account.
 	d.isAccountAssigned = d.AccountID.IsZero()
 	switch {
 	case !d.isAccountAssigned:
@@ -86,15 +97,18 @@ func (d *draft) fillAccounts(t *terms) error {
 		d.AccountID = assigned(account.PayoutBankAccount)
 	}
 
+	// Then the accounts of the lines. Issues of lines come before a missing assignment.
 	var issues []apierr.Issue
 
 	stored := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		if old, ok := stored[l.ID]; ok && !l.AccountID.IsZero() && old.AccountID == l.AccountID && deref(old.Assignment) == deref(l.Assignment) {
+		if old, ok := stored[l.ID]; ok && !l.AccountID.IsZero() && old.AccountID == l.AccountID &&
+			deref(old.Assignment) == deref(l.Assignment) {
 			continue // resolved when it was booked, whatever is assigned today
 		}
 
+		// A payout without an account pays out a balance.
 		if l.Assignment == nil && l.AccountID.IsZero() && d.Type == Payout {
 			distribution := account.PayoutDistribution
 			l.Assignment = &distribution
@@ -106,12 +120,12 @@ func (d *draft) fillAccounts(t *terms) error {
 		case l.Assignment != nil && !slices.Contains(l.Assignment.Enum(), string(*l.Assignment)):
 			issues = append(issues, apierr.IssueEnum.InBody(d.paths[i], "assignment"))
 		case l.Assignment != nil:
-			given := assigned(*l.Assignment)
-			if !l.AccountID.IsZero() && l.AccountID != given && missing == nil {
+			accountID := assigned(*l.Assignment)
+			if !l.AccountID.IsZero() && l.AccountID != accountID && missing == nil {
 				issues = append(issues, apierr.IssueAssignmentMismatch.InBody(d.paths[i], "accountId"))
 			}
 
-			l.AccountID = given
+			l.AccountID = accountID
 		}
 	}
 
@@ -122,6 +136,7 @@ func (d *draft) fillAccounts(t *terms) error {
 	return missing
 }
 
+// storedLines returns the stored lines of the transaction by id, none for a new one.
 func (d *draft) storedLines() map[id.ID]*Line {
 	out := map[id.ID]*Line{}
 
@@ -134,12 +149,14 @@ func (d *draft) storedLines() map[id.ID]*Line {
 	return out
 }
 
-// checkDates refuses new dates before the statement start date; an opening balance stands before it by nature (RSN-15).
+// checkDates refuses new dates before the statement start date. An opening balance lies before it by nature
+// (RSN-15).
 func (d *draft) checkDates(t *terms) error {
 	if t.StatementStartAt == nil || d.IsOpeningBalance {
 		return nil
 	}
 
+	// A date that is stored already may stay, even if the start date was moved past it.
 	early := func(at day.Day, old *day.Day) bool {
 		return at.Before(*t.StatementStartAt) && (old == nil || *old != at)
 	}
@@ -164,12 +181,14 @@ func (d *draft) checkDates(t *terms) error {
 	return nil
 }
 
-// check holds a filled draft against the rows that it names, then settles its parties and amounts.
+// check checks a filled draft against the records that it names, then settles its parties and amounts.
 func (d *draft) check(t *terms, r *references) error {
 	if issues := d.unknown(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
+	// Records that exist may still be of the wrong kind, closed or inactive. The order of the checks is the
+	// documented order of failures.
 	if err := d.fillPayment(t, r); err != nil {
 		return err
 	}
@@ -178,6 +197,7 @@ func (d *draft) check(t *terms, r *references) error {
 		return apierr.BadRequest.At(issues...)
 	}
 
+	// Some of the later checks depend on the party of a line.
 	for i := range d.Lines {
 		d.fillParty(t, r, &d.Lines[i])
 	}
@@ -197,15 +217,17 @@ func (d *draft) check(t *terms, r *references) error {
 	return nil
 }
 
-// unknown are the references to what the team does not have.
+// unknown returns an issue for each reference to a record that the team does not have.
 func (d *draft) unknown(r *references) []apierr.Issue {
 	var issues []apierr.Issue
 
-	missing := func(given, known bool, path ...any) {
-		if given && !known {
+	missing := func(named, exists bool, path ...any) {
+		if named && !exists {
 			issues = append(issues, apierr.IssueNotFound.InBody(path...))
 		}
 	}
+
+	// First the references of the transaction itself, then those of each line.
 	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
 	missing(true, knownAccount(d.AccountID), "accountId")
 	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], "contactId")
@@ -240,19 +262,19 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 	return issues
 }
 
-// closedAccounts are the accounts that nothing is posted to. One that was put away later keeps the transactions it is
-// in.
+// closedAccounts returns an issue for each account that nothing is posted to. An account that was closed later may
+// stay on the transactions that have it.
 func (d *draft) closedAccounts(r *references) []apierr.Issue {
-	standing := idSet{}
+	before := idSet{}
 	if d.old != nil {
-		standing.addAccounts(d.old)
+		before.addAccounts(d.old)
 	}
 
 	var issues []apierr.Issue
 
 	check := func(account id.ID, path ...any) {
 		code := r.accounts[account].closed
-		if _, stays := standing[account]; !stays && code != "" {
+		if _, stays := before[account]; !stays && code != "" {
 			issues = append(issues, code.InBody(path...))
 		}
 	}
@@ -269,7 +291,7 @@ func (d *draft) closedAccounts(r *references) []apierr.Issue {
 	return issues
 }
 
-// addAccounts collects the accounts that a transaction names.
+// addAccounts adds the accounts that a transaction names.
 func (s idSet) addAccounts(t *Transaction) {
 	s.add(t.AccountID)
 
@@ -282,9 +304,11 @@ func (s idSet) addAccounts(t *Transaction) {
 	}
 }
 
-// fillPayment finds the bank account of a bill's payment and refuses accounts that are none where money moves.
+// fillPayment finds the bank account of a bill's payment, and refuses accounts that are not bank accounts where
+// money moves.
 func (d *draft) fillPayment(t *terms, r *references) error {
 	if p := d.Payment; p != nil {
+		// A bill that is booked on a bank account is paid from it; any other from the assigned one.
 		if p.AccountID.IsZero() && r.accounts[d.AccountID].bank {
 			p.AccountID = d.AccountID
 		}
@@ -309,9 +333,9 @@ func (d *draft) fillPayment(t *terms, r *references) error {
 	return nil
 }
 
-// fillParty says whose a line is when the caller does not. Guest money is nobody's until a stay is recognised,
-// processor and channel fees are the manager's cost until they are charged on, other income and cost is the owners'
-// when it names a listing.
+// fillParty sets the party of a line if the caller does not. Guest money belongs to no party until a stay is
+// recognised. Processor and channel fees are the manager's cost until they are charged on. Other income and cost is
+// the owners' if it names a listing, else the manager's.
 func (d *draft) fillParty(t *terms, r *references, l *Line) {
 	assigned := func(as ...account.Assignment) bool {
 		for _, a := range as {
@@ -323,6 +347,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 		return false
 	}
 
+	// A listing makes it the owners' unless the account says otherwise.
 	party := ledger.Manager
 	if l.ListingID != nil {
 		party = ledger.Owners
@@ -330,6 +355,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 
 	classification := r.accounts[l.AccountID].classification
 	switch {
+	// Even a party that the caller named is dropped for guest money.
 	case assigned(account.AccountsReceivable, account.DepositCoHostPayout):
 		l.Party = nil
 		return
@@ -346,8 +372,8 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 	l.Party = &party
 }
 
-// mismatches are references that are known but do not go together. A line whose caller named
-// the listing keeps it when the stay moves away, and may be sent again so.
+// mismatches returns an issue for references that exist but do not fit each other. A line with a listing that the
+// caller named keeps it when the stay moves away, and may be sent again as it is.
 func (d *draft) mismatches(r *references) []apierr.Issue {
 	issues := append(d.foreign(r), d.foreignBanks(r)...)
 
@@ -355,14 +381,19 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		old := stored[l.ID]
-		stands := old != nil && deref(old.ReservationID) == deref(l.ReservationID) && deref(old.ListingID) == deref(l.ListingID) &&
-			deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
+		isUnchanged := old != nil && deref(old.ReservationID) == deref(l.ReservationID) &&
+			deref(old.ListingID) == deref(l.ListingID) && deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
 
-		elsewhere := func(listingID id.ID) bool { return !stands && !listingID.IsZero() && listingID != deref(l.ListingID) }
-		if elsewhere(r.reservations[deref(l.ReservationID)]) || elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
+		// A reservation or statement that has no listing fits every line.
+		elsewhere := func(listingID id.ID) bool {
+			return !isUnchanged && !listingID.IsZero() && listingID != deref(l.ListingID)
+		}
+		if elsewhere(r.reservations[deref(l.ReservationID)]) ||
+			elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
 			issues = append(issues, apierr.IssueListingMismatch.InBody(d.paths[i], "listingId"))
 		}
 
+		// Only owners bear a markup, and their money always belongs to a listing that is owned on the date.
 		owners := deref(l.Party) == ledger.Owners
 		if l.Markup != nil && !owners {
 			issues = append(issues, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
@@ -383,26 +414,27 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 	return issues
 }
 
-// foreign are the reservations and owner statements of another currency: money of one cannot pay what is owed in the
-// other. A line that was booked so stays until its reference or the currency changes.
+// foreign returns an issue for each reservation and owner statement of another currency: money of one currency
+// cannot pay a debt in another. A line that was booked that way stays until its reference or the currency changes.
 func (d *draft) foreign(r *references) []apierr.Issue {
-	standing := idSet{}
+	before := idSet{}
 
 	if d.old != nil && d.old.Currency == d.Currency {
 		for i := range d.old.Lines {
-			standing.add(deref(d.old.Lines[i].ReservationID))
-			standing.add(deref(d.old.Lines[i].OwnerStatementID))
+			before.add(deref(d.old.Lines[i].ReservationID))
+			before.add(deref(d.old.Lines[i].OwnerStatementID))
 		}
 	}
 
 	var issues []apierr.Issue
 
+	// Reservations and owner statements have one currency each.
 	check := func(named *id.ID, i int, field string) {
 		if named == nil || r.currencies[*named] == d.Currency {
 			return
 		}
 
-		if _, stays := standing[*named]; !stays {
+		if _, stays := before[*named]; !stays {
 			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(d.paths[i], field))
 		}
 	}
@@ -414,20 +446,21 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 	return issues
 }
 
-// foreignBanks returns the bank accounts of another currency: an account at a bank has one. A transaction that was
-// booked so stays until its account or currency changes. When the caller named no account, it is the currency that is
-// wrong.
+// foreignBanks returns an issue for each bank account of another currency: an account at a bank has one. A
+// transaction that was booked that way stays until its account or currency changes. If the caller named no account,
+// the issue is about the currency.
 func (d *draft) foreignBanks(r *references) []apierr.Issue {
-	standing := idSet{}
+	before := idSet{}
 	if d.old != nil && d.old.Currency == d.Currency {
-		standing.addAccounts(d.old)
+		before.addAccounts(d.old)
 	}
 
 	var issues []apierr.Issue
 
+	// Accounts that are not at a bank have no currency and take any.
 	check := func(accountID id.ID, path ...any) {
 		currency := r.accounts[accountID].currency
-		if _, stays := standing[accountID]; !stays && currency != "" && currency != d.Currency {
+		if _, stays := before[accountID]; !stays && currency != "" && currency != d.Currency {
 			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(path...))
 		}
 	}
@@ -448,8 +481,8 @@ func (d *draft) foreignBanks(r *references) []apierr.Issue {
 	return issues
 }
 
-// checkStates refuses listings that are inactive on the date, save on lines that were there already or pay for what was
-// before, and statements that cannot be paid (RSN-28).
+// checkStates refuses listings that are inactive on the date, except on lines that had them before or that pay for
+// the time before, and statements that cannot be paid (RSN-28).
 func (d *draft) checkStates(r *references) error {
 	before := idSet{}
 
@@ -459,15 +492,20 @@ func (d *draft) checkStates(r *references) error {
 		}
 	}
 
+	// A payout that names a statement already may keep it, published or not.
 	paid := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		if s := deref(l.OwnerStatementID); !s.IsZero() && !r.statements[s].published && (paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
+		s := deref(l.OwnerStatementID)
+		if !s.IsZero() && !r.statements[s].published &&
+			(paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
 			return ErrNotReady.At(apierr.IssueStatementNotReadyForPayment.InBody(d.paths[i], "ownerStatementId"))
 		}
 
+		// Opening balances and payouts of a statement concern the time before.
 		listingID := deref(l.ListingID)
-		if _, known := before[listingID]; known || listingID.IsZero() || d.IsOpeningBalance || l.OwnerStatementID != nil {
+		if _, stays := before[listingID]; stays || listingID.IsZero() || d.IsOpeningBalance ||
+			l.OwnerStatementID != nil {
 			continue
 		}
 
@@ -479,13 +517,14 @@ func (d *draft) checkStates(r *references) error {
 	return nil
 }
 
-// inactiveOn reports whether a listing is inactive on a day. One that an ownership period deactivates is active while
-// that period runs and inactive from its end; one that was switched off is inactive on every day.
+// inactiveOn reports whether a listing is inactive on a day. A listing that an ownership period deactivates is
+// active while that period runs and inactive from its end. One that was switched off is inactive on every day.
 func inactiveOn(status string, periods []listing.Period, at day.Day) bool {
 	if p := listing.Covering(periods, at); p != nil {
 		return status == "inactive" && (!p.SetListingInactive || p.EndAt == nil)
 	}
 
+	// No period covers the day: it is inactive after the end of a period that deactivates it.
 	for i := range periods {
 		if p := &periods[i]; p.SetListingInactive && p.EndAt != nil && !at.Before(*p.EndAt) {
 			return true

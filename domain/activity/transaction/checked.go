@@ -19,8 +19,8 @@ type Checked struct {
 	draft *draft
 }
 
-// Check completes a transaction and holds it to all rules but the locks, and stores nothing. It fails as Add does
-// before the locks.
+// Check completes a transaction and checks it against all rules but the locks, without storing it. It fails as Add
+// does before the locks.
 func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	d := drafted(c, tx.NewID)
 
@@ -33,18 +33,24 @@ func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 		return nil, err
 	}
 
+	// Deriving the journal finds missing ownership periods and assignments.
 	if _, err := Journal(&d.Transaction, &r.facts); err != nil {
 		return nil, err
 	}
 
-	return &Checked{Transaction: d.Transaction, OnBank: r.accounts[d.AccountID].bank, Assigned: t.assigned, draft: d}, nil
+	return &Checked{
+		Transaction: d.Transaction,
+		OnBank:      r.accounts[d.AccountID].bank,
+		Assigned:    t.assigned,
+		draft:       d,
+	}, nil
 }
 
-// StoredLines are the lines as a JSON document, for a column of lines elsewhere.
+// StoredLines returns the lines as a JSON document, for a column of lines in another table.
 func (c *Checked) StoredLines() any { return c.draft.lineRows([]lineRow{}) }
 
-// LinesStoredIn selects lines from a column of a row t that StoredLines filled, in the form of Transaction.Lines;
-// template is the id of their template.
+// LinesStoredIn returns the SQL of lines from a column of a row t that StoredLines filled, in the form of
+// Transaction.Lines; template is the SQL of the id of their template.
 func LinesStoredIn(column, template string) string {
 	return linesOf("jsonb_to_recordset("+column+") as l("+lineTypes+")", template, "true")
 }

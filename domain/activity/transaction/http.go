@@ -13,56 +13,98 @@ import (
 	"stayledger/platform/id"
 )
 
-var changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; `beforeStatementStartDate`; unknown " +
-	"references; `notBankAccount`; `statementNotReadyForPayment`; `listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
+var changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; " +
+	"`beforeStatementStartDate`; unknown references; `notBankAccount`; `statementNotReadyForPayment`; " +
+	"`listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
 	ledger.LockReasons() + "."
 
-// endpoints are the routes of transactions.
+// endpoints returns the routes of transactions.
 func endpoints() []api.Endpoint {
-	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+	read, write := []string{"transactions:read"}, []string{"transactions:write"}
+	deleting := []string{"transactions:delete"}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/transactions", ID: "listTransactions", Tag: "Transactions", Summary: "List transactions", Scopes: read,
-			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
+			Method:  http.MethodGet,
+			Path:    "/transactions",
+			ID:      "listTransactions",
+			Tag:     "Transactions",
+			Summary: "List transactions",
+			Scopes:  read,
+			Doc:     "Newest accounting date first. `dateRange` selects by the accounting date.",
 		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions", ID: "createTransaction", Tag: "Transactions", Summary: "Create a transaction",
-			Errors: apierr.List{Refusals()},
-			Scopes: write, DryRun: true, Status: http.StatusCreated, Doc: "Stores and books a transaction. " + changeFailures,
+			Method:  http.MethodPost,
+			Path:    "/transactions",
+			ID:      "createTransaction",
+			Tag:     "Transactions",
+			Summary: "Create a transaction",
+			Errors:  apierr.List{Refusals()},
+			Scopes:  write,
+			DryRun:  true,
+			Status:  http.StatusCreated,
+			Doc:     "Stores and books a transaction. " + changeFailures,
 		}, create),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/batch", ID: "batchTransactions", Tag: "Transactions", Summary: "Create many transactions",
-			Scopes: write, DryRun: true, MaxBody: api.MaxBatch, Timeout: 5 * time.Minute,
-			Doc: "Good items land and bad ones are reported with the codes and reasons of createTransaction; with atomic=true nothing lands when one item is bad. At most 20000 lines" +
-				" altogether (`tooManyLines`). An item with a uniqueRef that exists is refused, so a batch can be sent again.",
+			Method:  http.MethodPost,
+			Path:    "/transactions/batch",
+			ID:      "batchTransactions",
+			Tag:     "Transactions",
+			Summary: "Create many transactions",
+			Scopes:  write,
+			DryRun:  true,
+			MaxBody: api.MaxBatch,
+			Timeout: 5 * time.Minute,
+			Doc: "Good items land and bad ones are reported with the codes and reasons of createTransaction; with " +
+				"atomic=true nothing lands when one item is bad. At most 20000 lines altogether (`tooManyLines`). An " +
+				"item with a uniqueRef that exists is refused, so a batch can be sent again.",
 		}, batch),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/transactions/{id}", ID: "getTransaction", Tag: "Transactions", Summary: "Read a transaction",
-			Scopes: read, OneTrip: true,
+			Method:  http.MethodGet,
+			Path:    "/transactions/{id}",
+			ID:      "getTransaction",
+			Tag:     "Transactions",
+			Summary: "Read a transaction",
+			Scopes:  read,
+			OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/transactions/{id}", ID: "updateTransaction", Tag: "Transactions", Summary: "Change a transaction",
-			Errors: apierr.List{ErrArchived, errReturned, ErrAttempted, Refusals()},
-			Scopes: write, DryRun: true,
-			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, `lines_update` and `lines_delete` change " +
-				"some. `status` archives the transaction or brings it back; an archived one is otherwise refused with `transactionInactive`. " + changeFailures,
+			Method:  http.MethodPut,
+			Path:    "/transactions/{id}",
+			ID:      "updateTransaction",
+			Tag:     "Transactions",
+			Summary: "Change a transaction",
+			Errors:  apierr.List{ErrArchived, errReturned, ErrAttempted, Refusals()},
+			Scopes:  write,
+			DryRun:  true,
+			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, " +
+				"`lines_update` and `lines_delete` change some. `status` archives the transaction or brings it back; " +
+				"an archived one is otherwise refused with `transactionInactive`. " + changeFailures,
 		}, update),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/transactions/{id}", ID: "deleteTransaction", Tag: "Transactions", Summary: "Delete or archive a transaction",
-			Errors: apierr.List{errReturned, ErrAttempted, errInUse, ledger.Refusals},
-			Scopes: deleting, DryRun: true,
-			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused with `inUse`; " +
-				"`onLocked=archive` keeps the row as inactive. Neither passes a lock.",
+			Method:  http.MethodDelete,
+			Path:    "/transactions/{id}",
+			ID:      "deleteTransaction",
+			Tag:     "Transactions",
+			Summary: "Delete or archive a transaction",
+			Errors:  apierr.List{errReturned, ErrAttempted, errInUse, ledger.Refusals},
+			Scopes:  deleting,
+			DryRun:  true,
+			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused " +
+				"with `inUse`; `onLocked=archive` keeps the row as inactive. Neither passes a lock.",
 		}, erase),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/transactions/journal-entries", ID: "refreshTransactionJournals", Tag: "Transactions",
+			Method:  http.MethodPost,
+			Path:    "/transactions/journal-entries",
+			ID:      "refreshTransactionJournals",
+			Tag:     "Transactions",
 			Summary: "Derive journals anew",
 			Errors:  apierr.List{account.ErrRequiredMissing, ledger.Refusals},
 			Scopes:  []string{"journals:post"}, Also: ledger.RefreshAnswers(),
-			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none for all active transactions, start an " +
-				"operation of type transaction-journal-refresh, answered with 202. Lines that wait for a reservation are linked on the way. lockPolicy " +
-				"strict fails on the first journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",
+			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none " +
+				"for all active transactions, start an operation of type transaction-journal-refresh, answered with " +
+				"202. Lines that wait for a reservation are linked on the way. lockPolicy strict fails on the first " +
+				"journal that a lock holds, bestEffort leaves it as it is. Fails with 400 when an id is unknown.",
 		}, refreshJournals),
 	}
 }
@@ -83,6 +125,7 @@ type createInput struct {
 	Body Create
 }
 
+// create makes a transaction.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
 	d := drafted(&in.Body, tx.NewID)
 	return d.shown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
@@ -92,6 +135,7 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
+// get answers with a transaction.
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
 	return read(ctx, tx, in.ID)
 }
@@ -102,6 +146,7 @@ type updateInput struct {
 	Body Update
 }
 
+// update changes a transaction.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
 	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience())
 	return d.shown(ctx, tx, err)
@@ -113,6 +158,7 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the row as inactive instead of deleting it."`
 }
 
+// erase deletes or archives a transaction.
 func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience()); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type LineInput struct {
 	LineFields
 }
 
-// LineFields are what a line can say besides its amount.
+// LineFields are the fields of a line except its amount.
 type LineFields struct {
 	UniqueRef        api.Opt[string]             `json:"uniqueRef,omitzero" maxLength:"255"`
 	Description      api.Opt[string]             `json:"description,omitzero" maxLength:"1000"`
@@ -67,14 +67,14 @@ type AppliedInput struct {
 	TaxPayee    TaxPayee    `json:"taxPayee,omitempty" doc:"Who gets the tax. vendor: it is on the vendor's bill and paid with it. authority: the manager owes it. Absent: vendor for a tax that is included, authority for one that is not."`
 }
 
-// MarkupInput is what is added to a cost that an owner bears.
+// MarkupInput is the markup on a cost that an owner bears.
 type MarkupInput struct {
 	Amount      money.Cents          `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991"`
 	TaxRateID   api.Opt[id.ID]       `json:"taxRateId,omitzero"`
 	TaxBehavior api.Opt[TaxBehavior] `json:"taxBehavior,omitzero" enum:"included,excluded" doc:"Absent: excluded."`
 }
 
-// Update holds the fields that change; null clears, absent stays.
+// Update holds the fields that change. Null clears a field, an absent field stays as it is.
 type Update struct {
 	Status        Status                `json:"status,omitempty" enum:"active,inactive" doc:"Archives the transaction, or brings it back."`
 	Date          *day.Day              `json:"date,omitempty"`
@@ -112,22 +112,30 @@ type draft struct {
 	Transaction
 	// bankLast4 names the account when the caller gave no id.
 	bankLast4 string
-	// isAccountAssigned holds when the caller named no account.
+	// isAccountAssigned is true if the caller named no account.
 	isAccountAssigned bool
 	// attach is the complete set of attachments to be, nil to leave it as it is.
 	attach []id.ID
 	// paths say where the caller wrote each line.
 	paths [][]any
-	// old is what is stored, nil for a new transaction.
+	// old is the stored transaction, nil for a new one.
 	old *Transaction
 }
 
-// drafted builds a draft of what the caller wants to create; accounts that are not named are still zero.
+// drafted returns the draft of a new transaction. Accounts that the caller does not name are still zero.
 func drafted(c *Create, newID func() id.ID) *draft {
 	d := &draft{Transaction: Transaction{
-		ID: newID(), Type: c.Type, Status: Active, Date: c.Date, UniqueRef: c.UniqueRef.Value, Description: c.Description.Value,
-		Currency: deref(c.Currency.Value), IsOpeningBalance: c.IsOpeningBalance, AccountID: deref(c.AccountID.Value),
-		ContactID: c.ContactID.Value, RecurringTemplateID: c.RecurringTemplateID.Value,
+		ID:                  newID(),
+		Type:                c.Type,
+		Status:              Active,
+		Date:                c.Date,
+		UniqueRef:           c.UniqueRef.Value,
+		Description:         c.Description.Value,
+		Currency:            deref(c.Currency.Value),
+		IsOpeningBalance:    c.IsOpeningBalance,
+		AccountID:           deref(c.AccountID.Value),
+		ContactID:           c.ContactID.Value,
+		RecurringTemplateID: c.RecurringTemplateID.Value,
 	}, attach: c.AttachmentIDs, bankLast4: deref(c.MatchBankAccountLast4.Value)}
 	if d.RecurringTemplateID != nil {
 		d.RecurringAt = &c.Date
@@ -143,7 +151,7 @@ func drafted(c *Create, newID func() id.ID) *draft {
 	return d
 }
 
-// redrafted applies a change to what is stored.
+// redrafted returns a draft of a stored transaction with changes, and the issues of lines that do not exist.
 func redrafted(old *Transaction, u *Update, newID func() id.ID) (*draft, []apierr.Issue) {
 	d := &draft{Transaction: *old, old: old, attach: u.AttachmentIDs}
 	d.UniqueRef, d.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
@@ -172,6 +180,7 @@ func redrafted(old *Transaction, u *Update, newID func() id.ID) (*draft, []apier
 	return d, d.changeLines(old.Lines, u, newID)
 }
 
+// pay sets the payment of a bill, or removes it for nil.
 func (d *draft) pay(p *PaymentInput) {
 	d.Payment = nil
 	if p != nil {
@@ -179,8 +188,8 @@ func (d *draft) pay(p *PaymentInput) {
 	}
 }
 
-// changeLines replaces the lines or changes some of them. A replacing line takes over the id of the line in its place:
-// a transaction that is sent again as it is stored keeps its journal untouched.
+// changeLines replaces the lines or changes some of them. A replacing line takes over the id of the line in its
+// place, so that a transaction which is sent again as it is stored keeps its journal untouched.
 func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.Issue {
 	d.Lines, d.paths = nil, nil
 	if u.Lines != nil {
@@ -196,6 +205,8 @@ func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.
 		return nil
 	}
 
+	// Otherwise lines are changed one by one. First check that the named lines exist. A line that is deleted and
+	// updated at once is an issue, as is one that is updated twice.
 	known := make(map[id.ID]bool, len(old))
 	for i := range old {
 		known[old[i].ID] = true
@@ -222,12 +233,15 @@ func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.
 		updates[line] = i
 	}
 
+	// Then apply the changes to copies of the stored lines, in their order. New lines follow.
 	for i := range old {
 		if deleted[old[i].ID] {
 			continue
 		}
 
 		l, path := old[i].cloned(), []any{"lines", i}
+
+		// Issues of a changed line have the path where the caller wrote the change.
 		if n, ok := updates[l.ID]; ok {
 			path = []any{"lines_update", n}
 			if u.LinesUpdate[n].Amount.Value != nil {
@@ -247,13 +261,14 @@ func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.
 	return issues
 }
 
+// append adds a line and the path where the caller wrote it.
 func (d *draft) append(lineID id.ID, in *LineInput, list string, i int) {
 	l := Line{ID: lineID, Amount: in.Amount}
 	l.apply(&in.LineFields)
 	d.Lines, d.paths = append(d.Lines, l), append(d.paths, []any{list, i})
 }
 
-// cloned is a copy whose computed parts can be set without touching the original.
+// cloned returns a copy with computed parts that can be set without touching the original.
 func (l *Line) cloned() Line {
 	c := *l
 	if l.AppliedAmount != nil {
@@ -269,7 +284,7 @@ func (l *Line) cloned() Line {
 	return c
 }
 
-// apply takes over the fields that are present.
+// apply sets the fields that are present.
 func (l *Line) apply(f *LineFields) {
 	l.UniqueRef, l.Description = f.UniqueRef.Or(l.UniqueRef), f.Description.Or(l.Description)
 	l.ContactID, l.Party = f.ContactID.Or(l.ContactID), f.Party.Or(l.Party)
@@ -278,18 +293,21 @@ func (l *Line) apply(f *LineFields) {
 
 	l.ReservationID = f.ReservationID.Or(l.ReservationID)
 	if f.ReservationID.Value != nil || f.OwnerStatementID.Value != nil {
-		l.ListingID = nil // given anew by the reservation or the statement
+		l.ListingID = nil // the reservation or the statement gives it again
 	}
 
 	if f.ListingID.Present || f.ReservationID.Present {
 		l.FollowsReservation = false // until the reservation gives the listing
 	}
 
+	// A listing that is named in the same change still counts. A new account makes the party depend on that account
+	// again.
 	l.ListingID = f.ListingID.Or(l.ListingID)
 	if f.Assignment.Present || f.AccountID.Present {
 		l.Assignment, l.AccountID, l.Party = f.Assignment.Value, deref(f.AccountID.Value), f.Party.Value
 	}
 
+	// Tax and markup are replaced as a whole; their amounts are computed later.
 	if f.AppliedAmount.Present {
 		l.AppliedAmount = nil
 		if a := f.AppliedAmount.Value; a != nil {
@@ -310,9 +328,11 @@ func (l *Line) apply(f *LineFields) {
 	}
 }
 
-// applyMatch takes over what the line waits for. Another reservation than before is looked for anew.
+// applyMatch sets the names of the reservation that the line waits for. If they change, the line is unlinked and
+// the reservation looked up again.
 func (l *Line) applyMatch(f *LineFields) {
-	code, guest := f.MatchReservationConfirmationCode.Or(l.MatchReservationConfirmationCode), f.MatchReservationStripeGuestRef.Or(l.MatchReservationStripeGuestRef)
+	code := f.MatchReservationConfirmationCode.Or(l.MatchReservationConfirmationCode)
+	guest := f.MatchReservationStripeGuestRef.Or(l.MatchReservationStripeGuestRef)
 	if l.ReservationID != nil && (code != nil && deref(code) != deref(l.MatchReservationConfirmationCode) ||
 		guest != nil && deref(guest) != deref(l.MatchReservationStripeGuestRef)) {
 		l.ReservationID, l.ListingID, l.FollowsReservation = nil, nil, false
@@ -322,6 +342,7 @@ func (l *Line) applyMatch(f *LineFields) {
 	l.MatchLineTypeClassification = f.MatchLineTypeClassification.Or(l.MatchLineTypeClassification)
 }
 
+// orExcluded returns the tax behaviour, excluded if it is absent.
 func orExcluded(b TaxBehavior) TaxBehavior {
 	if b == "" {
 		return TaxExcluded
@@ -330,14 +351,24 @@ func orExcluded(b TaxBehavior) TaxBehavior {
 	return b
 }
 
-// Input is the line as a caller would describe it.
+// Input returns the line as a caller would describe it.
 func (l *Line) Input() LineInput {
 	in := LineInput{Amount: l.Amount, LineFields: LineFields{
-		UniqueRef: api.SetIf(l.UniqueRef), Description: api.SetIf(l.Description), Assignment: api.SetIf(l.Assignment), AccountID: api.Set(l.AccountID),
-		ListingID: api.SetIf(l.ListingID), ReservationID: api.SetIf(l.ReservationID), OwnerStatementID: api.SetIf(l.OwnerStatementID), Party: api.SetIf(l.Party),
-		ContactID: api.SetIf(l.ContactID), MatchReservationConfirmationCode: api.SetIf(l.MatchReservationConfirmationCode),
-		MatchReservationStripeGuestRef: api.SetIf(l.MatchReservationStripeGuestRef), MatchLineTypeClassification: api.SetIf(l.MatchLineTypeClassification),
+		UniqueRef:                        api.SetIf(l.UniqueRef),
+		Description:                      api.SetIf(l.Description),
+		Assignment:                       api.SetIf(l.Assignment),
+		AccountID:                        api.Set(l.AccountID),
+		ListingID:                        api.SetIf(l.ListingID),
+		ReservationID:                    api.SetIf(l.ReservationID),
+		OwnerStatementID:                 api.SetIf(l.OwnerStatementID),
+		Party:                            api.SetIf(l.Party),
+		ContactID:                        api.SetIf(l.ContactID),
+		MatchReservationConfirmationCode: api.SetIf(l.MatchReservationConfirmationCode),
+		MatchReservationStripeGuestRef:   api.SetIf(l.MatchReservationStripeGuestRef),
+		MatchLineTypeClassification:      api.SetIf(l.MatchLineTypeClassification),
 	}}
+
+	// The account of an assignment and the listing of a reservation are left out, so that they are looked up again.
 	if l.Assignment != nil {
 		in.AccountID = api.Opt[id.ID]{}
 	}
@@ -347,11 +378,15 @@ func (l *Line) Input() LineInput {
 	}
 
 	if a := l.AppliedAmount; a != nil {
-		in.AppliedAmount = api.Set(AppliedInput{TaxRateID: a.TaxRateID, TaxBehavior: a.TaxBehavior, TaxPayee: a.TaxPayee})
+		in.AppliedAmount = api.Set(
+			AppliedInput{TaxRateID: a.TaxRateID, TaxBehavior: a.TaxBehavior, TaxPayee: a.TaxPayee},
+		)
 	}
 
 	if m := l.Markup; m != nil {
-		in.Markup = api.Set(MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
+		in.Markup = api.Set(
+			MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)},
+		)
 	}
 
 	return in

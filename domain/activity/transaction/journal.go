@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Facts are what a journal depends on besides its transaction.
+// Facts are the facts that a journal depends on in addition to its transaction.
 type Facts struct {
 	// Assigned are the team's account assignments.
 	Assigned map[account.Assignment]id.ID
@@ -30,15 +30,16 @@ type Facts struct {
 // triggerIntercompany marks the entries through which two ledgers owe each other.
 const triggerIntercompany = "intercompany"
 
-// Journal derives the postings of a transaction; an archived one has none. It is a pure function: the same transaction
-// and facts give the same postings with the same references.
+// Journal derives the postings of a transaction; an archived one has none. It is a pure function: the same
+// transaction and facts give the same postings with the same references.
 //
-// Money that leaves or reaches an operating bank account for the sake of the trust goes through dueToFromTrust, so that
-// each ledger balances on its own. A cost or an income of the manager in an operating account never touches the trust;
-// a bill is booked in the trust whoever pays it later, since its accounting date and its payment date lock apart.
+// Money that leaves or reaches an operating bank account for the sake of the trust goes through dueToFromTrust, so
+// that each ledger balances on its own. A cost or an income of the manager in an operating account never touches
+// the trust. A bill is booked in the trust whoever pays it later, because its accounting date and its payment date
+// lock apart.
 //
-// It fails with the issue ownershipPeriodMissing for an owners' line without a listing that somebody owned on the
-// posting date, and with reason requiredAccountMissing for an assignment that the derivation needs.
+// It fails with the issue ownershipPeriodMissing for an owners' line without a listing that is owned on the posting
+// date, and with reason requiredAccountMissing for an assignment that the derivation needs.
 func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 	if t.Status != Active {
 		return nil, nil
@@ -54,6 +55,7 @@ func Journal(t *Transaction, f *Facts) ([]ledger.Posting, error) {
 
 		d.receive(trigger)
 	case Expense:
+		// An expense on a bank account without a payment was paid at once; every other expense is a bill.
 		if _, bank := f.Banks[t.AccountID]; bank && t.Payment == nil {
 			d.spend(ledger.TriggerExpense)
 		} else {
@@ -76,7 +78,7 @@ type derivation struct {
 	err      error
 }
 
-// event is what happens on one date; its entries are kept per ledger.
+// event is everything that a transaction books on one date, its entries by ledger.
 type event struct {
 	d       *derivation
 	name    string
@@ -86,12 +88,14 @@ type event struct {
 	operate []ledger.Line
 }
 
+// event returns an event of the transaction without entries.
 func (d *derivation) event(trigger string, at day.Day) *event {
 	return &event{d: d, name: trigger, trigger: trigger, at: at}
 }
 
-// receive books money in: the lines are credited, what arrives is debited.
+// receive books money in: the lines are credited, the sum that arrives is debited.
 func (d *derivation) receive(trigger string) {
+	// A line with a negative amount is a deduction or a refund, and is debited.
 	e := d.event(trigger, d.t.Date)
 	for i := range d.t.Lines {
 		e.line(i, "", -d.t.Lines[i].Amount)
@@ -109,20 +113,23 @@ func (d *derivation) spend(trigger string) {
 	e.post()
 }
 
-// pay books a balance that is paid out. The manager's draw into a bank account of the other ledger takes the money from
-// the manager's balance of this ledger and adds it to his balance of the other one. It is no loan: neither ledger owes
-// the other anything afterwards, and over both the manager has what he had.
+// pay books the payout of a balance. The manager's draw into a bank account of the other ledger takes the money
+// from the manager's balance in this ledger and adds it to his balance in the other one. It is no loan: afterwards
+// neither ledger owes the other anything, and over both the manager has what he had.
 func (d *derivation) pay() {
 	e := d.event(ledger.TriggerPayout, d.t.Date)
 	for i := range d.t.Lines {
 		l := &d.t.Lines[i]
 
+		// Only the manager's draw into a bank account of the other ledger needs more than one entry for its line.
 		in, bank := d.f.Banks[l.AccountID]
 		if !bank || deref(l.Party) != ledger.Manager || in == d.ledgerOf(d.t.AccountID) {
 			e.line(i, "", l.Base())
 			continue
 		}
 
+		// In this ledger the draw is debited. In the other one the bank account is debited and the manager's
+		// balance credited.
 		drawn, arrived, held := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base()), e.entry(i, ":held", -l.Base())
 		drawn.AccountID, drawn.Party = d.assigned(account.PayoutDistribution), ledger.Manager
 		arrived.AccountID = l.AccountID
@@ -136,13 +143,14 @@ func (d *derivation) pay() {
 	e.post()
 }
 
-// bill books what is owed on the accounting date and, once it is paid, the payment on its own.
+// bill books the debt on the accounting date and, once the bill is paid, the payment on its own date.
 func (d *derivation) bill() {
 	payable := d.t.AccountID
 	if _, bank := d.f.Banks[payable]; bank {
 		payable = d.assigned(account.AccountsPayable)
 	}
 
+	// On the accounting date: the cost against the payable.
 	e := d.event(ledger.TriggerExpense, d.t.Date)
 	e.charges()
 
@@ -156,6 +164,7 @@ func (d *derivation) bill() {
 		return
 	}
 
+	// On the payment date: the payable against the bank account.
 	e = d.event(ledger.TriggerExpensePayment, d.t.Payment.Date)
 	for i := range d.t.Lines {
 		e.held(i, "payable", payable, d.t.Lines[i].Payable())
@@ -165,8 +174,8 @@ func (d *derivation) bill() {
 	e.post()
 }
 
-// charges debits what the lines cost their party, credits the manager's markup and the taxes that the manager owes;
-// what vendors get stays open.
+// charges debits the cost of the lines to their party and credits the manager's markup and the taxes that the
+// manager owes. The amounts that vendors get stay open.
 func (e *event) charges() {
 	for i := range e.d.t.Lines {
 		l := &e.d.t.Lines[i]
@@ -175,12 +184,14 @@ func (e *event) charges() {
 		e.line(i, ":markup", markup)
 		e.line(i, ":tax", l.Taxes())
 
+		// The markup is a cost of the line's party and the revenue of the manager.
 		if markup != 0 {
 			revenue := e.entry(i, ":markupRevenue", -markup)
 			revenue.AccountID, revenue.Party = e.d.assigned(account.ExpenseMarkup), ledger.Manager
 			e.add(e.home(l), revenue)
 		}
 
+		// Taxes that the manager remits are owed to the authority, not to the vendor.
 		if owed != 0 {
 			payable := e.entry(i, ":salesTax", -owed)
 			payable.AccountID = e.d.assigned(account.ExpenseSalesTax)
@@ -189,7 +200,7 @@ func (e *event) charges() {
 	}
 }
 
-// line adds an entry on a line's own account and party.
+// line adds an entry on a line's own account and party. Owners' entries get the ownership period of the date.
 func (e *event) line(i int, suffix string, cents money.Cents) {
 	l := &e.d.t.Lines[i]
 	entry := e.entry(i, suffix, cents)
@@ -209,15 +220,23 @@ func (e *event) held(i int, suffix string, accountID id.ID, cents money.Cents) {
 	e.add(ledger.Trust, entry)
 }
 
-// entry is a line's entry without account and party. An owner statement that the line names is one that it pays, which
-// is not the one that the entry will be attached to, so it is left out.
+// entry returns a line's entry without account and party. It leaves out the owner statement of the line: that is
+// the statement which the line pays, not the one that the entry will be attached to.
 func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 	t, l := e.d.t, &e.d.t.Lines[i]
 
 	entry := ledger.Line{
-		Ref: l.ID.String() + suffix, CentTotal: cents, ListingID: deref(l.ListingID), ReservationID: deref(l.ReservationID),
-		ContactID: deref(l.ContactID), TransactionID: t.ID, Trigger: e.trigger, Description: deref(l.Description),
+		Ref:           l.ID.String() + suffix,
+		CentTotal:     cents,
+		ListingID:     deref(l.ListingID),
+		ReservationID: deref(l.ReservationID),
+		ContactID:     deref(l.ContactID),
+		TransactionID: t.ID,
+		Trigger:       e.trigger,
+		Description:   deref(l.Description),
 	}
+
+	// A line without contact or description has those of its transaction.
 	if entry.ContactID.IsZero() {
 		entry.ContactID = deref(t.ContactID)
 	}
@@ -229,15 +248,20 @@ func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 	return entry
 }
 
-// bank adds what moves through the transaction's account.
+// bank adds the sum that moves through the transaction's account.
 func (e *event) bank(accountID id.ID, cents money.Cents) {
 	e.add(e.d.ledgerOf(accountID), ledger.Line{
-		Ref: "account", AccountID: accountID, CentTotal: cents, ContactID: deref(e.d.t.ContactID), TransactionID: e.d.t.ID,
-		Trigger: e.trigger, Description: deref(e.d.t.Description),
+		Ref:           "account",
+		AccountID:     accountID,
+		CentTotal:     cents,
+		ContactID:     deref(e.d.t.ContactID),
+		TransactionID: e.d.t.ID,
+		Trigger:       e.trigger,
+		Description:   deref(e.d.t.Description),
 	})
 }
 
-// add leaves out entries of nothing.
+// add adds an entry to its ledger, unless its amount is zero.
 func (e *event) add(in ledger.Ledger, entry ledger.Line) {
 	switch {
 	case entry.CentTotal == 0:
@@ -248,12 +272,13 @@ func (e *event) add(in ledger.Ledger, entry ledger.Line) {
 	}
 }
 
-// post makes the postings of an event: one per ledger, each balanced through dueToFromTrust.
+// post makes the postings of an event: one for each ledger, each balanced through dueToFromTrust.
 func (e *event) post() {
 	e.postTo(ledger.Trust, e.name, e.trust)
 	e.postTo(ledger.Operating, e.name+":operating", e.operate)
 }
 
+// postTo makes the posting of an event in one ledger, if it has entries there.
 func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
 	if len(lines) == 0 {
 		return
@@ -264,26 +289,38 @@ func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
 		open += lines[i].CentTotal
 	}
 
+	// The two ledgers owe each other the difference.
 	if open != 0 {
 		lines = append(lines, ledger.Line{
-			Ref: "dueToFromTrust", AccountID: e.d.assigned(account.DueToFromTrust), CentTotal: -open, ContactID: deref(e.d.t.ContactID),
-			TransactionID: e.d.t.ID, Trigger: triggerIntercompany, Description: deref(e.d.t.Description),
+			Ref:           "dueToFromTrust",
+			AccountID:     e.d.assigned(account.DueToFromTrust),
+			CentTotal:     -open,
+			ContactID:     deref(e.d.t.ContactID),
+			TransactionID: e.d.t.ID,
+			Trigger:       triggerIntercompany,
+			Description:   deref(e.d.t.Description),
 		})
 	}
 
 	e.d.postings = append(e.d.postings, ledger.Posting{
-		SourceID: e.d.t.ID, TxnCode: "transaction:" + e.d.t.ID.String() + ":" + name, Ledger: in, Status: ledger.Active, TxnAt: e.at,
-		Currency: e.d.t.Currency, Lines: lines,
+		SourceID: e.d.t.ID,
+		TxnCode:  "transaction:" + e.d.t.ID.String() + ":" + name,
+		Ledger:   in,
+		Status:   ledger.Active,
+		TxnAt:    e.at,
+		Currency: e.d.t.Currency,
+		Lines:    lines,
 	})
 }
 
-// home is the ledger of a line: that of its account when it is a bank account, else the trust, save that the manager's
-// own cost or income stays with an operating account that the money moves through at once.
+// home returns the ledger of a line: that of its account if it is a bank account, else the trust. But a cost or
+// income of the manager stays with an operating account that the money moves through at once.
 func (e *event) home(l *Line) ledger.Ledger {
 	if in, bank := e.d.f.Banks[l.AccountID]; bank {
 		return in
 	}
 
+	// A bill with a payment of its own is booked in the trust, whatever account pays it.
 	if deref(l.Party) == ledger.Manager && e.d.ledgerOf(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
 		return ledger.Operating
 	}
@@ -291,6 +328,7 @@ func (e *event) home(l *Line) ledger.Ledger {
 	return ledger.Trust
 }
 
+// ledgerOf returns the ledger of an account: that of a bank account, else the trust.
 func (d *derivation) ledgerOf(accountID id.ID) ledger.Ledger {
 	if in, bank := d.f.Banks[accountID]; bank {
 		return in
@@ -299,6 +337,7 @@ func (d *derivation) ledgerOf(accountID id.ID) ledger.Ledger {
 	return ledger.Trust
 }
 
+// assigned returns the account of an assignment. If the team has not made it, the derivation fails.
 func (d *derivation) assigned(a account.Assignment) id.ID {
 	if err := account.Require(d.f.Assigned, a); err != nil && d.err == nil {
 		d.err = err
@@ -307,6 +346,7 @@ func (d *derivation) assigned(a account.Assignment) id.ID {
 	return d.f.Assigned[a]
 }
 
+// period returns the ownership period of a line on the date of the event. Without one the derivation fails.
 func (e *event) period(i int) id.ID {
 	p := e.d.f.owned(e.d.t, &e.d.t.Lines[i], e.at)
 	if p != nil {
@@ -320,7 +360,7 @@ func (e *event) period(i int) id.ID {
 	return id.Zero
 }
 
-// OwnedAtOpening reports whether an opening balance of a listing, booked for a day, is somebody's.
+// OwnedAtOpening reports whether a listing has an owner for an opening balance that is booked for a day.
 func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) (bool, error) {
 	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
 	if err != nil {
@@ -332,9 +372,9 @@ func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day)
 	return f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
 }
 
-// owned is the ownership period of a line's listing on a day, or nil. What pays an owner statement comes out of the
-// statement's own period, whoever owns by then. An opening balance is dated the day before the first day on record and
-// belongs to whoever owns on that day when nobody did before.
+// owned returns the ownership period of a line's listing on a day, or nil. A line that pays an owner statement
+// belongs to the statement's own period, whoever owns the listing by then. An opening balance is dated the day
+// before the first day on record; if no one owned the listing on that day, it belongs to the owner of the next day.
 func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
 	periods := f.Periods[deref(l.ListingID)]
 	if paid, known := f.Paid[deref(l.OwnerStatementID)]; known {
@@ -343,6 +383,7 @@ func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
 		}
 	}
 
+	// A statement that is not paid here leaves the period that covers the day.
 	p := listing.Covering(periods, at)
 	if p == nil && t.IsOpeningBalance {
 		p = listing.Covering(periods, at.AddDays(1))

@@ -41,11 +41,11 @@ type Filter struct {
 	ConnectionIDs        page.Refs    `query:"connectionIds" json:"connectionIds,omitempty" doc:"null: not written by a connection."`
 	ConnectionID         *page.Ref    `query:"connectionId" json:"connectionId,omitempty" deprecated:"true" doc:"Former name of connectionIds."`
 
-	// reader is for whom a soft close does not hold when he is one of its posters; nobody in an export.
+	// reader is the user who asks: a soft close that lists him as a poster does not lock for him. Zero in an export.
 	reader id.ID
 }
 
-// Sorts are the orders of transactions and of what their templates list alike.
+// Sorts are the orders of transactions and of the transactions that templates list.
 var Sorts = page.Sorts{
 	{Name: "date", Expr: "t.date"},
 	{Name: "amount", Expr: "t.total"},
@@ -65,21 +65,30 @@ const (
 	anyLine      = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
 )
 
-// ListQuery is the list of transactions that a valid filter selects, in rows of Transaction without their lines. The
-// caller sets the argument team.
+// ListQuery returns the list of transactions that a valid filter selects, in rows of Transaction without their
+// lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
-		Columns: columns(false), From: from, Rows: "transaction t", Joined: "a c", Where: []string{"t.team_id = @team"}, Args: db.Args{}, Sorts: Sorts, Default: "-date",
-		ID: "t.id",
+		Columns: columns(false),
+		From:    from,
+		Rows:    "transaction t",
+		Joined:  "a c",
+		Where:   []string{"t.team_id = @team"},
+		Args:    db.Args{},
+		Sorts:   Sorts,
+		Default: "-date",
+		ID:      "t.id",
 	}
 	q.Kept("transaction")
 
+	// A bill moves money on its payment date, everything else on its own date, and an open bill on none.
 	const (
 		onAccount = "t.account_id = any(?) or t.payment_account_id = any(?) or " + anyLine + "l.account_id = any(?))"
 		ofContact = "t.contact_id = any(?) or " + anyLine + "l.contact_id = any(?))"
 		moved     = "case when " + paidStatus + " = 'paid' then coalesce(t.payment_date, t.date) end"
 	)
 
+	// The deprecated names of parameters narrow the list just like their successors.
 	q.IDs("t.id = any(?)", f.IDs)
 	q.Narrow("t.type = any(?)", f.Type)
 	q.Narrow("t.status = ?", f.Status)
@@ -106,15 +115,17 @@ func ListQuery(f Filter) page.Query {
 	return q
 }
 
-// byState narrows a list by what is or is not the case.
+// byState narrows a list by the yes-or-no parameters.
 func (f *Filter) byState(q *page.Query) {
+	// Only the condition on locks knows the argument reader.
 	if f.IsLocked != nil {
 		q.Args["reader"] = f.reader
 	}
 
 	q.Whether("t.is_opening_balance", f.IsOpeningBalance)
 	q.Whether(ledger.HeldSource("t.id"), f.IsLocked)
-	q.Whether("exists (select from ledger_entry e where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')", f.HasActiveJournalEntries)
+	q.Whether(`exists (select from ledger_entry e
+		where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')`, f.HasActiveJournalEntries)
 	q.Whether("exists ("+bank.RecordsOfTransaction+")", f.Reconciled)
 	q.Whether("exists ("+bank.RecordsOfTransaction+" and b.matched_by_bank_rule is not null)", f.MatchedByBankRule)
 }
@@ -127,11 +138,15 @@ type listInput struct {
 	operation.Include
 }
 
+// list returns a page of transactions with their locks and issues, on request with their lines and operations.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
+	// An export has no reader, so only the list of a user sets one.
 	in.reader = tx.Actor.User
 	q := ListQuery(in.Filter)
 
 	q.Columns, q.Args["team"] = listed(in.IncludeLines), tx.Team
+
+	// A page with lines is bounded by their number, so the query has to count them.
 	if in.IncludeLines {
 		q.Lines = "(select count(*) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id)"
 	}
@@ -141,10 +156,12 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 		return nil, err
 	}
 
+	// Then fill in the state of the whole page at once.
 	if err := Show(ctx, tx, found.Data); err != nil {
 		return nil, err
 	}
 
+	// Without lines the columns have lines with listings only, for Show; the answer has none.
 	if !in.IncludeLines {
 		for i := range found.Data {
 			found.Data[i].Lines = nil

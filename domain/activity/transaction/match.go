@@ -9,18 +9,20 @@ import (
 	"stayledger/platform/id"
 )
 
-// waiting are the lines l of active transactions that name a reservation which is still to come.
+// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet.
 const waiting = `l.reservation_id is null and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)`
 
-// found are the reservations r that a line l names. A canceled stay can still be paid, one that was taken out cannot;
-// nor can one of another currency, which is left to those who ask.
+// found is the SQL condition on the reservations r that a line l names. A canceled stay can still be paid, an
+// inactive one cannot. A reservation in another currency cannot be paid either; callers add that condition.
 const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code = l.match_confirmation_code
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 
-// linkLines gives lines of stored transactions the reservation that they wait for. A line that two reservations fit
-// stays as it is: whose money it is has to be said by somebody. It answers the reservations that got a line.
+// linkLines links lines of stored transactions to the reservations that they wait for and returns those
+// reservations. A line that fits two reservations stays as it is: a person has to say which one was paid.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
+	// A line links if exactly one reservation fits. It gets the listing of the reservation unless it has one, and
+	// follows the reservation if that gave the listing.
 	linked, err := db.Select[moved](ctx, tx, `
 		with fits as (
 			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
@@ -36,11 +38,16 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 		return nil, fmt.Errorf("link lines to reservations: %w", err)
 	}
 
+	// Then write an audit event for each line.
 	stays := make([]id.ID, len(linked))
 	for i := range linked {
 		m := &linked[i]
 		stays[i] = *m.ReservationID
-		noteLine(tx, audit.Matched, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID})
+		noteLine(
+			tx, audit.Matched, m,
+			map[string]*id.ID{"listingId": m.OldListingID},
+			map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID},
+		)
 	}
 
 	return stays, nil
@@ -48,6 +55,7 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 
 // followStays moves the lines of stored transactions to the listing of the reservation that gave them theirs.
 func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
+	// Joining the line with itself gives the listing before the update, for the audit event.
 	followed, err := db.Select[moved](ctx, tx, `
 		update transaction_line l set listing_id = r.listing_id from reservation r, transaction_line o
 		where o.team_id = l.team_id and o.id = l.id and l.team_id = @team and l.transaction_id = any(@ids) and l.follows_reservation
@@ -60,13 +68,17 @@ func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 
 	for i := range followed {
 		m := &followed[i]
-		noteLine(tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID})
+		noteLine(
+			tx, audit.Updated, m,
+			map[string]*id.ID{"listingId": m.OldListingID},
+			map[string]*id.ID{"listingId": m.ListingID},
+		)
 	}
 
 	return nil
 }
 
-// match finds the reservations that the lines of drafts name and gives them to those that nobody linked by hand.
+// match finds the reservations that the lines of drafts name and links the lines that have none yet.
 func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	type place struct{ draft, line int }
 
@@ -77,12 +89,15 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		currencies    []string
 	)
 
+	// First collect the lines of all drafts that wait for a reservation.
 	for i, d := range drafts {
 		for k := range d.Lines {
 			l := &d.Lines[k]
-			if l.ReservationID == nil && (l.MatchReservationConfirmationCode != nil || l.MatchReservationStripeGuestRef != nil) {
+			if l.ReservationID == nil &&
+				(l.MatchReservationConfirmationCode != nil || l.MatchReservationStripeGuestRef != nil) {
 				places = append(places, place{i, k})
-				codes, guests = append(codes, l.MatchReservationConfirmationCode), append(guests, l.MatchReservationStripeGuestRef)
+				codes = append(codes, l.MatchReservationConfirmationCode)
+				guests = append(guests, l.MatchReservationStripeGuestRef)
 				listings, currencies = append(listings, deref(l.ListingID)), append(currencies, d.Currency)
 			}
 		}
@@ -97,6 +112,8 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		ReservationID id.ID
 	}
 
+	// Then find the reservations of all lines with one query. Only a line that exactly one reservation fits is
+	// linked.
 	fits, err := db.Select[fit](ctx, tx, `
 		select l.n::int as n, min(r.id::text)::uuid as reservation_id
 		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality

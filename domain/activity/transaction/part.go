@@ -2,7 +2,11 @@ package transaction
 
 import "stayledger/platform/parts"
 
-// Part is transactions.
+// Part returns what transactions add to the service: routes, tasks and tables.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Handlers: Source().Handlers(), Tables: parts.Owns("transaction", "transaction_line")}
+	return parts.Part{
+		Endpoints: endpoints(),
+		Handlers:  Source().Handlers(),
+		Tables:    parts.Owns("transaction", "transaction_line"),
+	}
 }

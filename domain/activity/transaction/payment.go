@@ -11,17 +11,18 @@ import (
 	"stayledger/platform/id"
 )
 
-// Hold reads a transaction and keeps others from changing it until the end, or fails with apierr.NotFound.
+// Hold locks a transaction until the end and loads it, or fails with apierr.NotFound.
 func Hold(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) { return Lock(ctx, tx, one) }
 
-// BookPayment books when and from where a bill was paid, or takes that back with nil. It is for whoever pays: a payment
-// that was attempted through a provider does not hold it, the locks of the ledger do.
+// BookPayment books when and from where a bill was paid, or takes the payment back with nil. It is for callers that
+// make the payment themselves: an attempt through a provider does not refuse it, the locks of the ledger do.
 func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*Transaction, error) {
 	old, err := Lock(ctx, tx, bill)
 	if err != nil {
 		return nil, err
 	}
 
+	// A change of the payment alone names no line, so it has no issues.
 	d, _ := redrafted(old, &Update{Payment: api.Opt[PaymentInput]{Present: true, Value: p}}, tx.NewID)
 	if err := save(ctx, tx, nil, []*draft{d}, ledger.Lenience{}); err != nil {
 		return nil, err
@@ -30,14 +31,14 @@ func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*
 	return byID(ctx, tx, bill)
 }
 
-// held by a payment, a transaction can still be described: its own reference, text and attachments say nothing of the
-// money.
+// describes reports whether a change only describes the transaction: its own reference, text and attachments say
+// nothing about the money, so they can change even while a payment is under way.
 func (u *Update) describes() bool {
-	return u.Status == "" && u.Date == nil && !u.Currency.Present && !u.AccountID.Present && !u.ContactID.Present && !u.Payment.Present &&
-		u.Lines == nil && u.LinesCreate == nil && u.LinesUpdate == nil && u.LinesDelete == nil
+	return u.Status == "" && u.Date == nil && !u.Currency.Present && !u.AccountID.Present && !u.ContactID.Present &&
+		!u.Payment.Present && u.Lines == nil && u.LinesCreate == nil && u.LinesUpdate == nil && u.LinesDelete == nil
 }
 
-// archives reports that a change takes a transaction out of the books and is nothing else.
+// archives reports whether a change archives a transaction and does nothing else.
 func (u *Update) archives() bool {
 	other := *u
 	other.Status = ""
@@ -45,10 +46,10 @@ func (u *Update) archives() bool {
 	return u.Status == Inactive && other.describes()
 }
 
-// guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and of
-// one that a provider was asked to pay, with 409 paymentAttempted, until that attempt was put away. To archive it, a
-// payment that waits for approval is no attempt yet: it is taken back with the transaction. The transaction is locked,
-// so no attempt begins meanwhile (RSN-38, RSN-39).
+// guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and
+// of one that a provider was asked to pay, with 409 paymentAttempted, until that attempt is recovered. When the
+// transaction is archived, a payment that waits for approval does not count as an attempt: it is canceled with the
+// transaction. The transaction is locked, so no attempt begins meanwhile (RSN-38, RSN-39).
 func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
 	by, err := paidBy(ctx, tx, asked{one, archive})
 	if err != nil {
@@ -58,23 +59,25 @@ func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
 	return by.refusal()
 }
 
-// asked is the transaction whose payments are looked for, and whether it is to be archived.
+// asked names a transaction and says whether it is going to be archived.
 type asked struct {
 	id      id.ID
 	archive bool
 }
 
-// payer is what has to do with the money of a transaction: a return, a payment or nothing.
+// payer says which record handles the money of a transaction: a return, a payment or none.
 type payer string
 
-func paidBy(ctx context.Context, tx *db.Tx, of asked) (payer, error) {
+// paidBy loads which record handles the money of a transaction.
+func paidBy(ctx context.Context, tx *db.Tx, a asked) (payer, error) {
+	// A return counts on either side: the transaction that was returned and the one that books the return.
 	by, err := db.Get[payer](ctx, tx, `
 		select case
 			when exists (select from payment_return where team_id = @team and transaction_id = @id)
 				or exists (select from payment_return where team_id = @team and original_id = @id) then 'return'
 			when exists (select from payment where team_id = @team and transaction_id = @id and recovered_at is null
 				and not (@archive and status = 'awaitingApproval')) then 'payment'
-			else '' end`, db.Args{"team": tx.Team, "id": of.id, "archive": of.archive})
+			else '' end`, db.Args{"team": tx.Team, "id": a.id, "archive": a.archive})
 	if err != nil {
 		return "", fmt.Errorf("look for payments of a transaction: %w", err)
 	}
@@ -82,6 +85,7 @@ func paidBy(ctx context.Context, tx *db.Tx, of asked) (payer, error) {
 	return by, nil
 }
 
+// refusal returns the error that refuses to touch the money, nil if nothing handles it.
 func (p payer) refusal() error {
 	switch p {
 	case "return":
@@ -93,4 +97,6 @@ func (p payer) refusal() error {
 	return nil
 }
 
-var errReturned = apierr.New(apierr.CodeBadRequest, apierr.ReasonPaymentReturnInvolved, "The transaction is part of a payment return")
+var errReturned = apierr.New(
+	apierr.CodeBadRequest, apierr.ReasonPaymentReturnInvolved, "The transaction is part of a payment return",
+)

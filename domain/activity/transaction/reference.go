@@ -16,13 +16,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// terms are what the team's settings say about every transaction.
+// terms are the team's settings that hold for every transaction.
 type terms struct {
 	DefaultCurrency  string
 	StatementStartAt *day.Day
 	assigned         map[account.Assignment]id.ID `db:"-"`
 }
 
+// loadTerms loads the team's settings and its account assignments in one round trip.
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	var (
 		t        terms
@@ -37,36 +38,40 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	return &t, nil
 }
 
+// settingsOf loads the team's settings.
 func settingsOf(ctx context.Context, tx *db.Tx) (terms, error) {
 	return db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 }
 
-// idSet collects ids once each.
+// idSet collects ids, each once.
 type idSet map[id.ID]struct{}
 
+// add adds an id unless it is zero.
 func (s idSet) add(v id.ID) {
 	if !v.IsZero() {
 		s[v] = struct{}{}
 	}
 }
 
+// list returns the ids in their order, so that locks are always taken in the same order.
 func (s idSet) list() []id.ID {
 	return slices.SortedFunc(maps.Keys(s), id.ID.Compare)
 }
 
-// references are the things that transactions name, as far as the team has them.
+// references are the records that transactions name, as far as the team has them.
 type references struct {
 	accounts     map[id.ID]accountFact
 	contacts     map[id.ID]bool
-	reservations map[id.ID]id.ID  // its listing
+	reservations map[id.ID]id.ID  // the listing of each
 	currencies   map[id.ID]string // of reservations and statements
 	statements   map[id.ID]statementFact
-	listings     map[id.ID]string // its status
+	listings     map[id.ID]string // the status of each
 	templates    map[id.ID]bool
 	rates        map[id.ID]tax.Rate
 	facts        Facts
 }
 
+// accountFact has the facts about an account that decide whether it may be used.
 type accountFact struct {
 	classification string
 	bank           bool
@@ -76,18 +81,21 @@ type accountFact struct {
 	closed apierr.IssueCode
 }
 
+// statementFact has the facts about an owner statement that a payout names.
 type statementFact struct {
 	listing   id.ID
 	published bool
 }
 
-// load reads what the drafts name, set-based. Lines get the listing of their reservation or owner statement on the way.
+// load loads the records that drafts name, for all of them at once. Lines get the listing of their reservation or
+// owner statement on the way.
 func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*references, error) {
 	r := &references{facts: Facts{Assigned: t.assigned}}
 	if err := r.loadNamed(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
 
+	// Listings come second: lines may only now get theirs from a reservation or a statement.
 	listings, rates := idSet{}, idSet{}
 
 	for _, d := range drafts {
@@ -107,7 +115,10 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 		}
 	}
 
-	works := []db.Work{db.LoadOf(&r.listings, holdListings, listings.list()), db.LoadOf(&r.facts.Periods, periodsOf, listings.list())}
+	// The listings are locked before their periods are read, see holdListings.
+	works := []db.Work{
+		db.LoadOf(&r.listings, holdListings, listings.list()), db.LoadOf(&r.facts.Periods, periodsOf, listings.list()),
+	}
 	if len(rates) > 0 {
 		works = append(works, db.LoadOf(&r.rates, tax.ByID, rates.list()))
 	}
@@ -119,11 +130,12 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	return r, nil
 }
 
-// giveListing gives a line the listing of its reservation, unless the caller named one, or that of its owner statement.
-// A line that is sent again as it is stored, listing and all, goes on following its reservation.
+// giveListing gives a line the listing of its reservation, unless the caller named one, or the listing of its owner
+// statement. A line that is sent again as it is stored, listing included, still follows its reservation.
 func (r *references) giveListing(l, stored *Line) {
 	stay := r.reservations[deref(l.ReservationID)]
-	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) && deref(stored.ListingID) == deref(l.ListingID) {
+	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) &&
+		deref(stored.ListingID) == deref(l.ListingID) {
 		l.FollowsReservation = true
 	}
 
@@ -135,6 +147,7 @@ func (r *references) giveListing(l, stored *Line) {
 	}
 }
 
+// named is a record that a transaction names: its kind, and the facts of that kind.
 type named struct {
 	Kind   string
 	ID     id.ID
@@ -142,6 +155,7 @@ type named struct {
 	Other  id.ID
 }
 
+// namedSQL selects all named records of every kind, one row for each fact.
 const namedSQL = `
 	select 'account' as kind, a.id, c.classification as detail, null::uuid as other
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
@@ -157,10 +171,13 @@ const namedSQL = `
 	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)
 	union all select 'paidPeriod', id, currency, ownership_period_id from statement where team_id = @team and id = any(@statements)`
 
+// loadNamed loads the accounts, contacts, reservations, templates and statements that drafts name. A record that
+// the team does not have is absent.
 func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
 	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
 
+	// First collect the ids of all drafts.
 	for _, d := range drafts {
 		accounts.addAccounts(&d.Transaction)
 		contacts.add(deref(d.ContactID))
@@ -174,14 +191,20 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 		}
 	}
 
+	// Then load everything with one query.
 	found, err := db.Select[named](ctx, tx, namedSQL, db.Args{
-		"team": tx.Team, "accounts": accounts.list(), "contacts": contacts.list(), "reservations": reservations.list(), "statements": statements.list(),
-		"templates": templates.list(),
+		"team":         tx.Team,
+		"accounts":     accounts.list(),
+		"contacts":     contacts.list(),
+		"reservations": reservations.list(),
+		"statements":   statements.list(),
+		"templates":    templates.list(),
 	})
 	if err != nil {
 		return fmt.Errorf("read what transactions name: %w", err)
 	}
 
+	// Last, sort the rows by kind. An account has several rows, in any order.
 	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
 	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
 
@@ -226,8 +249,8 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	return nil
 }
 
-// holdListings reads the statuses of listings and locks these: a change of ownership locks its listing, so it commits
-// before the periods are read, or waits and derives what is written here.
+// holdListings locks listings and loads their statuses. A change of ownership locks its listing: it either commits
+// before the periods are read here, or waits for this transaction and derives the journals written here again.
 func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	statuses := map[id.ID]string{}
 	if len(ids) == 0 {
@@ -248,7 +271,7 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string
 	return statuses, err
 }
 
-// periodsOf are the ownership periods of listings, none of no listing.
+// periodsOf loads the ownership periods of listings. Without listings it needs no query.
 func periodsOf(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID][]listing.Period, error) {
 	if len(listings) == 0 {
 		return map[id.ID][]listing.Period{}, nil

@@ -13,30 +13,40 @@ import (
 	"stayledger/platform/id"
 )
 
-// Source says how the journals of transactions are found and derived.
+// Source describes to the ledger how the journals of transactions are found and derived.
 func Source() *ledger.Source {
 	return &ledger.Source{
-		Noun: ledger.Transactions, Touched: touched, AtOnce: trial.Rebook, Derive: derive,
-		Operation: operation.TransactionJournal, Resource: operation.Transaction, Group: "id", Having: "status = 'active'",
+		Noun:      ledger.Transactions,
+		Touched:   touched,
+		AtOnce:    trial.Rebook,
+		Derive:    derive,
+		Operation: operation.TransactionJournal,
+		Resource:  operation.Transaction,
+		Group:     "id",
+		Having:    "status = 'active'",
 	}
 }
 
-// touched are the transactions that a change of what their journals depend on touches: those with a line on the
-// listings, and those whose entries the assignments decide on whenever they are derived. Other assignments are asked
-// for once, when a transaction is written.
+// touched loads the transactions that are affected by a change of the records which their journals depend on: those
+// with a line on the listings, and those with entries on an assignment that deriving looks up each time. Other
+// assignments are looked up once, when a transaction is written.
 func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	found, err := ofListings(ctx, tx, b.Listings)
 	if err != nil {
 		return nil, err
 	}
 
-	assigned, err := ledger.TouchedByAssignments(ctx, tx, ledger.Transactions, b.Assignments, string(account.ExpenseSalesTax), string(account.AccountsPayable),
-		string(account.ExpenseMarkup), string(account.DueToFromTrust), string(account.PayoutDistribution))
+	// The assignments that derivation.assigned asks for.
+	assigned, err := ledger.TouchedByAssignments(
+		ctx, tx, ledger.Transactions, b.Assignments,
+		string(account.ExpenseSalesTax), string(account.AccountsPayable), string(account.ExpenseMarkup),
+		string(account.DueToFromTrust), string(account.PayoutDistribution),
+	)
 
 	return append(found, assigned...), err
 }
 
-// ofListings are the active transactions with a line on some listings.
+// ofListings loads the active transactions with a line on some listings, none for nil.
 func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
 	if listingIDs == nil {
 		return nil, nil
@@ -52,9 +62,9 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 	return ids, nil
 }
 
-// derive locks transactions and derives their journals. One whose listing lost its ownership period, or an account its
-// assignment, cannot be derived. Lines that wait for a reservation get it when it is there, and its journal follows;
-// lines that have their listing from one follow it.
+// derive locks transactions and derives their journals. Lines that wait for a reservation are linked if it exists
+// by now, and the journal of the reservation is derived as well. Lines that have their listing from a reservation
+// follow it. A transaction cannot be derived if its listing lost the ownership period or an account its assignment.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
 	lock := db.Stmt{
 		SQL:  `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
@@ -67,11 +77,20 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		t      *terms
 	)
 
+	// The order matters: lines are linked and moved before the transactions are read.
 	follow := func(ctx context.Context, tx *db.Tx) error { return followStays(ctx, tx, ids) }
-	if err := tx.Together(ctx, db.Send(lock), db.LoadOf(&linked, linkLines, ids), follow, db.LoadOf(&stored, byIDs, ids), db.Load(&t, loadTerms)); err != nil {
+	if err := tx.Together(
+		ctx,
+		db.Send(lock),
+		db.LoadOf(&linked, linkLines, ids),
+		follow,
+		db.LoadOf(&stored, byIDs, ids),
+		db.Load(&t, loadTerms),
+	); err != nil {
 		return nil, fmt.Errorf("lock and read transactions: %w", err)
 	}
 
+	// Then load the records that they name; drafts are only the form in which load takes them.
 	drafts := make([]*draft, len(stored))
 	for i := range stored {
 		drafts[i] = &draft{Transaction: stored[i]}
@@ -82,7 +101,11 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		return nil, err
 	}
 
-	out := &ledger.Derived{Failed: map[id.ID]error{}, With: &ledger.Following{Source: reservation.Source(), IDs: linked}}
+	// Linked deposits change the costs that a stay's fees charge on, so those stays are derived afterwards.
+	out := &ledger.Derived{
+		Failed: map[id.ID]error{},
+		With:   &ledger.Following{Source: reservation.Source(), IDs: linked},
+	}
 
 	for _, d := range drafts {
 		postings, err := Journal(&d.Transaction, &r.facts)

@@ -13,9 +13,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// DeleteAll deletes transactions and takes them out of the books, all or none; those that are gone already are left
-// out. It fails as Remove does for the first that cannot be deleted, and with errInUse for opening balances, which
-// Remove deletes one by one.
+// DeleteAll deletes transactions and takes them out of the books, all or none; transactions that are gone already
+// are left out. It fails as Remove does for the first that cannot be deleted, and with errInUse for opening
+// balances, which Remove deletes one by one.
 func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) error {
 	// First, lock and read them, each by id.
 	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
@@ -39,6 +39,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 		stays.addReservations(&all[i])
 	}
 
+	// A payment that was tried or returned still needs the transaction.
 	paid, err := db.Get[bool](ctx, tx, `
 		select exists (select from payment where team_id = @team and transaction_id = any(@ids))
 			or exists (select from payment_return where team_id = @team and (transaction_id = any(@ids) or original_id = any(@ids)))`,
@@ -58,6 +59,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 		}
 	}
 
+	// No postings in their place: the ledger checks the locks and removes the entries.
 	if _, err := ledger.Replace(ctx, tx, found, nil, l); err != nil {
 		return fmt.Errorf("take transactions out of the books: %w", err)
 	}
@@ -72,9 +74,12 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 	stmts = append(stmts, db.Stmt{
 		SQL: `delete from transaction where team_id = @team and id = any(@ids)`, Args: db.Args{"team": tx.Team, "ids": found},
 	})
-	if err := refusedInUse(tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return tx.Pipeline(ctx, stmts...) })); err != nil {
+	if err := refusedInUse(
+		tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return tx.Pipeline(ctx, stmts...) }),
+	); err != nil {
 		return err
 	}
 
+	// Stays that lost a deposit are derived again, because their fees charge the costs of deposits on.
 	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }

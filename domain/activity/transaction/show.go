@@ -11,10 +11,10 @@ import (
 	"stayledger/platform/id"
 )
 
-// AwaitingApproval is the issue of a payment that waits for a second person: as it should, so it is no error.
+// AwaitingApproval is the issue of a payment that waits for a second person. That is intended, so it is no error.
 const AwaitingApproval = "paymentAwaitingApproval"
 
-// Issues are the payments of transactions that have not brought their money.
+// Issues loads the issues of payments that have not brought their money, by transaction.
 func Issues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, error) {
 	type found struct {
 		IssueContext
@@ -38,13 +38,15 @@ func Issues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, err
 			severity = finding.Warning
 		}
 
-		out[r.TransactionID] = append(out[r.TransactionID], Issue{Code: r.Code, Severity: severity, Context: r.IssueContext})
+		out[r.TransactionID] = append(
+			out[r.TransactionID], Issue{Code: r.Code, Severity: severity, Context: r.IssueContext},
+		)
 	}
 
 	return out, nil
 }
 
-// farAhead is the issue of a transaction that is dated more than a year ahead.
+// farAhead returns the issue of a transaction that is dated or paid more than a year ahead, nil for none.
 func (t *Transaction) farAhead(today day.Day) []Issue {
 	last := t.Date
 	if t.Payment != nil {
@@ -55,19 +57,27 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 		return nil
 	}
 
-	return []Issue{{Code: "dateFarAhead", Severity: finding.Warning, Context: IssueContext{TransactionID: t.ID, Date: last}}}
+	return []Issue{
+		{Code: "dateFarAhead", Severity: finding.Warning, Context: IssueContext{TransactionID: t.ID, Date: last}},
+	}
 }
 
-// state is what transactions tell beside their own rows: what holds their journals, whether these are current, and what
-// their payments came to.
+// state has everything that transactions show in addition to their own rows, by transaction: their locks, whether
+// their journals are current, and the issues of their payments.
 type state struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus
 	issues   map[id.ID][]Issue
 }
 
+// stateOf loads the state of transactions in one round trip.
 func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
-	err = tx.Together(ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.Transactions.StatusOf, ids), db.LoadOf(&s.issues, Issues, ids))
+	err = tx.Together(
+		ctx,
+		db.LoadOf(&s.locks, ledger.LocksOf, ids),
+		db.LoadOf(&s.statuses, ledger.Transactions.StatusOf, ids),
+		db.LoadOf(&s.issues, Issues, ids),
+	)
 	if err != nil {
 		return s, fmt.Errorf("read the state of transactions: %w", err)
 	}
@@ -75,12 +85,13 @@ func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	return s, nil
 }
 
+// fill gives a transaction its lock, its journal status and its issues.
 func (s *state) fill(t *Transaction, today day.Day) {
 	t.Lock, t.JournalStatus = s.locks[t.ID], s.statuses[t.ID]
 	t.Issues = append(append([]Issue{}, s.issues[t.ID]...), t.farAhead(today)...)
 }
 
-// Show fills in what transactions tell beside their own rows.
+// Show fills in the fields of transactions that are not in their own rows, for all of them at once.
 func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	if len(all) == 0 {
 		return nil
@@ -103,18 +114,19 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	return nil
 }
 
-// Shown fills in what a transaction tells beside its own row, unless it could not be had.
+// Shown fills in the fields of a transaction that are not in its own row, or returns the error with which reading
+// it failed.
 func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
 
-	one := []Transaction{*t}
+	all := []Transaction{*t}
 
-	return &one[0], Show(ctx, tx, one)
+	return &all[0], Show(ctx, tx, all)
 }
 
-// read reads a transaction as it is shown, or fails with apierr.NotFound.
+// read loads a transaction as the API shows it, or fails with apierr.NotFound.
 func read(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var (
 		stored *Transaction
@@ -129,7 +141,7 @@ func read(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	return stored, nil
 }
 
-// shown reads a draft that was stored, unless that failed, as it is shown.
+// shown loads a draft that was stored as the API shows it, or returns the error with which storing it failed.
 func (d *draft) shown(ctx context.Context, tx *db.Tx, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ var head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.descrip
 	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
 
-// paidStatus of a transaction t with account a. A bill is open until it was paid; money of a bill or payout that did
-// not arrive, or came back, is open again.
+// paidStatus is the SQL of the paid status of a transaction t with account a. A bill is open until it was paid.
+// Money of a bill or payout that did not arrive, or that was returned, is open again.
 const paidStatus = `case
 	when t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank' then 'unpaid'
 	when t.type not in ('expense', 'payout') or t.total <= 0 then 'paid'
@@ -37,7 +37,8 @@ const paidStatus = `case
 			+ coalesce((select -sum(x.total) from payment_return r join transaction x on x.team_id = r.team_id and x.id = r.transaction_id
 				where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return' and x.status = 'active'), 0) as cents) open) end`
 
-// linesOf are the lines l, with the columns of transaction_line, of a parent t that is a transaction or a template.
+// linesOf returns the SQL of the lines l, with the columns of transaction_line, of a parent t that is a transaction
+// or a template; template is the SQL of the template's id, condition the SQL that joins lines and parent.
 func linesOf(rows, template, condition string) string {
 	return `(select coalesce(jsonb_agg(jsonb_build_object(
 		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
@@ -69,16 +70,19 @@ func linesOf(rows, template, condition string) string {
 	where ` + condition + `) as lines`
 }
 
+// columns returns the columns of a transaction, with its lines or with null in their place.
 func columns(withLines bool) string {
 	if withLines {
-		return head + linesOf("transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id")
+		return head + linesOf(
+			"transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id",
+		)
 	}
 
 	return head + "null::jsonb as lines"
 }
 
-// listed are the columns of a list. Without lines there is one for each listing that a transaction has lines on, and in
-// it nothing else: so much Show has to know.
+// listed returns the columns of a list. Without lines it selects one for each listing that a transaction has lines
+// on, with nothing but the listing: Show needs that.
 func listed(withLines bool) string {
 	if withLines {
 		return columns(true)
@@ -88,10 +92,11 @@ func listed(withLines bool) string {
 		where l.team_id = t.team_id and l.transaction_id = t.id) as lines`
 }
 
-// byIDs reads transactions with their lines, in the order of their ids.
+// byIDs loads transactions with their lines, in the order of their ids.
 func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
-	found, err := db.Select[Transaction](ctx, tx, "select "+columns(true)+" from "+from+" where t.team_id = @team and t.id = any(@ids) order by t.id",
-		db.Args{"team": tx.Team, "ids": ids})
+	query := "select " + columns(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) order by t.id"
+
+	found, err := db.Select[Transaction](ctx, tx, query, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read transactions: %w", err)
 	}
@@ -99,7 +104,7 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
 	return found, nil
 }
 
-// byID reads one transaction, or fails with apierr.NotFound.
+// byID loads one transaction with its lines, or fails with apierr.NotFound.
 func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	found, err := byIDs(ctx, tx, []id.ID{one})
 	if err != nil {
@@ -113,7 +118,7 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	return &found[0], nil
 }
 
-// Lock reads one transaction and keeps others from changing it until the end.
+// Lock locks one transaction until the end and loads it, or fails with apierr.NotFound.
 func Lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var found *Transaction
 
@@ -122,7 +127,7 @@ func Lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	return found, err
 }
 
-// hold keeps others from changing a transaction until the end.
+// hold returns the statement that locks a transaction until the end.
 func hold(tx *db.Tx, one id.ID) db.Stmt {
 	return db.Stmt{SQL: `select from transaction where team_id = @team and id = @id for update`, Args: db.Args{"team": tx.Team, "id": one}}
 }
@@ -147,6 +152,7 @@ type headRow struct {
 	RecurringAt      *day.Day    `json:"recurring_at"`
 }
 
+// lineRow is the row of a line, see headRow.
 type lineRow struct {
 	ID                id.ID               `json:"id"`
 	TransactionID     id.ID               `json:"transaction_id"`
@@ -208,9 +214,9 @@ const (
 		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
 )
 
-// holdStays locks reservations as strongly as refreshing them will, before anything else does: lines that name them
-// would share them, so that of two deposits for one stay none could go on, and balances are locked after them
-// everywhere.
+// holdStays returns the statement that locks reservations as strongly as refreshing them will, before anything else
+// locks them. Lines that name them would take a shared lock first, so that two deposits for one stay would block
+// each other. Balances are locked after reservations everywhere.
 func holdStays(tx *db.Tx, stays idSet) db.Stmt {
 	return db.Stmt{
 		SQL:  `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
@@ -218,25 +224,27 @@ func holdStays(tx *db.Tx, stays idSet) db.Stmt {
 	}
 }
 
-// holdFollowed locks the stays that will be refreshed, and those that lines have their listing from. One that was moved
-// since it was read has the work done again: whoever moved it could not see these lines and take them along.
+// holdFollowed returns the statements that lock the stays that will be refreshed and the stays that lines have
+// their listing from. If a stay was moved since it was read, the second statement makes the transaction start
+// again: whoever moved the stay could not see these lines and move them along.
 func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
-	held, ids, listings := maps.Clone(stays), []id.ID{}, []id.ID{}
+	locked, ids, listings := maps.Clone(stays), []id.ID{}, []id.ID{}
 
+	// The listings travel with their stays, so that the database can compare them.
 	for _, d := range drafts {
 		for i := range d.Lines {
 			if l := &d.Lines[i]; l.FollowsReservation {
-				held.add(*l.ReservationID)
+				locked.add(*l.ReservationID)
 				ids, listings = append(ids, *l.ReservationID), append(listings, *l.ListingID)
 			}
 		}
 	}
 
-	if len(held) == 0 {
+	if len(locked) == 0 {
 		return nil
 	}
 
-	return []db.Stmt{holdStays(tx, held), {
+	return []db.Stmt{holdStays(tx, locked), {
 		SQL: `
 			select stay_has_moved() from unnest(@stays::uuid[], @listings::uuid[]) f (id, listing_id)
 			join reservation r on r.team_id = @team and r.id = f.id and r.listing_id <> f.listing_id`,
@@ -244,8 +252,8 @@ func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	}}
 }
 
-// store writes drafts: new ones are inserted, others updated with their lines replaced. The stays are those that will
-// be refreshed.
+// store saves drafts: new ones are inserted, others updated and their lines replaced. The stays are those that will
+// be refreshed. It fails with a conflict for a reference or a date of a template that is used already.
 func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var (
 		added, changed []headRow
@@ -253,6 +261,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 		rows           []lineRow
 	)
 
+	// First turn the drafts into rows: one statement for new transactions, one for changed ones, one for all lines.
 	for _, d := range drafts {
 		if d.old == nil {
 			added = append(added, d.row())
@@ -263,6 +272,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 		rows = d.lineRows(rows)
 	}
 
+	// Reservations are locked before the lines that name them are written.
 	stmts := holdFollowed(tx, drafts, stays)
 	if added != nil {
 		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
@@ -280,6 +290,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	stmts = append(stmts, db.Stmt{SQL: insertLines, Args: db.Args{"team": tx.Team, "rows": rows}})
 	stmts = append(stmts, linkStatements(tx, drafts)...)
 
+	// Then send everything in one round trip.
 	err := tx.Pipeline(ctx, stmts...)
 	switch db.Constraint(err) {
 	case "transaction_unique_ref":
@@ -295,11 +306,23 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	return nil
 }
 
+// row returns the row of the transaction without its lines.
 func (d *draft) row() headRow {
 	r := headRow{
-		ID: d.ID, ShortRef: d.ShortRef, UniqueRef: d.UniqueRef, Type: d.Type, Status: d.Status, Date: d.Date, Description: d.Description,
-		Currency: d.Currency, IsOpeningBalance: d.IsOpeningBalance, AccountID: d.AccountID, ContactID: d.ContactID, Total: d.Total,
-		TemplateID: d.RecurringTemplateID, RecurringAt: d.RecurringAt,
+		ID:               d.ID,
+		ShortRef:         d.ShortRef,
+		UniqueRef:        d.UniqueRef,
+		Type:             d.Type,
+		Status:           d.Status,
+		Date:             d.Date,
+		Description:      d.Description,
+		Currency:         d.Currency,
+		IsOpeningBalance: d.IsOpeningBalance,
+		AccountID:        d.AccountID,
+		ContactID:        d.ContactID,
+		Total:            d.Total,
+		TemplateID:       d.RecurringTemplateID,
+		RecurringAt:      d.RecurringAt,
 	}
 	if d.Payment != nil {
 		r.PaymentDate, r.PaymentAccountID = &d.Payment.Date, &d.Payment.AccountID
@@ -308,23 +331,40 @@ func (d *draft) row() headRow {
 	return r
 }
 
+// lineRows appends the rows of the lines to rows.
 func (d *draft) lineRows(rows []lineRow) []lineRow {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 
 		r := lineRow{
-			ID: l.ID, TransactionID: d.ID, Position: i, UniqueRef: l.UniqueRef, Description: l.Description, Assignment: l.Assignment,
-			AccountID: l.AccountID, Amount: l.Amount, Total: l.Total, ListingID: l.ListingID, ReservationID: l.ReservationID,
-			ContactID: l.ContactID, StatementID: l.OwnerStatementID, Party: l.Party, MatchCode: l.MatchReservationConfirmationCode,
-			MatchGuest: l.MatchReservationStripeGuestRef, MatchType: l.MatchLineTypeClassification,
-			Follows: l.FollowsReservation,
+			ID:            l.ID,
+			TransactionID: d.ID,
+			Position:      i,
+			UniqueRef:     l.UniqueRef,
+			Description:   l.Description,
+			Assignment:    l.Assignment,
+			AccountID:     l.AccountID,
+			Amount:        l.Amount,
+			Total:         l.Total,
+			ListingID:     l.ListingID,
+			ReservationID: l.ReservationID,
+			ContactID:     l.ContactID,
+			StatementID:   l.OwnerStatementID,
+			Party:         l.Party,
+			MatchCode:     l.MatchReservationConfirmationCode,
+			MatchGuest:    l.MatchReservationStripeGuestRef,
+			MatchType:     l.MatchLineTypeClassification,
+			Follows:       l.FollowsReservation,
 		}
+
+		// Columns of a tax or a markup stay null without one.
 		if a := l.AppliedAmount; a != nil {
 			r.TaxRateID, r.TaxBehavior, r.TaxPayee, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, &a.TaxPayee, a.TaxAmount
 		}
 
 		if m := l.Markup; m != nil {
-			r.MarkupAmount, r.MarkupTaxRateID, r.MarkupTaxBehavior, r.MarkupTaxAmount = &m.Amount, m.TaxRateID, m.TaxBehavior, m.TaxAmount
+			r.MarkupAmount, r.MarkupTaxRateID = &m.Amount, m.TaxRateID
+			r.MarkupTaxBehavior, r.MarkupTaxAmount = m.TaxBehavior, m.TaxAmount
 		}
 
 		rows = append(rows, r)
@@ -333,8 +373,8 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 	return rows
 }
 
-// remove deletes a transaction with its lines. It fails with reason inUse when something refers to it, and leaves the
-// work intact then.
+// remove deletes a transaction with its lines. It fails with reason inUse if another record refers to it; a
+// savepoint then leaves the work before it intact.
 func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return refusedInUse(tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx, file.Detach(tx, one, []id.ID{}), db.Stmt{
@@ -343,7 +383,7 @@ func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	}))
 }
 
-// refusedInUse returns the error of a deletion, errInUse where something refers to what was to go.
+// refusedInUse returns the error of a deletion: errInUse if a record refers to a row that was to be deleted.
 func refusedInUse(err error) error {
 	const foreignKeyViolation = "23503"
 	if db.SQLState(err) == foreignKeyViolation {
@@ -357,8 +397,9 @@ func refusedInUse(err error) error {
 	return nil
 }
 
-// Unlink takes statements that are to go off the archived payouts that once paid them.
+// Unlink removes statements that are about to be deleted from the archived payouts that once paid them.
 func Unlink(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+	// Joining the line with itself gives the statement before the update, for the audit event.
 	freed, err := db.Select[moved](ctx, tx, `
 		update transaction_line n set statement_id = null from transaction x, transaction_line o
 		where o.team_id = n.team_id and o.id = n.id and n.team_id = @team and n.statement_id = any(@statements) and x.team_id = n.team_id and x.id = n.transaction_id and x.status = 'inactive'

@@ -40,7 +40,7 @@ func (Type) Enum() []string {
 	return []string{string(Deposit), string(Expense), string(Transfer), string(Payout)}
 }
 
-// Status tells transactions that count from archived ones.
+// Status distinguishes transactions that count from archived ones.
 type Status string
 
 // The statuses.
@@ -58,10 +58,11 @@ const (
 	TaxExcluded TaxBehavior = "excluded"
 )
 
-// TaxPayee is who gets the tax on a line's amount.
+// TaxPayee says who gets the tax on a line's amount.
 type TaxPayee string
 
-// The payees of a tax: the vendor, whose bill has it and who remits it, or the authority, to which the manager owes it.
+// The payees of a tax: the vendor, who has it on the bill and remits it, or the authority, which the manager owes it
+// to.
 const (
 	TaxToVendor    TaxPayee = "vendor"
 	TaxToAuthority TaxPayee = "authority"
@@ -70,8 +71,8 @@ const (
 // Enum lists the payees.
 func (TaxPayee) Enum() []string { return []string{string(TaxToVendor), string(TaxToAuthority)} }
 
-// or is the payee, or the usual one: a tax that the bill contains is the vendor's, one that comes on top of it is
-// charged by the manager.
+// or returns the payee, or the usual one if it is empty: a tax that the bill contains is the vendor's, a tax on top
+// of it is charged by the manager.
 func (p TaxPayee) or(behavior TaxBehavior) TaxPayee {
 	switch {
 	case p != "":
@@ -83,7 +84,7 @@ func (p TaxPayee) or(behavior TaxBehavior) TaxPayee {
 	}
 }
 
-// Transaction is a movement of money with what it is for.
+// Transaction is a movement of money with the purposes that it serves.
 type Transaction struct {
 	ID               id.ID        `json:"id"`
 	ShortRef         string       `json:"shortRef"`
@@ -115,8 +116,8 @@ type Transaction struct {
 	Operations    *operation.Summary   `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
-// Issue is something about a transaction that somebody should look at: money that did not arrive, or a date that may be
-// a slip.
+// Issue is something about a transaction that a person should look at: money that did not arrive, or a date that
+// may be a slip.
 type Issue struct {
 	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
 	Severity finding.Severity `json:"severity"`
@@ -155,7 +156,7 @@ type Line struct {
 	Listing       *listing.Ref        `json:"listing"`
 	ReservationID *id.ID              `json:"reservationId"`
 	Reservation   *ReservationRef     `json:"reservation"`
-	// FollowsReservation is also what a stored line is moved by: see followStays.
+	// FollowsReservation also makes a stored line move with the stay: see followStays.
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
 	OwnerStatementID *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
@@ -172,7 +173,7 @@ type Line struct {
 	MatchStatus                      *MatchStatus `json:"matchStatus" doc:"Whether the reservation was found; null for a line that waits for none."`
 }
 
-// PaidStatus says whether what is owed was paid.
+// PaidStatus says whether a debt was paid.
 type PaidStatus string
 
 // The states of a bill.
@@ -203,7 +204,7 @@ type Applied struct {
 	TaxAmount   money.Cents `json:"taxAmount" doc:"Cents of tax, computed."`
 }
 
-// Markup is what the manager adds to a cost that an owner bears.
+// Markup is added by the manager to a cost that an owner bears.
 type Markup struct {
 	Amount      money.Cents  `json:"amount"`
 	TaxRateID   *id.ID       `json:"taxRateId"`
@@ -224,21 +225,34 @@ type ReservationRef struct {
 
 // Refusals that other nouns answer with as well.
 var (
-	ErrBeforeStart = apierr.New(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date")
-	ErrListing     = apierr.New(apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date")
-	ErrArchived    = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
-	ErrNotBank     = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
-	ErrNotReady    = apierr.New(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published")
-	ErrAttempted   = apierr.New(apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted")
+	ErrBeforeStart = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date",
+	)
+	ErrListing = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date",
+	)
+	ErrArchived = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
+	ErrNotBank  = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
+	ErrNotReady = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published",
+	)
+	ErrAttempted = apierr.New(
+		apierr.CodeConflict, apierr.ReasonPaymentAttempted, "An ACH payment was already attempted",
+	)
 )
 
 var (
-	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A transaction with this reference already exists")
-	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
-	errLinked       = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
-	errRecurring    = apierr.New(apierr.CodeConflict, "", "The recurring template has a transaction on this date already")
+	errDuplicateRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A transaction with this reference already exists",
+	)
+	errInUse     = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
+	errLinked    = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
+	errRecurring = apierr.New(
+		apierr.CodeConflict, "", "The recurring template has a transaction on this date already",
+	)
 )
 
+// deref returns the value behind a pointer, the zero value for nil.
 func deref[T any](p *T) (zero T) {
 	if p == nil {
 		return zero
@@ -247,8 +261,17 @@ func deref[T any](p *T) (zero T) {
 	return *p
 }
 
-// DraftRefusals are the conditions that a transaction as such is refused with, locks aside.
-var DraftRefusals = apierr.List{account.ErrRequiredMissing, ErrBeforeStart, ErrNotBank, ErrNotReady, ErrListing, errLinked, errRecurring, errDuplicateRef}
+// DraftRefusals are the conditions that refuse a transaction as such, locks aside.
+var DraftRefusals = apierr.List{
+	account.ErrRequiredMissing,
+	ErrBeforeStart,
+	ErrNotBank,
+	ErrNotReady,
+	ErrListing,
+	errLinked,
+	errRecurring,
+	errDuplicateRef,
+}
 
-// Refusals are the conditions that a new transaction can fail with, in the order in which they are checked.
+// Refusals returns the conditions that a new transaction can fail with, in the order in which they are checked.
 func Refusals() apierr.List { return apierr.List{DraftRefusals, ledger.Refusals} }

@@ -23,7 +23,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create, l ledger.Lenience) (*Transac
 	return &added[0], nil
 }
 
-// AddAll stores and books many transactions with a fixed number of statements; all land or none. They come back in the
+// AddAll stores and books many transactions with a fixed number of statements, all or none. It returns them in the
 // order given. The issues of a refused one have the paths of its own body.
 func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Transaction, error) {
 	drafts := make([]*draft, len(all))
@@ -41,7 +41,9 @@ func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]
 	return inOrder(ctx, tx, ids)
 }
 
+// inOrder loads transactions in the order of the given ids.
 func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
+	// The database returns them by id, the caller expects his own order.
 	found, err := byIDs(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -60,10 +62,11 @@ func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error)
 	return out, nil
 }
 
-// Change changes a transaction and books the difference. Beside what Refusals lists it fails with NOT_FOUND, for an
-// archived one unless it is brought back, with other changes or without, and for one whose payment is under way or has
-// come back.
+// Change changes a transaction and books the difference. In addition to the conditions of Refusals it fails with
+// NOT_FOUND, for an archived transaction that stays archived, and for one with a payment that is under way or was
+// returned.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*Transaction, error) {
+	// The result is read after the change, so that it shows what the database has stored.
 	if _, err := change(ctx, tx, one, u, l); err != nil {
 		return nil, err
 	}
@@ -71,7 +74,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	return byID(ctx, tx, one)
 }
 
-// change is Change without reading what became of the transaction.
+// change does the work of Change and returns the draft that was stored, without loading the result.
 func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*draft, error) {
 	var (
 		old *Transaction
@@ -79,6 +82,8 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		t   *terms
 	)
 
+	// First lock and read, in one round trip. A change of the description alone does not touch the money, so
+	// payments do not matter to it.
 	works := []db.Work{db.Send(hold(tx, one)), db.LoadOf(&old, byID, one), db.Load(&t, loadTerms)}
 	if !u.describes() {
 		works = append(works, db.LoadOf(&by, paidBy, asked{one, u.archives()}))
@@ -88,6 +93,7 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, err
 	}
 
+	// Refuse what cannot be changed: an archived transaction, or money that a payment handles.
 	if old.Status == Inactive && u.Status != Active {
 		return nil, ErrArchived
 	}
@@ -96,6 +102,7 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, err
 	}
 
+	// Then apply the change and save it.
 	d, issues := redrafted(old, u, tx.NewID)
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
@@ -110,9 +117,9 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	return d, save(ctx, tx, t, []*draft{d}, l)
 }
 
-// Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with NOT_FOUND,
-// with a lock that holds an entry of it, and for one that a payment, a reconciled bank record or another transaction
-// needs.
+// Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with
+// NOT_FOUND, with a lock that holds an entry of it, and for one that a payment, a reconciled bank record or another
+// transaction needs.
 func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Lenience) error {
 	old, err := Lock(ctx, tx, one)
 	if err != nil {
@@ -123,6 +130,8 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return err
 	}
 
+	// First lock everything that follows from the removal: the reversal of opening balances, and the stays of a
+	// deposit.
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if old.IsOpeningBalance {
 		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
@@ -139,6 +148,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		}
 	}
 
+	// Then take the entries out of the books; a lock refuses that.
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, l); err != nil {
 		return fmt.Errorf("take a transaction out of the books: %w", err)
 	}
@@ -147,6 +157,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return err
 	}
 
+	// Keep the row as inactive, or delete it with its lines.
 	if archive {
 		if err := noteTakenBack(ctx, tx, old); err != nil {
 			return err
@@ -170,16 +181,19 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return fmt.Errorf("remove a transaction: %w", err)
 	}
 
+	// Last, derive the stays of a deposit again: their fees charge its costs on.
 	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }
 
-// save completes drafts, stores them and books them. It reads the terms when they are nil.
+// save completes drafts, checks them, stores them and books them. It loads the terms if they are nil.
 func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Lenience) error {
 	t, r, err := complete(ctx, tx, t, drafts)
 	if err != nil {
 		return err
 	}
 
+	// First, without writing: check each draft and derive its journal. Note the stays of deposits, of before and
+	// after.
 	var postings []ledger.Posting
 
 	sources := make([]id.ID, len(drafts))
@@ -205,6 +219,7 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 		opening, made = opening || d.IsOpeningBalance, made && d.old == nil
 	}
 
+	// Opening balances are balanced by a reversal, which is locked before anything is written.
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if opening {
 		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
@@ -212,11 +227,13 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 		}
 	}
 
+	// New transactions have no entries that could be replaced.
 	book := ledger.Replace
 	if made {
 		book = ledger.Post
 	}
 
+	// Then all writes in one round trip.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
 			if err := store(ctx, tx, drafts, stays); err != nil {
@@ -244,14 +261,17 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 		return err
 	}
 
+	// Last, the journals that depend on these: the reversal of opening balances, and the stays of deposits.
 	if err := reverse(ctx, tx); err != nil {
 		return err
 	}
 
-	return reservation.SourceKnowing(reservation.Known{Assigned: t.assigned, Periods: r.facts.Periods}).BookAfter(ctx, tx, stays.list(), l)
+	return reservation.SourceKnowing(
+		reservation.Known{Assigned: t.assigned, Periods: r.facts.Periods},
+	).BookAfter(ctx, tx, stays.list(), l)
 }
 
-// complete gives drafts what the caller left to the service, and reads what they name.
+// complete gives drafts the values that the caller left to the service, and loads the records that they name.
 func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *terms, _ *references, err error) {
 	if t == nil {
 		if t, err = loadTerms(ctx, tx); err != nil {
@@ -263,6 +283,7 @@ func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *ter
 		return nil, nil, err
 	}
 
+	// Defaults and the rules of the type need no record that a draft names, so they are checked before loading any.
 	for _, d := range drafts {
 		if err := d.fill(t); err != nil {
 			return nil, nil, err
@@ -273,6 +294,7 @@ func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *ter
 		return nil, nil, err
 	}
 
+	// Reservations before the other records, because lines may get their listing from them.
 	if err := match(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
@@ -282,13 +304,15 @@ func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *ter
 	return t, r, err
 }
 
-// byLast4 finds the bank accounts that drafts name by their last digits alone.
+// byLast4 finds the bank accounts that drafts name by their last digits alone. It fails with the issue notFound for
+// digits without an active account.
 func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	for _, d := range drafts {
 		if d.bankLast4 == "" || !d.AccountID.IsZero() {
 			continue
 		}
 
+		// The digits are unique in the team, so they name at most one account.
 		found, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and banking_last4 = @last4 and status = 'active'`,
 			db.Args{"team": tx.Team, "last4": d.bankLast4})
 		if err != nil {
@@ -305,7 +329,7 @@ func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// addReservations collects the stays whose fee recharges depend on a deposit.
+// addReservations adds the stays of a deposit: their fees charge its costs on. Other types have no effect on stays.
 func (s idSet) addReservations(t *Transaction) {
 	if t.Type != Deposit {
 		return
