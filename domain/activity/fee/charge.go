@@ -6,12 +6,13 @@ import (
 	"stayledger/platform/money"
 )
 
-// Stay is what the charges on a reservation depend on.
+// Stay is everything that the charges on a reservation depend on.
 type Stay struct {
-	// Line gives the active lines of a type, with merchantFee and channelFee what deposits paid, and with cancellation
-	// the adjustments on the account of that assignment. A discount is positive.
+	// Line returns the sum of the active lines of a type, for merchantFee and channelFee the costs of deposits, and for
+	// cancellation also the adjustments on the account of that assignment. A discount is positive.
 	Line func(name string) money.Cents
-	// Account gives what the stay's active lines and financial adjustments credit to an account: revenue is positive.
+	// Account returns the sum that the stay's active lines and financial adjustments credit to an account: revenue is
+	// positive.
 	Account func(accountID id.ID) money.Cents
 	// Channel is the booking platform.
 	Channel string
@@ -40,25 +41,32 @@ const (
 	OtherCurrency = "currencyMismatch"
 )
 
-// Charge is what a subscription comes to on a stay, or why it comes to nothing.
+// Charge is the outcome of a subscription on a stay: its amounts, or why it is not charged.
 type Charge struct {
 	Subscription *Subscription
-	// Amount is without tax: what the credit party earns.
+	// Amount is without tax: the sum that the credit party earns.
 	Amount money.Cents
-	// Tax on the fee: on top of Amount when excluded, taken out of what was computed when included.
+	// Tax on the fee: on top of Amount if excluded, taken out of the computed amount if included.
 	Tax money.Cents
 	// InactiveReason is empty when the fee is charged.
 	InactiveReason string
 }
 
-// Total is what the debit party bears.
+// Total returns the sum that the debit party bears.
 func (c Charge) Total() money.Cents { return c.Amount + c.Tax }
 
 // Charges computes every subscription of a listing on a stay, in the order given, whether or not its listing period
-// covers the stay: which nights are charged is the journal's to say. A fee that others build on counts with the Amount
-// that its subscription at s.At comes to, and with nothing when it has none or is not charged.
+// covers the stay: the journal decides which nights are charged. A fee that others build on counts with the Amount
+// of its subscription at s.At, and with nothing if it has none or is not charged.
 func Charges(subscriptions []Subscription, s *Stay) []Charge {
-	c := charging{stay: s, subscriptions: subscriptions, charges: make([]Charge, len(subscriptions)), progress: make([]progress, len(subscriptions))}
+	c := charging{
+		stay:          s,
+		subscriptions: subscriptions,
+		charges:       make([]Charge, len(subscriptions)),
+		progress:      make([]progress, len(subscriptions)),
+	}
+
+	// The order of computing does not matter: fees that others build on are computed when they are needed.
 	for i := range subscriptions {
 		c.charge(i)
 	}
@@ -75,6 +83,7 @@ const (
 	done
 )
 
+// charging is the computation of all charges on a stay.
 type charging struct {
 	stay          *Stay
 	subscriptions []Subscription
@@ -82,6 +91,7 @@ type charging struct {
 	progress      []progress
 }
 
+// charge computes a charge, unless that is done already. Fees that it builds on are computed first, through fee.
 func (c *charging) charge(i int) *Charge {
 	out, s := &c.charges[i], &c.subscriptions[i]
 	if c.progress[i] != waiting {
@@ -96,6 +106,7 @@ func (c *charging) charge(i int) *Charge {
 		return out
 	}
 
+	// Other fees build on the amount without tax, so the tax is kept apart.
 	out.Amount = s.amount(c.stay.Nights, Values{Line: c.stay.Line, Account: c.stay.Account, Fee: c.fee})
 	if t := s.Fee.TaxRate; t != nil && s.Fee.TaxBehavior != nil {
 		out.Amount, out.Tax = s.Fee.TaxBehavior.Split(out.Amount, t.BasisPoints)
@@ -104,9 +115,10 @@ func (c *charging) charge(i int) *Charge {
 	return out
 }
 
-// fee is what a fee that others build on comes to.
+// fee returns the amount of a fee that others build on.
 func (c *charging) fee(feeID id.ID) money.Cents {
 	for i := range c.subscriptions {
+		// Periods of one fee do not overlap, so at most one covers the day.
 		if s := &c.subscriptions[i]; s.Fee.ID == feeID && s.Period.Covers(c.stay.At) {
 			return c.charge(i).Amount
 		}
@@ -115,9 +127,10 @@ func (c *charging) fee(feeID id.ID) money.Cents {
 	return 0
 }
 
-// inactive returns why the fee is not charged on a stay, or "". A fee without a currency of its own is in that of the
-// stay.
+// inactive returns why the fee is not charged on a stay, or "". A fee without a currency of its own is in the
+// currency of the stay.
 func (s *Subscription) inactive(stay *Stay) string {
+	// A percentage without conditions names no amounts and fits every currency.
 	namesAmounts := s.Fee.RateType == Flat || len(s.Fee.AccountTotalConditions) > 0
 	if namesAmounts && s.Currency != "" && stay.Currency != "" && s.Currency != stay.Currency {
 		return OtherCurrency
@@ -126,7 +139,7 @@ func (s *Subscription) inactive(stay *Stay) string {
 	return s.Fee.inactive(stay)
 }
 
-// inactive says why the fee is not charged on a stay; empty means that it is.
+// inactive returns why the fee is not charged on a stay, or "".
 func (f *Fee) inactive(s *Stay) string {
 	canceled := s.Status == "canceled"
 	switch {
@@ -143,6 +156,7 @@ func (f *Fee) inactive(s *Stay) string {
 		return ChannelNotIncluded
 	}
 
+	// The conditions need the amounts of the stay, so they come last. All must hold.
 	for i := range f.AccountTotalConditions {
 		var total money.Cents
 		if s.Account != nil {

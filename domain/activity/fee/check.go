@@ -11,16 +11,18 @@ import (
 	"stayledger/platform/id"
 )
 
-// check refuses what the schema cannot see: unknown accounts, tax rates and listings, contradictions, and formulas that
-// are none.
+// check refuses what the schema of the API cannot see: unknown accounts, tax rates and listings, contradictions,
+// and formulas that cannot be read.
 func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	f := c.after
 
+	// First collect the issues of all fields, to report them together.
 	issues, err := checkAccounts(ctx, tx, f)
 	if err != nil {
 		return err
 	}
 
+	// Only flat rates can be charged per night.
 	if f.RateType == Percentage && f.ChargeBasis == PerNight {
 		issues = append(issues, apierr.IssueContradiction.InBody("chargeBasis"))
 	}
@@ -51,6 +53,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
+	// Last the formula: its error has a position.
 	if c.keepFormula {
 		return nil
 	}
@@ -58,12 +61,15 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	return checkFormula(ctx, tx, f)
 }
 
+// checkAccounts returns an issue for each account that the team does not have.
 func checkAccounts(ctx context.Context, tx *db.Tx, f *Fee) ([]apierr.Issue, error) {
 	ids := []id.ID{f.CreditAccountID, f.DebitAccountID}
 
+	// Each id has the path of its field at the same index.
 	paths := [][]any{{"creditAccountId"}, {"debitAccountId"}}
 	for i := range f.AccountTotalConditions {
-		ids, paths = append(ids, f.AccountTotalConditions[i].AccountID), append(paths, []any{"accountTotalConditions", i, "accountId"})
+		ids = append(ids, f.AccountTotalConditions[i].AccountID)
+		paths = append(paths, []any{"accountTotalConditions", i, "accountId"})
 	}
 
 	accounts, err := account.ByID(ctx, tx, ids)
@@ -82,8 +88,8 @@ func checkAccounts(ctx context.Context, tx *db.Tx, f *Fee) ([]apierr.Issue, erro
 	return issues, nil
 }
 
-// checkTax wants a tax rate with the behavior, and one in use when it is new to the fee. A rate without a behavior is
-// excluded.
+// checkTax returns an issue for a behavior without a tax rate, for an unknown rate, and for an archived one that is
+// new to the fee. A rate without a behavior is excluded.
 func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error) {
 	f := c.after
 	switch {
@@ -107,6 +113,7 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 
 	f.TaxRate = &TaxRateRef{ID: rate.ID, Name: rate.Name, BasisPoints: rate.BasisPoints}
 
+	// A fee may keep a rate that was archived since.
 	isNew := c.before == nil || c.before.TaxRateID == nil || *c.before.TaxRateID != rate.ID
 	if isNew && rate.Status != tax.Active {
 		return []apierr.Issue{apierr.IssueInactive.InBody("taxRateId")}, nil
@@ -115,6 +122,7 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 	return nil, nil
 }
 
+// checkListings returns an issue for each listing that the team does not have.
 func checkListings(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscription) ([]apierr.Issue, error) {
 	if len(subscriptions) == 0 {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// inUse are the active fees of a team that is in sight.
+// inUse loads the active fees of a team that the transaction may read.
 func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' order by f.id`,
 		db.Args{"team": team})
@@ -27,15 +27,16 @@ func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	return fees, nil
 }
 
-// add adds the fees of another team that can be charged here: those whose accounts, tax rate and whatever their formula
-// and conditions name have a counterpart. A fee that the team has by name or reference is not copied, and stands for
-// the other team's in what builds on it.
+// add copies the fees of another team that can be charged here: those with a counterpart for each account, the tax
+// rate and everything else that their formula and conditions name. A fee that the team has already, by name or
+// reference, is not copied; it takes the place of the other team's fee in formulas that build on it.
 func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) error {
 	own, err := ownFees(ctx, tx)
 	if err != nil {
 		return err
 	}
 
+	// First find the fees that exist here already and those that can be copied.
 	fees := map[id.ID]id.ID{} // the other team's fees that are here, or will be
 
 	var added []*Fee
@@ -49,10 +50,15 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 		}
 	}
 
-	for again := true; again; { // what builds on a fee that is not here is not copied either
+	// Then drop fees that build on a fee which is not here, until no more of them are left: each one that goes may take
+	// others with it.
+	for again := true; again; {
 		again = false
 		added = slices.DeleteFunc(added, func(f *Fee) bool {
-			broken := slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefFee && fees[r.ID].IsZero() })
+			// A fee that is dropped has no counterpart any more.
+			broken := slices.ContainsFunc(
+				f.References, func(r Reference) bool { return r.Kind == RefFee && fees[r.ID].IsZero() },
+			)
 			if broken {
 				delete(fees, f.ID)
 
@@ -63,6 +69,7 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 		})
 	}
 
+	// Last, write the fees before their conditions and references: a formula may name a fee that comes later.
 	var writes, details []db.Stmt
 
 	for _, f := range added {
@@ -70,7 +77,7 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 		f.CreatedAt, f.UpdatedAt = day.At(tx.Now), day.At(tx.Now)
 		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, f)
 		stmts := feeStatements(tx, f)
-		writes, details = append(writes, stmts[0]), append(details, stmts[1:]...) // a formula may name a fee that comes later
+		writes, details = append(writes, stmts[0]), append(details, stmts[1:]...)
 	}
 
 	if writes == nil {
@@ -84,8 +91,8 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 	return nil
 }
 
-// ownFees finds the team's own fee that stands for another team's: of the same name, else of the same reference; the
-// zero id for none.
+// ownFees returns a function that finds the team's own fee for a fee of another team: the one of the same name,
+// else of the same reference. It returns the zero id for none.
 func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 	type own struct {
 		ID        id.ID
@@ -98,6 +105,7 @@ func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 		return nil, fmt.Errorf("read the recurring fees of the team that copies: %w", err)
 	}
 
+	// Names come before references, which not every fee has.
 	names, refs := map[string]id.ID{}, map[string]id.ID{}
 	for _, f := range rows {
 		names[f.Name] = f.ID
@@ -119,12 +127,13 @@ func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 func (f *Fee) chargeable(here parts.Counterparts) bool {
 	lacks := func(v id.ID) bool { return here[v].IsZero() }
 
-	return !lacks(f.CreditAccountID) && !lacks(f.DebitAccountID) && (f.TaxRateID == nil || !here[*f.TaxRateID].IsZero()) &&
+	return !lacks(f.CreditAccountID) && !lacks(f.DebitAccountID) &&
+		(f.TaxRateID == nil || !here[*f.TaxRateID].IsZero()) &&
 		!slices.ContainsFunc(f.AccountTotalConditions, func(c Condition) bool { return lacks(c.AccountID) }) &&
 		!slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefAccount && lacks(r.ID) })
 }
 
-// move has a copied fee name the counterparts of what it names.
+// move replaces the records that a copied fee names by their counterparts.
 func (f *Fee) move(fees map[id.ID]id.ID, here parts.Counterparts) {
 	f.ID, f.CreditAccountID, f.DebitAccountID = fees[f.ID], here[f.CreditAccountID], here[f.DebitAccountID]
 	if f.TaxRateID != nil {
@@ -132,6 +141,7 @@ func (f *Fee) move(fees map[id.ID]id.ID, here parts.Counterparts) {
 		f.TaxRateID = &rate
 	}
 
+	// The fee is a shallow copy, so its lists are cloned before they change.
 	f.AccountTotalConditions, f.References = slices.Clone(f.AccountTotalConditions), slices.Clone(f.References)
 	for i := range f.AccountTotalConditions {
 		f.AccountTotalConditions[i].AccountID = here[f.AccountTotalConditions[i].AccountID]

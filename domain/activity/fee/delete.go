@@ -19,6 +19,7 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a fee in use."`
 }
 
+// remove deletes a fee that is not in use, or archives one that is if the caller asks for it.
 func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -39,6 +40,8 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 		return nil, err
 	}
 
+	// A fee that is not in use goes with its periods. One in use can only be archived, and its journals are derived
+	// again.
 	switch {
 	case len(reasons) == 0:
 		audit.Note(tx, audit.Deleted, audit.RecurringFee, f.ID, f, nil)
@@ -65,34 +68,40 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	}
 }
 
-// erase deletes a fee that nothing needs. Journals that still wait for it, or could not be derived with it, are derived
-// without it.
+// erase deletes a fee that is not in use. Journals that still wait for it, or that could not be derived with it,
+// are derived without it.
 func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
-	of := db.Args{"team": tx.Team, "id": feeID}
+	args := db.Args{"team": tx.Team, "id": feeID}
 
-	_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, of)
+	_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, args)
 	switch {
 	case db.Constraint(err) == "reservation_adjustment_fee":
 		// An adjustment came in since the use was looked at.
-		return errInUse.With(apierr.InUse{LockReasons: []string{"reservations"}, SuggestedOnLocked: apierr.Archive}).Because(err)
+		return errInUse.With(
+			apierr.InUse{LockReasons: []string{"reservations"}, SuggestedOnLocked: apierr.Archive},
+		).Because(err)
 	case err != nil:
 		return fmt.Errorf("delete recurring fee: %w", err)
 	}
 
+	// Stale journals name the fee as their cause. They are marked again, so that an operation derives them.
 	stale, err := db.Select[id.ID](ctx, tx, `select source_id from ledger_stale where team_id = @team and cause_id = @id and source = 'reservation'
-		order by source_id`, of)
+		order by source_id`, args)
 	if err != nil {
 		return fmt.Errorf("find the journals that wait for a recurring fee: %w", err)
 	}
 
 	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: feeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: stale},
+		Reason:  ledger.FeeChanged,
+		Cause:   operation.Resource{Type: operation.RecurringFee, ID: feeID},
+		Sources: map[ledger.Noun][]id.ID{ledger.Reservations: stale},
 	})
 
 	return err
 }
 
-// usage names what still needs the fee: entries in the books, adjustments, and fees that build on it.
+// usage returns the kinds of records that still need the fee: entries in the books, adjustments, and fees that
+// build on it.
 func usage(ctx context.Context, tx *db.Tx, feeID id.ID) ([]string, error) {
 	return db.Select[string](ctx, tx, `
 		select reason from (values

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Type is what a fee is for.
+// Type is the purpose of a fee.
 type Type string
 
 // The types of fees.
@@ -26,7 +26,13 @@ const (
 
 // Enum lists the types.
 func (Type) Enum() []string {
-	return []string{string(ManagementFee), string(AdditionalFee), string(BookingChannelFee), string(CleaningFee), string(MerchantFeeType)}
+	return []string{
+		string(ManagementFee),
+		string(AdditionalFee),
+		string(BookingChannelFee),
+		string(CleaningFee),
+		string(MerchantFeeType),
+	}
 }
 
 // RateType says what a fee's rate is a rate of.
@@ -40,7 +46,7 @@ const (
 	Percentage RateType = "percentage"
 )
 
-// Recognition is when revenue counts.
+// Recognition says when revenue counts.
 type Recognition string
 
 // The recognition settings of a team, a fee or a reservation.
@@ -69,8 +75,8 @@ type Financial struct {
 	LineType  string  `json:"lineType"`
 	AccountID id.ID   `json:"accountId"`
 	Name      string  `json:"name" doc:"That of the account."`
-	App       *AppRef `json:"app" doc:"The app whose lines these are; null means any."`
-	Channel   *string `json:"channel" doc:"The booking platform whose lines these are; null means any."`
+	App       *AppRef `json:"app" doc:"The app that the lines came from; null means any."`
+	Channel   *string `json:"channel" doc:"The booking platform of the lines; null means any."`
 }
 
 // AppRef names an app.
@@ -110,7 +116,7 @@ type Fee struct {
 	Lock                   ledger.Lock          `json:"lock" db:"-" doc:"What holds journal entries of the fee; at most 100 statements and dates are named."`
 	CreatedAt              day.Instant          `json:"createdAt"`
 	UpdatedAt              day.Instant          `json:"updatedAt"`
-	// References are what the formula names, by the names that its stored text has.
+	// References are the records that the formula names, by the names in its stored text.
 	References []Reference `json:"-"`
 	// Stored is the text of the formula as it was written, while Formula has the current names.
 	Stored string `json:"-" db:"-"`
@@ -118,8 +124,8 @@ type Fee struct {
 	ListingPeriods []Period `json:"listingPeriods,omitzero" db:"-"`
 }
 
-// Period is a span of time in which a listing is charged a fee: from StartAt (nil: inception) to EndAt (nil: open), the
-// end exclusive.
+// Period is a span of time in which a listing is charged a fee: from StartAt (nil: inception) to EndAt (nil: open),
+// the end exclusive.
 type Period struct {
 	ID           id.ID       `json:"id"`
 	FeeID        id.ID       `json:"recurringFeeId"`
@@ -147,12 +153,18 @@ func (p Period) Covers(d day.Day) bool {
 }
 
 var (
-	errDuplicateName      = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A recurring fee of this name exists")
-	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring fee of this uniqueRef exists")
-	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring fee is in use")
-	errPeriodOverlap      = apierr.BadRequest.At(apierr.IssueOverlap.InBody("startAt"))
-	errPeriodOrder        = apierr.BadRequest.At(apierr.IssueDateOrder.InBody("endAt"))
+	errDuplicateName = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateName, "A recurring fee of this name exists",
+	)
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring fee of this uniqueRef exists",
+	)
+	errInUse         = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring fee is in use")
+	errPeriodOverlap = apierr.BadRequest.At(apierr.IssueOverlap.InBody("startAt"))
+	errPeriodOrder   = apierr.BadRequest.At(apierr.IssueDateOrder.InBody("endAt"))
 )
 
-// standardTypes are the line types that every team knows, beside those it maps.
-var standardTypes = []string{"rent", "cleaningFee", "guestFee", "tax", Discount, "damage", "other", "cancellation", MerchantFee, ChannelFee}
+// standardTypes are the line types that every team knows, in addition to those it maps.
+var standardTypes = []string{
+	"rent", "cleaningFee", "guestFee", "tax", Discount, "damage", "other", "cancellation", MerchantFee, ChannelFee,
+}

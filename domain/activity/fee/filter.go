@@ -5,7 +5,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// ChargeBasis is how often a flat rate is charged on a stay.
+// ChargeBasis says how often a flat rate is charged on a stay.
 type ChargeBasis string
 
 // The charge bases.
@@ -32,7 +32,7 @@ func (StatusFilter) Enum() []string {
 	return []string{string(BookedOnly), string(CanceledOnly), string(AnyStatus)}
 }
 
-// statuses are the reservation statuses that the filter lets through.
+// statuses returns the reservation statuses that the filter lets through.
 func (f StatusFilter) statuses() []string {
 	switch f {
 	case CanceledOnly:
@@ -78,13 +78,15 @@ func (Operator) Enum() []string {
 	return []string{string(Above), string(AtLeast), string(Below), string(AtMost), string(Equal), string(Unequal)}
 }
 
-// Condition is what an account must have earned by a stay for the fee to be charged on it. Revenue is positive.
+// Condition is a total of an account that a stay must have earned for the fee to be charged on it. Revenue is
+// positive.
 type Condition struct {
 	AccountID id.ID       `json:"accountId"`
 	Operator  Operator    `json:"operator"`
 	CentValue money.Cents `json:"centValue" minimum:"-9007199254740991" maximum:"9007199254740991"`
 }
 
+// holds reports whether a total meets the condition.
 func (c Condition) holds(total money.Cents) bool {
 	switch c.Operator {
 	case Above:

@@ -11,17 +11,17 @@ import (
 	"stayledger/platform/money"
 )
 
-// The names a formula can use beside the types of reservation lines. Like Discount they are amounts taken away, stated
+// The names a formula can use in addition to the types of reservation lines. Like Discount they are deductions, stated
 // as positive numbers.
 const (
 	MerchantFee = "merchantFee"
 	ChannelFee  = "channelFee"
-	// Discount is the line type whose amounts are negative; in a formula it is what was granted: rent - discount.
+	// Discount is the line type with negative amounts. In a formula it is the positive sum granted: rent - discount.
 	Discount = "discount"
 )
 
-// Formula is what a percentage fee is taken of: sums and differences of line types, other fees and accounts, each or
-// several in parentheses times a share. What names mean, and what may be referred to, is up to a Grammar.
+// Formula is the base of a percentage fee: sums and differences of line types, other fees and accounts, each or several
+// in parentheses times a share. A Grammar decides which names and references a formula may use.
 //
 //	formula   = ["-"] term { ("+" | "-") term }
 //	quotient  = formula "/" formula
@@ -43,7 +43,7 @@ type Formula struct {
 	mentions []*mention
 }
 
-// RefKind is what a formula refers to by name.
+// RefKind is the kind of record that a formula refers to by name.
 type RefKind string
 
 // The kinds of references.
@@ -56,7 +56,7 @@ const (
 
 // Grammar says what formulas of one use are made of.
 type Grammar struct {
-	// Names is what a plain name refers to; empty for a type of reservation lines.
+	// Names is the kind that a plain name refers to; empty for a type of reservation lines.
 	Names RefKind
 	// References are the kinds that are named in full, such as account("4000").
 	References []RefKind
@@ -64,7 +64,7 @@ type Grammar struct {
 	Quotient bool
 }
 
-// noun is what the grammar's plain names are called.
+// noun returns the word for the grammar's plain names in messages.
 func (g Grammar) noun() string {
 	if g.Names == "" {
 		return "line type"
@@ -73,13 +73,13 @@ func (g Grammar) noun() string {
 	return string(g.Names)
 }
 
-// Reference is what a name in a formula stands for: ID is that of a fee, an account or a column.
+// Reference is a record that a formula refers to: ID is the id of a fee, an account or a column.
 type Reference struct {
 	Kind RefKind `json:"kind"`
 	// Name as the text of the formula has it.
 	Name string `json:"name"`
 	ID   id.ID  `json:"id"`
-	// Current is what it is called now; empty when it is not known.
+	// Current is its name today; empty when it is not known.
 	Current string `json:"current"`
 }
 
@@ -91,13 +91,13 @@ type mention struct {
 	plain    bool
 }
 
-// Place is where a formula refers to something: Position counts characters from 1.
+// Place is a place in a formula that refers to a record: Position counts characters from 1.
 type Place struct {
 	Reference
 	Position int
 }
 
-// Values are the amounts behind what a formula names. Those that are nil are worth nothing.
+// Values give the amounts for the names in a formula. Names of a nil function are worth nothing.
 type Values struct {
 	Line    func(name string) money.Cents
 	Fee     func(feeID id.ID) money.Cents
@@ -111,7 +111,7 @@ type FormulaError struct {
 	Message  string
 }
 
-// Error is the message with the position.
+// Error returns the message with the position.
 func (e *FormulaError) Error() string { return fmt.Sprintf("character %d: %s", e.Position, e.Message) }
 
 // node is a part of a parsed formula. Each kind knows its own value, so a new kind of term is a new type.
@@ -134,6 +134,7 @@ type signedTerm struct {
 	term     node
 }
 
+// value returns the amount of a line type.
 func (n nameNode) value(of *Values) money.Cents {
 	if of.Line == nil {
 		return 0
@@ -142,6 +143,7 @@ func (n nameNode) value(of *Values) money.Cents {
 	return of.Line(string(n))
 }
 
+// value returns the amount of a fee, an account or a column; a reference that is not bound is worth nothing.
 func (n mentionNode) value(of *Values) money.Cents {
 	switch {
 	case n.ID.IsZero():
@@ -160,8 +162,10 @@ func (n mentionNode) value(of *Values) money.Cents {
 // value rounds each share by itself, half away from zero.
 func (n shareNode) value(of *Values) money.Cents { return n.rate.Of(n.of.value(of)) }
 
+// value returns the sum of the terms.
 func (n sumNode) value(of *Values) (sum money.Cents) {
 	for _, t := range n.terms {
+		// Every step is bounded, so that no intermediate sum can wrap.
 		v := held(t.term.value(of))
 		if t.negative {
 			v = -v
@@ -173,13 +177,14 @@ func (n sumNode) value(of *Values) (sum money.Cents) {
 	return sum
 }
 
-// held keeps an absurd amount absurd instead of letting a sum wrap into a plausible one; the ledger refuses it.
+// held bounds an amount, so that an absurd one stays absurd instead of wrapping into a plausible one. The ledger
+// refuses it later.
 func held(c money.Cents) money.Cents {
 	const limit = 1 << 61
 	return min(max(c, -limit), limit)
 }
 
-// Value is the formula's amount.
+// Value returns the formula's amount.
 func (f Formula) Value(of Values) money.Cents {
 	if f.root == nil {
 		return 0
@@ -188,7 +193,7 @@ func (f Formula) Value(of Values) money.Cents {
 	return held(f.root.value(&of))
 }
 
-// Quotient gives both amounts of a formula that divides one by another.
+// Quotient returns both amounts of a formula that divides one by another.
 func (f Formula) Quotient(of Values) (dividend, divisor money.Cents) {
 	if f.divisor != nil {
 		divisor = held(f.divisor.value(&of))
@@ -197,13 +202,14 @@ func (f Formula) Quotient(of Values) (dividend, divisor money.Cents) {
 	return f.Value(of), divisor
 }
 
-// Names are the line types that the formula uses, in the order of their first use.
+// Names returns the line types that the formula uses, in the order of their first use.
 func (f Formula) Names() []string { return f.names }
 
-// References are what the formula refers to, each once, in the order of their first use.
+// References returns the records that the formula refers to, each once, in the order of their first use.
 func (f Formula) References() []Reference {
 	out := []Reference{}
 	for _, m := range f.mentions {
+		// Two mentions of one name are equal references, so only the first is listed.
 		if !slices.Contains(out, m.Reference) {
 			out = append(out, m.Reference)
 		}
@@ -212,7 +218,7 @@ func (f Formula) References() []Reference {
 	return out
 }
 
-// Places are where the formula refers to something, in the order of the text.
+// Places returns the places where the formula refers to a record, in the order of the text.
 func (f Formula) Places() []Place {
 	out := make([]Place, len(f.mentions))
 	for i, m := range f.mentions {
@@ -222,11 +228,12 @@ func (f Formula) Places() []Place {
 	return out
 }
 
-// Bind says what the references of the formula stand for, the last of several known by one name; one that is not among
-// the known stays unknown and is worth nothing.
+// Bind sets the records that the references of the formula stand for, the last of several with one name. A
+// reference that is not among the known ones stays unknown and is worth nothing.
 func (f Formula) Bind(known []Reference) {
 	for _, m := range f.mentions {
 		for _, k := range known {
+			// No break here: the last one with the name counts.
 			if k.Kind == m.Kind && k.Name == m.Name {
 				m.ID, m.Current = k.ID, k.Current
 			}
@@ -234,17 +241,19 @@ func (f Formula) Bind(known []Reference) {
 	}
 }
 
-// Text is the formula as it was written, with the current names of what it refers to.
+// Text returns the formula as it was written, with the current names of the records that it refers to.
 func (f Formula) Text() string {
 	var b strings.Builder
 
 	at := 0
 
 	for _, m := range f.mentions {
+		// A name that has not changed stays as the caller wrote it.
 		if m.Current == "" || m.Current == m.Name {
 			continue
 		}
 
+		// Keep the text up to the old name, then write the current one, in quotation marks if it needs them.
 		b.WriteString(f.text[at:m.from])
 
 		if m.plain && isName(m.Current) {
@@ -261,9 +270,10 @@ func (f Formula) Text() string {
 	return b.String()
 }
 
-// isName reports whether a name can stand in a formula without quotation marks.
+// isName reports whether a name can be used in a formula without quotation marks.
 func isName(name string) bool {
 	for i := range len(name) {
+		// A digit or an underscore may follow a letter, but not come first.
 		if !isLetter(name[i]) && (i == 0 || !isNamePart(name[i])) {
 			return false
 		}
@@ -272,11 +282,12 @@ func isName(name string) bool {
 	return name != ""
 }
 
+// quoted returns a name in quotation marks, escaped as formulas expect it.
 func quoted(name string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }
 
-// position of a byte of the text, in characters from 1.
+// position returns the position of a byte of the text, in characters from 1.
 func (f Formula) position(offset int) int { return utf8.RuneCountInString(f.text[:offset]) + 1 }
 
 const (
@@ -284,20 +295,23 @@ const (
 	maxDepth   = 20
 )
 
-// ParseFormula reads the formula of a fee. An empty one is no formula and gives a *FormulaError, as everything does
+// ParseFormula reads the formula of a fee. It fails with a *FormulaError for an empty text and for anything else
 // that the grammar does not have.
 func ParseFormula(text string) (Formula, error) {
 	return Grammar{References: []RefKind{RefFee, RefAccount}}.Parse(text)
 }
 
-// Parse reads a formula. An empty one is no formula and gives a *FormulaError, as everything does that the grammar does
-// not have.
+// Parse reads a formula. It fails with a *FormulaError for an empty text and for anything else that the grammar
+// does not have.
 func (g Grammar) Parse(text string) (Formula, error) {
 	p := &parser{grammar: g, text: text}
+
+	// Positions count characters, so the text has to be valid before anything else.
 	if len(text) > maxFormula || !utf8.ValidString(text) {
 		return Formula{}, &FormulaError{1, "the formula is too long or not text"}
 	}
 
+	// A formula is one sum, or two with a slash between them.
 	root, err := p.sum()
 	if err != nil {
 		return Formula{}, err
@@ -315,13 +329,23 @@ func (g Grammar) Parse(text string) (Formula, error) {
 		}
 	}
 
+	// Anything left over is a mistake: the sum ended where no operator followed.
 	if p.skip(); p.at < len(p.text) {
 		return Formula{}, p.fail("expected + or -")
 	}
 
-	return Formula{text: text, root: root, divisor: divisor, names: p.names, nameAt: p.nameAt, mentions: p.mentions}, nil
+	return Formula{
+		text:     text,
+		root:     root,
+		divisor:  divisor,
+		names:    p.names,
+		nameAt:   p.nameAt,
+		mentions: p.mentions,
+	}, nil
 }
 
+// parser reads a formula from left to right. at is the offset of the next byte, depth the number of open
+// parentheses.
 type parser struct {
 	grammar  Grammar
 	text     string
@@ -332,15 +356,17 @@ type parser struct {
 	mentions []*mention
 }
 
+// fail returns the error at the current position.
 func (p *parser) fail(message string) error {
 	return &FormulaError{utf8.RuneCountInString(p.text[:p.at]) + 1, message}
 }
 
+// skip skips white space.
 func (p *parser) skip() {
 	p.at += len(p.text[p.at:]) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"))
 }
 
-// peek is the next character that is no space, and 0 at the end.
+// peek returns the next character that is no space, and 0 at the end.
 func (p *parser) peek() byte {
 	if p.skip(); p.at < len(p.text) {
 		return p.text[p.at]
@@ -349,6 +375,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
+// take consumes the next character if it is c, and reports whether it was.
 func (p *parser) take(c byte) bool {
 	if p.peek() != c {
 		return false
@@ -359,6 +386,7 @@ func (p *parser) take(c byte) bool {
 	return true
 }
 
+// sum reads terms joined by + and -, the first with an optional sign.
 func (p *parser) sum() (node, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.fail("too many parentheses")
@@ -367,6 +395,7 @@ func (p *parser) sum() (node, error) {
 
 	var s sumNode
 
+	// The depth is bounded, so that a formula cannot exhaust the stack.
 	negative := p.take('-')
 	for {
 		term, err := p.term()
@@ -376,11 +405,13 @@ func (p *parser) sum() (node, error) {
 
 		s.terms = append(s.terms, signedTerm{negative, term})
 
+		// An operator that follows continues the sum with its sign.
 		switch p.peek() {
 		case '+', '-':
 			negative = p.text[p.at] == '-'
 			p.at++
 		default:
+			// A single positive term needs no sum around it.
 			if len(s.terms) == 1 && !s.terms[0].negative {
 				return s.terms[0].term, nil
 			}
@@ -390,8 +421,10 @@ func (p *parser) sum() (node, error) {
 	}
 }
 
+// term reads a factor, with an optional share before or after it.
 func (p *parser) term() (node, error) {
 	if isDigit(p.peek()) {
+		// A term that begins with a number begins with its share.
 		rate, err := p.share()
 		if err != nil {
 			return nil, err
@@ -406,6 +439,7 @@ func (p *parser) term() (node, error) {
 		return shareNode{rate, factor}, err
 	}
 
+	// A share may also follow the factor.
 	factor, err := p.factor()
 	if err != nil || !p.take('*') {
 		return factor, err
@@ -417,6 +451,7 @@ func (p *parser) term() (node, error) {
 	return shareNode{rate, factor}, err
 }
 
+// factor reads a name, a reference or a formula in parentheses.
 func (p *parser) factor() (node, error) {
 	switch c := p.peek(); {
 	case c == '(':
@@ -443,6 +478,7 @@ func (p *parser) factor() (node, error) {
 			p.at++
 		}
 
+		// The word of a kind is a reference only if a parenthesis follows; otherwise it is a plain name.
 		name, end := p.text[start:p.at], p.at
 		if kind := RefKind(name); slices.Contains(p.grammar.References, kind) && p.take('(') {
 			return p.mention(kind)
@@ -456,11 +492,12 @@ func (p *parser) factor() (node, error) {
 	}
 }
 
-// quoted reads a name in quotation marks.
+// quoted reads a name in quotation marks. A backslash takes the next character as it is.
 func (p *parser) quoted(what string) (string, error) {
 	var b strings.Builder
 
 	for i := p.at + 1; i < len(p.text); i++ {
+		// Names are read byte by byte: quotation marks and backslashes are no part of longer characters.
 		switch c := p.text[i]; {
 		case c == '"' && b.Len() > 0:
 			p.at = i + 1
@@ -491,6 +528,7 @@ func (p *parser) mention(kind RefKind) (node, error) {
 		return nil, err
 	}
 
+	// The offsets include the quotation marks, so that Text can replace the name together with them.
 	m := &mention{Reference: Reference{Kind: kind, Name: name}, from: from, to: p.at}
 	if !p.take(')') {
 		return nil, p.fail("expected )")
@@ -501,9 +539,10 @@ func (p *parser) mention(kind RefKind) (node, error) {
 	return mentionNode{m}, nil
 }
 
-// named notes what a plain name stands for: a line type and where it stands for the first time, or what the grammar
-// takes names for.
+// named notes a plain name: a line type with the place of its first use, or a reference of the kind that the
+// grammar takes names for.
 func (p *parser) named(name string, at int) node {
+	// A plain name of another grammar refers to a record, such as a column.
 	if p.grammar.Names != "" {
 		m := &mention{Reference: Reference{Kind: p.grammar.Names, Name: name}, from: at, to: p.at, plain: true}
 		p.mentions = append(p.mentions, m)
@@ -511,6 +550,7 @@ func (p *parser) named(name string, at int) node {
 		return mentionNode{m}
 	}
 
+	// Each line type is noted once, where it is used first.
 	if !slices.Contains(p.names, name) {
 		p.names, p.nameAt = append(p.names, name), append(p.nameAt, at)
 	}
@@ -525,6 +565,7 @@ func (p *parser) share() (money.Rate, error) {
 		p.at++
 	}
 
+	// A percent sign takes two of the five decimals. If none follows, the spaces before it are not consumed either.
 	whole, fraction, hasPoint := strings.Cut(p.text[start:p.at], ".")
 	decimals := 5
 
@@ -535,11 +576,13 @@ func (p *parser) share() (money.Rate, error) {
 		p.at = end
 	}
 
-	if whole == "" || len(whole) > 6 || len(fraction) > decimals || hasPoint && fraction == "" || strings.Contains(fraction, ".") {
+	if whole == "" || len(whole) > 6 || len(fraction) > decimals || hasPoint && fraction == "" ||
+		strings.Contains(fraction, ".") {
 		p.at = start
 		return 0, p.fail("expected a share such as 20%, 7.25% or 0.2, of at most five decimals")
 	}
 
+	// With the decimals filled up, the digits are the parts.
 	parts, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
 	if err != nil {
 		p.at = start

@@ -13,65 +13,121 @@ import (
 	"stayledger/platform/page"
 )
 
-// endpoints are the routes of recurring fees and their listing periods.
+// endpoints returns the routes of recurring fees and their listing periods.
 func endpoints() []api.Endpoint {
 	const tag = "Recurring fees"
 
-	reads, writes, deletes := []string{"recurring-fees:read"}, []string{"recurring-fees:write"}, []string{"recurring-fees:delete"}
+	reads, writes := []string{"recurring-fees:read"}, []string{"recurring-fees:write"}
+	deletes := []string{"recurring-fees:delete"}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/recurring-fees", ID: "listRecurringFees", Tag: tag, Summary: "List recurring fees", Scopes: reads,
+			Method:  "GET",
+			Path:    "/recurring-fees",
+			ID:      "listRecurringFees",
+			Tag:     tag,
+			Summary: "List recurring fees",
+			Scopes:  reads,
 		}, listFees),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/recurring-fees", ID: "createRecurringFee", Tag: tag, Summary: "Create a recurring fee",
-			Errors: apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
-			Scopes: writes, DryRun: true, Status: 201,
+			Method:    "POST",
+			Path:      "/recurring-fees",
+			ID:        "createRecurringFee",
+			Tag:       tag,
+			Summary:   "Create a recurring fee",
+			Errors:    apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Scopes:    writes,
+			DryRun:    true,
+			Status:    201,
 			Exclusive: true,
-			Doc: "Fails with 400 for an unknown account or listing, a formula that cannot be read (context.position counts characters from 1) and " +
-				"overlapping listingSubscriptions; 409 for a name or uniqueRef that exists. Journals of the listings' reservations follow in an " +
-				"operation of type reservation-journal-refresh, save those a lock holds; see journalStatus.",
+			Doc: "Fails with 400 for an unknown account or listing, a formula that cannot be read (context.position " +
+				"counts characters from 1) and overlapping listingSubscriptions; 409 for a name or uniqueRef that " +
+				"exists. Journals of the listings' reservations follow in an operation of type " +
+				"reservation-journal-refresh, save those a lock holds; see journalStatus.",
 		}, create),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/recurring-fees/{id}", ID: "getRecurringFee", Tag: tag, Summary: "Read a recurring fee", Scopes: reads, OneTrip: true,
+			Method:  "GET",
+			Path:    "/recurring-fees/{id}",
+			ID:      "getRecurringFee",
+			Tag:     tag,
+			Summary: "Read a recurring fee",
+			Scopes:  reads,
+			OneTrip: true,
 		}, getFee),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/recurring-fees/{id}", ID: "updateRecurringFee", Tag: tag, Summary: "Change a recurring fee",
-			Errors: apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
-			Scopes: writes, DryRun: true,
+			Method:    "PUT",
+			Path:      "/recurring-fees/{id}",
+			ID:        "updateRecurringFee",
+			Tag:       tag,
+			Summary:   "Change a recurring fee",
+			Errors:    apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Scopes:    writes,
+			DryRun:    true,
 			Exclusive: true,
-			Doc:       "Fields that are absent stay; listingSubscriptions, when given, replaces all listing periods. Fails as creating does, and with 404.",
+			Doc: "Fields that are absent stay; listingSubscriptions, when given, replaces all listing periods. " +
+				"Fails as creating does, and with 404.",
 		}, update),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/recurring-fees/{id}", ID: "deleteRecurringFee", Tag: tag, Summary: "Delete or archive a recurring fee",
-			Errors: apierr.List{errInUse, account.ErrRequiredMissing},
-			Scopes: deletes, DryRun: true,
+			Method:    "DELETE",
+			Path:      "/recurring-fees/{id}",
+			ID:        "deleteRecurringFee",
+			Tag:       tag,
+			Summary:   "Delete or archive a recurring fee",
+			Errors:    apierr.List{errInUse, account.ErrRequiredMissing},
+			Scopes:    deletes,
+			DryRun:    true,
 			Exclusive: true,
-			Doc:       "Listing periods go with the fee. onLocked=archive archives it instead, and the journals follow.",
+			Doc: "Listing periods go with the fee. onLocked=archive archives it instead, and the journals " +
+				"follow.",
 		}, remove),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/recurring-fees/listing-periods", ID: "listRecurringFeeListingPeriods", Tag: tag, Summary: "List listing periods", Scopes: reads,
-			Doc: "Fails with 400 for a malformed recurringFeeId.",
+			Method:  "GET",
+			Path:    "/recurring-fees/listing-periods",
+			ID:      "listRecurringFeeListingPeriods",
+			Tag:     tag,
+			Summary: "List listing periods",
+			Scopes:  reads,
+			Doc:     "Fails with 400 for a malformed recurringFeeId.",
 		}, listPeriods),
 		api.Write(api.Endpoint{
-			Method: "POST", Path: "/recurring-fees/listing-periods", ID: "createRecurringFeeListingPeriod", Tag: tag, Summary: "Charge a listing a fee",
+			Method:    "POST",
+			Path:      "/recurring-fees/listing-periods",
+			ID:        "createRecurringFeeListingPeriod",
+			Tag:       tag,
+			Summary:   "Charge a listing a fee",
 			Errors:    apierr.List{account.ErrRequiredMissing},
 			Scopes:    writes,
 			Exclusive: true,
-			DryRun:    true, Status: 201, Doc: "Fails with 400 for an unknown fee or listing, and for a period that is empty or overlaps another of the same fee and listing, " +
-				"unless onConflict=truncate can end that one.",
+			DryRun:    true,
+			Status:    201,
+			Doc: "Fails with 400 for an unknown fee or listing, and for a period that " +
+				"is empty or overlaps another of the same fee and listing, unless onConflict=truncate can end that " +
+				"one.",
 		}, createPeriod),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/recurring-fees/listing-periods/{id}", ID: "updateRecurringFeeListingPeriod", Tag: tag, Summary: "Change a listing period",
+			Method:    "PUT",
+			Path:      "/recurring-fees/listing-periods/{id}",
+			ID:        "updateRecurringFeeListingPeriod",
+			Tag:       tag,
+			Summary:   "Change a listing period",
 			Errors:    apierr.List{account.ErrRequiredMissing},
 			Exclusive: true,
-			Scopes:    writes, DryRun: true, Doc: "Fields that are absent stay. Fails as creating does, and with 404.",
+			Scopes:    writes,
+			DryRun:    true,
+			Doc:       "Fields that are absent stay. Fails as creating does, and with 404.",
 		}, updatePeriod),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: "/recurring-fees/listing-periods/{id}", ID: "deleteRecurringFeeListingPeriod", Tag: tag, Summary: "Stop charging a listing a fee",
+			Method:    "DELETE",
+			Path:      "/recurring-fees/listing-periods/{id}",
+			ID:        "deleteRecurringFeeListingPeriod",
+			Tag:       tag,
+			Summary:   "Stop charging a listing a fee",
 			Errors:    apierr.List{account.ErrRequiredMissing},
 			Exclusive: true,
-			Scopes:    deletes, DryRun: true, Doc: "Journals of the listing's reservations follow, save those a lock holds.",
+			Scopes:    deletes,
+			DryRun:    true,
+			Doc: "Journals of the listing's reservations follow, save those a lock " +
+				"holds.",
 		}, removePeriod),
 	}
 }
@@ -97,8 +153,17 @@ type listInput struct {
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name or uniqueRef."`
 }
 
+// listFees returns a page of recurring fees with their accounts, locks and journal statuses.
 func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], error) {
-	q := page.Query{Columns: feeColumns, From: feeTables, Rows: "fee f", Joined: "c d t", Sorts: sorts, Default: "name", ID: "f.id"}
+	q := page.Query{
+		Columns: feeColumns,
+		From:    feeTables,
+		Rows:    "fee f",
+		Joined:  "c d t",
+		Sorts:   sorts,
+		Default: "name",
+		ID:      "f.id",
+	}
 	q.And("f.team_id = @team", db.Args{"team": tx.Team})
 	q.Kept("fee")
 	q.IDs("f.id = any(?)", in.IDs)
@@ -106,7 +171,8 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	q.Narrow("f.status = ?", in.Status)
 	q.Narrow("f.type = any(?)", in.Types)
 	q.Narrow("f.rate_type = ?", in.RateType)
-	q.IDs("exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(?))", in.ListingIDs)
+	q.IDs(`exists (select from fee_listing_period p
+		where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(?))`, in.ListingIDs)
 	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
 	q.Search(in.Search, "f.name", "f.unique_ref")
 
@@ -115,6 +181,7 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 		return nil, err
 	}
 
+	// Formulas show the names that their fees and accounts have today.
 	for i := range found.Data {
 		found.Data[i].useCurrentNames()
 	}
@@ -126,17 +193,21 @@ type byID struct {
 	ID id.ID `path:"id"`
 }
 
+// getFee answers with a recurring fee.
 func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
 	return read(ctx, tx, in.ID)
 }
 
+// read loads a fee with all that the API shows of it in one round trip, or fails with apierr.NotFound.
 func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	var (
 		f       Fee
 		b       beside
 		periods []Period
 	)
-	if err := tx.Together(ctx, db.LoadOf(&f, get, feeID), db.LoadOf(&periods, periodsOf, feeID), db.LoadOf(&b, besideOf, []id.ID{feeID})); err != nil {
+	if err := tx.Together(
+		ctx, db.LoadOf(&f, get, feeID), db.LoadOf(&periods, periodsOf, feeID), db.LoadOf(&b, besideOf, []id.ID{feeID}),
+	); err != nil {
 		return nil, err
 	}
 
@@ -146,7 +217,7 @@ func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	return &f, nil
 }
 
-// show gives a fee what it shows beside its own row.
+// show fills in the fields of a fee that are not in its own row.
 func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
 	var b beside
 
@@ -156,8 +227,8 @@ func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
 	return &f, err
 }
 
-// complete says of each fee what its formula depends on, what holds the entries that it made and whether they are what
-// they should be.
+// complete fills in, for all fees at once, the accounts that they depend on, their locks and whether their journals
+// are current.
 func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	ids := make([]id.ID, len(fees))
 	for i := range fees {
@@ -172,7 +243,7 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	return err
 }
 
-// beside is what fees tell beside their own rows.
+// beside has everything that fees show in addition to their own rows, by fee.
 type beside struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus
@@ -180,20 +251,27 @@ type beside struct {
 	linked   map[id.ID][]account.NameRef
 }
 
+// besideOf loads everything that fees show in addition to their own rows, in one round trip.
 func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
-	err = tx.Together(ctx, db.LoadOf(&b.locks, ledger.LocksOfFees, ids), db.LoadOf(&b.statuses, ledger.StatusOfFees, ids), db.Load(&b.mapped, mappings),
-		db.LoadOf(&b.linked, linkedAccounts, ids))
+	err = tx.Together(
+		ctx,
+		db.LoadOf(&b.locks, ledger.LocksOfFees, ids),
+		db.LoadOf(&b.statuses, ledger.StatusOfFees, ids),
+		db.Load(&b.mapped, mappings),
+		db.LoadOf(&b.linked, linkedAccounts, ids),
+	)
 
 	return b, err
 }
 
+// fill gives a fee its accounts, lock and journal status.
 func (b *beside) fill(f *Fee) {
 	f.link(b.linked[f.ID], b.mapped)
 	f.Lock, f.JournalStatus = b.locks[f.ID], b.statuses[f.ID]
 }
 
-// link fills in the accounts that the fee depends on: those its formula and conditions name, and those its line types
-// are posted on.
+// link fills in the accounts that the fee depends on: those that its formula and conditions name, and those that
+// its line types are posted on.
 func (f *Fee) link(named []account.NameRef, mapped []mapping) {
 	f.LinkedAccounts, f.IncludedFinancials = list(named), []Financial{}
 
@@ -202,6 +280,7 @@ func (f *Fee) link(named []account.NameRef, mapped []mapping) {
 		return // a flat fee
 	}
 
+	// A line type may be posted on several accounts, by app and channel. Each account is listed once.
 	for _, name := range formula.Names() {
 		for _, m := range mapped {
 			if m.LineType != name {

@@ -14,7 +14,9 @@ import (
 	"stayledger/platform/page"
 )
 
-var periodSorts = page.Sorts{{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"}}
+var periodSorts = page.Sorts{
+	{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"},
+}
 
 // periodSort is an order of listing periods.
 type periodSort string
@@ -31,6 +33,7 @@ type listPeriodsInput struct {
 	IDs             page.IDs   `query:"ids" doc:"Only these; an id with a leading ! is left out."`
 }
 
+// listPeriods returns a page of listing periods.
 func listPeriods(ctx context.Context, tx *db.Tx, in *listPeriodsInput) (*page.Page[Period], error) {
 	q := page.Query{Columns: periodColumns, From: periodTables, Sorts: periodSorts, Default: "createdAt", ID: "p.id"}
 	q.And("p.team_id = @team", db.Args{"team": tx.Team})
@@ -51,6 +54,7 @@ type CreatePeriod struct {
 
 type createPeriodInput struct{ Body CreatePeriod }
 
+// createPeriod adds a listing period to a fee. It reports an unknown fee and an unknown listing together.
 func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, error) {
 	b := &in.Body
 
@@ -60,6 +64,7 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 
 	var issues []apierr.Issue
 
+	// The fee is needed to find the journals that change, so it is loaded rather than only looked up.
 	f, err := get(ctx, tx, b.RecurringFeeID)
 	switch {
 	case errors.Is(err, apierr.NotFound):
@@ -82,12 +87,18 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 	}
 
 	return savePeriod(ctx, tx, &periodChange{fee: &f, onConflict: b.OnConflict, after: &Period{
-		ID: tx.NewID(), FeeID: b.RecurringFeeID, ListingID: b.ListingID, StartAt: b.StartAt, EndAt: b.EndAt, Rate: b.Rate,
-		CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+		ID:        tx.NewID(),
+		FeeID:     b.RecurringFeeID,
+		ListingID: b.ListingID,
+		StartAt:   b.StartAt,
+		EndAt:     b.EndAt,
+		Rate:      b.Rate,
+		CreatedAt: day.At(tx.Now),
+		UpdatedAt: day.At(tx.Now),
 	}})
 }
 
-// UpdatePeriod is the body of a changed listing period; what is absent stays.
+// UpdatePeriod is the body of a changed listing period; absent fields stay as they are.
 type UpdatePeriod struct {
 	StartAt    api.Opt[day.Day]    `json:"startAt,omitzero"`
 	EndAt      api.Opt[day.Day]    `json:"endAt,omitzero"`
@@ -100,6 +111,7 @@ type updatePeriodInput struct {
 	Body UpdatePeriod
 }
 
+// updatePeriod changes a listing period. It fails with 404 for an unknown one.
 func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
 	f, before, err := periodOfFee(ctx, tx, in.ID)
 	if err != nil {
@@ -113,7 +125,7 @@ func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Perio
 	return savePeriod(ctx, tx, &periodChange{fee: f, before: before, after: &p, onConflict: b.OnConflict})
 }
 
-// periodOfFee reads a listing period with its fee for a change.
+// periodOfFee loads a listing period with its fee for a change.
 func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
@@ -129,22 +141,25 @@ func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period,
 	return &f, &p, err
 }
 
-// periodChange is a listing period as it was, nil for a new one, and as it is to be.
+// periodChange is a listing period before a change, nil for a new one, and after it.
 type periodChange struct {
 	fee           *Fee
 	before, after *Period
 	onConflict    *listing.OnConflict
 }
 
-// savePeriod writes a listing period, with the end of an earlier one when that is in the way and may be truncated.
+// savePeriod saves a listing period. If an earlier open one is in the way and may be truncated, it ends where this
+// one starts.
 func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error) {
 	p := c.after
 
+	// The fee itself does not change, only its periods.
 	t := touched{before: c.fee, after: c.fee, new: []Period{*p}}
 	if c.before != nil {
 		t.old = append(t.old, *c.before)
 	}
 
+	// First end the earlier period, if the caller allows it.
 	var stmts []db.Stmt
 
 	if c.onConflict != nil && *c.onConflict == listing.Truncate {
@@ -163,6 +178,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 		}
 	}
 
+	// Then write both, the earlier one first: the two must not overlap at any time.
 	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
 		return nil, refused(err)
 	}
@@ -174,6 +190,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 
 	notePeriod(tx, what, c.before, p)
 
+	// Last, have the journals derived again that one of the periods covers.
 	if _, err := outdate(ctx, tx, t); err != nil {
 		return nil, err
 	}
@@ -183,6 +200,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 	return &saved, err
 }
 
+// removePeriod deletes a listing period and has the journals of its listing derived again.
 func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	f, p, err := periodOfFee(ctx, tx, in.ID)
 	if err != nil {

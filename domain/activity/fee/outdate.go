@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// touched is a fee before and after a change, before is nil for a new one, with its listing periods.
+// touched is a fee before and after a change, with its listing periods. before is nil for a new fee.
 type touched struct {
 	before, after *Fee
 	old, new      []Period
@@ -22,54 +22,72 @@ type touched struct {
 
 // outdate marks the journals that a change of a fee makes stale, and starts the operation that derives them: of the
 // stays that the fee is charged on and of those that it may be charged on. Fees that build on it are charged on the
-// same stays. It answers nil when there are none.
+// same stays. It returns nil if there are no such stays.
 func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgement, error) {
 	feeChanged := t.before == nil || !t.before.chargesLike(t.after)
 
+	// A change of the fee itself affects all periods, a change of periods only those that differ.
 	periods := slices.Concat(t.old, t.new)
 	if !feeChanged {
 		periods = differing(t.old, t.new)
 	}
 
+	// A fee that is archived before and after is charged nowhere.
 	if t.after.Status != active && (t.before == nil || t.before.Status != active) {
 		periods = nil
 	}
 
+	// Stays that only the former status filter let through lose their charge.
 	statuses := t.after.StatusFilter.statuses()
 	if t.before != nil {
 		statuses = append(statuses, t.before.StatusFilter.statuses()...)
 	}
 
-	reservations, err := mayBeCharged(ctx, tx, chargeable{Fee: t.after.ID, Charged: feeChanged && t.before != nil, Periods: periods, Statuses: statuses})
+	// Stays that have entries or adjustments of the fee are affected by any change of it, wherever they lie.
+	reservations, err := mayBeCharged(ctx, tx, chargeable{
+		Fee:      t.after.ID,
+		Charged:  feeChanged && t.before != nil,
+		Periods:  periods,
+		Statuses: statuses,
+	})
 	if err != nil {
 		return nil, err
 	}
 
 	return ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: t.after.ID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: reservations},
+		Reason:  ledger.FeeChanged,
+		Cause:   operation.Resource{Type: operation.RecurringFee, ID: t.after.ID},
+		Sources: map[ledger.Noun][]id.ID{ledger.Reservations: reservations},
 	})
 }
 
-// awaiting is the journal status of a fee that has started an operation, which nobody can read before the transaction
-// ends.
+// awaiting returns the journal status of a fee that has started an operation, which is not readable before the
+// transaction ends.
 func awaiting(status ledger.JournalStatus, started *operation.Acknowledgement) ledger.JournalStatus {
 	if started == nil {
 		return status
 	}
 
+	// The status is put together here, as it will be read after the commit.
 	reason, action := ledger.FeeChanged, "wait"
 
 	return ledger.JournalStatus{
-		Status: "recalculating", Reason: &reason, Action: &action, OperationIDs: append(slices.Clone(status.OperationIDs), started.OperationID),
+		Status:       "recalculating",
+		Reason:       &reason,
+		Action:       &action,
+		OperationIDs: append(slices.Clone(status.OperationIDs), started.OperationID),
 	}
 }
 
-// chargesLike reports whether two states of a fee come to the same journals.
+// chargesLike reports whether two states of a fee lead to the same journals.
 func (f *Fee) chargesLike(other *Fee) bool {
 	terms := func(f *Fee) Fee {
+		// Fields without effect on a charge are cleared, and the order of channels does not matter.
 		t := *f
-		t.UniqueRef, t.Icon, t.CreditAccount, t.DebitAccount, t.CreatedAt, t.UpdatedAt = nil, nil, account.NameRef{}, account.NameRef{}, day.Instant{}, day.Instant{}
-		t.References, t.Stored, t.BookingChannelsFilter = nil, "", slices.Clone(f.BookingChannelsFilter)
+		t.UniqueRef, t.Icon, t.CreatedAt, t.UpdatedAt = nil, nil, day.Instant{}, day.Instant{}
+		t.CreditAccount, t.DebitAccount = account.NameRef{}, account.NameRef{}
+		t.References, t.Stored = nil, ""
+		t.BookingChannelsFilter = slices.Clone(f.BookingChannelsFilter)
 		slices.Sort(t.BookingChannelsFilter)
 
 		return t
@@ -78,17 +96,19 @@ func (f *Fee) chargesLike(other *Fee) bool {
 	return reflect.DeepEqual(terms(f), terms(other))
 }
 
-// differing are the listing periods that only one of two states has.
+// differing returns the listing periods that only one of two states has.
 func differing(old, now []Period) []Period {
 	terms := func(p *Period) string {
 		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, deref(p.Rate))
 	}
 
+	// Periods are compared by their terms, because replacing them gives them new ids.
 	count := map[string]int{}
 	for i := range old {
 		count[terms(&old[i])]++
 	}
 
+	// Terms that both states have cancel out.
 	for i := range now {
 		count[terms(&now[i])]--
 	}
@@ -104,6 +124,7 @@ func differing(old, now []Period) []Period {
 	return out
 }
 
+// text returns a day as text, "-" for none.
 func text(d *day.Day) string {
 	if d == nil {
 		return "-"
@@ -112,6 +133,7 @@ func text(d *day.Day) string {
 	return d.String()
 }
 
+// deref returns the value behind a pointer, zero for nil.
 func deref(v *int64) int64 {
 	if v == nil {
 		return 0
@@ -129,8 +151,8 @@ type chargeable struct {
 	Statuses []string
 }
 
-// mayBeCharged finds reservations, in the order of their ids. A stay is recognised on some day between the first and
-// the last that it names.
+// mayBeCharged loads the reservations, in the order of their ids, that the fee may be charged on. A stay is
+// recognised on some day between the first and the last date that it names.
 func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
 	listings := make([]id.ID, len(c.Periods))
 
@@ -139,6 +161,8 @@ func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error)
 		listings[i], from[i], to[i] = c.Periods[i].ListingID, c.Periods[i].StartAt, c.Periods[i].EndAt
 	}
 
+	// Its dates may overlap a period without its recognition date lying in it: deriving such a stay changes
+	// nothing.
 	found, err := db.Select[id.ID](ctx, tx, `
 		select id from (
 			select r.id from unnest(@listings::uuid[], @from::date[], @to::date[]) as p (listing_id, start_at, end_at)
@@ -152,7 +176,10 @@ func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error)
 			union
 			select j.reservation_id from reservation_adjustment j where j.team_id = @team and j.recurring_fee_id = @fee and @charged
 		) v order by id`,
-		db.Args{"team": tx.Team, "fee": c.Fee, "charged": c.Charged, "listings": listings, "from": from, "to": to, "statuses": c.Statuses})
+		db.Args{
+			"team": tx.Team, "fee": c.Fee, "charged": c.Charged, "statuses": c.Statuses,
+			"listings": listings, "from": from, "to": to,
+		})
 	if err != nil {
 		return nil, fmt.Errorf("find reservations that a recurring fee is charged on: %w", err)
 	}

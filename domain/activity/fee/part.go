@@ -2,7 +2,7 @@ package fee
 
 import "stayledger/platform/parts"
 
-// Part is recurring fees.
+// Part returns what recurring fees add to the service: routes, tables and how another team copies them.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),

@@ -12,18 +12,21 @@ import (
 	"stayledger/platform/id"
 )
 
-// FormulaContext tells what is wrong with a formula.
+// FormulaContext says what is wrong with a formula, and where.
 type FormulaContext struct {
 	Position int    `json:"position" doc:"Where in the text it goes wrong, in characters from 1."`
 	Problem  string `json:"problem" doc:"What is wrong there, to be shown."`
 }
 
+// invalid returns the error for a formula with a mistake at a position.
 func invalid(problem string, position int) error {
-	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody("formula")).With(FormulaContext{Position: position, Problem: problem})
+	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody("formula")).With(
+		FormulaContext{Position: position, Problem: problem},
+	)
 }
 
-// checkFormula refuses a formula that is none, that names what the team does not have or that builds on itself, with
-// the position of the mistake. It finds out what the fee refers to.
+// checkFormula refuses a formula that cannot be read, that names records which the team does not have or that
+// builds on itself, with the position of the mistake. It sets the references of the fee.
 func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 	f.Stored, f.References = f.Formula, []Reference{}
 	if f.Formula == "" && f.RateType == Flat {
@@ -35,6 +38,7 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 		return invalid(wrong.Message, wrong.Position)
 	}
 
+	// First the line types: the standard ones and those that the team maps.
 	types, err := mappedTypes(ctx, tx)
 	if err != nil {
 		return err
@@ -50,6 +54,7 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 		return nil
 	}
 
+	// Then the fees and accounts. The current names are looked up only if the formula has references.
 	n, err := namesOf(ctx, tx, f, formula)
 	if err != nil {
 		return err
@@ -68,6 +73,7 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 	return n.checkRing(f, formula)
 }
 
+// noun returns the word for the kind in messages.
 func (k RefKind) noun() string {
 	if k == RefFee {
 		return "recurring fee"
@@ -76,14 +82,15 @@ func (k RefKind) noun() string {
 	return "account"
 }
 
-// named are what the formulas of a team can refer to, and which fees build on which.
+// named has the records that the formulas of a team can refer to, and which fees build on which.
 type named struct {
 	references []Reference
 	fees       map[id.ID]string
 	buildsOn   map[id.ID][]id.ID
 }
 
-// namesOf reads what the formula of a fee may mean. The fee itself counts with the name that it is about to have.
+// namesOf loads the records that the formula of a fee may refer to. The fee itself counts with the name that it is
+// going to have.
 func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, error) {
 	n := &named{fees: map[id.ID]string{}, buildsOn: map[id.ID][]id.ID{}}
 
@@ -93,6 +100,7 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 		BuildsOn []id.ID
 	}
 
+	// All fees of the team: their references show rings, too.
 	fees, err := db.Select[other](ctx, tx, `
 		select f.id, f.name, array(select r.target_fee_id from fee_reference r where r.team_id = f.team_id and r.fee_id = f.id and r.kind = 'fee'
 			order by r.name) as builds_on
@@ -106,6 +114,7 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 		n.references = append(n.references, Reference{Kind: RefFee, Name: o.Name, ID: o.ID, Current: o.Name})
 	}
 
+	// Of the accounts only those that the formula names, by code or by name.
 	var names []string
 
 	for _, m := range formula.mentions {
@@ -113,7 +122,8 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 			names = append(names, m.Name)
 		}
 	}
-	// An account with this code comes after one with this name, and so is the one that is bound.
+
+	// An account with this code comes after one with this name, so that it is the one that is bound.
 	accounts, err := db.Select[Reference](ctx, tx, `
 		select 'account' as kind, n.name, a.id, coalesce(a.code, a.name) as current
 		from unnest(@names::text[]) as n (name) join account a on a.team_id = @team and (a.code = n.name or a.name = n.name)
@@ -127,7 +137,7 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 	return n, nil
 }
 
-// checkRing refuses a formula that leads back to its own fee, at the place where the way back begins.
+// checkRing refuses a formula that leads back to its own fee, at the reference where the way back begins.
 func (n *named) checkRing(f *Fee, formula Formula) error {
 	seen := map[id.ID]bool{}
 
@@ -137,19 +147,23 @@ func (n *named) checkRing(f *Fee, formula Formula) error {
 		}
 
 		if way := n.way(m.ID, f.ID, seen); way != nil {
+			// The message names all fees of the ring, starting and ending with this one.
 			names := make([]string, 0, len(way)+1)
 			for _, v := range append([]id.ID{f.ID}, way...) {
 				names = append(names, quoted(n.fees[v]))
 			}
 
-			return invalid("the recurring fees build on each other in a ring: "+strings.Join(names, " → "), formula.position(m.from))
+			return invalid(
+				"the recurring fees build on each other in a ring: "+strings.Join(names, " → "),
+				formula.position(m.from),
+			)
 		}
 	}
 
 	return nil
 }
 
-// way is a way from one fee to another along what each builds on, nil when there is none.
+// way returns a way from one fee to another along the fees that each builds on, nil if there is none.
 func (n *named) way(from, to id.ID, seen map[id.ID]bool) []id.ID {
 	if from == to {
 		return []id.ID{to}
@@ -159,6 +173,7 @@ func (n *named) way(from, to id.ID, seen map[id.ID]bool) []id.ID {
 		return nil
 	}
 
+	// A fee that led nowhere once leads nowhere again, so each is visited once.
 	seen[from] = true
 	for _, next := range n.buildsOn[from] {
 		if way := n.way(next, to, seen); way != nil {

@@ -36,6 +36,7 @@ const periodColumns = `p.id, p.fee_id, p.listing_id, p.start_at, p.end_at, p.rat
 
 const periodTables = `fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id`
 
+// get loads a fee without its listing periods, or fails with apierr.NotFound.
 func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	f, err := db.One[Fee](ctx, tx, apierr.NotFound, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.id = @id`, db.Args{"team": tx.Team, "id": feeID})
 	f.useCurrentNames()
@@ -43,9 +44,11 @@ func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	return f, err
 }
 
-// Active reads a fee that is in use. It fails with NOT_FOUND for one that is archived, as for one that does not exist.
+// Active loads a fee that is in use. It fails with NOT_FOUND for one that is archived or does not exist.
 func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	f, err := get(ctx, tx, feeID)
+
+	// To callers an archived fee looks like none.
 	if err == nil && f.Status != active {
 		err = apierr.NotFound
 	}
@@ -53,6 +56,7 @@ func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	return &f, err
 }
 
+// getPeriod loads a listing period, or fails with apierr.NotFound.
 func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
 	p, err := db.One[Period](ctx, tx, apierr.NotFound, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": periodID})
@@ -60,14 +64,14 @@ func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
 	return p, err
 }
 
-// periodsOf are the listing periods of a fee.
+// periodsOf loads the listing periods of a fee.
 func periodsOf(ctx context.Context, tx *db.Tx, feeID id.ID) ([]Period, error) {
 	return db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
 		where p.team_id = @team and p.fee_id = @fee order by p.listing_id, p.start_at nulls first, p.id`, db.Args{"team": tx.Team, "fee": feeID})
 }
 
-// truncatable are the open periods of a fee on a listing, at most one, that started before another and can end where it
-// starts.
+// truncatable loads the open period of the fee on the listing, at most one, that started before p and can end where
+// p starts.
 func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
 	return db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
 		where p.team_id = @team and p.fee_id = @fee and p.listing_id = @listing and p.id <> @id
@@ -75,8 +79,8 @@ func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
 			and @start::date is not null`, db.Args{"team": tx.Team, "fee": p.FeeID, "listing": p.ListingID, "id": p.ID, "start": p.StartAt})
 }
 
-// Subscribed are the active fees of listings with their listing periods, in the order in which the fees were made, by
-// listing.
+// Subscribed loads the active fees of listings with their listing periods, by listing, in the order in which the
+// fees were made.
 func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
 	type row struct {
 		Period
@@ -96,6 +100,7 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 		return out, nil
 	}
 
+	// First the periods, then each fee once, however many periods it has.
 	periods := make([]Period, len(rows))
 	for i := range rows {
 		periods[i] = rows[i].Period
@@ -107,6 +112,7 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 		return nil, fmt.Errorf("read subscribed fees: %w", err)
 	}
 
+	// Each formula is parsed once and shared by the subscriptions of its fee.
 	type parsed struct {
 		fee     *Fee
 		formula Formula
@@ -128,6 +134,7 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 			continue // archived between the two reads
 		}
 
+		// The rate's amounts are in the currency of the listing.
 		s := subscription(*f.fee, f.formula, periods[i])
 		s.Currency = rows[i].ListingCurrency
 		out[periods[i].ListingID] = append(out[periods[i].ListingID], s)
@@ -136,9 +143,10 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 	return out, nil
 }
 
-// feesOf are the fees of periods that are ordered by fee.
+// feesOf returns the fees of periods that are ordered by fee, each once.
 func feesOf(periods []Period) (fees []id.ID) {
 	for i := range periods {
+		// The order by fee makes equal ids neighbours.
 		if i == 0 || periods[i].FeeID != periods[i-1].FeeID {
 			fees = append(fees, periods[i].FeeID)
 		}
@@ -147,7 +155,7 @@ func feesOf(periods []Period) (fees []id.ID) {
 	return fees
 }
 
-// mappedTypes are the line types that the team maps.
+// mappedTypes loads the line types that the team maps.
 func mappedTypes(ctx context.Context, tx *db.Tx) ([]string, error) {
 	return db.Select[string](ctx, tx, `select distinct line_type from reservation_line_mapping where team_id = @team`, db.Args{"team": tx.Team})
 }
@@ -166,21 +174,40 @@ const upsertFee = `
 		tax_rate_id = excluded.tax_rate_id, tax_behavior = excluded.tax_behavior, status_filter = excluded.status_filter,
 		owner_stay_filter = excluded.owner_stay_filter, booking_channels_filter = excluded.booking_channels_filter, updated_at = excluded.updated_at`
 
-// feeStatements write a fee with its conditions and with what its formula refers to.
+// feeStatements returns the statements that save a fee with its conditions and the references of its formula. The
+// first one writes the fee itself.
 func feeStatements(tx *db.Tx, f *Fee) []db.Stmt {
-	of := db.Args{"team": tx.Team, "fee": f.ID}
+	args := db.Args{"team": tx.Team, "fee": f.ID}
 
+	// Conditions and references are replaced as a whole.
 	return []db.Stmt{
 		{SQL: upsertFee, Args: db.Args{
-			"team": tx.Team, "id": f.ID, "unique_ref": f.UniqueRef, "name": f.Name, "icon": f.Icon, "status": f.Status, "type": string(f.Type),
-			"formula": f.Stored, "rate_type": string(f.RateType), "default_rate": f.DefaultRate, "revenue_recognition": (*string)(f.RevenueRecognition),
-			"credit_party": string(f.CreditParty), "debit_party": string(f.DebitParty), "credit_account_id": f.CreditAccountID,
-			"debit_account_id": f.DebitAccountID, "charge_basis": string(f.ChargeBasis), "tax_rate_id": f.TaxRateID,
-			"tax_behavior": (*string)(f.TaxBehavior), "status_filter": string(f.StatusFilter), "owner_stay_filter": string(f.OwnerStayFilter),
-			"booking_channels_filter": f.BookingChannelsFilter, "created_at": f.CreatedAt, "updated_at": f.UpdatedAt,
+			"team":                    tx.Team,
+			"id":                      f.ID,
+			"unique_ref":              f.UniqueRef,
+			"name":                    f.Name,
+			"icon":                    f.Icon,
+			"status":                  f.Status,
+			"type":                    string(f.Type),
+			"formula":                 f.Stored,
+			"rate_type":               string(f.RateType),
+			"default_rate":            f.DefaultRate,
+			"revenue_recognition":     (*string)(f.RevenueRecognition),
+			"credit_party":            string(f.CreditParty),
+			"debit_party":             string(f.DebitParty),
+			"credit_account_id":       f.CreditAccountID,
+			"debit_account_id":        f.DebitAccountID,
+			"charge_basis":            string(f.ChargeBasis),
+			"tax_rate_id":             f.TaxRateID,
+			"tax_behavior":            (*string)(f.TaxBehavior),
+			"status_filter":           string(f.StatusFilter),
+			"owner_stay_filter":       string(f.OwnerStayFilter),
+			"booking_channels_filter": f.BookingChannelsFilter,
+			"created_at":              f.CreatedAt,
+			"updated_at":              f.UpdatedAt,
 		}},
-		{SQL: `delete from fee_condition where team_id = @team and fee_id = @fee`, Args: of},
-		{SQL: `delete from fee_reference where team_id = @team and fee_id = @fee`, Args: of},
+		{SQL: `delete from fee_condition where team_id = @team and fee_id = @fee`, Args: args},
+		{SQL: `delete from fee_reference where team_id = @team and fee_id = @fee`, Args: args},
 		{
 			SQL: `insert into fee_condition (team_id, fee_id, position, account_id, operator, cent_value)
 				select @team, @fee, x.position, (x.condition->>'accountId')::uuid, x.condition->>'operator', (x.condition->>'centValue')::bigint
@@ -196,7 +223,7 @@ func feeStatements(tx *db.Tx, f *Fee) []db.Stmt {
 	}
 }
 
-// list is a list that JSON shows as one even when it is empty.
+// list returns the values, an empty list for nil, so that JSON shows [] and not null.
 func list[T any](values []T) []T {
 	if values == nil {
 		return []T{}
@@ -210,7 +237,7 @@ const upsertPeriod = `
 	values (@team, @id, @fee, @listing, @start, @end, @rate, @created_at, @updated_at)
 	on conflict (team_id, id) do update set start_at = excluded.start_at, end_at = excluded.end_at, rate = excluded.rate, updated_at = excluded.updated_at`
 
-// notePeriod notes what became of a listing period of a fee.
+// notePeriod writes the audit event of a listing period.
 func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	type view struct {
 		*Period
@@ -219,27 +246,38 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 
 	var was, now any
 
-	one := after
+	either := after
 	if before != nil {
-		was, one = view{Period: before}, before
+		was, either = view{Period: before}, before
 	}
 
 	if after != nil {
 		now = view{Period: after}
 	}
 
-	audit.Note(tx, what, audit.RecurringPeriod, one.ID, was, now,
-		audit.Ref(audit.RoleParent, audit.RecurringFee, one.FeeID), audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))
+	audit.Note(
+		tx, what, audit.RecurringPeriod, either.ID, was, now,
+		audit.Ref(audit.RoleParent, audit.RecurringFee, either.FeeID),
+		audit.Ref(audit.RoleListing, audit.Listing, either.ListingID),
+	)
 }
 
+// periodStatement returns the statement that inserts or updates a listing period.
 func periodStatement(tx *db.Tx, p *Period) db.Stmt {
 	return db.Stmt{SQL: upsertPeriod, Args: db.Args{
-		"team": tx.Team, "id": p.ID, "fee": p.FeeID, "listing": p.ListingID, "start": p.StartAt, "end": p.EndAt, "rate": p.Rate,
-		"created_at": p.CreatedAt, "updated_at": p.UpdatedAt,
+		"team":       tx.Team,
+		"id":         p.ID,
+		"fee":        p.FeeID,
+		"listing":    p.ListingID,
+		"start":      p.StartAt,
+		"end":        p.EndAt,
+		"rate":       p.Rate,
+		"created_at": p.CreatedAt,
+		"updated_at": p.UpdatedAt,
 	}}
 }
 
-// SubscribeToAll has a new listing charged every fee in use, since its inception.
+// SubscribeToAll charges a new listing every fee in use, since its inception.
 func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	fees, err := db.Select[id.ID](ctx, tx, `select id from fee where team_id = @team and status = 'active' order by id`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -248,7 +286,14 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 
 	stmts := make([]db.Stmt, len(fees))
 	for i := range fees {
-		p := &Period{ID: tx.NewID(), FeeID: fees[i], ListingID: listing, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
+		// Without dates the period is open on both sides.
+		p := &Period{
+			ID:        tx.NewID(),
+			FeeID:     fees[i],
+			ListingID: listing,
+			CreatedAt: day.At(tx.Now),
+			UpdatedAt: day.At(tx.Now),
+		}
 		stmts[i] = periodStatement(tx, p)
 		notePeriod(tx, audit.Created, nil, p)
 	}
@@ -264,16 +309,18 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	return nil
 }
 
+// clearPeriods returns the statement that deletes all listing periods of a fee.
 func clearPeriods(tx *db.Tx, feeID id.ID) db.Stmt {
 	return db.Stmt{SQL: `delete from fee_listing_period where team_id = @team and fee_id = @fee`, Args: db.Args{"team": tx.Team, "fee": feeID}}
 }
 
+// deletePeriod deletes a listing period.
 func deletePeriod(ctx context.Context, tx *db.Tx, periodID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from fee_listing_period where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": periodID})
 	return err
 }
 
-// mapping is where lines of a type are posted.
+// mapping is an account that lines of a type are posted on.
 type mapping struct {
 	LineType    string
 	AccountID   id.ID
@@ -282,6 +329,7 @@ type mapping struct {
 	Channel     *string
 }
 
+// mappings loads the accounts that line types are mapped to.
 func mappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
 	return db.Select[mapping](ctx, tx, `
 		select m.line_type, a.id as account_id, a.name as account_name, m.app_id, m.channel
@@ -289,7 +337,7 @@ func mappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
 		where m.team_id = @team and m.status = 'mapped' order by m.line_type, m.app_id nulls first, m.channel nulls first, a.id`, db.Args{"team": tx.Team})
 }
 
-// linkedAccounts are the accounts that formulas and conditions of fees name, by fee.
+// linkedAccounts loads the accounts that formulas and conditions of fees name, by fee, ordered by name.
 func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]account.NameRef, error) {
 	type linked struct {
 		FeeID id.ID
@@ -297,6 +345,7 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 		Name  string
 	}
 
+	// An account that formula and condition both name appears once.
 	rows, err := db.Select[linked](ctx, tx, `
 		select v.fee_id, a.id, a.name from (
 			select fee_id, target_account_id as account_id from fee_reference where team_id = @team and fee_id = any(@fees) and kind = 'account'
@@ -306,6 +355,7 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 		return nil, fmt.Errorf("read accounts of recurring fees: %w", err)
 	}
 
+	// The rows are in the order of names, and so is each list.
 	out := map[id.ID][]account.NameRef{}
 	for _, r := range rows {
 		out[r.FeeID] = append(out[r.FeeID], account.NameRef{ID: r.ID, Name: r.Name})
@@ -314,7 +364,7 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 	return out, nil
 }
 
-// refused turns a broken constraint into what the caller did wrong.
+// refused translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func refused(err error) error {
 	switch db.Constraint(err) {
 	case "fee_name":

@@ -48,12 +48,14 @@ type Create struct {
 
 type createInput struct{ Body Create }
 
+// create makes a recurring fee.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Fee, error) {
 	return Add(ctx, tx, &in.Body)
 }
 
 // Add makes a recurring fee with its listing periods. It fails as createRecurringFee does.
 func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
+	// A fee changes many journals, so no other write of the team may run at the same time.
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
@@ -61,22 +63,42 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
 }
 
-// Unsaved is the fee that Add would make, without listing periods and stored nowhere: its name and uniqueRef may be
-// taken. It fails as createRecurringFee does otherwise.
+// Unsaved returns the fee that Add would make, without listing periods and without storing it: its name and
+// uniqueRef may be taken. Otherwise it fails as createRecurringFee does.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	f := drafted(tx, b)
 	return f, (&change{after: f, subscriptions: b.ListingSubscriptions}).check(ctx, tx)
 }
 
+// drafted returns a new fee, with defaults for the fields that the caller left out.
 func drafted(tx *db.Tx, b *Create) *Fee {
 	f := &Fee{
-		ID: tx.NewID(), UniqueRef: b.UniqueRef, Name: b.Name, Icon: b.Icon, Status: cmp.Or(b.Status, active), Type: b.Type, Formula: b.Formula,
-		RateType: b.RateType, DefaultRate: b.DefaultRate, RevenueRecognition: b.RevenueRecognition, CreditParty: b.CreditParty, DebitParty: b.DebitParty,
-		CreditAccountID: b.CreditAccountID, DebitAccountID: b.DebitAccountID, ChargeBasis: cmp.Or(b.ChargeBasis, PerReservation),
-		TaxRateID: b.TaxRateID, TaxBehavior: b.TaxBehavior, StatusFilter: cmp.Or(b.StatusFilter, BookedOnly),
-		OwnerStayFilter: cmp.Or(b.OwnerStayFilter, ExcludeOwnerStays), BookingChannelsFilter: b.BookingChannelsFilter,
-		AccountTotalConditions: b.AccountTotalConditions, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+		ID:                     tx.NewID(),
+		UniqueRef:              b.UniqueRef,
+		Name:                   b.Name,
+		Icon:                   b.Icon,
+		Status:                 cmp.Or(b.Status, active),
+		Type:                   b.Type,
+		Formula:                b.Formula,
+		RateType:               b.RateType,
+		DefaultRate:            b.DefaultRate,
+		RevenueRecognition:     b.RevenueRecognition,
+		CreditParty:            b.CreditParty,
+		DebitParty:             b.DebitParty,
+		CreditAccountID:        b.CreditAccountID,
+		DebitAccountID:         b.DebitAccountID,
+		ChargeBasis:            cmp.Or(b.ChargeBasis, PerReservation),
+		TaxRateID:              b.TaxRateID,
+		TaxBehavior:            b.TaxBehavior,
+		StatusFilter:           cmp.Or(b.StatusFilter, BookedOnly),
+		OwnerStayFilter:        cmp.Or(b.OwnerStayFilter, ExcludeOwnerStays),
+		BookingChannelsFilter:  b.BookingChannelsFilter,
+		AccountTotalConditions: b.AccountTotalConditions,
+		CreatedAt:              day.At(tx.Now),
+		UpdatedAt:              day.At(tx.Now),
 	}
+
+	// The column is not nullable, and the API shows an empty list.
 	if f.BookingChannelsFilter == nil {
 		f.BookingChannelsFilter = []string{}
 	}
@@ -84,7 +106,7 @@ func drafted(tx *db.Tx, b *Create) *Fee {
 	return f
 }
 
-// Update is the body of a changed fee; what is absent stays.
+// Update is the body of a changed fee; absent fields stay as they are.
 type Update struct {
 	Name                   *string                `json:"name,omitempty" minLength:"1" maxLength:"200"`
 	UniqueRef              api.Opt[string]        `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
@@ -114,13 +136,14 @@ type updateInput struct {
 	Body Update
 }
 
-// keep sets a field to the value that the caller gave, and leaves it as it is when none was given.
+// keep sets a field if the caller gave a value.
 func keep[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
 }
 
+// update changes a recurring fee and answers with it.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -131,6 +154,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 		return nil, err
 	}
 
+	// Apply the fields that are present to a copy: before is needed to find the journals that change.
 	f, b := before, &in.Body
 	keep(&f.Name, b.Name)
 	keep(&f.Status, b.Status)
@@ -150,6 +174,8 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 	f.UniqueRef, f.Icon = b.UniqueRef.Or(f.UniqueRef), b.Icon.Or(f.Icon)
 
 	f.RevenueRecognition = b.RevenueRecognition.Or(f.RevenueRecognition)
+
+	// A fee without a tax rate has no tax behavior, unless the caller names one, which check refuses.
 	if f.TaxRateID = b.TaxRateID.Or(f.TaxRateID); f.TaxRateID == nil {
 		f.TaxBehavior = nil
 	}
@@ -160,6 +186,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 
 	f.UpdatedAt = day.At(tx.Now)
 
+	// A formula that was checked before is not checked again, even if it names a line type that is not mapped any more.
 	c := change{before: &before, after: &f, keepFormula: b.Formula == nil && b.RateType == nil}
 	if b.ListingSubscriptions != nil {
 		c.subscriptions, c.given = *b.ListingSubscriptions, true
@@ -168,7 +195,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 	return save(ctx, tx, c)
 }
 
-// change is a fee as it was, nil for a new one, and as it is to be.
+// change is a fee before a change, nil for a new one, and after it.
 type change struct {
 	before, after *Fee
 	// subscriptions replace all listing periods when they are given.
@@ -178,7 +205,7 @@ type change struct {
 	keepFormula bool
 }
 
-// save checks and writes a fee, and marks the journals that it changes.
+// save checks and saves a fee, and marks the journals that change with it.
 func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	if err := c.check(ctx, tx); err != nil {
 		return nil, err
@@ -186,6 +213,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 
 	f := c.after
 
+	// The periods before the change show which stays the fee is charged on so far.
 	before, err := periodsOf(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
@@ -193,6 +221,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 
 	stmts := feeStatements(tx, f)
 
+	// Given subscriptions replace all listing periods, with an event for each.
 	after := before
 	if c.given {
 		after = asPeriods(c.subscriptions)
@@ -211,9 +240,14 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		}
 	}
 
+	// The fee is read after it was written, with the names of its accounts and tax rate.
 	var saved Fee
 
-	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) error { return refused(tx.Pipeline(ctx, stmts...)) }, db.LoadOf(&saved, get, f.ID))
+	err = tx.Together(
+		ctx,
+		func(ctx context.Context, tx *db.Tx) error { return refused(tx.Pipeline(ctx, stmts...)) },
+		db.LoadOf(&saved, get, f.ID),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +258,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, viewOf(c.before), viewOf(&saved))
 	}
 
+	// Then have the journals derived again that charge the fee, or may charge it now.
 	started, err := outdate(ctx, tx, touched{before: c.before, after: &saved, old: before, new: after})
 	if err != nil {
 		return nil, err
@@ -234,11 +269,13 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		return nil, err
 	}
 
+	// The operation starts with the commit, so the status just read does not show it.
 	shown.JournalStatus = awaiting(shown.JournalStatus, started)
 
 	return shown, nil
 }
 
+// asPeriods returns listing periods, without ids, from the subscriptions of a body.
 func asPeriods(subscriptions []ListingSubscription) []Period {
 	out := make([]Period, len(subscriptions))
 	for i := range subscriptions {
@@ -249,12 +286,15 @@ func asPeriods(subscriptions []ListingSubscription) []Period {
 	return out
 }
 
-// viewOf is a fee with its formula as it was written, where what it names is called otherwise now.
+// viewOf returns a fee for its audit event: with its formula as it was written, if the records that it names have
+// other names now.
 func viewOf(f *Fee) any {
 	v := struct {
 		*Fee
 		Written string `json:"writtenFormula,omitempty"`
 	}{Fee: f}
+
+	// Otherwise the text would appear twice.
 	if f.Stored != f.Formula {
 		v.Written = f.Stored
 	}
