@@ -18,13 +18,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// terms are what the team's settings say about every journal.
+// terms are the team's settings that hold for every journal.
 type terms struct {
 	DefaultCurrency  string
 	IsGeneralLedger  bool
 	StatementStartAt *day.Day
 }
 
+// loadTerms loads the team's settings.
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	t, err := db.Get[terms](ctx, tx, `select default_currency, is_general_ledger, statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -34,12 +35,14 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	return &t, nil
 }
 
-// hold fills a draft from the team's settings and holds it to them. What is stored is old, nil for a new journal.
+// hold fills a draft from the team's settings and checks it against them. old is the stored journal, nil for a new
+// one.
 func (t *terms) hold(j, old *Journal) error {
 	if !t.IsGeneralLedger {
 		return trial.ErrNoLedger
 	}
 
+	// A journal without a currency is in the team's.
 	if j.Currency == "" {
 		j.Currency = t.DefaultCurrency
 	}
@@ -50,6 +53,8 @@ func (t *terms) hold(j, old *Journal) error {
 	}
 
 	j.Currency = string(currency)
+
+	// A date that is stored already may stay, even if the start date was moved past it.
 	if t.StatementStartAt != nil && j.Date.Before(*t.StatementStartAt) && (old == nil || old.Date != j.Date) {
 		return transaction.ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).
 			With(map[string]any{"statementStartAt": t.StatementStartAt})
@@ -58,12 +63,12 @@ func (t *terms) hold(j, old *Journal) error {
 	return j.settle()
 }
 
-// named are the things that journals name, as far as the team has them.
+// named has the records that journals name, as far as the team has them.
 type named struct {
 	accounts     map[id.ID]accountFact
 	assigned     map[account.Assignment]id.ID
 	contacts     map[id.ID]bool
-	reservations map[id.ID]id.ID  // its listing
+	reservations map[id.ID]id.ID  // the listing of each
 	currencies   map[id.ID]string // of reservations
 	periods      map[id.ID][]listing.Period
 }
@@ -75,18 +80,18 @@ type namedRow struct {
 	Currency string
 }
 
-// accountFact is what matters of an account that is posted to.
+// accountFact has the facts about an account that decide whether it may be posted to.
 type accountFact struct {
 	ID              id.ID
 	Type            account.Type
 	Status          account.Status
 	Classification  account.Classification
 	BankingCategory *string
-	// Currency is that of a bank account; others take any.
+	// Currency of a bank account; other accounts take any.
 	Currency string
 }
 
-// load reads what journals name.
+// load loads the records that journals name, listings included.
 func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 	n := &named{}
 	if err := n.load(ctx, tx, journals); err != nil {
@@ -96,17 +101,19 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 	return n, n.loadListings(ctx, tx, journals)
 }
 
-// load reads what journals name beside their listings.
+// load loads the records that journals name, except listings.
 func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	var accounts, contacts, reservations []id.ID
 
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
-			accounts, contacts, reservations = append(accounts, l.AccountID), append(contacts, deref(l.ContactID)), append(reservations, deref(l.ReservationID))
+			accounts, contacts = append(accounts, l.AccountID), append(contacts, deref(l.ContactID))
+			reservations = append(reservations, deref(l.ReservationID))
 		}
 	}
 
+	// Absent references are zero ids here; they match no record.
 	var (
 		chart []accountFact
 		rows  []namedRow
@@ -125,11 +132,14 @@ func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error 
 		return fmt.Errorf("read what journals name: %w", err)
 	}
 
-	n.accounts, n.contacts, n.reservations, n.currencies = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}, map[id.ID]string{}
+	n.accounts, n.contacts = map[id.ID]accountFact{}, map[id.ID]bool{}
+	n.reservations, n.currencies = map[id.ID]id.ID{}, map[id.ID]string{}
+
 	for _, a := range chart {
 		n.accounts[a.ID] = a
 	}
 
+	// Contacts have no facts but that they exist.
 	for _, r := range rows {
 		if r.Kind == "contact" {
 			n.contacts[r.ID] = true
@@ -141,22 +151,24 @@ func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error 
 	return nil
 }
 
+// accountFacts loads the facts about accounts.
 func accountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, error) {
+	// A bank account without a currency of its own is in the team's.
 	return db.Select[accountFact](ctx, tx, `
 		select a.id, a.type, a.status, c.classification, a.banking_category, coalesce(a.banking_currency, k.default_currency) as currency
 		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id join team k on k.team_id = a.team_id
 		where a.team_id = @team and a.id = any(@accounts)`, db.Args{"team": tx.Team, "accounts": ids})
 }
 
-// loadListings gives lines the listings of their reservations and reads the ownership periods of all listings.
+// loadListings gives lines the listings of their reservations and loads the ownership periods of all listings.
 func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	ids := []id.ID{}
 
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
-			if of := n.reservations[deref(l.ReservationID)]; l.ListingID == nil && !of.IsZero() {
-				l.ListingID = &of
+			if place := n.reservations[deref(l.ReservationID)]; l.ListingID == nil && !place.IsZero() {
+				l.ListingID = &place
 			}
 
 			if l.ListingID != nil {
@@ -170,8 +182,9 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 	if len(ids) == 0 {
 		return nil
 	}
-	// A change of ownership locks its listing: it commits before the periods are read, or waits and derives what is
-	// written here.
+
+	// A change of ownership locks its listing: it either commits before the periods are read here, or waits and derives
+	// the journals written here again.
 	hold := func(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 		return db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for key share`,
 			db.Args{"team": tx.Team, "ids": ids})
@@ -185,6 +198,7 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 		return fmt.Errorf("read listings and their ownership periods: %w", err)
 	}
 
+	// Only listings of the team count as known.
 	for _, l := range found {
 		n.periods[l] = periods[l]
 	}
@@ -192,29 +206,31 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 	return nil
 }
 
-// check holds a draft against the rows that it names and settles whose its lines are. Accounts that the stored journal
-// posts to already, and reservations that it names, may stay, whatever has become of them; so may a listing that a
-// reservation has left since.
+// check checks a draft against the records that it names and sets the parties of its lines. Accounts that the
+// stored journal posts to already, and reservations that it names, may stay in whatever state they are now. So may
+// a listing that a reservation has left since.
 func (j *Journal) check(n *named, old *Journal) error {
 	if issues := j.unknown(n); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
-	standing := map[id.ID]bool{}
+	// First note what the stored journal, or the original of a reversal, has already.
+	kept := map[id.ID]bool{}
 	sameMoney := old != nil && old.Currency == j.Currency
 	placed := map[[2]id.ID]bool{} // reservation and listing
 
 	if old != nil {
 		for i := range old.Lines {
-			standing[old.Lines[i].AccountID] = true
+			kept[old.Lines[i].AccountID] = true
 
 			placed[[2]id.ID{deref(old.Lines[i].ReservationID), deref(old.Lines[i].ListingID)}] = true
 			if sameMoney {
-				standing[deref(old.Lines[i].ReservationID)] = true
+				kept[deref(old.Lines[i].ReservationID)] = true
 			}
 		}
 	}
 
+	// Then check the lines, and collect the issues of all of them.
 	var issues []apierr.Issue
 
 	for i := range j.Lines {
@@ -226,14 +242,26 @@ func (j *Journal) check(n *named, old *Journal) error {
 		}
 		a := n.accounts[l.AccountID]
 		refuse(a.Type == account.TypeNonPosting, "accountId", apierr.IssueNonPostingAccount)
-		refuse(a.Status == account.Inactive && !standing[a.ID], "accountId", apierr.IssueAccountInactive)
+		refuse(a.Status == account.Inactive && !kept[a.ID], "accountId", apierr.IssueAccountInactive)
 		refuse(a.foreignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
-		refuse(a.Type == account.TypeBank && a.Currency != j.Currency && (!sameMoney || !standing[a.ID]), "accountId", apierr.IssueCurrencyMismatch)
+		refuse(
+			a.Type == account.TypeBank && a.Currency != j.Currency && (!sameMoney || !kept[a.ID]),
+			"accountId", apierr.IssueCurrencyMismatch,
+		)
 
-		of := n.reservations[deref(l.ReservationID)]
-		refuse(!of.IsZero() && of != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}], "listingId", apierr.IssueListingMismatch)
-		refuse(!of.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !standing[*l.ReservationID], "reservationId", apierr.IssueCurrencyMismatch)
+		// A reservation has a listing, so a zero id here means that the line names none.
+		place := n.reservations[deref(l.ReservationID)]
+		refuse(
+			!place.IsZero() && place != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}],
+			"listingId", apierr.IssueListingMismatch,
+		)
+		refuse(
+			!place.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !kept[*l.ReservationID],
+			"reservationId", apierr.IssueCurrencyMismatch,
+		)
 		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", apierr.IssuePartyNotSupported)
+
+		// The party is settled before the checks that depend on it.
 		n.give(l)
 
 		if deref(l.Party) == ledger.Owners {
@@ -249,7 +277,7 @@ func (j *Journal) check(n *named, old *Journal) error {
 	return nil
 }
 
-// unknown are the references to what the team does not have.
+// unknown returns an issue for each reference to a record that the team does not have.
 func (j *Journal) unknown(n *named) []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -259,6 +287,8 @@ func (j *Journal) unknown(n *named) []apierr.Issue {
 		_, place := n.periods[deref(l.ListingID)]
 
 		_, stay := n.reservations[deref(l.ReservationID)]
+
+		// Every line has an account; the other references are optional.
 		for _, r := range []struct {
 			field        string
 			given, known bool
@@ -277,20 +307,24 @@ func (j *Journal) unknown(n *named) []apierr.Issue {
 	return issues
 }
 
+// plays reports whether an account is the assigned account of one of some assignments.
 func (n *named) plays(accountID id.ID, parts ...account.Assignment) bool {
 	return slices.ContainsFunc(parts, func(a account.Assignment) bool { return n.assigned[a] == accountID })
 }
 
-// foreignBank reports a bank account whose money is not that of the ledger: with it, the ledger would no longer show
-// what its banks hold.
+// foreignBank reports whether this is a bank account with money of the other ledger. Posting to it would make the
+// ledger differ from the balances of its banks.
 func (a accountFact) foreignBank(in Books) bool {
 	return a.BankingCategory != nil && (*a.BankingCategory == "operating") != (in == Books(ledger.Operating))
 }
 
-// give says whose a line is when the caller does not: income, cost and what is paid out are always somebody's.
+// give sets the party of a line if the caller does not. Income, cost and payouts always belong to a party: the
+// owners if the line has a listing, else the manager.
 func (n *named) give(l *Line) {
 	class := n.accounts[l.AccountID].Classification
-	if l.Party != nil || class != account.Revenue && class != account.Expense && !n.plays(l.AccountID, account.PayoutDistribution) {
+	needsParty := class == account.Revenue || class == account.Expense ||
+		n.plays(l.AccountID, account.PayoutDistribution)
+	if l.Party != nil || !needsParty {
 		return
 	}
 
@@ -302,7 +336,7 @@ func (n *named) give(l *Line) {
 	l.Party = &party
 }
 
-// owned is the ownership period of a line's listing on a day, or nil.
+// owned returns the ownership period of a line's listing on a day, or nil.
 func (n *named) owned(l *Line, at day.Day) *listing.Period {
 	return listing.Covering(n.periods[deref(l.ListingID)], at)
 }

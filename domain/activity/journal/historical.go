@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Limits of an import. A transaction is posted in one piece, so it is what the memory of the task is bounded by.
+// Limits of an import. A transaction is posted in one piece, so its size bounds the memory of the task.
 const (
 	maxEntries    = 200_000
 	maxTxnEntries = 10_000
@@ -35,7 +35,7 @@ type HistoricalEntry struct {
 	Description string      `json:"description,omitempty" maxLength:"1000"`
 }
 
-// HistoricalPreview is what an import comes to.
+// HistoricalPreview is the result that an import would have.
 type HistoricalPreview struct {
 	TxnCount   int64            `json:"txnCount"`
 	EntryCount int64            `json:"entryCount"`
@@ -62,7 +62,7 @@ type HistoricalImport struct {
 	PostedAt        *day.Instant     `json:"postedAt" doc:"Null until the operation has posted the entries."`
 }
 
-// digest takes down what every transaction says, in the currency of the books.
+// digest computes the content of every transaction, in the currency of the books.
 func (b *batch) digest(currency string) {
 	b.currency, b.contents = currency, make([][]byte, len(b.txns))
 	for i := range b.txns {
@@ -70,7 +70,7 @@ func (b *batch) digest(currency string) {
 	}
 }
 
-// TxnDifference is a transaction whose entries do not sum to zero.
+// TxnDifference is a transaction with entries that do not sum to zero.
 type TxnDifference struct {
 	TxnRef     string      `json:"txnRef"`
 	Difference money.Cents `json:"difference" doc:"Debits less credits."`
@@ -78,9 +78,13 @@ type TxnDifference struct {
 
 var (
 	errTxnUnbalanced = apierr.New(apierr.CodeUnprocessableContent, "", "Transactions do not balance")
-	errTxnDates      = apierr.New(apierr.CodeUnprocessableContent, "", "Entries of one transaction have different dates")
-	errTxnKnown      = apierr.New(apierr.CodeConflict, "", "Transactions were imported before with other entries")
-	errNoStart       = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no general ledger start date")
+	errTxnDates      = apierr.New(
+		apierr.CodeUnprocessableContent, "", "Entries of one transaction have different dates",
+	)
+	errTxnKnown = apierr.New(apierr.CodeConflict, "", "Transactions were imported before with other entries")
+	errNoStart  = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no general ledger start date",
+	)
 )
 
 // txn is a transaction of the earlier system: its entries by their places in the request.
@@ -91,14 +95,19 @@ type txn struct {
 	sum     money.Cents
 }
 
-// content tells two imports of a transaction apart. The order of its entries does not matter.
+// content returns a hash that differs between two imports of a transaction with different entries. The order of the
+// entries does not matter.
 func (t *txn) content(all []HistoricalEntry, currency string) []byte {
 	texts := make([]string, len(t.entries))
 	for i, at := range t.entries {
 		e := &all[at]
-		texts[i] = fmt.Sprintf("%s\x00%d\x00%s\x00%s\x00%s\n", e.AccountID, e.CentTotal, deref(e.ListingID), deref(e.ContactID), e.Description)
+		texts[i] = fmt.Sprintf(
+			"%s\x00%d\x00%s\x00%s\x00%s\n",
+			e.AccountID, e.CentTotal, deref(e.ListingID), deref(e.ContactID), e.Description,
+		)
 	}
 
+	// Sorted, the order in the request has no effect.
 	slices.Sort(texts)
 
 	h := sha256.New()
@@ -111,7 +120,7 @@ func (t *txn) content(all []HistoricalEntry, currency string) []byte {
 	return h.Sum(nil)
 }
 
-// batch is an import before it is held against what the team has.
+// batch is an import before it is compared with the team's records.
 type batch struct {
 	currency      string
 	entries       []HistoricalEntry
@@ -122,9 +131,9 @@ type batch struct {
 	endAt         day.Day
 }
 
-// grouped sorts entries into transactions. It fails for an entry of nothing, one that is not before start, a
-// transaction that is too long and sums beyond the safe range; with UNPROCESSABLE_CONTENT for a transaction that has
-// several dates or does not balance.
+// grouped groups entries into transactions. It fails for an entry of zero, one that is not before start, a
+// transaction that is too long and sums beyond the safe range; with UNPROCESSABLE_CONTENT for a transaction that
+// has several dates or does not balance.
 func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	b := &batch{entries: entries, startAt: entries[0].Date, endAt: entries[0].Date}
 
@@ -135,6 +144,8 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 			issues = append(issues, code.InBody("entries", i, field))
 		}
 	}
+
+	// at has the place of each transaction by its reference.
 	at := make(map[string]int32, len(entries)/2)
 
 	var dated []apierr.Issue
@@ -149,6 +160,7 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 			refuse(i, "date", apierr.IssueNotHistorical)
 		}
 
+		// The first entry of a reference begins its transaction and sets its date.
 		k, known := at[e.TxnRef]
 		if !known {
 			k = int32(len(b.txns)) //nolint:gosec // at most maxEntries
@@ -173,6 +185,7 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 		}
 	}
 
+	// Issues of single entries come before those of whole transactions.
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
@@ -181,11 +194,13 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 		return nil, errTxnDates.At(dated...)
 	}
 
+	// Sorted by reference, the result does not depend on the order of the request.
 	slices.SortFunc(b.txns, func(x, y txn) int { return cmp.Compare(x.ref, y.ref) })
 
 	return b, b.balance()
 }
 
+// count adds an entry to the totals and the span of dates of the import.
 func (b *batch) count(e *HistoricalEntry) {
 	if e.CentTotal > 0 {
 		b.debit += e.CentTotal
@@ -196,6 +211,7 @@ func (b *batch) count(e *HistoricalEntry) {
 	b.startAt, b.endAt = day.Min(b.startAt, e.Date), day.Max(b.endAt, e.Date)
 }
 
+// balance fails with the transactions that do not sum to zero, at most maxTold of them.
 func (b *batch) balance() error {
 	var off []TxnDifference
 	for i := range b.txns {
@@ -211,8 +227,11 @@ func (b *batch) balance() error {
 	return nil
 }
 
+// preview returns the totals of the import.
 func (b *batch) preview() *HistoricalPreview {
 	return &HistoricalPreview{
-		TxnCount: int64(len(b.txns)), EntryCount: int64(len(b.entries)), Totals: HistoricalTotals{Debit: b.debit, Credit: b.credit},
+		TxnCount:   int64(len(b.txns)),
+		EntryCount: int64(len(b.entries)),
+		Totals:     HistoricalTotals{Debit: b.debit, Credit: b.credit},
 	}
 }

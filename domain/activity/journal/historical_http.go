@@ -18,29 +18,47 @@ import (
 	"stayledger/platform/page"
 )
 
-// maxImportBody is what 200000 entries with every field take.
+// maxImportBody has room for 200000 entries with every field.
 const maxImportBody = api.MaxBatch
 
+// historicalEndpoints returns the routes of the historical ledger.
 func historicalEndpoints() []api.Endpoint {
 	const path = "/general-ledger/historical"
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: path, ID: "listHistoricalImports", Tag: tag, Summary: "List imports of an earlier system's books",
-			Scopes: []string{"general-ledger:read"}, Doc: "Newest first. The entries are those of /reports/journal-entries with ledger=historical and status=inactive.",
+			Method:  http.MethodGet,
+			Path:    path,
+			ID:      "listHistoricalImports",
+			Tag:     tag,
+			Summary: "List imports of an earlier system's books",
+			Scopes:  []string{"general-ledger:read"},
+			Doc: "Newest first. The entries are those of /reports/journal-entries with ledger=historical and " +
+				"status=inactive.",
 		}, imports),
 		api.Queue(api.Endpoint{
-			Method: http.MethodPost, Path: path, ID: "importHistoricalLedger", Tag: tag, Summary: "Import the books of an earlier system",
-			Errors: apierr.List{trial.ErrNoLedger, errNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
-			Scopes: []string{"general-ledger:import"}, DryRun: true, Status: http.StatusAccepted, MaxBody: maxImportBody, Timeout: 2 * time.Minute,
+			Method:  http.MethodPost,
+			Path:    path,
+			ID:      "importHistoricalLedger",
+			Tag:     tag,
+			Summary: "Import the books of an earlier system",
+			Errors:  apierr.List{trial.ErrNoLedger, errNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
+			Scopes:  []string{"general-ledger:import"},
+			DryRun:  true,
+			Status:  http.StatusAccepted,
+			MaxBody: maxImportBody,
+			Timeout: 2 * time.Minute,
 			Also: map[int]reflect.Type{
-				http.StatusOK: reflect.TypeFor[HistoricalPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+				http.StatusOK:       reflect.TypeFor[HistoricalPreview](),
+				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
 			},
-			Doc: "Starts an operation of type historical-gl-import that puts the entries onto the historical ledger, which no live report shows. A dry run " +
-				"answers 200 with what the import comes to. A txnRef that was posted with the same entries is skipped; one that was staged and never " +
-				"posted is replaced. Failures in order: malformed input; `generalLedgerDisabled`; `generalLedgerStartDateMissing`; an entry of nothing, on " +
-				"or after the start date, or one too many of its txnRef; 422 for different dates in one txnRef, then for txnRefs that do not balance " +
-				"(context.transactions); unknown references; 409 for txnRefs that were posted with other entries (context.txnRefs).",
+			Doc: "Starts an operation of type historical-gl-import that puts the entries onto the historical ledger, " +
+				"which no live report shows. A dry run answers 200 with what the import comes to. A txnRef that was " +
+				"posted with the same entries is skipped; one that was staged and never posted is replaced. Failures " +
+				"in order: malformed input; `generalLedgerDisabled`; `generalLedgerStartDateMissing`; an entry of " +
+				"nothing, on or after the start date, or one too many of its txnRef; 422 for different dates in one " +
+				"txnRef, then for txnRefs that do not balance (context.transactions); unknown references; 409 for " +
+				"txnRefs that were posted with other entries (context.txnRefs).",
 		}, startImport, func(ctx context.Context, tx *db.Tx, _ *importInput, a *importAnswer) error {
 			a.dry = true
 			return post(ctx, tx, a.importID)
@@ -58,7 +76,7 @@ type importAnswer struct {
 	dry      bool
 }
 
-// HTTPStatus is 200 in a dry run, which starts nothing.
+// HTTPStatus returns 200 for a dry run, which starts nothing, else 202.
 func (a *importAnswer) HTTPStatus() int {
 	if a.dry {
 		return http.StatusOK
@@ -67,7 +85,7 @@ func (a *importAnswer) HTTPStatus() int {
 	return http.StatusAccepted
 }
 
-// MarshalJSON gives the one of the two that the caller asked for.
+// MarshalJSON returns the preview for a dry run, else the acknowledgement.
 func (a *importAnswer) MarshalJSON() ([]byte, error) {
 	if a.dry {
 		return json.Marshal(a.preview)
@@ -76,12 +94,14 @@ func (a *importAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.started)
 }
 
+// startImport checks an import, stages its transactions and starts the operation that posts them.
 func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer, error) {
 	t, err := loadTerms(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// Historical entries are those before the first day of the books, so the team needs books and a first day.
 	switch {
 	case !t.IsGeneralLedger:
 		return nil, trial.ErrNoLedger
@@ -89,6 +109,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 		return nil, errNoStart
 	}
 
+	// Then check the entries, in the documented order of failures.
 	b, err := grouped(in.Body.Entries, *t.StatementStartAt)
 	if err != nil {
 		return nil, err
@@ -98,6 +119,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 		return nil, err
 	}
 
+	// Transactions that were posted before with the same entries are skipped.
 	b.digest(t.DefaultCurrency)
 
 	fresh, err := b.dropKnown(ctx, tx)
@@ -105,6 +127,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 		return nil, err
 	}
 
+	// Last, start the operation and stage the transactions for its task.
 	a := &importAnswer{importID: tx.NewID(), preview: b.preview()}
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 
@@ -116,13 +139,20 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 		return nil, err
 	}
 
-	if err := tx.Pipeline(ctx, insertImport(tx, b, a.importID, a.started.OperationID, len(b.txns)-len(fresh))); err != nil {
+	if err := tx.Pipeline(
+		ctx, insertImport(tx, b, a.importID, a.started.OperationID, len(b.txns)-len(fresh)),
+	); err != nil {
 		return nil, fmt.Errorf("record an import: %w", err)
 	}
 
+	// The audit event says that the import came from a migration, and counts what it brought.
 	audit.From(tx, audit.Migration)
 	audit.Note(tx, audit.Created, audit.HistoricalImport, a.importID, nil, map[string]any{
-		"txnCount": len(b.txns), "entryCount": len(b.entries), "skippedTxnCount": len(b.txns) - len(fresh), "startAt": b.startAt, "endAt": b.endAt,
+		"txnCount":        len(b.txns),
+		"entryCount":      len(b.entries),
+		"skippedTxnCount": len(b.txns) - len(fresh),
+		"startAt":         b.startAt,
+		"endAt":           b.endAt,
 	})
 
 	return a, b.stage(ctx, tx, a.importID, fresh)
@@ -141,6 +171,7 @@ type importsInput struct {
 	Sort importSort `query:"sort" doc:"Default -createdAt."`
 }
 
+// imports returns a page of imports, the newest first.
 func imports(ctx context.Context, tx *db.Tx, in *importsInput) (*page.Page[HistoricalImport], error) {
 	return page.List[HistoricalImport](ctx, tx, page.Query{
 		Columns: `i.id, i.operation_id, i.txn_count, i.entry_count, i.skipped_txn_count, jsonb_build_object('debit', i.debit, 'credit', i.credit) as totals,

@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// kindImport is the task that posts what an import has staged.
+// kindImport is the task that posts the staged entries of an import.
 var kindImport = job.NewKind("journal.historical-import")
 
 // importArgs name the import.
@@ -25,14 +25,16 @@ type importArgs struct {
 // triggerHistorical marks entries of an earlier system.
 const triggerHistorical = "historical"
 
-// post puts what an import has staged onto the historical ledger, all of it or nothing. It reads and writes a bounded
-// number of entries at a time, and what is posted leaves the staging table; a repetition finds nothing to do.
+// post posts the staged transactions of an import to the historical ledger, all of them or none. It reads and
+// writes a bounded number of entries at a time. Posted entries leave the staging table, so a repetition finds
+// nothing to do.
 func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 	type staged struct {
 		ID         id.ID
 		EntryCount int64
 	}
 
+	// The lock keeps a second run of the task from posting the same transactions.
 	txns, err := db.Select[staged](ctx, tx, `
 		select id, entry_count from historical_txn where team_id = @team and import_id = @import and posted_at is null order by id for update`,
 		db.Args{"team": tx.Team, "import": importID})
@@ -42,8 +44,11 @@ func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 
 	for len(txns) > 0 {
 		var ids []id.ID
-		for entries := int64(0); len(txns) > 0 && (len(ids) == 0 || entries+txns[0].EntryCount <= chunkRows); txns = txns[1:] {
-			ids, entries = append(ids, txns[0].ID), entries+txns[0].EntryCount
+
+		// Take as many transactions as fit into a chunk, at least one: a transaction is posted in one piece.
+		entries := int64(0)
+		for len(txns) > 0 && (len(ids) == 0 || entries+txns[0].EntryCount <= chunkRows) {
+			ids, entries, txns = append(ids, txns[0].ID), entries+txns[0].EntryCount, txns[1:]
 		}
 
 		if err := postSome(ctx, tx, ids); err != nil {
@@ -51,6 +56,7 @@ func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 		}
 	}
 
+	// Last, write the audit event and when the import was posted.
 	audit.From(tx, audit.Migration)
 	audit.Note(tx, audit.Posted, audit.HistoricalImport, importID, nil, map[string]any{"postedAt": day.At(tx.Now)})
 	_, err = tx.Exec(ctx, `update historical_import set posted_at = @now where team_id = @team and id = @import`,
@@ -59,6 +65,7 @@ func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 	return err
 }
 
+// stagedEntry is an entry of the staging table with the head of its transaction.
 type stagedEntry struct {
 	TxnID       id.ID
 	TxnRef      string
@@ -72,6 +79,7 @@ type stagedEntry struct {
 	Description string
 }
 
+// postSome posts some staged transactions and deletes their staged entries.
 func postSome(ctx context.Context, tx *db.Tx, txns []id.ID) error {
 	var postings []ledger.Posting
 
@@ -81,16 +89,27 @@ func postSome(ctx context.Context, tx *db.Tx, txns []id.ID) error {
 			where e.team_id = @team and e.txn_id = any(@txns) order by e.txn_id, e.position`,
 		Args: db.Args{"team": tx.Team, "txns": txns},
 	}, func(e stagedEntry) error {
+		// The entries arrive in the order of their transactions, so a new transaction begins a new posting.
 		if n := len(postings); n == 0 || postings[n-1].SourceID != e.TxnID {
 			postings = append(postings, ledger.Posting{
-				SourceID: e.TxnID, TxnCode: "historical:" + e.TxnRef, Ledger: ledger.Historical, Status: ledger.Inactive, TxnAt: e.Date, Currency: e.Currency,
+				SourceID: e.TxnID,
+				TxnCode:  "historical:" + e.TxnRef,
+				Ledger:   ledger.Historical,
+				Status:   ledger.Inactive,
+				TxnAt:    e.Date,
+				Currency: e.Currency,
 			})
 		}
 
 		p := &postings[len(postings)-1]
 		p.Lines = append(p.Lines, ledger.Line{
-			Ref: "entry:" + strconv.FormatInt(e.Position, 10), AccountID: e.AccountID, CentTotal: e.CentTotal, ListingID: e.ListingID,
-			ContactID: e.ContactID, Trigger: triggerHistorical, Description: e.Description,
+			Ref:         "entry:" + strconv.FormatInt(e.Position, 10),
+			AccountID:   e.AccountID,
+			CentTotal:   e.CentTotal,
+			ListingID:   e.ListingID,
+			ContactID:   e.ContactID,
+			Trigger:     triggerHistorical,
+			Description: e.Description,
 		})
 
 		return nil
@@ -99,10 +118,12 @@ func postSome(ctx context.Context, tx *db.Tx, txns []id.ID) error {
 		return fmt.Errorf("read staged entries: %w", err)
 	}
 
+	// The ledger checks the postings and writes them; they are of transactions that were not posted before.
 	if _, err := ledger.Replace(ctx, tx, txns, postings, ledger.Lenience{}); err != nil {
 		return fmt.Errorf("post historical transactions: %w", err)
 	}
 
+	// Then mark the transactions as posted. Their entries are in the ledger now.
 	err = tx.Pipeline(ctx,
 		db.Stmt{SQL: `delete from historical_entry where team_id = @team and txn_id = any(@txns)`, Args: db.Args{"team": tx.Team, "txns": txns}},
 		db.Stmt{

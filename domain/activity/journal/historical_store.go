@@ -11,15 +11,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// checkNamed refuses entries that name what the team does not have.
+// checkNamed refuses entries that name records which the team does not have, and bank accounts in another currency.
 func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
+	// First collect the ids of each kind, each once.
 	args := db.Args{"team": tx.Team}
-	for name, of := range map[string]func(*HistoricalEntry) *id.ID{
+	for name, field := range map[string]func(*HistoricalEntry) *id.ID{
 		"accounts": func(e *HistoricalEntry) *id.ID { return &e.AccountID },
 		"listings": func(e *HistoricalEntry) *id.ID { return e.ListingID },
 		"contacts": func(e *HistoricalEntry) *id.ID { return e.ContactID },
 	} {
-		args[name] = b.distinct(of)
+		args[name] = b.distinct(field)
 	}
 
 	type row struct {
@@ -37,6 +38,7 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("read what historical entries name: %w", err)
 	}
 
+	// Accounts that nothing is posted to count as unknown.
 	known, foreign := map[row]bool{}, map[id.ID]bool{}
 
 	for _, r := range rows {
@@ -48,6 +50,7 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 		known[row{Kind: r.Kind, ID: r.ID}] = true
 	}
 
+	// Then check each entry, up to the number of findings that an answer names.
 	var issues []apierr.Issue
 	for i := 0; i < len(b.entries) && len(issues) < maxTold; i++ {
 		e := &b.entries[i]
@@ -72,12 +75,13 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-func (b *batch) distinct(of func(*HistoricalEntry) *id.ID) []id.ID {
+// distinct returns the ids that a function finds in the entries, each once.
+func (b *batch) distinct(field func(*HistoricalEntry) *id.ID) []id.ID {
 	seen := map[id.ID]bool{}
 	out := []id.ID{}
 
 	for i := range b.entries {
-		if v := of(&b.entries[i]); v != nil && !seen[*v] {
+		if v := field(&b.entries[i]); v != nil && !seen[*v] {
 			seen[*v] = true
 			out = append(out, *v)
 		}
@@ -89,14 +93,16 @@ func (b *batch) distinct(of func(*HistoricalEntry) *id.ID) []id.ID {
 // chunkRows is how many rows a statement carries.
 const chunkRows = 10_000
 
-// dropKnown leaves out the transactions that were posted before with the same content and takes over those that were
-// staged and never posted. It fails with a conflict for one that was posted with other entries. Imports of one team
-// take turns.
+// dropKnown returns the places of the transactions that are still to be posted: without those that were posted
+// before with the same content, and with those that were staged and never posted; their former staging is deleted.
+// It fails with a conflict for one that was posted with other entries. Imports of one team take turns.
 func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err error) {
-	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('historical import ' || @team::text, 0))`, db.Args{"team": tx.Team.String()}); err != nil {
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('historical import ' || @team::text, 0))`,
+		db.Args{"team": tx.Team.String()}); err != nil {
 		return nil, fmt.Errorf("wait for other imports: %w", err)
 	}
 
+	// The references travel in chunks, since an import may have very many.
 	type posted struct {
 		TxnRef  string
 		Content []byte
@@ -111,6 +117,7 @@ func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err erro
 			return nil, fmt.Errorf("take over what was staged: %w", err)
 		}
 
+		// Everything of the references that is left now has been posted.
 		found, err := db.Select[posted](ctx, tx, `select txn_ref, content from historical_txn where team_id = @team and txn_ref = any(@refs)`,
 			db.Args{"team": tx.Team, "refs": refs})
 		if err != nil {
@@ -122,6 +129,7 @@ func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err erro
 		}
 	}
 
+	// Then compare the contents.
 	var other []string
 
 	for i := range b.txns {
@@ -141,6 +149,7 @@ func (b *batch) dropKnown(ctx context.Context, tx *db.Tx) (fresh []int, err erro
 	return fresh, nil
 }
 
+// refs returns the references of all transactions.
 func (b *batch) refs() []string {
 	out := make([]string, len(b.txns))
 	for i := range b.txns {
@@ -150,11 +159,15 @@ func (b *batch) refs() []string {
 	return out
 }
 
-// stage leaves the fresh transactions for the task of the import.
+// stage stores the fresh transactions in the staging tables, for the task of the import.
 func (b *batch) stage(ctx context.Context, tx *db.Tx, importID id.ID, fresh []int) error {
 	s := &stager{tx: tx, importID: importID, currency: b.currency}
+
+	// Two bounds: the entries of a chunk and its transactions.
 	for _, i := range fresh {
 		t := &b.txns[i]
+
+		// Write before the next transaction would make the statement too large.
 		if len(s.position)+len(t.entries) > chunkRows || len(s.txns) == chunkRows {
 			if err := s.flush(ctx); err != nil {
 				return err
@@ -188,12 +201,16 @@ type stager struct {
 	descriptions []string
 }
 
+// add adds the columns of a transaction and its entries.
 func (s *stager) add(t *txn, all []HistoricalEntry, content []byte) {
 	txnID := s.tx.NewID()
 	s.txns, s.refs, s.dates = append(s.txns, txnID), append(s.refs, t.ref), append(s.dates, t.date.String())
 
-	s.counts, s.contents = append(s.counts, int32(len(t.entries))), append(s.contents, content) //nolint:gosec // at most maxTxnEntries
+	s.counts = append(s.counts, int32(len(t.entries))) //nolint:gosec // at most maxTxnEntries
+	s.contents = append(s.contents, content)
+
 	for n, at := range t.entries {
+		// Positions count from 1.
 		e := &all[at]
 
 		s.txn, s.position = append(s.txn, txnID), append(s.position, int32(n+1))
@@ -203,18 +220,26 @@ func (s *stager) add(t *txn, all []HistoricalEntry, content []byte) {
 	}
 }
 
+// flush writes the gathered rows and starts over.
 func (s *stager) flush(ctx context.Context) error {
 	if len(s.txns) == 0 {
 		return nil
 	}
 
+	// Heads before entries: an entry refers to its transaction.
 	err := s.tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into historical_txn (team_id, id, import_id, txn_ref, date, currency, entry_count, content)
 				select @team, id, @import, ref, date, @currency, entries, content
 				from unnest(@ids::uuid[], @refs::text[], @dates::text[]::date[], @counts::integer[], @contents::bytea[]) as x (id, ref, date, entries, content)`,
 			Args: db.Args{
-				"team": s.tx.Team, "import": s.importID, "currency": s.currency, "ids": s.txns, "refs": s.refs, "dates": s.dates, "counts": s.counts,
+				"team":     s.tx.Team,
+				"import":   s.importID,
+				"currency": s.currency,
+				"ids":      s.txns,
+				"refs":     s.refs,
+				"dates":    s.dates,
+				"counts":   s.counts,
 				"contents": s.contents,
 			},
 		},
@@ -224,8 +249,14 @@ func (s *stager) flush(ctx context.Context) error {
 				from unnest(@txns::uuid[], @positions::integer[], @accounts::uuid[], @cents::bigint[], @listings::uuid[], @contacts::uuid[],
 					@descriptions::text[]) as x (txn, position, account, cents, listing, contact, description)`,
 			Args: db.Args{
-				"team": s.tx.Team, "txns": s.txn, "positions": s.position, "accounts": s.accounts, "cents": s.cents, "listings": s.listings,
-				"contacts": s.contacts, "descriptions": s.descriptions,
+				"team":         s.tx.Team,
+				"txns":         s.txn,
+				"positions":    s.position,
+				"accounts":     s.accounts,
+				"cents":        s.cents,
+				"listings":     s.listings,
+				"contacts":     s.contacts,
+				"descriptions": s.descriptions,
 			},
 		})
 	if err != nil {
@@ -237,13 +268,23 @@ func (s *stager) flush(ctx context.Context) error {
 	return nil
 }
 
+// insertImport returns the statement that inserts an import with its totals.
 func insertImport(tx *db.Tx, b *batch, importID, operationID id.ID, skipped int) db.Stmt {
 	return db.Stmt{
 		SQL: `insert into historical_import (team_id, id, operation_id, txn_count, entry_count, skipped_txn_count, debit, credit, start_at, end_at, created_at)
 			values (@team, @id, @operation, @txns, @entries, @skipped, @debit, @credit, @start, @end, @now)`,
 		Args: db.Args{
-			"team": tx.Team, "id": importID, "operation": operationID, "txns": len(b.txns), "entries": len(b.entries), "skipped": skipped,
-			"debit": int64(b.debit), "credit": int64(b.credit), "start": b.startAt, "end": b.endAt, "now": tx.Now,
+			"team":      tx.Team,
+			"id":        importID,
+			"operation": operationID,
+			"txns":      len(b.txns),
+			"entries":   len(b.entries),
+			"skipped":   skipped,
+			"debit":     int64(b.debit),
+			"credit":    int64(b.credit),
+			"start":     b.startAt,
+			"end":       b.endAt,
+			"now":       tx.Now,
 		},
 	}
 }

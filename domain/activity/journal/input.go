@@ -30,7 +30,7 @@ type LineInput struct {
 	Description   api.Opt[string]       `json:"description,omitzero" maxLength:"1000"`
 }
 
-// Update holds the fields that change; null clears, absent stays.
+// Update holds the fields that change. Null clears a field, an absent field stays as it is.
 type Update struct {
 	Date        *day.Day        `json:"date,omitempty"`
 	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" maxLength:"255"`
@@ -40,7 +40,7 @@ type Update struct {
 	Lines       []LineInput     `json:"lines,omitempty" minItems:"2" maxItems:"1000" doc:"Replaces all lines."`
 }
 
-// moneyField is the first field that touches more than the words and the date of a journal, empty for none.
+// moneyField returns the first field that changes more than the texts and the date of a journal, empty for none.
 func (u *Update) moneyField() string {
 	switch {
 	case u.Lines != nil:
@@ -54,30 +54,42 @@ func (u *Update) moneyField() string {
 	return ""
 }
 
-// Reversal is when a journal is taken back.
+// Reversal says when and with which text a journal is reversed.
 type Reversal struct {
 	Date        day.Day         `json:"date" doc:"Accounting date of the reversal; the locks of this date count."`
 	Description api.Opt[string] `json:"description,omitzero" maxLength:"1000" doc:"The original's when absent."`
 }
 
+// lines returns the lines of a body.
 func lines(in []LineInput) []Line {
 	out := make([]Line, len(in))
 	for i := range in {
 		l := &in[i]
 		out[i] = Line{
-			AccountID: l.AccountID, CentTotal: l.CentTotal, Party: l.Party.Value, ListingID: l.ListingID.Value, ContactID: l.ContactID.Value,
-			ReservationID: l.ReservationID.Value, Description: l.Description.Value,
+			AccountID:     l.AccountID,
+			CentTotal:     l.CentTotal,
+			Party:         l.Party.Value,
+			ListingID:     l.ListingID.Value,
+			ContactID:     l.ContactID.Value,
+			ReservationID: l.ReservationID.Value,
+			Description:   l.Description.Value,
 		}
 	}
 
 	return out
 }
 
-// drafted is a new journal before it is held against the rows that it names.
+// drafted returns a new journal before it is checked against the records that it names.
 func drafted(c *Create, newID id.ID) *Journal {
 	j := &Journal{
-		ID: newID, ShortRef: newID.ShortRef(), UniqueRef: c.UniqueRef.Value, Date: c.Date, Description: c.Description.Value,
-		Currency: deref(c.Currency.Value), Ledger: c.Ledger, Lines: lines(c.Lines),
+		ID:          newID,
+		ShortRef:    newID.ShortRef(),
+		UniqueRef:   c.UniqueRef.Value,
+		Date:        c.Date,
+		Description: c.Description.Value,
+		Currency:    deref(c.Currency.Value),
+		Ledger:      c.Ledger,
+		Lines:       lines(c.Lines),
 	}
 	if j.Ledger == "" {
 		j.Ledger = Books(ledger.Trust)
@@ -86,7 +98,7 @@ func drafted(c *Create, newID id.ID) *Journal {
 	return j
 }
 
-// redrafted is what a change makes of a stored journal.
+// redrafted returns a stored journal with changes.
 func redrafted(old *Journal, u *Update) *Journal {
 	j := *old
 
@@ -103,6 +115,7 @@ func redrafted(old *Journal, u *Update) *Journal {
 		j.Ledger = *u.Ledger
 	}
 
+	// Lines are replaced as a whole.
 	if u.Lines != nil {
 		j.Lines = lines(u.Lines)
 	}
@@ -110,12 +123,20 @@ func redrafted(old *Journal, u *Update) *Journal {
 	return &j
 }
 
-// reversal takes every line of a journal back.
+// reversal returns the journal that reverses every line of this one.
 func (j *Journal) reversal(r *Reversal, newID id.ID) *Journal {
 	out := &Journal{
-		ID: newID, ShortRef: newID.ShortRef(), Date: r.Date, Description: r.Description.Or(j.Description), Currency: j.Currency,
-		Ledger: j.Ledger, ReversesID: &j.ID, Lines: make([]Line, len(j.Lines)),
+		ID:          newID,
+		ShortRef:    newID.ShortRef(),
+		Date:        r.Date,
+		Description: r.Description.Or(j.Description),
+		Currency:    j.Currency,
+		Ledger:      j.Ledger,
+		ReversesID:  &j.ID,
+		Lines:       make([]Line, len(j.Lines)),
 	}
+
+	// Lines keep their accounts, parties and listings; only the sign changes.
 	for i := range j.Lines {
 		out.Lines[i] = j.Lines[i]
 		out.Lines[i].CentTotal = -j.Lines[i].CentTotal
@@ -124,8 +145,8 @@ func (j *Journal) reversal(r *Reversal, newID id.ID) *Journal {
 	return out
 }
 
-// settle adds the lines up. It fails for an amount of nothing or beyond the safe range, and with UNPROCESSABLE_CONTENT
-// and Unbalanced when debits and credits differ.
+// settle adds the lines up. It fails for an amount of zero or beyond the safe range, and with UNPROCESSABLE_CONTENT
+// and Unbalanced if debits and credits differ.
 func (j *Journal) settle() error {
 	var (
 		issues          []apierr.Issue
@@ -134,6 +155,7 @@ func (j *Journal) settle() error {
 	)
 
 	for i := range j.Lines {
+		// Debits and credits are added up separately: the total of a journal is either of them.
 		c := j.Lines[i].CentTotal
 		switch {
 		case c == 0:
@@ -147,6 +169,7 @@ func (j *Journal) settle() error {
 		}
 	}
 
+	// Sums beyond the safe range cannot be compared, so they are refused before the balance is checked.
 	if !debits.Valid() || !credits.Valid() {
 		issues = append(issues, apierr.IssueRange.InBody("lines"))
 	}

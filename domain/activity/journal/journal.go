@@ -1,5 +1,5 @@
-// Package journal owns what is posted without a document behind it: the journals that somebody writes by hand, their
-// reversals, and the books of an earlier system, which are imported onto the historical ledger.
+// Package journal owns postings without a document behind them: journals that are written by hand, their reversals, and
+// the books of an earlier system, which are imported into the historical ledger.
 //
 // A journal is one posting of the trust or the operating ledger. It is written under the same locks as everything that
 // is derived, and it is taken back by a reversal of its own date, which leaves the original as it was and names it.
@@ -63,7 +63,7 @@ type ReservationRef struct {
 	ConfirmationCode *string `json:"confirmationCode"`
 }
 
-// Reversed tells the caller of a refused change which journal stands in the way.
+// Reversed names the reversal that keeps a journal from being changed.
 type Reversed struct {
 	ReversedByID id.ID `json:"reversedById"`
 }
@@ -80,16 +80,19 @@ type Unbalanced struct {
 }
 
 var (
-	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A journal with this reference already exists")
-	errUnbalanced   = apierr.New(apierr.CodeUnprocessableContent, "", "The lines of the journal do not balance")
-	errReversed     = apierr.New(apierr.CodeConflict, "", "The journal is reversed already")
-	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The journal is reversed by another one")
+	errDuplicateRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A journal with this reference already exists",
+	)
+	errUnbalanced = apierr.New(apierr.CodeUnprocessableContent, "", "The lines of the journal do not balance")
+	errReversed   = apierr.New(apierr.CodeConflict, "", "The journal is reversed already")
+	errInUse      = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The journal is reversed by another one")
 )
 
-// noParty are the assignments whose accounts hold what guests owe or are owed: nobody's income until a stay is
+// noParty are the assignments of the accounts that hold money of guests: it is no party's income until a stay is
 // recognised.
 var noParty = []account.Assignment{account.AccountsReceivable, account.DepositCoHostPayout}
 
+// deref returns the value behind a pointer, the zero value for nil.
 func deref[T any](p *T) (zero T) {
 	if p == nil {
 		return zero

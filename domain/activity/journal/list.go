@@ -23,10 +23,17 @@ type Filter struct {
 	Search string `query:"search" maxLength:"200" doc:"Part of a description or a reference."`
 }
 
+// query returns the list of journals that a valid filter selects.
 func (f Filter) query(team id.ID) page.Query {
 	q := page.Query{
-		Columns: columns, From: "journal j", Rows: "journal j", Where: []string{"j.team_id = @team"}, Args: db.Args{"team": team}, Sorts: sorts, Default: "-date",
-		ID: "j.id",
+		Columns: columns,
+		From:    "journal j",
+		Rows:    "journal j",
+		Where:   []string{"j.team_id = @team"},
+		Args:    db.Args{"team": team},
+		Sorts:   sorts,
+		Default: "-date",
+		ID:      "j.id",
 	}
 	q.Kept("journal")
 
@@ -42,9 +49,11 @@ func (f Filter) query(team id.ID) page.Query {
 	q.IDs(anyLine+"l.reservation_id = any(?))", f.ReservationIDs)
 	q.Whether("exists (select from journal r where r.team_id = j.team_id and r.reverses_id = j.id)", f.Reversed)
 
+	// The text may be in the journal itself or in one of its lines.
 	if f.Search != "" {
-		own, line := page.ContainsSQL("@search", "j.description", "j.unique_ref", "j.short_ref"), page.ContainsSQL("@search", "l.description")
-		q.And("("+own+" or "+anyLine+line+"))", db.Args{"search": f.Search})
+		head := page.ContainsSQL("@search", "j.description", "j.unique_ref", "j.short_ref")
+		line := page.ContainsSQL("@search", "l.description")
+		q.And("("+head+" or "+anyLine+line+"))", db.Args{"search": f.Search})
 	}
 
 	q.Dates("j.date", f.Dates)
@@ -71,6 +80,8 @@ type listInput struct {
 	Filter
 }
 
+// list returns a page of journals with their lines, locks and statuses. A page is bounded by the number of lines as
+// well.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], error) {
 	q := in.query(tx.Team)
 	q.Lines = "(select count(*) from journal_line l where l.team_id = j.team_id and l.journal_id = j.id)"

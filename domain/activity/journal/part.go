@@ -11,12 +11,15 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is manual and historical journals.
+// Part returns what manual and historical journals add to the service: routes, tasks and tables.
 func Part() parts.Part {
+	postImport := func(ctx context.Context, tx *db.Tx, _ operation.Run, args importArgs) error {
+		return post(ctx, tx, args.ImportID)
+	}
+
+	// Entries of an earlier system are derived from nothing, so the import need not wait for other writes.
 	handlers := map[job.Kind]job.Handler{
-		kindImport: operation.Work(30*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args importArgs) error {
-			return post(ctx, tx, args.ImportID)
-		}).BesideAll(), // entries of an earlier system are derived from nothing
+		kindImport: operation.Work(30*time.Minute, postImport).BesideAll(),
 	}
 	maps.Copy(handlers, Source().Handlers())
 

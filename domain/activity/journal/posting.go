@@ -7,12 +7,17 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// posting is what a journal does to the books. It fails with the issue ownershipPeriodMissing for an owners' line on a
-// listing that nobody owned on the date.
+// posting returns the posting of a journal. It fails with the issue ownershipPeriodMissing for an owners' line on a
+// listing that had no owner on the date.
 func (j *Journal) posting(n *named) (ledger.Posting, error) {
 	p := ledger.Posting{
-		SourceID: j.ID, TxnCode: "journal:" + j.ID.String(), Ledger: ledger.Ledger(j.Ledger), Status: ledger.Active, TxnAt: j.Date,
-		Currency: j.Currency, Lines: make([]ledger.Line, len(j.Lines)),
+		SourceID: j.ID,
+		TxnCode:  "journal:" + j.ID.String(),
+		Ledger:   ledger.Ledger(j.Ledger),
+		Status:   ledger.Active,
+		TxnAt:    j.Date,
+		Currency: j.Currency,
+		Lines:    make([]ledger.Line, len(j.Lines)),
 	}
 
 	trigger := ledger.TriggerManual
@@ -24,9 +29,18 @@ func (j *Journal) posting(n *named) (ledger.Posting, error) {
 		l := &j.Lines[i]
 
 		p.Lines[i] = ledger.Line{
-			Ref: "line:" + strconv.Itoa(i+1), AccountID: l.AccountID, CentTotal: l.CentTotal, Party: deref(l.Party), ListingID: deref(l.ListingID),
-			ContactID: deref(l.ContactID), ReservationID: deref(l.ReservationID), Trigger: trigger, Description: deref(l.Description),
+			Ref:           "line:" + strconv.Itoa(i+1),
+			AccountID:     l.AccountID,
+			CentTotal:     l.CentTotal,
+			Party:         deref(l.Party),
+			ListingID:     deref(l.ListingID),
+			ContactID:     deref(l.ContactID),
+			ReservationID: deref(l.ReservationID),
+			Trigger:       trigger,
+			Description:   deref(l.Description),
 		}
+
+		// A line without a description has the journal's.
 		if p.Lines[i].Description == "" {
 			p.Lines[i].Description = deref(j.Description)
 		}
@@ -35,9 +49,12 @@ func (j *Journal) posting(n *named) (ledger.Posting, error) {
 			continue
 		}
 
+		// Owners' money belongs to the ownership period of the date.
 		period := n.owned(l, j.Date)
 		if period == nil {
-			return ledger.Posting{}, apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"))
+			return ledger.Posting{}, apierr.BadRequest.At(
+				apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"),
+			)
 		}
 
 		p.Lines[i].OwnershipPeriodID = period.ID

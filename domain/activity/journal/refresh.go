@@ -10,18 +10,18 @@ import (
 	"stayledger/platform/id"
 )
 
-// Sources are all nouns with journals, each of which follows the changes of what it is derived from.
+// Sources returns all nouns with journals. Each of them follows the changes of the records that it is derived from.
 func Sources() ledger.Sources {
 	return ledger.Sources{transaction.Source(), reservation.Source(), Source()}
 }
 
-// Source says how the postings of manual journals are found and made anew, so that they follow the owners of their
-// listings.
+// Source describes to the ledger how the postings of manual journals are found and made anew, so that they follow
+// the owners of their listings.
 func Source() *ledger.Source {
 	return &ledger.Source{Noun: ledger.ManualJournals, Touched: touched, Derive: derive}
 }
 
-// touched are the journals with owners' lines on listings whose owners changed.
+// touched loads the journals with owners' lines on listings that changed owners.
 func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Listings == nil {
 		return nil, nil
@@ -31,8 +31,8 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 		db.Args{"team": tx.Team, "listings": b.Listings})
 }
 
-// derive locks manual journals and makes their postings anew. One with a listing that nobody owns on its date any more
-// cannot be.
+// derive locks manual journals and makes their postings anew. It reports a failure for one with a listing that has
+// no owner on its date any more.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
 	if err := holdAll(ctx, tx, ids); err != nil {
 		return nil, err
@@ -43,6 +43,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		return nil, err
 	}
 
+	// Lines may have no listing of their own, so the records that they name are loaded as for a new journal.
 	journals := make([]*Journal, len(found))
 	for i := range found {
 		journals[i] = &found[i]
@@ -55,6 +56,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
 
+	// A journal that cannot be derived does not hold up the others.
 	for _, j := range journals {
 		p, err := j.posting(n)
 		if err != nil {

@@ -28,7 +28,7 @@ var columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currenc
 		left join reservation r on r.team_id = l.team_id and r.id = l.reservation_id
 	where l.team_id = j.team_id and l.journal_id = j.id) as lines`
 
-// byIDs reads journals with their lines, in the order of their ids.
+// byIDs loads journals with their lines, in the order of their ids.
 func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
 	found, err := db.Select[Journal](ctx, tx, `select `+columns+` from journal j where j.team_id = @team and j.id = any(@ids) order by j.id`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -39,7 +39,7 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
 	return found, nil
 }
 
-// byID reads one journal without its state, or fails with apierr.NotFound.
+// byID loads one journal without its state, or fails with apierr.NotFound.
 func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	found, err := byIDs(ctx, tx, []id.ID{one})
 	if err != nil {
@@ -53,7 +53,7 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	return &found[0], nil
 }
 
-// shown reads one journal with its state, or fails with apierr.NotFound.
+// shown loads one journal with its state in one round trip, or fails with apierr.NotFound.
 func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	var (
 		j *Journal
@@ -68,16 +68,18 @@ func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	return j, nil
 }
 
-// hold makes the changes of a journal take turns and reads it, or fails with apierr.NotFound.
+// hold makes the changes of a journal take turns and loads it, or fails with apierr.NotFound.
 func hold(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	var j *Journal
 
+	// The lock comes first, so that the journal is read as the last change left it.
 	take := func(ctx context.Context, tx *db.Tx) error { return holdAll(ctx, tx, []id.ID{one}) }
 	err := tx.Together(ctx, take, db.LoadOf(&j, byID, one))
 
 	return j, err
 }
 
+// holdAll locks journals in the order of their ids.
 func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if _, err := tx.Exec(ctx, `select from journal where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
@@ -87,21 +89,25 @@ func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// state is what journals tell beside their own rows: what holds them and whether their postings follow the owners of
-// their listings.
+// state has everything that journals show in addition to their own rows: their locks and whether their postings
+// follow the owners of their listings.
 type state struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus
 }
 
+// stateOf loads the state of journals in one round trip.
 func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
-	err = tx.Together(ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.ManualJournals.StatusOf, ids))
+	err = tx.Together(
+		ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.ManualJournals.StatusOf, ids),
+	)
 	return s, err
 }
 
+// fill gives a journal its lock and its status.
 func (s *state) fill(j *Journal) { j.Lock, j.JournalStatus = s.locks[j.ID], s.statuses[j.ID] }
 
-// show fills in what journals tell beside their own rows.
+// show fills in the fields of journals that are not in their own rows, for all of them at once.
 func show(ctx context.Context, tx *db.Tx, journals []Journal) error {
 	ids := make([]id.ID, len(journals))
 	for i := range journals {
@@ -120,7 +126,7 @@ func show(ctx context.Context, tx *db.Tx, journals []Journal) error {
 	return nil
 }
 
-// lineRow carries a line to the database.
+// lineRow is the row of a line; it travels to the database in a JSON document.
 type lineRow struct {
 	Position      int           `json:"position"`
 	AccountID     id.ID         `json:"account_id"`
@@ -144,27 +150,50 @@ const insertLinesSQL = `
 	from jsonb_to_recordset(@rows::jsonb) as x (position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid,
 		contact_id uuid, reservation_id uuid, description text)`
 
-// store writes a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal of
-// one journal.
+// store saves a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal
+// of one journal.
 func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	rows := make([]lineRow, len(j.Lines))
 	for i := range j.Lines {
 		l := &j.Lines[i]
 		rows[i] = lineRow{
-			Position: i + 1, AccountID: l.AccountID, CentTotal: int64(l.CentTotal), Party: l.Party, ListingID: l.ListingID,
-			ContactID: l.ContactID, ReservationID: l.ReservationID, Description: l.Description,
+			Position:      i + 1,
+			AccountID:     l.AccountID,
+			CentTotal:     int64(l.CentTotal),
+			Party:         l.Party,
+			ListingID:     l.ListingID,
+			ContactID:     l.ContactID,
+			ReservationID: l.ReservationID,
+			Description:   l.Description,
 		}
 	}
 
+	// Lines have no ids of their own: those of a stored journal are replaced as a whole.
 	stmts := []db.Stmt{{SQL: upsertSQL, Args: db.Args{
-		"team": tx.Team, "id": j.ID, "short_ref": j.ShortRef, "unique_ref": j.UniqueRef, "date": j.Date, "description": j.Description,
-		"currency": j.Currency, "ledger": string(j.Ledger), "total": int64(j.Total), "reverses": j.ReversesID, "now": tx.Now,
+		"team":        tx.Team,
+		"id":          j.ID,
+		"short_ref":   j.ShortRef,
+		"unique_ref":  j.UniqueRef,
+		"date":        j.Date,
+		"description": j.Description,
+		"currency":    j.Currency,
+		"ledger":      string(j.Ledger),
+		"total":       int64(j.Total),
+		"reverses":    j.ReversesID,
+		"now":         tx.Now,
 	}}}
 	if !isNew {
-		stmts = append(stmts, db.Stmt{SQL: `delete from journal_line where team_id = @team and journal_id = @id`, Args: db.Args{"team": tx.Team, "id": j.ID}})
+		stmts = append(stmts, db.Stmt{
+			SQL:  `delete from journal_line where team_id = @team and journal_id = @id`,
+			Args: db.Args{"team": tx.Team, "id": j.ID},
+		})
 	}
 
-	err := tx.Pipeline(ctx, append(stmts, db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})...)
+	err := tx.Pipeline(
+		ctx, append(stmts, db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})...,
+	)
+
+	// Two broken constraints are mistakes of the caller.
 	switch db.Constraint(err) {
 	case "journal_unique_ref":
 		return errDuplicateRef

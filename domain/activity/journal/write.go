@@ -11,20 +11,21 @@ import (
 	"stayledger/platform/id"
 )
 
-// Add stores a new journal and posts it. It fails with 400 when a line names what the team does not have or the lines
-// do not balance, and with a lock that holds its day.
+// Add stores a new journal and posts it. It fails with 400 if a line names a record that the team does not have or
+// if the lines do not balance, and with a lock that holds its day.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Journal, error) {
 	return save(ctx, tx, drafted(c, tx.NewID()), nil)
 }
 
-// Change changes a journal and posts the difference. The money of one that a reversal takes back, or that is a
-// reversal, stays as it is.
+// Change changes a journal and posts the difference. Only the date and the texts of a journal that is reversed, or
+// that is a reversal, can change.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, error) {
 	old, err := hold(ctx, tx, one)
 	if err != nil {
 		return nil, err
 	}
 
+	// A change of the money would no longer fit the reversal.
 	field := u.moneyField()
 	if field != "" && old.ReversedByID != nil {
 		return nil, errReversed.With(Reversed{*old.ReversedByID})
@@ -37,7 +38,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, err
 	return save(ctx, tx, redrafted(old, u), old)
 }
 
-// Reverse takes a journal back on a date of the caller's choice; the original stays, and the two name each other. It
+// Reverse reverses a journal on a date of the caller's choice. The original stays, and the two name each other. It
 // fails with a conflict for one that is reversed already.
 func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, error) {
 	original, err := hold(ctx, tx, one)
@@ -49,6 +50,7 @@ func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, 
 		return nil, errReversed.With(Reversed{*original.ReversedByID})
 	}
 
+	// The reversal is saved like any new journal, with the original as the journal before it.
 	return save(ctx, tx, original.reversal(r, tx.NewID()), original)
 }
 
@@ -60,9 +62,12 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	}
 
 	if old.ReversedByID != nil {
-		return errInUse.With(reversedInUse{apierr.InUse{LockReasons: []string{"reversed"}}, Reversed{*old.ReversedByID}})
+		return errInUse.With(
+			reversedInUse{apierr.InUse{LockReasons: []string{"reversed"}}, Reversed{*old.ReversedByID}},
+		)
 	}
 
+	// First the entries, which a lock may hold, then the journal.
 	if _, err := ledger.Replace(ctx, tx, []id.ID{one}, nil, ledger.Lenience{}); err != nil {
 		return fmt.Errorf("take a journal out of the books: %w", err)
 	}
@@ -76,22 +81,29 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return nil
 }
 
-// save completes a draft, stores it and posts it. Its accounts may be those of before: the journal as stored, or its
-// original.
+// save completes a draft, checks it, stores it and posts it. before is the journal as stored, or the original of a
+// reversal; accounts that it names may stay in use.
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
 	var t *terms
 
 	n := &named{}
 
-	if err := tx.Together(ctx, db.Load(&t, loadTerms), func(ctx context.Context, tx *db.Tx) error { return n.load(ctx, tx, []*Journal{j}) }); err != nil {
+	// First load the team's settings and the records that the draft names.
+	if err := tx.Together(
+		ctx,
+		db.Load(&t, loadTerms),
+		func(ctx context.Context, tx *db.Tx) error { return n.load(ctx, tx, []*Journal{j}) },
+	); err != nil {
 		return nil, err
 	}
 
+	// The original of a reversal is not the stored version of the draft.
 	stored := before
 	if before != nil && before.ID != j.ID {
 		stored = nil
 	}
 
+	// Then check it, the cheap checks first: those that need only the settings, then those of the named records.
 	if err := t.hold(j, stored); err != nil {
 		return nil, err
 	}
@@ -109,11 +121,13 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 		return nil, err
 	}
 
+	// A new journal has no entries that could be replaced.
 	book := ledger.Replace
 	if stored == nil {
 		book = ledger.Post
 	}
 
+	// Last, store and post it in one round trip.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
 			if err := store(ctx, tx, j, stored == nil); err != nil {
@@ -123,6 +137,8 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 			switch {
 			case stored != nil:
 				note(tx, audit.Updated, stored, j)
+
+			// The original gets an event of its own: it is reversed by a new journal.
 			case before != nil:
 				audit.Note(tx, audit.Reversed, audit.Journal, before.ID, nil, map[string]id.ID{"reversedById": j.ID})
 				fallthrough
@@ -146,13 +162,14 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	return shown(ctx, tx, j.ID)
 }
 
-// view is a journal without what is computed from other records.
+// view is a journal as audit events show it: without the fields that are computed from other records.
 type view struct {
 	*Journal
 	ReversedByID *struct{}  `json:"reversedById,omitempty"`
 	Lines        []lineView `json:"lines"`
 }
 
+// lineView is a line as audit events show it.
 type lineView struct {
 	*Line
 	Account     *struct{} `json:"account,omitempty"`
@@ -161,6 +178,7 @@ type lineView struct {
 	Reservation *struct{} `json:"reservation,omitempty"`
 }
 
+// viewOf returns the view of a journal for its audit event, nil for none.
 func viewOf(j *Journal) any {
 	if j == nil {
 		return nil
@@ -174,11 +192,11 @@ func viewOf(j *Journal) any {
 	return v
 }
 
-// note notes what became of a journal, which concerns all that its lines name, before and after.
+// note writes the audit event of a journal. It concerns all records that its lines name, before and after.
 func note(tx *db.Tx, what audit.Type, before, after *Journal) {
 	var (
-		of   id.ID
-		refs []audit.Reference
+		journalID id.ID
+		refs      []audit.Reference
 	)
 
 	for _, j := range []*Journal{before, after} {
@@ -186,15 +204,20 @@ func note(tx *db.Tx, what audit.Type, before, after *Journal) {
 			continue
 		}
 
-		of = j.ID
+		journalID = j.ID
 
 		refs = append(refs, audit.Ref(audit.RoleParent, audit.Journal, j.ReversesID))
 		for i := range j.Lines {
 			l := &j.Lines[i]
-			refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, l.AccountID), audit.Ref(audit.RoleListing, audit.Listing, l.ListingID),
-				audit.Ref(audit.RoleOwner, audit.Contact, l.ContactID), audit.Ref(audit.RoleReservation, audit.Reservation, l.ReservationID))
+			refs = append(
+				refs,
+				audit.Ref(audit.RoleAccount, audit.Account, l.AccountID),
+				audit.Ref(audit.RoleListing, audit.Listing, l.ListingID),
+				audit.Ref(audit.RoleOwner, audit.Contact, l.ContactID),
+				audit.Ref(audit.RoleReservation, audit.Reservation, l.ReservationID),
+			)
 		}
 	}
 
-	audit.Note(tx, what, audit.Journal, of, viewOf(before), viewOf(after), refs...)
+	audit.Note(tx, what, audit.Journal, journalID, viewOf(before), viewOf(after), refs...)
 }
