@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// HeldBack is a due date whose transaction was refused when it was last tried.
+// HeldBack is a due date with a transaction that was refused when it was last tried.
 type HeldBack struct {
 	Date    day.Day       `json:"date" doc:"The date of the template."`
 	Code    apierr.Code   `json:"code"`
@@ -26,7 +26,7 @@ type HeldBack struct {
 	TriedAt day.Instant   `json:"triedAt" doc:"When it was last refused."`
 }
 
-// skip sets the dates that nobody wants, and holds them back no more.
+// skip sets the dates for which no instance is wanted. Such dates are no longer held back.
 func (t *Template) skip(dates api.Opt[[]day.Day]) {
 	t.SkippedDates = []day.Day{}
 	if dates.Value != nil {
@@ -36,10 +36,13 @@ func (t *Template) skip(dates api.Opt[[]day.Day]) {
 	slices.SortFunc(t.SkippedDates, day.Day.Compare)
 	t.SkippedDates = slices.Compact(t.SkippedDates)
 
-	t.HeldBack = slices.DeleteFunc(slices.Clone(t.HeldBack), func(h HeldBack) bool { return slices.Contains(t.SkippedDates, h.Date) })
+	// A date that is not wanted any more need not be tried again.
+	t.HeldBack = slices.DeleteFunc(
+		slices.Clone(t.HeldBack), func(h HeldBack) bool { return slices.Contains(t.SkippedDates, h.Date) },
+	)
 }
 
-// settle keeps the refusals of the dates that were tried, and drops those dates from what was held back before.
+// settle removes the dates that were tried from those that are held back, and adds the ones that were refused.
 func (t *Template) settle(tried []day.Day, refused []HeldBack) {
 	held := slices.DeleteFunc(slices.Clone(t.HeldBack), func(h HeldBack) bool { return slices.Contains(tried, h.Date) })
 	held = append(held, refused...)
@@ -47,13 +50,13 @@ func (t *Template) settle(tried []day.Day, refused []HeldBack) {
 	t.HeldBack = held
 }
 
-// newHeldBack returns what a template says of a date that was refused.
+// newHeldBack returns the record of a date that was refused.
 func newHeldBack(at day.Day, e *apierr.Error, now day.Instant) HeldBack {
 	r := api.Refusal(0, nil, e)
 	return HeldBack{Date: at, Code: r.Code, Reason: r.Reason, Message: r.Message, Context: r.Context, TriedAt: now}
 }
 
-// tryHeldBack makes what is held back on the templates of a team, after a lock has gone.
+// tryHeldBack tries the dates that are held back on the templates of a team, after a lock was removed.
 func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 	type waiting struct {
 		ID   id.ID
@@ -62,6 +65,7 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 
 	var templates []waiting
 
+	// First find the templates, and how many transactions it takes to try all their dates.
 	err := d.Read(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		ids, err := db.Select[id.ID](ctx, tx, `
 			select id from transaction_template where team_id = @team and status = 'active' and held_back <> '[]' order by id`, db.Args{"team": tx.Team})
@@ -84,8 +88,8 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
-	// A template to a transaction, as often as it takes to try each of its dates once. One that is archived meanwhile
-	// is passed over.
+	// Then run each of them as often as it takes to try each of its dates once, in a transaction of its own. A template
+	// that was archived meanwhile is left out.
 	var failures []error
 
 	for _, t := range templates {
@@ -101,11 +105,12 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
+	// Last, the job is done. If a template failed, it stays in the queue.
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 }
 
-// runByItself makes what is due of a template without anybody having asked for it. A template that is not there any
-// more, or makes nothing, is passed over.
+// runByItself makes the due instances of a template without a request. Refusals, for example because it was
+// archived or deleted meanwhile, are no failure.
 func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) error {
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		_, _, err := run(ctx, tx, runArgs{TemplateID: template})
@@ -119,7 +124,7 @@ func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) 
 }
 
 // addEach makes the instances of some dates, each by itself, and returns those that were made and those that were
-// refused. Of dates that a caller has named it returns any refusal but that of a lock as an error.
+// refused. If a caller has named the dates, any refusal but that of a lock is returned as an error.
 func (t *Template) addEach(
 	ctx context.Context, tx *db.Tx, dates []day.Day, named bool,
 ) (made []transaction.Transaction, refused []HeldBack, err error) {
@@ -130,6 +135,7 @@ func (t *Template) addEach(
 
 	made, refused = []transaction.Transaction{}, []HeldBack{}
 
+	// Chunks bound the memory of one attempt.
 	for chunk := range slices.Chunk(all, addedTogether) {
 		attempts, err := transaction.AddEach(ctx, tx, chunk, ledger.Lenience{})
 		if err != nil {

@@ -18,61 +18,109 @@ import (
 
 const tag = "Recurring transactions"
 
+// endpoints returns the routes of recurring templates.
 func endpoints() []api.Endpoint {
-	read, write, deleting := []string{"transactions:read"}, []string{"transactions:write"}, []string{"transactions:delete"}
+	read, write := []string{"transactions:read"}, []string{"transactions:write"}
+	deleting := []string{"transactions:delete"}
 
 	const path = "/transactions/recurring-templates"
 
+	// Runs are started by POST and by PUT alike.
 	run := func(method, operationID string) api.Endpoint {
 		return api.Queue(api.Endpoint{
-			Method: method, Path: path + "/{id}/run", ID: operationID, Tag: tag, Summary: "Make instances of a recurring template",
-			Errors: apierr.List{errArchived, transaction.Refusals()},
-			Scopes: write, DryRun: true, Also: runAlso(),
-			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date when " +
-				"`dates` is null, with those that are held back. A date that has one already is passed over. Each date is made by itself: one that a lock " +
-				"refuses goes to `heldBack` of the template and keeps no other from being made; of `dates` that are named any other refusal is one of the request, " +
-				"and nothing is made. Of all that is due, each task of the operation makes at most 1000 instances " +
-				"with at most 20000 lines together, the earliest first; `dates` that come to more lines are refused with `tooManyLines`. A dry run makes " +
-				"those of the first task in the request, answers 200 with the transactions and with what is held back, and keeps nothing. Failures in order: 404; " +
-				"`tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction save the locks.",
+			Method:  method,
+			Path:    path + "/{id}/run",
+			ID:      operationID,
+			Tag:     tag,
+			Summary: "Make instances of a recurring template",
+			Errors:  apierr.List{errArchived, transaction.Refusals()},
+			Scopes:  write,
+			DryRun:  true,
+			Also:    runAlso(),
+			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the " +
+				"`dates`, or for every due date when `dates` is null, with those that are held back. A date that has " +
+				"one already is passed over. Each date is made by itself: one that a lock refuses goes to `heldBack` " +
+				"of the template and keeps no other from being made; of `dates` that are named any other refusal is " +
+				"one of the request, and nothing is made. Of all that is due, each task of the operation makes at " +
+				"most 1000 instances with at most 20000 lines together, the earliest first; `dates` that come to " +
+				"more lines are refused with `tooManyLines`. A dry run makes those of the first task in the request, " +
+				"answers 200 with the transactions and with what is held back, and keeps nothing. Failures in order: " +
+				"404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of " +
+				"createTransaction save the locks.",
 		}, startRun, runNow)
 	}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: path, ID: "listRecurringTemplates", Tag: tag, Summary: "List recurring templates", Scopes: read,
-			Doc: "With their lines: a page of more than 20000 is refused with `tooManyLines` at limit and `context.suggestedLimit`.",
+			Method:  http.MethodGet,
+			Path:    path,
+			ID:      "listRecurringTemplates",
+			Tag:     tag,
+			Summary: "List recurring templates",
+			Scopes:  read,
+			Doc: "With their lines: a page of more than 20000 is refused with `tooManyLines` at limit and " +
+				"`context.suggestedLimit`.",
 		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: path, ID: "createRecurringTemplate", Tag: tag, Summary: "Create a recurring template",
-			Errors: apierr.List{transaction.DraftRefusals, errDuplicateRef},
-			Scopes: write, DryRun: true, Status: http.StatusCreated,
-			Doc: "The first instance must be one that could be made now, locks aside. Failures in order: malformed input; a pattern that contradicts " +
-				"itself; those of createTransaction save the locks; `duplicateUniqueRef`.",
+			Method:  http.MethodPost,
+			Path:    path,
+			ID:      "createRecurringTemplate",
+			Tag:     tag,
+			Summary: "Create a recurring template",
+			Errors:  apierr.List{transaction.DraftRefusals, errDuplicateRef},
+			Scopes:  write,
+			DryRun:  true,
+			Status:  http.StatusCreated,
+			Doc: "The first instance must be one that could be made now, locks aside. Failures in order: malformed " +
+				"input; a pattern that contradicts itself; those of createTransaction save the locks; " +
+				"`duplicateUniqueRef`.",
 		}, create),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: path + "/{id}", ID: "getRecurringTemplate", Tag: tag, Summary: "Read a recurring template",
-			Scopes: read, OneTrip: true,
+			Method:  http.MethodGet,
+			Path:    path + "/{id}",
+			ID:      "getRecurringTemplate",
+			Tag:     tag,
+			Summary: "Read a recurring template",
+			Scopes:  read,
+			OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: path + "/{id}", ID: "updateRecurringTemplate", Tag: tag, Summary: "Change a recurring template",
-			Errors: apierr.List{transaction.DraftRefusals, errDuplicateRef},
-			Scopes: write, DryRun: true, Doc: "Fields that are present change, null clears. Instances that were made stay as they are. Fails with 404, and as " +
-				"creating does.",
+			Method:  http.MethodPut,
+			Path:    path + "/{id}",
+			ID:      "updateRecurringTemplate",
+			Tag:     tag,
+			Summary: "Change a recurring template",
+			Errors:  apierr.List{transaction.DraftRefusals, errDuplicateRef},
+			Scopes:  write,
+			DryRun:  true,
+			Doc: "Fields that are present change, null clears. Instances that were made stay as they are. Fails with " +
+				"404, and as creating does.",
 		}, update),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: path + "/{id}", ID: "deleteRecurringTemplate", Tag: tag, Summary: "Delete or archive a recurring template",
-			Errors: apierr.List{errInUse},
-			Scopes: deleting, DryRun: true, Doc: "One that has made transactions is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
+			Method:  http.MethodDelete,
+			Path:    path + "/{id}",
+			ID:      "deleteRecurringTemplate",
+			Tag:     tag,
+			Summary: "Delete or archive a recurring template",
+			Errors:  apierr.List{errInUse},
+			Scopes:  deleting,
+			DryRun:  true,
+			Doc:     "One that has made transactions is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
 		}, erase),
 		run(http.MethodPost, "runRecurringTemplate"), run(http.MethodPut, "putRecurringTemplateRun"),
 	}
 }
 
 var (
-	errDuplicateRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring template with this reference already exists")
-	errArchived     = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The recurring template is archived")
-	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring template has made transactions")
+	errDuplicateRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A recurring template with this reference already exists",
+	)
+	errArchived = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The recurring template is archived",
+	)
+	errInUse = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring template has made transactions",
+	)
 )
 
 type listInput struct {
@@ -84,11 +132,19 @@ type listInput struct {
 	Search string             `query:"search" maxLength:"200" doc:"Part of the description, the reference or the contact's name."`
 }
 
+// list returns a page of recurring templates with their lines.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], error) {
 	q := page.Query{
-		Columns: columns(), From: from, Rows: "transaction_template t", Joined: "a c", Lines: "jsonb_array_length(t.lines)",
-		Sorts: transaction.Sorts, Default: "-createdAt", ID: "t.id",
-		Where: []string{"t.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns(),
+		From:    from,
+		Rows:    "transaction_template t",
+		Joined:  "a c",
+		Lines:   "jsonb_array_length(t.lines)",
+		Sorts:   transaction.Sorts,
+		Default: "-createdAt",
+		ID:      "t.id",
+		Where:   []string{"t.team_id = @team"},
+		Args:    db.Args{"team": tx.Team},
 	}
 	q.IDs("t.id = any(?)", in.IDs)
 	q.Narrow("t.status = ?", in.Status)
@@ -107,10 +163,12 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], 
 	return found, nil
 }
 
+// get answers with a recurring template.
 func get(ctx context.Context, tx *db.Tx, in *oneInput) (*Template, error) {
 	return told(ctx, tx, in.ID)
 }
 
+// told loads a recurring template with the fields that follow from its pattern, or fails with apierr.NotFound.
 func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
 	t, err := byID(ctx, tx, one, false)
 	if err == nil {
@@ -126,24 +184,38 @@ type oneInput struct {
 
 type createInput struct{ Body Put }
 
+// create makes a recurring template.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Template, error) {
 	return Add(ctx, tx, &in.Body)
 }
 
-// Add stores a new recurring template. It fails as the transactions that it is to make would.
+// Add stores a new recurring template. It fails as the transactions that it will make would.
 func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	if b.Type == "" {
 		b.Type = transaction.Expense
 	}
 
 	t := Template{
-		ID: tx.NewID(), UniqueRef: b.UniqueRef.Value, Status: transaction.Active, Type: b.Type, Date: b.Date, PaymentStatus: b.PaymentStatus, Pattern: b.Pattern.pattern(),
-		HeldBack: []HeldBack{},
+		ID:            tx.NewID(),
+		UniqueRef:     b.UniqueRef.Value,
+		Status:        transaction.Active,
+		Type:          b.Type,
+		Date:          b.Date,
+		PaymentStatus: b.PaymentStatus,
+		Pattern:       b.Pattern.pattern(),
+		HeldBack:      []HeldBack{},
 	}
 	t.skip(b.SkippedDates)
 
+	// The first instance is checked like a transaction of the first date.
 	d, err := check(ctx, tx, &t, &transaction.Create{
-		Type: b.Type, Date: b.Date, Description: b.Description, Currency: b.Currency, AccountID: b.AccountID, ContactID: b.ContactID, Lines: b.Lines,
+		Type:        b.Type,
+		Date:        b.Date,
+		Description: b.Description,
+		Currency:    b.Currency,
+		AccountID:   b.AccountID,
+		ContactID:   b.ContactID,
+		Lines:       b.Lines,
 	})
 	if err != nil {
 		return nil, err
@@ -168,6 +240,7 @@ type updateInput struct {
 	Body Update
 }
 
+// update changes a recurring template. Instances that were made stay as they are.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) {
 	t, err := byID(ctx, tx, in.ID, true)
 	if err != nil {
@@ -182,6 +255,8 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 		t.Date = *u.Date
 	}
 
+	// The change is applied to the first instance, which is then checked like a new transaction. It must not count
+	// as an instance itself.
 	c := t.instance(t.Date)
 	c.RecurringTemplateID = api.Opt[id.ID]{}
 
@@ -198,6 +273,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 		c.Currency = u.Currency
 	}
 
+	// Whether bills are paid at once follows from the account, so it is settled again.
 	if u.AccountID.Present {
 		c.AccountID, t.PaymentStatus = u.AccountID, ""
 	}
@@ -246,19 +322,25 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the template as inactive instead of deleting it."`
 }
 
+// erase deletes a recurring template, or archives it if the caller asks for that. It fails with inUse for one that
+// has made transactions.
 func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	t, err := byID(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}
 
-	sql, args := `delete from transaction_template where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": in.ID}
+	sql := `delete from transaction_template where team_id = @team and id = @id`
+	args := db.Args{"team": tx.Team, "id": in.ID}
+
 	switch {
 	case in.OnLocked == "archive":
 		sql = `update transaction_template set status = 'inactive', next_at = null, updated_at = @now where team_id = @team and id = @id`
 		args["now"] = tx.Now
 	case t.InstancesCount > 0:
-		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"transactions"}, SuggestedOnLocked: apierr.Archive})
+		return nil, errInUse.With(
+			apierr.InUse{LockReasons: []string{"transactions"}, SuggestedOnLocked: apierr.Archive},
+		)
 	}
 
 	if _, err := tx.Exec(ctx, sql, args); err != nil {
@@ -276,6 +358,10 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	return &api.None{}, nil
 }
 
+// runAlso returns the schemas of the answers to a run, by status.
 func runAlso() map[int]reflect.Type {
-	return map[int]reflect.Type{http.StatusOK: reflect.TypeFor[RunPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()}
+	return map[int]reflect.Type{
+		http.StatusOK:       reflect.TypeFor[RunPreview](),
+		http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+	}
 }

@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// note notes what became of a recurring template.
+// note writes the audit event of a recurring template. It concerns the accounts, contacts and listings of before
+// and after.
 func note(tx *db.Tx, what audit.Type, before, after *Template) {
 	type view struct {
 		*Template
@@ -20,7 +21,7 @@ func note(tx *db.Tx, what audit.Type, before, after *Template) {
 		Lines     any       `json:"lines"`
 	}
 
-	views, of := [2]any{}, id.ID{}
+	views, templateID := [2]any{}, id.ID{}
 
 	var refs []audit.Reference
 
@@ -29,13 +30,20 @@ func note(tx *db.Tx, what audit.Type, before, after *Template) {
 			continue
 		}
 
+		// Fields that are computed from other records stay out of the view.
 		views[i] = view{Template: t, Lines: transaction.ViewLines(t.Lines)}
 
-		of, refs = t.ID, append(refs, audit.Ref(audit.RoleAccount, audit.Account, t.AccountID), audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID))
+		templateID = t.ID
+
+		refs = append(
+			refs,
+			audit.Ref(audit.RoleAccount, audit.Account, t.AccountID),
+			audit.Ref(audit.RoleOwner, audit.Contact, t.ContactID),
+		)
 		for k := range t.Lines {
 			refs = append(refs, audit.Ref(audit.RoleListing, audit.Listing, t.Lines[k].ListingID))
 		}
 	}
 
-	audit.Note(tx, what, audit.RecurringTemplate, of, views[0], views[1], refs...)
+	audit.Note(tx, what, audit.RecurringTemplate, templateID, views[0], views[1], refs...)
 }

@@ -17,7 +17,7 @@ var (
 	_ = api.PublishedAs[Update]("TransactionUpdateTemplate")
 )
 
-// Part is recurring templates, whose instances are made when they are due.
+// Part returns what recurring templates add to the service: routes, tables, and the tasks that make due instances.
 func Part() parts.Part {
 	return parts.Part{
 		Tables:    parts.Owns("transaction_template"),

@@ -34,10 +34,10 @@ func (Weekday) Enum() []string {
 	return []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 }
 
-// lastDay stands for the last day of a month.
+// lastDay means the last day of a month.
 const lastDay = -1
 
-// Pattern says on which dates something repeats, from a first date on. A list that is empty follows from that date.
+// Pattern says on which dates something repeats, from a first date on. An empty list follows from that date.
 type Pattern struct {
 	Frequency Frequency `json:"frequency"`
 	Interval  int64     `json:"interval" doc:"Every how many days, weeks, months or years."`
@@ -59,14 +59,20 @@ type PatternInput struct {
 	EndDate   api.Opt[day.Day] `json:"endDate,omitzero" doc:"The last possible date; absent or null: no end."`
 }
 
+// pattern returns the pattern of a body.
 func (in *PatternInput) pattern() Pattern {
 	return Pattern{
-		Frequency: in.Frequency, Interval: max(in.Interval, 1), WeekDays: in.WeekDays, MonthDays: in.MonthDays, Months: in.Months,
-		Count: in.Count.Value, EndDate: in.EndDate.Value,
+		Frequency: in.Frequency,
+		Interval:  max(in.Interval, 1),
+		WeekDays:  in.WeekDays,
+		MonthDays: in.MonthDays,
+		Months:    in.Months,
+		Count:     in.Count.Value,
+		EndDate:   in.EndDate.Value,
 	}
 }
 
-// check finds what contradicts itself or the frequency.
+// check returns an issue for each field that contradicts the frequency or the first date.
 func (p *Pattern) check(first day.Day) []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -75,21 +81,29 @@ func (p *Pattern) check(first day.Day) []apierr.Issue {
 			issues = append(issues, apierr.IssuePatternInvalid.InBody("pattern", field))
 		}
 	}
+
+	// Each list belongs to certain frequencies.
 	refuse(len(p.WeekDays) > 0 && p.Frequency != Weekly, "weekDays")
 	refuse(len(p.MonthDays) > 0 && p.Frequency != Monthly && p.Frequency != Yearly, "monthDays")
 	refuse(len(p.Months) > 0 && p.Frequency != Yearly, "months")
-	refuse(slices.ContainsFunc(p.MonthDays, func(d int64) bool { return d != lastDay && (d < 1 || d > 31) }), "monthDays")
+	refuse(
+		slices.ContainsFunc(p.MonthDays, func(d int64) bool { return d != lastDay && (d < 1 || d > 31) }), "monthDays",
+	)
 	refuse(slices.ContainsFunc(p.Months, func(m int64) bool { return m < 1 || m > 12 }), "months")
 	refuse(p.EndDate != nil && p.EndDate.Before(first), "endDate")
 
 	return issues
 }
 
-// settled is the pattern with everything said that follows from the first date, in order.
+// settled returns the pattern with everything that follows from the first date, its lists in order and without
+// repetition.
 func (p *Pattern) settled(first day.Day) Pattern {
 	s := *p
 
-	s.WeekDays, s.MonthDays, s.Months = append([]Weekday{}, p.WeekDays...), append([]int64{}, p.MonthDays...), append([]int64{}, p.Months...)
+	s.WeekDays, s.MonthDays = append([]Weekday{}, p.WeekDays...), append([]int64{}, p.MonthDays...)
+	s.Months = append([]int64{}, p.Months...)
+
+	// A list that the caller left out follows from the first date.
 	if p.Frequency == Weekly && len(s.WeekDays) == 0 {
 		s.WeekDays = []Weekday{Weekday(Weekday("").Enum()[fromMonday(first)])}
 	}
@@ -105,14 +119,16 @@ func (p *Pattern) settled(first day.Day) Pattern {
 	slices.SortFunc(s.WeekDays, func(a, b Weekday) int { return a.place() - b.place() })
 	slices.SortFunc(s.MonthDays, func(a, b int64) int { return int(place(a) - place(b)) })
 	slices.Sort(s.Months)
-	s.WeekDays, s.MonthDays, s.Months = slices.Compact(s.WeekDays), slices.Compact(s.MonthDays), slices.Compact(s.Months)
+	s.WeekDays, s.MonthDays = slices.Compact(s.WeekDays), slices.Compact(s.MonthDays)
+	s.Months = slices.Compact(s.Months)
 
 	return s
 }
 
+// place returns the place of the day in a week that begins on Monday.
 func (w Weekday) place() int { return slices.Index(w.Enum(), string(w)) }
 
-// place puts the last day of a month after all others.
+// place returns the place of a day in a month; the last day comes after all others.
 func place(monthDay int64) int64 {
 	if monthDay == lastDay {
 		return 32
@@ -121,9 +137,11 @@ func place(monthDay int64) int64 {
 	return monthDay
 }
 
+// fromMonday returns how many days a day is after the Monday of its week.
 func fromMonday(d day.Day) int { return (int(d.In(time.UTC).Weekday()) + 6) % 7 }
 
-// Dates are those of the pattern in order, from the first date on, until its end or the end of the calendar.
+// Dates returns the dates of the pattern in order, from the first date on, until its end or the end of the
+// calendar.
 func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 	s := p.settled(first)
 
@@ -132,6 +150,8 @@ func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 
 		for cycle := int64(0); ; cycle++ {
 			batch, more := s.cycle(first, int(cycle*s.Interval))
+
+			// The first cycle may begin before the first date. Dates before it do not count.
 			for _, d := range batch {
 				switch {
 				case d.Before(first):
@@ -147,6 +167,7 @@ func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 				}
 			}
 
+			// A cycle after the end date ends the pattern, even if it has no date to yield.
 			if !more || p.EndDate != nil && len(batch) > 0 && batch[0].After(*p.EndDate) {
 				return
 			}
@@ -157,14 +178,15 @@ func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 // lastYear bounds patterns without an end.
 const lastYear = 9999
 
-// cycle are the dates of the day, week, month or year that lies some of them after the first date's; more tells that
-// others can follow.
+// cycle returns the dates of one day, week, month or year: the one that is so many after the first date's. more
+// reports whether others can follow.
 func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 	switch p.Frequency {
 	case Daily:
 		d := first.AddDays(after)
 		return []day.Day{d}, !d.IsZero()
 	case Weekly:
+		// A week is counted from its Monday, so that all its days belong to one cycle.
 		monday := first.AddDays(7*after - fromMonday(first))
 		for _, w := range p.WeekDays {
 			if d := monday.AddDays(w.place()); !d.IsZero() {
@@ -174,6 +196,7 @@ func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 
 		return dates, !monday.IsZero()
 	case Monthly:
+		// Months are counted from the year 0, so that a step can pass over years.
 		month := first.Month()
 		at := month.Year*12 + int(month.Month) - 1 + after
 
@@ -190,6 +213,8 @@ func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 	return nil, false
 }
 
+// daysOf returns the dates of a month. A day that the month lacks falls on its last day; two that do so are one
+// date.
 func (p *Pattern) daysOf(year int, m time.Month) (dates []day.Day) {
 	month := day.Month{Year: year, Month: m}
 	if !month.Valid() {
@@ -211,7 +236,7 @@ func (p *Pattern) daysOf(year int, m time.Month) (dates []day.Day) {
 	return dates
 }
 
-// Format tells the pattern in words.
+// Format returns the pattern in words.
 func (p *Pattern) Format(first day.Day) string {
 	s := p.settled(first)
 	unit := map[Frequency]string{Daily: "day", Weekly: "week", Monthly: "month", Yearly: "year"}[s.Frequency]
@@ -221,6 +246,7 @@ func (p *Pattern) Format(first day.Day) string {
 		text = "Every " + strconv.FormatInt(s.Interval, 10) + " " + unit + "s"
 	}
 
+	// Weekdays and days of the month never occur together.
 	var days []string
 	for _, w := range s.WeekDays {
 		days = append(days, strings.ToUpper(string(w[:1]))+string(w[1:]))
@@ -239,6 +265,7 @@ func (p *Pattern) Format(first day.Day) string {
 		months = append(months, time.Month(m).String())
 	}
 
+	// Then put the parts together: months, days, and how the pattern ends.
 	if months != nil {
 		text += " in " + listed(months)
 	}

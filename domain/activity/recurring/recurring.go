@@ -46,7 +46,7 @@ type Template struct {
 	NextTransactionInstanceAt *day.Day `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
 	InstancesCount            int64    `json:"instancesCount" doc:"Transactions that the template has made and that were not deleted."`
 
-	// DoneThrough is the last day up to which due dates were made, Made are the dates after it that have an instance
+	// DoneThrough is the last day up to which due dates were made. Made has the dates after it that have an instance
 	// already.
 	DoneThrough *day.Day  `json:"-"`
 	Made        []day.Day `json:"-"`
@@ -55,6 +55,7 @@ type Template struct {
 const from = `transaction_template t left join account a on a.team_id = t.team_id and a.id = t.account_id
 	left join contact c on c.team_id = t.team_id and c.id = t.contact_id`
 
+// columns returns the columns of a template.
 func columns() string {
 	return `t.id, t.unique_ref, t.status, t.type, t.description, t.date, t.currency, t.total as amount, t.account_id,
 		` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id,
@@ -67,21 +68,23 @@ func columns() string {
 			and (t.done_through is null or x.recurring_at > t.done_through)) as made`
 }
 
-// describe fills in what follows from the pattern.
+// describe fills in the fields that follow from the pattern.
 func (t *Template) describe() {
 	t.PatternFormatted = t.Pattern.Format(t.Date)
 	t.NextTransactionInstanceAt = t.next()
 	t.Pattern = t.Pattern.settled(t.Date)
 }
 
-// open gives the dates that were neither passed nor made and that nobody skips, up to and including a day, or all for
-// nil.
+// open yields the dates of the pattern without those that have passed, that have an instance or that are skipped,
+// up to and including a day, or all for nil.
 func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
+	// Made has the dates that were made ahead of their day.
 	made := make(map[day.Day]bool, len(t.Made))
 	for _, d := range t.Made {
 		made[d] = true
 	}
 
+	// The pattern may have no end, so the caller or the day ends the loop.
 	for d := range t.Pattern.Dates(t.Date) {
 		switch {
 		case through != nil && d.After(*through):
@@ -94,7 +97,7 @@ func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
 	}
 }
 
-// next is the first open date of an active template.
+// next returns the first open date of an active template, nil for none.
 func (t *Template) next() (next *day.Day) {
 	if t.Status != transaction.Active {
 		return nil
@@ -106,10 +109,12 @@ func (t *Template) next() (next *day.Day) {
 }
 
 // due returns the dates that the next task of a run tries, in order: the open dates up to today, at most atOnce of
-// them, then in the room that is left those that are held back, the ones first that were not tried for the longest. It
-// also returns the last day up to which no open date is left out.
+// them, then, as far as there is room, the dates that are held back, those first that were not tried for the
+// longest time. It also returns the last day up to which no open date is left out.
 func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	through = today
+
+	// If there are more open dates than fit, through ends at the last one that does.
 	t.open(&today, func(d day.Day) bool {
 		if len(dates) == t.atOnce() {
 			through = dates[len(dates)-1]
@@ -121,6 +126,7 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 		return true
 	})
 
+	// Then fill up with dates that are held back.
 	held := slices.Clone(t.HeldBack)
 	slices.SortStableFunc(held, func(a, b HeldBack) int { return a.TriedAt.Compare(b.TriedAt.Time) })
 
@@ -133,11 +139,11 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	return slices.Compact(dates), through
 }
 
-// atOnce is how many instances a run makes in one transaction: a thousand, and fewer of a template whose lines would be
-// too many.
+// atOnce returns how many instances a run makes in one transaction: a thousand, or fewer if they would have too
+// many lines.
 func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines)))) }
 
-// runs returns how many transactions it takes to try all that is due and all that is held back.
+// runs returns how many transactions it takes to try all dates that are due or held back.
 func (t *Template) runs(today day.Day) int {
 	n := len(t.HeldBack)
 	t.open(&today, func(day.Day) bool { n++; return true })
@@ -145,12 +151,20 @@ func (t *Template) runs(today day.Day) int {
 	return max(1, (n+t.atOnce()-1)/t.atOnce())
 }
 
-// instance is the transaction of a date, as a caller would create it. Assignments are resolved when it is made.
+// instance returns the transaction of a date as a caller would create it. Assignments are resolved when it is made.
 func (t *Template) instance(at day.Day) transaction.Create {
 	c := transaction.Create{
-		Type: t.Type, Date: at, Currency: api.Set(t.Currency), AccountID: api.Set(t.AccountID), RecurringTemplateID: api.Set(t.ID),
-		Description: api.SetIf(t.Description), ContactID: api.SetIf(t.ContactID), Lines: make([]transaction.LineInput, len(t.Lines)),
+		Type:                t.Type,
+		Date:                at,
+		Currency:            api.Set(t.Currency),
+		AccountID:           api.Set(t.AccountID),
+		RecurringTemplateID: api.Set(t.ID),
+		Description:         api.SetIf(t.Description),
+		ContactID:           api.SetIf(t.ContactID),
+		Lines:               make([]transaction.LineInput, len(t.Lines)),
 	}
+
+	// Lines are described as a caller would, so that assignments are resolved when the instance is made.
 	for i := range t.Lines {
 		c.Lines[i] = t.Lines[i].Input()
 	}
@@ -173,7 +187,8 @@ type Put struct {
 	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
-// Update holds the fields that change; null clears, absent stays. Instances that were made stay as they are.
+// Update holds the fields that change. Null clears a field, an absent field stays as it is. Instances that were
+// made stay as they are.
 type Update struct {
 	Status        transaction.Status      `json:"status,omitempty" enum:"active,inactive"`
 	UniqueRef     api.Opt[string]         `json:"uniqueRef,omitzero" maxLength:"255"`
@@ -188,15 +203,15 @@ type Update struct {
 	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
-// checked is a template on its way to be stored: instance is its transaction on the first date, which must be one that
-// could be made.
+// checked is a template on its way to be stored. instance is its transaction on the first date, which must be one
+// that could be made.
 type checked struct {
 	Template
 	instance *transaction.Checked
 }
 
-// checkTemplate holds a template to the rules of the transactions that it will make. It fails with patternInvalid, as
-// Check does, and with paymentStatusMismatch for a bill that cannot be unpaid.
+// check checks a template against the rules of the transactions that it will make. It fails with patternInvalid, as
+// transaction.Check does, and with paymentStatusMismatch for a bill that cannot be unpaid.
 func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (*checked, error) {
 	if issues := t.Pattern.check(t.Date); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
@@ -207,6 +222,7 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 		return nil, err
 	}
 
+	// Only an expense that is owed on a payable can stay unpaid.
 	switch {
 	case t.PaymentStatus == "" && d.Type == transaction.Expense && !d.OnBank:
 		t.PaymentStatus = transaction.Unpaid
@@ -216,6 +232,7 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 		return nil, apierr.BadRequest.At(apierr.IssuePaymentStatusMismatch.InBody("paymentStatus"))
 	}
 
+	// A bill that is paid at once needs the account that pays it.
 	if t.PaymentStatus == transaction.Paid && d.Type == transaction.Expense && !d.OnBank {
 		if err := account.Require(d.Assigned, account.PayoutBankAccount); err != nil {
 			return nil, err
@@ -225,18 +242,35 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 	return &checked{Template: *t, instance: d}, nil
 }
 
+// statement returns the statement that inserts or updates the template.
 func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 	i := d.instance
 
+	// A change clears failed_at, so that dates which are held back are tried at the next round.
 	s := db.Stmt{
 		SQL: `update transaction_template set unique_ref = @ref, status = @status, type = @type, description = @description, date = @date,
 				currency = @currency, account_id = @account, contact_id = @contact, payment_status = @paid, total = @total, pattern = @pattern,
 				lines = @lines, skipped_dates = @skipped, held_back = @held, next_at = @next, failed_at = null, updated_at = @now
 			where team_id = @team and id = @id`,
 		Args: db.Args{
-			"team": tx.Team, "id": d.ID, "ref": d.UniqueRef, "status": string(d.Status), "type": string(i.Type), "description": i.Description,
-			"date": d.Date, "currency": i.Currency, "account": i.AccountID, "contact": i.ContactID, "paid": string(d.PaymentStatus),
-			"total": i.Total, "pattern": d.Pattern, "lines": i.StoredLines(), "skipped": d.SkippedDates, "held": d.HeldBack, "next": d.next(), "now": tx.Now,
+			"team":        tx.Team,
+			"id":          d.ID,
+			"ref":         d.UniqueRef,
+			"status":      string(d.Status),
+			"type":        string(i.Type),
+			"description": i.Description,
+			"date":        d.Date,
+			"currency":    i.Currency,
+			"account":     i.AccountID,
+			"contact":     i.ContactID,
+			"paid":        string(d.PaymentStatus),
+			"total":       i.Total,
+			"pattern":     d.Pattern,
+			"lines":       i.StoredLines(),
+			"skipped":     d.SkippedDates,
+			"held":        d.HeldBack,
+			"next":        d.next(),
+			"now":         tx.Now,
 		},
 	}
 	if isNew {
@@ -249,6 +283,7 @@ func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 	return s
 }
 
+// store saves the template. It fails with duplicateUniqueRef.
 func (d *checked) store(ctx context.Context, tx *db.Tx, isNew bool) error {
 	err := tx.Pipeline(ctx, d.statement(tx, isNew))
 	if db.Constraint(err) == "transaction_template_unique_ref" {
@@ -262,7 +297,7 @@ func (d *checked) store(ctx context.Context, tx *db.Tx, isNew bool) error {
 	return nil
 }
 
-// template reads one, locked when it is to be changed. It fails with apierr.NotFound.
+// byID loads a template, locked if it is going to be changed. It fails with apierr.NotFound.
 func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, error) {
 	args := db.Args{"team": tx.Team, "id": one}
 	if toChange {
@@ -272,7 +307,10 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, 
 		}
 	}
 
-	found, err := db.One[Template](ctx, tx, apierr.NotFound, "select "+columns()+" from "+from+" where t.team_id = @team and t.id = @id", args)
+	// The query selects the instances and the dates that are held back as well.
+	found, err := db.One[Template](
+		ctx, tx, apierr.NotFound, "select "+columns()+" from "+from+" where t.team_id = @team and t.id = @id", args,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read a recurring template: %w", err)
 	}

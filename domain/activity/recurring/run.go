@@ -38,20 +38,20 @@ type runInput struct {
 	Body RunRequest `required:"false"`
 }
 
-// RunPreview are the transactions that a run would make, and the dates that it would hold back.
+// RunPreview has the transactions that a run would make and the dates that it would hold back.
 type RunPreview struct {
 	Data     []transaction.Transaction `json:"data"`
 	HeldBack []HeldBack                `json:"heldBack" doc:"Dates that are tried and refused by a lock or, of due dates, for any reason."`
 }
 
-// RunAnswer is the acknowledgement of a run, or what a dry run of it would make (INIT-30, INIT-31).
+// RunAnswer is the acknowledgement of a run, or the result of a dry run (INIT-30, INIT-31).
 type RunAnswer struct {
 	*operation.Acknowledgement
 	Data     []transaction.Transaction `json:"data,omitzero"`
 	HeldBack []HeldBack                `json:"heldBack,omitzero"`
 }
 
-// HTTPStatus is 202 for a run and 200 for a dry run of it.
+// HTTPStatus returns 202 for a run and 200 for a dry run of it.
 func (a *RunAnswer) HTTPStatus() int {
 	if a.Acknowledgement != nil {
 		return http.StatusAccepted
@@ -65,8 +65,11 @@ type runArgs struct {
 	Dates      []day.Day `json:"dates"` // nil: all that are due
 }
 
+// args returns the arguments of the task: the dates of the body, nil for all that are due.
 func (in *runInput) args() runArgs {
 	args := runArgs{TemplateID: in.ID}
+
+	// An empty list stays a list: it names no dates, while nil means all that are due.
 	if in.Body.Dates.Value != nil {
 		args.Dates = append([]day.Day{}, *in.Body.Dates.Value...)
 	}
@@ -74,6 +77,8 @@ func (in *runInput) args() runArgs {
 	return args
 }
 
+// startRun starts the operation that makes instances of a template. It fails for an archived template and for dates
+// with too many lines.
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
 	t, err := byID(ctx, tx, in.ID, false)
 	if err != nil {
@@ -84,6 +89,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 		return nil, errArchived
 	}
 
+	// All that is due may need several tasks; dates that are named must fit into one.
 	args, tasks := in.args(), 1
 	if args.Dates == nil {
 		tasks = t.runs(day.Of(tx.Now))
@@ -100,7 +106,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 	return &RunAnswer{Acknowledgement: ack}, err
 }
 
-// runNow is the dry run: it answers with what the operation would make (DRY-50, DRY-51).
+// runNow answers a dry run with the transactions that the operation would make (DRY-50, DRY-51).
 func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
 	made, held, err := run(ctx, tx, in.args())
 	if err == nil {
@@ -112,15 +118,17 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	return err
 }
 
-// namedResults is up to how many transactions a run names as its results.
+// namedResults is the limit on the transactions that a run names as its results.
 const namedResults = 100
 
+// runTask makes instances of a template and adds the transactions to the results of the operation.
 func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) error {
 	made, _, err := run(ctx, tx, args)
 	if err != nil {
 		return err
 	}
 
+	// The operation names the first ones only; the others are found by their template.
 	for i := range made[:min(len(made), namedResults)] {
 		result := operation.Resource{Type: operation.Transaction, ID: made[i].ID, Role: operation.Result}
 		if err := operation.AddResult(ctx, tx, r.OperationID, result); err != nil {
@@ -131,7 +139,7 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	return nil
 }
 
-// bound refuses dates whose instances would have too many lines together.
+// bound refuses dates with instances that would have too many lines together.
 func (t *Template) bound(dates []day.Day) error {
 	if len(dates) <= t.atOnce() {
 		return nil
@@ -141,15 +149,17 @@ func (t *Template) bound(dates []day.Day) error {
 		With(map[string]any{"suggestedLimit": t.atOnce()})
 }
 
-// run makes the instances of a template that are still missing, each by itself; of what is due as much as one task
-// tries. It returns those that were made and those that are held back. Of dates that are named only locks hold back;
-// any other refusal is returned. Holding the template makes runs take turns, so that no date gets two.
+// run makes the instances of a template that are still missing, each by itself. Of the due dates it makes as many
+// as one task tries. It returns the instances that were made and the dates that are held back. Named dates are held
+// back only by locks; any other refusal is returned as an error. The template is locked, so that runs take turns
+// and no date gets two instances.
 func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Transaction, refused []HeldBack, err error) {
 	t, err := byID(ctx, tx, args.TemplateID, true)
 	if err != nil {
 		return nil, nil, err
 	}
 
+	// The template may have been archived since the operation was started.
 	if t.Status != transaction.Active {
 		return nil, nil, errArchived
 	}
@@ -185,7 +195,13 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 			failed_at = case when @failed then @now::timestamptz end
 		where team_id = @team and id = @id`,
 		db.Args{
-			"team": tx.Team, "id": t.ID, "done": t.DoneThrough, "next": t.next(), "held": t.HeldBack, "failed": len(t.HeldBack) > 0, "now": tx.Now,
+			"team":   tx.Team,
+			"id":     t.ID,
+			"done":   t.DoneThrough,
+			"next":   t.next(),
+			"held":   t.HeldBack,
+			"failed": len(t.HeldBack) > 0,
+			"now":    tx.Now,
 		})
 	if err != nil {
 		return nil, nil, fmt.Errorf("keep how far a recurring template is: %w", err)
@@ -194,8 +210,8 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	return made, refused, nil
 }
 
-// instances are the transactions of some dates. A bill that is paid at once is paid on its own date, from the account
-// assigned to payout_bankAccount.
+// instances returns the transactions of some dates. A bill that is paid at once is paid on its own date, from the
+// account assigned to payout_bankAccount.
 func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]transaction.Create, error) {
 	bank, err := db.Get[bool](ctx, tx, `select exists (select from account where team_id = @team and id = @id and type = 'bank')`,
 		db.Args{"team": tx.Team, "id": t.AccountID})
@@ -203,6 +219,7 @@ func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]
 		return nil, fmt.Errorf("read an account: %w", err)
 	}
 
+	// An expense on a bank account is paid by itself and needs no payment.
 	all := make([]transaction.Create, len(dates))
 	for i, d := range dates {
 		all[i] = t.instance(d)
@@ -214,7 +231,7 @@ func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]
 	return all, nil
 }
 
-// missing are those of the dates that have no instance, in order and each once.
+// missing returns the dates that have no instance, in order and each once.
 func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.Day, error) {
 	made, err := db.Select[day.Day](ctx, tx, `
 		select recurring_at from transaction where team_id = @team and recurring_template_id = @id and recurring_at = any(@dates)`,
@@ -223,27 +240,29 @@ func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.
 		return nil, fmt.Errorf("read the instances of a recurring template: %w", err)
 	}
 
+	// The caller may name dates in any order and more than once.
 	open := slices.DeleteFunc(slices.Clone(dates), func(d day.Day) bool { return slices.Contains(made, d) })
 	slices.SortFunc(open, day.Day.Compare)
 
 	return slices.Compact(open), nil
 }
 
-// every lists the periodic tasks of the package.
+// every returns the periodic tasks of the package.
 func every() []job.Every {
 	return []job.Every{{Name: "transaction-recurring", Interval: time.Hour, Do: runDue}}
 }
 
-// dueAtOnce bounds the templates that one round looks at; the rest has its turn in the next.
+// dueAtOnce bounds the templates that one round looks at; the others are looked at in the next round.
 const dueAtOnce = 500
 
-// runDue makes the instances that are due, a template to a transaction. Dates that are held back are tried again a day
-// later.
+// runDue makes the instances that are due, one template in each transaction. Dates that are held back are tried
+// again a day later.
 func runDue(ctx context.Context, d *db.DB) error {
 	type due struct{ TeamID, ID id.ID }
 
 	var templates []due
 
+	// First find the templates of all teams, without locking any. Teams that are frozen or inactive are left out.
 	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		templates, err = db.Select[due](ctx, tx, `
 			select t.team_id, t.id from transaction_template t join team m on m.team_id = t.team_id
@@ -258,6 +277,7 @@ func runDue(ctx context.Context, d *db.DB) error {
 		return fmt.Errorf("find due recurring templates: %w", err)
 	}
 
+	// Then run each in a transaction of its own: a template that fails does not hold up the others.
 	var failures []error
 
 	for _, t := range templates {
