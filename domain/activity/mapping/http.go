@@ -15,6 +15,7 @@ import (
 	"stayledger/platform/page"
 )
 
+// endpoints returns the routes of line mappings.
 func endpoints() []api.Endpoint {
 	const tag = "Reservation line mappings"
 
@@ -22,34 +23,55 @@ func endpoints() []api.Endpoint {
 
 	const (
 		path    = "/reservations/line-mappings"
-		follows = " Journals of the reservations with such lines become stale and follow in an operation of type reservation-journal-refresh, save those a lock holds."
+		follows = " Journals of the reservations with such lines become stale and follow in an operation of type " +
+			"reservation-journal-refresh, save those a lock holds."
 	)
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: path, ID: "listReservationLineMappings", Tag: tag, Summary: "List line mappings", Scopes: read,
-			Doc: "Line types that arrived without a mapping are listed with the status unmapped.",
+			Method:  "GET",
+			Path:    path,
+			ID:      "listReservationLineMappings",
+			Tag:     tag,
+			Summary: "List line mappings",
+			Scopes:  read,
+			Doc:     "Line types that arrived without a mapping are listed with the status unmapped.",
 		}, list),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: path + "/{id}", ID: "getReservationLineMapping", Tag: tag, Summary: "Read a line mapping", Scopes: read, OneTrip: true,
+			Method:  "GET",
+			Path:    path + "/{id}",
+			ID:      "getReservationLineMapping",
+			Tag:     tag,
+			Summary: "Read a line mapping",
+			Scopes:  read,
+			OneTrip: true,
 		}, one),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type",
 			Errors: apierr.List{errDuplicate, account.ErrRequiredMissing},
 			Scopes: write, Status: 201,
 			Exclusive: true,
-			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. Fails with 400 for an unknown account and for a " +
-				"mapped type without one, with 409 when the type is mapped for the app and channel already (reason duplicateName)." + follows,
+			Doc: "The most specific mapping of a line counts: by app and channel, by app, by channel, by type alone. " +
+				"Fails with 400 for an unknown account and for a mapped type without one, with 409 when the type is " +
+				"mapped for the app and channel already (reason duplicateName)." + follows,
 		}, create),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: path + "/{id}", ID: "updateReservationLineMapping", Tag: tag, Summary: "Change a line mapping",
+			Method:    "PUT",
+			Path:      path + "/{id}",
+			ID:        "updateReservationLineMapping",
+			Tag:       tag,
+			Summary:   "Change a line mapping",
 			Errors:    apierr.List{errDuplicate, account.ErrRequiredMissing},
 			Scopes:    write,
 			Exclusive: true,
 			Doc:       "Fields that are absent stay. Fails as creating does, and with 404." + follows,
 		}, update),
 		api.Write(api.Endpoint{
-			Method: "DELETE", Path: path + "/{id}", ID: "deleteReservationLineMapping", Tag: tag, Summary: "Delete a line mapping",
+			Method:    "DELETE",
+			Path:      path + "/{id}",
+			ID:        "deleteReservationLineMapping",
+			Tag:       tag,
+			Summary:   "Delete a line mapping",
 			Errors:    apierr.List{account.ErrRequiredMissing},
 			Exclusive: true,
 			Scopes:    write, Doc: "Less specific mappings count from now on. Fails with 404." + follows,
@@ -67,12 +89,14 @@ type Filter struct {
 	Search     string    `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
 }
 
-// Query is the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
+// Query returns the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
 func Query(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns, From: tables, Default: "lineType", ID: "m.id",
 		Sorts: sorts,
 	}
+
+	// The export of mappings uses the same conditions as the list.
 	q.And("m.team_id = @team", db.Args{"team": tx.Team})
 	q.Texts("m.app_id", f.AppID)
 	q.Texts("m.channel", f.Channel)
@@ -85,7 +109,9 @@ func Query(tx *db.Tx, f *Filter) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "lineType", Expr: "m.line_type", Text: true}, {Name: "status", Expr: "m.status"}, {Name: "createdAt", Expr: "m.created_at"},
+	{Name: "lineType", Expr: "m.line_type", Text: true},
+	{Name: "status", Expr: "m.status"},
+	{Name: "createdAt", Expr: "m.created_at"},
 }
 
 // Sort is an order of line mappings.
@@ -100,15 +126,17 @@ type listInput struct {
 	Filter
 }
 
+// list returns a page of line mappings.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Mapping], error) {
 	return page.List[Mapping](ctx, tx, Query(tx, &in.Filter), in.Params, in.Sort)
 }
 
+// one answers with a line mapping.
 func one(ctx context.Context, tx *db.Tx, in *oneInput) (*Mapping, error) {
 	return get(ctx, tx, in.ID, "")
 }
 
-// Terms are the fields of a mapping beside its line type.
+// Terms are the fields of a mapping except its line type.
 type Terms struct {
 	AppID              api.Opt[string]          `json:"appId,omitzero" minLength:"1" maxLength:"100"`
 	Channel            api.Opt[string]          `json:"channel,omitzero" minLength:"1" maxLength:"100"`
@@ -124,7 +152,7 @@ type Create struct {
 	Terms
 }
 
-// Update is the body of a changed mapping; what is absent stays.
+// Update is the body of a changed mapping; absent fields stay as they are.
 type Update struct {
 	LineType *string `json:"lineType,omitempty" minLength:"1" maxLength:"100"`
 	Terms
@@ -136,11 +164,13 @@ type oneInput struct {
 
 type createInput struct{ Body Create }
 
+// create maps a line type.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 
+	// A mapping changes many journals, so no other write of the team may run at the same time.
 	m := &Mapping{ID: tx.NewID(), LineType: in.Body.LineType, CreatedAt: day.At(tx.Now)}
 
 	return remap(ctx, tx, nil, m, &in.Body.Terms)
@@ -151,13 +181,14 @@ type updateInput struct {
 	Body Update
 }
 
+// update changes a line mapping.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Mapping, error) {
 	return Change(ctx, tx, in.ID, &in.Body)
 }
 
-// Change changes a mapping; the journals of reservations with such lines are outdated. It fails with apierr.NotFound,
-// with duplicateName, for an account that is unknown, missing or of no use, and outside of a transaction that is alone
-// in its team.
+// Change changes a mapping and outdates the journals of reservations with such lines. It fails with
+// apierr.NotFound, with duplicateName, for an account that is unknown, missing or not wanted, and outside of a
+// transaction that is alone in its team.
 func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -168,6 +199,7 @@ func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mappin
 		return nil, err
 	}
 
+	// The journals of the lines before the change are outdated as well.
 	old := *m
 	if u.LineType != nil {
 		m.LineType = *u.LineType
@@ -176,7 +208,7 @@ func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mappin
 	return remap(ctx, tx, &old, m, &u.Terms)
 }
 
-// remap checks and writes a mapping and lets the journals follow that it was or is about.
+// remap checks and saves a mapping, and outdates the journals that it applied to before or applies to now.
 func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping, error) {
 	m.apply(t)
 
@@ -184,6 +216,7 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping,
 		return nil, err
 	}
 
+	// An unmapped row of the same lines would be a duplicate.
 	m.UpdatedAt = day.At(tx.Now)
 	if err := clearUnmapped(ctx, tx, m); err != nil {
 		return nil, err
@@ -195,6 +228,7 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping,
 
 	note(tx, old, m)
 
+	// Last, outdate the journals of before and after.
 	if err := outdate(ctx, tx, old, m); err != nil {
 		return nil, err
 	}
@@ -202,9 +236,11 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping,
 	return get(ctx, tx, m.ID, "")
 }
 
+// apply sets the fields that are present, and derives the status if the caller does not set it.
 func (m *Mapping) apply(t *Terms) {
 	m.AppID, m.Channel, m.AccountID = t.AppID.Or(m.AppID), t.Channel.Or(m.Channel), t.AccountID.Or(m.AccountID)
 
+	// Without a status an account means mapped; without an account the type waits for one, unless it was excluded.
 	m.Party, m.RevenueRecognition = t.Party.Or(m.Party), t.RevenueRecognition.Or(m.RevenueRecognition)
 	switch {
 	case t.Status != nil:
@@ -215,12 +251,13 @@ func (m *Mapping) apply(t *Terms) {
 		m.Status = Unmapped
 	}
 
+	// A mapping that is no longer mapped loses its account, unless the caller names one, which check refuses.
 	if m.Status != Mapped && t.AccountID.Value == nil {
 		m.AccountID = nil
 	}
 }
 
-// check refuses an account that is unknown, missing or of no use.
+// check refuses an account that is unknown, missing or not wanted.
 func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 	switch {
 	case m.Status == Mapped && m.AccountID == nil:
@@ -231,6 +268,7 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
+	// Any account of the team will do.
 	found, err := account.ByID(ctx, tx, []id.ID{*m.AccountID})
 	if err != nil {
 		return err
@@ -243,6 +281,7 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
+// remove deletes a line mapping. Less specific mappings apply from then on.
 func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -253,6 +292,7 @@ func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 		return nil, err
 	}
 
+	// The row was locked when it was read, so it is still the same.
 	if err := erase(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
@@ -262,9 +302,9 @@ func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 	return &api.None{}, outdate(ctx, tx, m)
 }
 
-// outdate marks the journals that mappings are about; nil ones are passed over.
+// outdate marks the journals of reservations that mappings apply to. Nil mappings are left out.
 func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
-	var touched []id.ID
+	var reservations []id.ID
 
 	for _, m := range mappings {
 		if m == nil {
@@ -276,11 +316,14 @@ func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 			return err
 		}
 
-		touched = append(touched, found...)
+		reservations = append(reservations, found...)
 	}
 
+	// A reservation may have lines of both; it is derived once.
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
-		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(touched)},
+		Reason:  ledger.MappingChanged,
+		Cause:   operation.Resource{Type: operation.Team, ID: tx.Team},
+		Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(reservations)},
 	})
 
 	return err

@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Status says what becomes of lines of a type.
+// Status says how lines of a type are handled.
 type Status string
 
 // The statuses of a mapping.
@@ -23,7 +23,7 @@ const (
 	Mapped Status = "mapped"
 	// Unmapped types arrived without a mapping and wait for one; their lines are not posted.
 	Unmapped Status = "unmapped"
-	// Excluded lines are no part of the books and of what the guest owes.
+	// Excluded lines are no part of the books and of the guest's debt.
 	Excluded Status = "excluded"
 )
 
@@ -32,7 +32,7 @@ func (Status) Enum() []string {
 	return []string{string(Mapped), string(Unmapped), string(Excluded)}
 }
 
-// Mapping is where lines of a type are posted: those of an app, of a channel, of both or all.
+// Mapping says where lines of a type are posted: lines of an app, of a channel, of both or of all.
 type Mapping struct {
 	ID                 id.ID            `json:"id"`
 	AppID              *string          `json:"appId" doc:"Null means every app."`
@@ -41,13 +41,13 @@ type Mapping struct {
 	Status             Status           `json:"status"`
 	AccountID          *id.ID           `json:"accountId" doc:"Null unless mapped."`
 	Account            *account.NameRef `json:"account"`
-	Party              *ledger.Party    `json:"party" doc:"Whose revenue it is; null means nobody's, such as tax."`
+	Party              *ledger.Party    `json:"party" doc:"The party that earns it; null means none, as for tax."`
 	RevenueRecognition *fee.Recognition `json:"revenueRecognition" enum:"checkIn,checkOut,proRata,bookedAt" doc:"Null follows the reservation."`
 	CreatedAt          day.Instant      `json:"createdAt"`
 	UpdatedAt          day.Instant      `json:"updatedAt"`
 }
 
-// Posts is the party as entries state it.
+// Posts returns the party as entries state it.
 func (m *Mapping) Posts() ledger.Party {
 	if m.Party == nil {
 		return ledger.NoParty
@@ -56,13 +56,15 @@ func (m *Mapping) Posts() ledger.Party {
 	return *m.Party
 }
 
-// scope is what a mapping is for; empty texts stand for all.
+// scope is the app, channel and line type that a mapping applies to; an empty text means all.
 type scope struct{ app, channel, lineType string }
 
+// scope returns the scope of the mapping.
 func (m *Mapping) scope() scope {
 	return scopeOf(m.AppID, m.Channel, m.LineType)
 }
 
+// scopeOf returns the scope of an app, a channel and a line type. Channels are compared case aside.
 func scopeOf(app, channel *string, lineType string) scope {
 	s := scope{lineType: lineType}
 	if app != nil {
@@ -76,15 +78,15 @@ func scopeOf(app, channel *string, lineType string) scope {
 	return s
 }
 
-// alike are the scopes that hold where this one does, the most specific first.
+// alike returns the scopes of the mappings that apply to lines of this scope, the most specific first.
 func (s scope) alike() [4]scope {
 	return [4]scope{s, {s.app, "", s.lineType}, {"", s.channel, s.lineType}, {"", "", s.lineType}}
 }
 
-// Set are all mappings of a team.
+// Set has all mappings of a team.
 type Set struct{ byScope map[scope]*Mapping }
 
-// NewSet makes mappings findable.
+// NewSet indexes mappings by their scopes.
 func NewSet(all []Mapping) Set {
 	m := Set{byScope: make(map[scope]*Mapping, len(all))}
 	for i := range all {
@@ -94,10 +96,11 @@ func NewSet(all []Mapping) Set {
 	return m
 }
 
-// Of is the mapping that decides on lines of a type that came from an app over a channel, nil when nobody has mapped
-// it: an unmapped row decides nothing.
+// Of returns the mapping that decides on lines of a type that came from an app over a channel. It returns nil if
+// there is none: an unmapped row decides nothing.
 func (m Set) Of(app, channel *string, lineType string) *Mapping {
 	for _, s := range scopeOf(app, channel, lineType).alike() {
+		// An unmapped row of a specific scope does not hide a mapping of a wider one.
 		if found := m.byScope[s]; found != nil && found.Status != Unmapped {
 			return found
 		}
@@ -106,7 +109,7 @@ func (m Set) Of(app, channel *string, lineType string) *Mapping {
 	return nil
 }
 
-// Knows reports whether somebody can find the line type among the mappings.
+// Knows reports whether there is a row for the line type, mapped or not.
 func (m Set) Knows(app, channel *string, lineType string) bool {
 	for _, s := range scopeOf(app, channel, lineType).alike() {
 		if m.byScope[s] != nil {
@@ -117,4 +120,6 @@ func (m Set) Knows(app, channel *string, lineType string) bool {
 	return false
 }
 
-var errDuplicate = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A mapping of this line type, app and channel exists")
+var errDuplicate = apierr.New(
+	apierr.CodeConflict, apierr.ReasonDuplicateName, "A mapping of this line type, app and channel exists",
+)

@@ -14,7 +14,7 @@ var (
 	_ = api.PublishedAs[Sort]("ReservationMappingSort")
 )
 
-// Part is the mappings of reservation lines.
+// Part returns what line mappings add to the service: routes, tables, and how teams start with them or copy them.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),

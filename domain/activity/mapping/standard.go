@@ -10,7 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// standard is where the standard chart posts the types of lines, by the code of the account; tax is nobody's revenue.
+// standard returns where the standard chart posts the types of lines, by the code of the account. Tax is no party's
+// revenue.
 func standard() []struct {
 	lineType, code string
 	party          ledger.Party
@@ -30,8 +31,8 @@ func standard() []struct {
 	}
 }
 
-// InstallStandard maps the usual types of lines to the accounts of the standard chart, as far as the team has those. It
-// changes nothing that is there: running it again adds nothing.
+// InstallStandard maps the usual types of lines to the accounts of the standard chart, as far as the team has them.
+// It changes no mapping that exists: running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	accounts, err := account.Standing(ctx, tx)
 	if err != nil {
@@ -44,13 +45,20 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	)
 
 	for _, m := range standard() {
+		// A team without the account gets no mapping of the type.
 		if on := accounts[m.code]; !on.IsZero() {
 			mapping := tx.NewID()
 			made = append(made, mapping)
 			writes = append(writes, db.Stmt{
 				SQL: `insert into reservation_line_mapping (team_id, id, line_type, account_id, party) values (@team, @id, @type, @account, nullif(@party, ''))
 					on conflict do nothing`,
-				Args: db.Args{"team": tx.Team, "id": mapping, "type": m.lineType, "account": on, "party": string(m.party)},
+				Args: db.Args{
+					"team":    tx.Team,
+					"id":      mapping,
+					"type":    m.lineType,
+					"account": on,
+					"party":   string(m.party),
+				},
 			})
 		}
 	}

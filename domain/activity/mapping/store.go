@@ -21,6 +21,7 @@ var (
 	tables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
 )
 
+// get loads a mapping, or fails with apierr.NotFound. The suffix may lock it.
 func get(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
 	m, err := db.One[Mapping](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = @id`+suffix,
 		db.Args{"team": tx.Team, "id": mappingID})
@@ -37,15 +38,28 @@ const upsert = insert + `
 		status = excluded.status, account_id = excluded.account_id, party = excluded.party, revenue_recognition = excluded.revenue_recognition,
 		updated_at = excluded.updated_at`
 
+// args returns the arguments of insert and upsert.
 func (m *Mapping) args(tx *db.Tx) db.Args {
 	return db.Args{
-		"team": tx.Team, "id": m.ID, "app_id": m.AppID, "line_type": m.LineType, "channel": m.Channel, "status": string(m.Status), "account_id": m.AccountID,
-		"party": (*string)(m.Party), "revenue_recognition": (*string)(m.RevenueRecognition), "created_at": m.CreatedAt, "updated_at": m.UpdatedAt,
+		"team":                tx.Team,
+		"id":                  m.ID,
+		"app_id":              m.AppID,
+		"line_type":           m.LineType,
+		"channel":             m.Channel,
+		"status":              string(m.Status),
+		"account_id":          m.AccountID,
+		"party":               (*string)(m.Party),
+		"revenue_recognition": (*string)(m.RevenueRecognition),
+		"created_at":          m.CreatedAt,
+		"updated_at":          m.UpdatedAt,
 	}
 }
 
+// save inserts or updates a mapping. It fails with errDuplicate for a second one of the same lines.
 func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	_, err := tx.Exec(ctx, upsert, m.args(tx))
+
+	// One mapping for each line type, app and channel.
 	if db.Constraint(err) == "reservation_line_mapping_once" {
 		return errDuplicate
 	}
@@ -53,7 +67,7 @@ func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	return err
 }
 
-// All are the line mappings of a team that is in sight.
+// All loads the line mappings of a team that the transaction may read.
 func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	found, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team order by m.id`, db.Args{"team": team})
 	if err != nil {
@@ -63,8 +77,8 @@ func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	return found, nil
 }
 
-// add adds the line mappings of another team whose accounts have a counterpart, where the team has none for the same
-// lines. Running it again adds nothing.
+// add copies the line mappings of another team that have a counterpart of their account, unless the team has one
+// for the same lines. Running it again adds nothing.
 func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
 	var (
 		writes []db.Stmt
@@ -72,6 +86,7 @@ func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterp
 	)
 
 	for _, m := range from {
+		// A mapping without an account needs no counterpart.
 		if m.AccountID != nil {
 			here, exists := accounts[*m.AccountID]
 			if !exists {
@@ -81,6 +96,7 @@ func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterp
 			m.AccountID = &here
 		}
 
+		// The copy has an id of its own. It is skipped if the team has a mapping of the same lines.
 		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
 		made = append(made, m.ID)
 		writes = append(writes, db.Stmt{SQL: insert + "on conflict do nothing", Args: m.args(tx)})
@@ -97,8 +113,10 @@ func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterp
 	return noteMade(ctx, tx, made)
 }
 
-// noteMade notes which of some mappings are there now; the others were there before.
+// noteMade writes the audit events of those mappings that were inserted; the others existed before under another
+// id.
 func noteMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	// A skipped mapping has left no row with the new id.
 	made, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -112,13 +130,14 @@ func noteMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// note notes what became of a mapping, which is nil where there is none.
+// note writes the audit event of a mapping. before is nil for a new one, after for a deleted one.
 func note(tx *db.Tx, before, after *Mapping) {
 	type view struct {
 		*Mapping
 		Account *struct{} `json:"account,omitempty"`
 	}
 
+	// The event concerns the account before and after.
 	refs := func(m *Mapping) audit.Reference { return audit.Ref(audit.RoleAccount, audit.Account, m.AccountID) }
 
 	switch {
@@ -127,29 +146,41 @@ func note(tx *db.Tx, before, after *Mapping) {
 	case after == nil:
 		audit.Note(tx, audit.Deleted, audit.LineMapping, before.ID, view{Mapping: before}, nil, refs(before))
 	default:
-		audit.Note(tx, audit.Updated, audit.LineMapping, after.ID, view{Mapping: before}, view{Mapping: after}, refs(before), refs(after))
+		audit.Note(
+			tx, audit.Updated, audit.LineMapping, after.ID,
+			view{Mapping: before},
+			view{Mapping: after},
+			refs(before),
+			refs(after),
+		)
 	}
 }
 
-// clearUnmapped makes room for a mapping where the line type only waits for one.
+// clearUnmapped deletes the unmapped row of a line type that gets a mapping now.
 func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	gone, err := db.Select[id.ID](ctx, tx, `delete from reservation_line_mapping where team_id = @team and status = 'unmapped' and line_type = @line_type
 		and app_id is not distinct from @app_id and channel is not distinct from @channel and id <> @id returning id`,
 		db.Args{"team": tx.Team, "line_type": m.LineType, "app_id": m.AppID, "channel": m.Channel, "id": m.ID})
+
+	// The deleted row had nothing but its scope.
 	for _, unmapped := range gone {
-		note(tx, &Mapping{ID: unmapped, LineType: m.LineType, AppID: m.AppID, Channel: m.Channel, Status: Unmapped}, nil)
+		note(
+			tx, &Mapping{ID: unmapped, LineType: m.LineType, AppID: m.AppID, Channel: m.Channel, Status: Unmapped}, nil,
+		)
 	}
 
 	return err
 }
 
+// erase deletes a mapping.
 func erase(ctx context.Context, tx *db.Tx, mappingID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from reservation_line_mapping where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": mappingID})
 	return err
 }
 
-// mappedBy are the reservations with posted lines that a mapping is about.
+// mappedBy loads the reservations with posted lines that a mapping applies to.
 func mappedBy(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, error) {
+	// Only booked reservations post their lines.
 	return db.Select[id.ID](ctx, tx, `
 		select r.id from reservation r
 		where r.team_id = @team and r.status = 'booked' and r.general_ledger_status = 'active'
@@ -161,19 +192,20 @@ func mappedBy(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, error) {
 // UnmappedLine is a type of line, of an app, that no mapping names.
 type UnmappedLine struct{ AppID, LineType string }
 
-// AddUnmapped makes unmapped mappings of types of lines.
+// AddUnmapped adds unmapped rows for types of lines that have none.
 func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	// Everybody inserts in the same order, so that two who meet the same new types do not wait for each other in a
-	// ring.
+
+	// Insert in a fixed order, so that two transactions with the same new types do not wait for each other in a ring.
 	unknown = slices.Clone(unknown)
 	slices.SortFunc(unknown, func(a, b UnmappedLine) int {
 		return strings.Compare(a.AppID+"\x00"+a.LineType, b.AppID+"\x00"+b.LineType)
 	})
 	unknown = slices.Compact(unknown)
 
+	// Then insert them as columns; rows that exist already are skipped.
 	ids, apps, types := make([]id.ID, len(unknown)), make([]string, len(unknown)), make([]string, len(unknown))
 	for i, s := range unknown {
 		ids[i], apps[i], types[i] = tx.NewID(), s.AppID, s.LineType
@@ -188,6 +220,7 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 		return fmt.Errorf("note unmapped line types: %w", err)
 	}
 
+	// Only the rows that were inserted have an audit event.
 	for i := range unknown {
 		if slices.Contains(made, ids[i]) {
 			m := &Mapping{ID: ids[i], LineType: unknown[i].LineType, Status: Unmapped}
