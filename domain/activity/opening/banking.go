@@ -23,7 +23,7 @@ type BankingInit struct {
 	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents that the bank held at the start of that day. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
 }
 
-// BankingStarted is a bank account whose books begin.
+// BankingStarted is a bank account with the beginning of its books.
 type BankingStarted struct {
 	ID                id.ID                    `json:"id"`
 	ArchivedRecords   int64                    `json:"archivedRecords" doc:"Bank records before the first day that are excluded now."`
@@ -36,7 +36,7 @@ type bankingInput struct {
 	Body BankingInit `required:"false"`
 }
 
-// banked is a bank account and where its books begin.
+// banked is a bank account with the beginning of its books.
 type banked struct {
 	Type                        account.Type
 	BankingCurrency             *string
@@ -46,6 +46,8 @@ type banked struct {
 	StatementStartAt            *day.Day
 }
 
+// startBanking begins the books of a bank account on a day, or moves their beginning. It excludes the bank records
+// before that day and books the difference between the starting balance and the books.
 func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
 	b, err := db.One[banked](ctx, tx, apierr.NotFound, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
@@ -57,6 +59,7 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 		return nil, account.ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 
+	// First the bank records: those before the first day do not count, those from then on do.
 	start, err := b.start(in.Body.StartingBalanceDate)
 	if err != nil {
 		return nil, err
@@ -67,6 +70,7 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 		return nil, err
 	}
 
+	// Then the difference to the starting balance. Money in transit is in the books, but not at the bank yet.
 	transit, err := bank.TransitAt(ctx, tx, in.ID, *b.BankingCurrency, start)
 	if err != nil {
 		return nil, err
@@ -82,17 +86,21 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 		return nil, err
 	}
 
+	// Last, save the beginning with the account.
 	var made *id.ID
 	if out.Transaction != nil {
 		made = &out.Transaction.ID
 	}
 
-	return out, account.BeginBanking(ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made, Transit: transit})
+	return out, account.BeginBanking(
+		ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made, Transit: transit},
+	)
 }
 
-// start is the first day: the one asked for, the one there is, or the team's.
-func (b *banked) start(asked *day.Day) (day.Day, error) {
-	for _, d := range []*day.Day{asked, b.BankingOpeningAt, b.StatementStartAt} {
+// start returns the first day: the one that was asked for, else the stored one, else the team's. It fails with
+// ErrNoStart if there is none.
+func (b *banked) start(wanted *day.Day) (day.Day, error) {
+	for _, d := range []*day.Day{wanted, b.BankingOpeningAt, b.StatementStartAt} {
 		if d != nil {
 			return *d, nil
 		}
@@ -101,20 +109,31 @@ func (b *banked) start(asked *day.Day) (day.Day, error) {
 	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
-// missing gives the starting balance, and what the books lack of it before the first day, but for the opening
-// transaction.
-func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start day.Day) (amount, missing money.Cents, err error) {
+// missing returns the starting balance, and the amount that the books lack of it before the first day, without the
+// opening transaction.
+func (b *banked) missing(
+	ctx context.Context, tx *db.Tx,
+	in *bankingInput,
+	start day.Day,
+) (amount, missing money.Cents, err error) {
+	// The opening transaction does not count: it is changed to book the difference.
 	booked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select sum(e.cent_total) from ledger_entry e
 			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
 				and e.txn_at < @start and e.source_id is distinct from @opening::uuid), 0)::bigint`,
 		db.Args{
-			"team": tx.Team, "account": in.ID, "currency": b.BankingCurrency, "start": start, "opening": b.BankingOpeningTransactionID,
+			"team":     tx.Team,
+			"account":  in.ID,
+			"currency": b.BankingCurrency,
+			"start":    start,
+			"opening":  b.BankingOpeningTransactionID,
 		})
 	if err != nil {
 		return 0, 0, fmt.Errorf("read the balance before the books begin: %w", err)
 	}
 
+	// The starting balance: the given one, else the stored one, else the one that the bank stated last before the
+	// day.
 	switch {
 	case in.Body.StartingBalanceAmount != nil:
 		amount = *in.Body.StartingBalanceAmount
@@ -129,25 +148,30 @@ func (b *banked) missing(ctx context.Context, tx *db.Tx, in *bankingInput, start
 	return amount, amount - booked, nil
 }
 
-// shortfall is what the transaction books that brings the books of a bank account to its starting balance.
+// shortfall is the amount of the transaction that brings the books of a bank account to its starting balance.
 type shortfall struct {
 	bank   id.ID
 	at     day.Day
 	amount money.Cents
 }
 
-// open keeps the one opening transaction of a bank account: what was held beyond the owners' and guests' money is the
-// manager's.
+// open keeps the one opening transaction of a bank account: it makes, changes or deletes it. The money beyond the
+// owners' and guests' is the manager's.
 func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
 	line := transaction.LineInput{Amount: o.amount}
 	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
 
+	// Nothing missing means no transaction; a stored one is deleted.
 	switch stored := b.BankingOpeningTransactionID; {
 	case stored != nil && o.amount == 0:
 		return nil, transaction.Remove(ctx, tx, *stored, false, ledger.Lenience{})
 	case stored != nil:
 		moved, err := transaction.Change(ctx, tx, *stored, &transaction.Update{
-			Status: transaction.Active, Date: &o.at, AccountID: api.Set(o.bank), Currency: api.Set(*b.BankingCurrency), Lines: []transaction.LineInput{line},
+			Status:    transaction.Active,
+			Date:      &o.at,
+			AccountID: api.Set(o.bank),
+			Currency:  api.Set(*b.BankingCurrency),
+			Lines:     []transaction.LineInput{line},
 		}, ledger.Lenience{})
 
 		return transaction.Shown(ctx, tx, moved, err)
@@ -155,8 +179,13 @@ func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction
 		return nil, nil //nolint:nilnil // the books are at the starting balance as they are
 	default:
 		made, err := transaction.Add(ctx, tx, &transaction.Create{
-			Type: transaction.Deposit, Date: o.at, IsOpeningBalance: true, Currency: api.Set(*b.BankingCurrency), AccountID: api.Set(o.bank),
-			Description: api.Set("Opening balance of the bank account"), Lines: []transaction.LineInput{line},
+			Type:             transaction.Deposit,
+			Date:             o.at,
+			IsOpeningBalance: true,
+			Currency:         api.Set(*b.BankingCurrency),
+			AccountID:        api.Set(o.bank),
+			Description:      api.Set("Opening balance of the bank account"),
+			Lines:            []transaction.LineInput{line},
 		}, ledger.Lenience{})
 
 		return transaction.Shown(ctx, tx, made, err)

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Guests is what guests had paid for stays to come, and what was deferred, when the books were opened.
+// Guests is the money that guests had paid for future stays, and the deferred revenue, when the books were opened.
 type Guests struct {
 	Amount                   money.Cents  `json:"amount" doc:"Cents in the bank for it: the sum of the two."`
 	Currency                 string       `json:"currency"`
@@ -25,17 +25,19 @@ type Guests struct {
 	DeferredRevenueAmount    money.Cents  `json:"deferredRevenueAmount" doc:"Cents of revenue that is to be recognised later."`
 }
 
-// PutGuests is the opening balance of guests to be.
+// PutGuests is the body that sets the opening balance of guests.
 type PutGuests struct {
 	AccountsReceivableAmount money.Cents     `json:"accountsReceivableAmount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents."`
 	DeferredRevenueAmount    money.Cents     `json:"deferredRevenueAmount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents."`
 	Currency                 api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
 }
 
-// opened is which part of the opening balance of guests a line l is.
+// opened is the SQL of the part of the guests' opening balance that a line l is.
 var opened = account.ActingPart("l", account.AccountsReceivable, account.DeferredRevenue)
 
+// guestOpening answers with the opening balance of guests, zero while there is none.
 func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) {
+	// A deposit that was archived counts as none.
 	o, err := db.Get[Guests](ctx, tx, `
 		select coalesce(t.total, 0) as amount, coalesce(t.currency, m.default_currency) as currency, t.updated_at, t.id as transaction_id,
 			coalesce((select sum(l.amount)::bigint from transaction_line l where l.team_id = @team and l.transaction_id = t.id
@@ -54,21 +56,28 @@ func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) 
 
 type putGuestOpening struct{ Body PutGuests }
 
-// guestOpeningPut keeps one deposit per team, dated the day before the first day of the books. Putting it again as it
-// is changes nothing.
+// guestOpeningPut keeps one deposit for the team, dated the day before the first day of the books. Putting it again
+// as it is changes nothing.
 func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
 	terms, err := trial.MayOpen(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// One line for each part that is not zero. A deposit has at least one line, even if both are.
 	var lines []transaction.LineInput
 	for _, part := range []struct {
 		assignment account.Assignment
 		amount     money.Cents
-	}{{account.AccountsReceivable, in.Body.AccountsReceivableAmount}, {account.DeferredRevenue, in.Body.DeferredRevenueAmount}} {
+	}{
+		{account.AccountsReceivable, in.Body.AccountsReceivableAmount},
+		{account.DeferredRevenue, in.Body.DeferredRevenueAmount},
+	} {
 		if part.amount != 0 || lines == nil && part.assignment == account.DeferredRevenue {
-			lines = append(lines, transaction.LineInput{Amount: part.amount, LineFields: transaction.LineFields{Assignment: api.Set(part.assignment)}})
+			lines = append(lines, transaction.LineInput{
+				Amount:     part.amount,
+				LineFields: transaction.LineFields{Assignment: api.Set(part.assignment)},
+			})
 		}
 	}
 
@@ -83,7 +92,13 @@ func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Gues
 	return guestOpening(ctx, tx, nil)
 }
 
-func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, currency api.Opt[string], lines []transaction.LineInput) error {
+// bookGuestOpening makes the opening deposit of guests or changes the stored one.
+func bookGuestOpening(
+	ctx context.Context, tx *db.Tx,
+	terms *trial.Terms,
+	currency api.Opt[string],
+	lines []transaction.LineInput,
+) error {
 	stored, err := db.Select[id.ID](ctx, tx, `select transaction_id from opening_balance where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("read the opening balance of guests: %w", err)
@@ -92,7 +107,12 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, curren
 	at := terms.At()
 	if len(stored) == 0 {
 		t, err := transaction.Add(ctx, tx, &transaction.Create{
-			Type: transaction.Deposit, Date: at, IsOpeningBalance: true, Currency: currency, Description: api.Set("Opening balance of guests"), Lines: lines,
+			Type:             transaction.Deposit,
+			Date:             at,
+			IsOpeningBalance: true,
+			Currency:         currency,
+			Description:      api.Set("Opening balance of guests"),
+			Lines:            lines,
 		}, ledger.Lenience{})
 		if err != nil {
 			return err
@@ -103,6 +123,7 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, curren
 		return err
 	}
 
+	// There is one already: change it, unless it is the wanted one.
 	old, err := transaction.Lock(ctx, tx, stored[0])
 	if err != nil {
 		return err
@@ -121,18 +142,29 @@ func bookGuestOpening(ctx context.Context, tx *db.Tx, terms *trial.Terms, curren
 		currency = api.Set(old.Currency)
 	}
 
-	_, err = transaction.Change(ctx, tx, old.ID, &transaction.Update{Status: transaction.Active, Date: &at, Currency: currency, Lines: lines}, ledger.Lenience{})
+	_, err = transaction.Change(
+		ctx, tx, old.ID,
+		&transaction.Update{Status: transaction.Active, Date: &at, Currency: currency, Lines: lines},
+		ledger.Lenience{},
+	)
 
 	return err
 }
 
-// same reports that a stored opening deposit is the one that is wanted. A line that names the assigned account is one
-// that names the assignment.
-func same(old *transaction.Transaction, at day.Day, currency *string, lines []transaction.LineInput, assigned map[account.Assignment]id.ID) bool {
+// same reports whether a stored opening deposit is the wanted one. A line that names the assigned account counts as
+// one that names the assignment.
+func same(
+	old *transaction.Transaction,
+	at day.Day,
+	currency *string,
+	lines []transaction.LineInput,
+	assigned map[account.Assignment]id.ID,
+) bool {
 	if old.Status != transaction.Active || old.Date != at || len(old.Lines) != len(lines) {
 		return false
 	}
 
+	// An absent currency means the stored one, so it makes no difference.
 	if currency != nil {
 		if wanted, err := money.ParseCurrency(*currency); err != nil || string(wanted) != old.Currency {
 			return false
@@ -141,7 +173,8 @@ func same(old *transaction.Transaction, at day.Day, currency *string, lines []tr
 
 	for i := range lines {
 		l, part := &old.Lines[i], *lines[i].Assignment.Value
-		if l.Amount != lines[i].Amount || (l.Assignment == nil || *l.Assignment != part) && l.AccountID != assigned[part] {
+		if l.Amount != lines[i].Amount ||
+			(l.Assignment == nil || *l.Assignment != part) && l.AccountID != assigned[part] {
 			return false
 		}
 	}

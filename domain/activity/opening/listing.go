@@ -17,7 +17,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// Listing is what was held for a listing's owners when the books were opened.
+// Listing is the balance that was held for a listing's owners when the books were opened.
 type Listing struct {
 	ListingID     id.ID       `json:"listingId"`
 	Amount        money.Cents `json:"amount" doc:"Cents; negative when the owners owed."`
@@ -26,7 +26,7 @@ type Listing struct {
 	TransactionID id.ID       `json:"transactionId" doc:"The deposit that books it."`
 }
 
-// PutListing is the opening balance to be.
+// PutListing is the body that sets the opening balance of a listing.
 type PutListing struct {
 	Amount   money.Cents     `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents held for the owners."`
 	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
@@ -43,6 +43,7 @@ var openingOnly = `t.team_id = @team and t.is_opening_balance and t.status = 'ac
 		where u.team_id = @team and m.listing_id = l.listing_id and ` + account.Acting("m", account.OpeningBalance) + ` and u.is_opening_balance
 			and u.status = 'active' and u.id < t.id)`
 
+// openings returns the list of the opening balances of listings.
 func openings(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: "l.listing_id, t.total as amount, t.currency, t.updated_at, t.id as transaction_id", From: openingFrom,
@@ -56,6 +57,7 @@ type listOpenings struct {
 	ListingIDs page.IDs `query:"listingIds"`
 }
 
+// openingList returns a page of opening balances of listings.
 func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Listing], error) {
 	q := openings(tx)
 	q.IDs("l.listing_id = any(?)", in.ListingIDs)
@@ -63,11 +65,12 @@ func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[L
 	return page.List[Listing](ctx, tx, q, in.Params, "")
 }
 
-// opening is the opening balance of a listing, nil when it has none.
+// opening loads the opening balance of a listing, nil for none.
 func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
 	q := openings(tx)
 	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
 
+	// The query finds at most one for each listing, its oldest.
 	found, err := db.Maybe[Listing](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read an opening balance: %w", err)
@@ -81,13 +84,14 @@ type putOpening struct {
 	Body PutListing
 }
 
-// openingPut keeps one opening deposit per listing, dated the day before the first day of the statements. Putting it
-// again as it is changes nothing.
+// openingPut keeps one opening deposit for each listing, dated the day before the first day of the statements.
+// Putting it again as it is changes nothing.
 func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
 	if err := holdListing(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
+	// The books need a first day, and the listing an owner on it.
 	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
@@ -104,6 +108,7 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error
 		return nil, apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InPath("id"))
 	}
 
+	// Then change the stored deposit, or make one.
 	stored, err := opening(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -116,23 +121,31 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error
 	return opening(ctx, tx, in.ID)
 }
 
+// book makes the opening deposit of a listing or changes the stored one.
 func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
 	line := transaction.LineInput{Amount: in.Body.Amount}
 
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
 	if stored == nil {
 		_, err := transaction.Add(ctx, tx, &transaction.Create{
-			Type: transaction.Deposit, Date: at, IsOpeningBalance: true, Currency: in.Body.Currency, Description: api.Set("Opening balance"), Lines: []transaction.LineInput{line},
+			Type:             transaction.Deposit,
+			Date:             at,
+			IsOpeningBalance: true,
+			Currency:         in.Body.Currency,
+			Description:      api.Set("Opening balance"),
+			Lines:            []transaction.LineInput{line},
 		}, ledger.Lenience{})
 
 		return err
 	}
 
+	// The listing is locked already; the deposit may be changed by itself.
 	old, err := transaction.Lock(ctx, tx, stored.TransactionID)
 	if err != nil {
 		return err
 	}
 
+	// An absent currency stays as it is.
 	currency := old.Currency
 	if in.Body.Currency.Value != nil {
 		parsed, err := money.ParseCurrency(*in.Body.Currency.Value)
@@ -143,17 +156,22 @@ func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at da
 		currency = string(parsed)
 	}
 
+	// Without a difference nothing is written, so no lock refuses it.
 	if old.Date == at && old.Currency == currency && old.Total == in.Body.Amount {
 		return nil
 	}
 
-	_, err = transaction.Change(ctx, tx, stored.TransactionID, &transaction.Update{Date: &at, Currency: api.Set(currency), Lines: []transaction.LineInput{line}}, ledger.Lenience{})
+	_, err = transaction.Change(
+		ctx, tx, stored.TransactionID,
+		&transaction.Update{Date: &at, Currency: api.Set(currency), Lines: []transaction.LineInput{line}},
+		ledger.Lenience{},
+	)
 
 	return err
 }
 
-// holdListing makes the changes of one listing's opening balance wait for nobody: while somebody else is at it, the
-// caller is told to come back (RSN-34).
+// holdListing locks a listing for a change of its opening balance, without waiting: while another change is under
+// way, the caller gets ErrBusy and has to try again (RSN-34). It fails with apierr.NotFound for an unknown listing.
 func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 	args := db.Args{"team": tx.Team, "id": listingID}
 
@@ -166,12 +184,13 @@ func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 		return apierr.NotFound
 	}
 
-	held, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for no key update skip locked`, args)
+	// A locked row is skipped, so that no row means busy. An unknown listing was refused before.
+	locked, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for no key update skip locked`, args)
 	if err != nil {
 		return fmt.Errorf("hold a listing: %w", err)
 	}
 
-	if held == 0 {
+	if locked == 0 {
 		return trial.ErrBusy.RetryAfter(apierr.ServiceUnavailable.Delay())
 	}
 
