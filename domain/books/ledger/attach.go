@@ -6,10 +6,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// OwnersEntry holds for the entries e that owner statements are made of.
+// OwnersEntry is the SQL condition on the entries e that owner statements consist of.
 const OwnersEntry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')`
 
-// Attach is the statement that attaches the entries of their days to saved owner statements, which locks them.
+// Attach returns the statement that attaches the entries of their days to saved owner statements, which locks the
+// entries.
 func Attach(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL: `update ledger_entry e set statement_id = s.id from statement s
@@ -19,7 +20,7 @@ func Attach(tx *db.Tx, statements []id.ID) db.Stmt {
 	}
 }
 
-// Release is the statement that frees the entries of owner statements which are taken back.
+// Release returns the statement that frees the entries of owner statements that return to draft or are deleted.
 func Release(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL:  `update ledger_entry set statement_id = null where team_id = @team and statement_id = any(@ids)`,
@@ -27,7 +28,7 @@ func Release(tx *db.Tx, statements []id.ID) db.Stmt {
 	}
 }
 
-// RemoveImported is the statement that removes the entries which came with imported owner statements.
+// RemoveImported returns the statement that deletes the entries which came with imported owner statements.
 func RemoveImported(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL:  `delete from ledger_entry where team_id = @team and statement_id = any(@ids) and ledger = 'historical'`,
@@ -35,8 +36,8 @@ func RemoveImported(tx *db.Tx, statements []id.ID) db.Stmt {
 	}
 }
 
-// Imported are entries that come with imported owner statements, on the historical ledger and inactive: they are told
-// and count nowhere.
+// Imported are entries that come with imported owner statements. They are inactive entries of the historical
+// ledger: they are shown and count nowhere.
 type Imported struct {
 	ids, statements, accounts, contacts, reservations []id.ID
 	codes, refs, triggers, descriptions               []string
@@ -46,13 +47,15 @@ type Imported struct {
 
 // Add appends an entry of a statement. Its currency, listing and ownership period are those of the statement.
 func (e *Imported) Add(tx *db.Tx, statement id.ID, code string, at day.Day, l *Line) {
-	e.ids, e.statements, e.accounts = append(e.ids, tx.NewID()), append(e.statements, statement), append(e.accounts, l.AccountID)
+	e.ids, e.statements = append(e.ids, tx.NewID()), append(e.statements, statement)
+	e.accounts = append(e.accounts, l.AccountID)
 	e.contacts, e.reservations = append(e.contacts, l.ContactID), append(e.reservations, l.ReservationID)
 	e.codes, e.refs, e.dates = append(e.codes, code), append(e.refs, l.Ref), append(e.dates, at)
-	e.triggers, e.descriptions, e.cents = append(e.triggers, l.Trigger), append(e.descriptions, l.Description), append(e.cents, int64(l.CentTotal))
+	e.triggers, e.descriptions = append(e.triggers, l.Trigger), append(e.descriptions, l.Description)
+	e.cents = append(e.cents, int64(l.CentTotal))
 }
 
-// Insert are the statements that store the entries; none when there are none.
+// Insert returns the statements that insert the entries, none without entries.
 func (e *Imported) Insert(tx *db.Tx) []db.Stmt {
 	if len(e.ids) == 0 {
 		return nil
@@ -68,8 +71,18 @@ func (e *Imported) Insert(tx *db.Tx) []db.Stmt {
 				x (id, statement, code, ref, date, account, cents, contact, reservation, trigger, description)
 			join statement s on s.team_id = @team and s.id = x.statement`,
 		Args: db.Args{
-			"team": tx.Team, "now": tx.Now, "ids": e.ids, "statements": e.statements, "codes": e.codes, "refs": e.refs, "dates": e.dates,
-			"accounts": e.accounts, "cents": e.cents, "contacts": e.contacts, "reservations": e.reservations, "triggers": e.triggers,
+			"team":         tx.Team,
+			"now":          tx.Now,
+			"ids":          e.ids,
+			"statements":   e.statements,
+			"codes":        e.codes,
+			"refs":         e.refs,
+			"dates":        e.dates,
+			"accounts":     e.accounts,
+			"cents":        e.cents,
+			"contacts":     e.contacts,
+			"reservations": e.reservations,
+			"triggers":     e.triggers,
 			"descriptions": e.descriptions,
 		},
 	}}

@@ -7,9 +7,8 @@ import (
 	"stayledger/platform/fold"
 )
 
-// sums are the sums of entries: postings note what they add and take.
+// sums are the sums of entries: postings note the amounts that they add and remove.
 var sums = fold.Sums{Notes: "ledger_delta", Function: "ledger_fold"}
 
-// Fold moves what postings added and took into the kept sums. What the sums come to stays the same: readers add up
-// both.
+// Fold moves the noted amounts into the kept sums. The totals stay the same, because readers add up both.
 func Fold(ctx context.Context, d *db.DB) error { return sums.Fold(ctx, d) }

@@ -25,7 +25,7 @@ const (
 	Historical Ledger = "historical"
 )
 
-// Party says whose income or cost an entry is; the empty Party is nobody's.
+// Party says which party an income or cost belongs to; the empty Party means none.
 type Party string
 
 // The parties.
@@ -38,7 +38,7 @@ const (
 // Enum lists the parties that an entry can name.
 func (Party) Enum() []string { return []string{string(Owners), string(Manager)} }
 
-// Status tells entries that count from those that are kept for the record.
+// Status distinguishes entries that count from those that are kept for the record.
 type Status string
 
 // The statuses of an entry.
@@ -64,7 +64,7 @@ const (
 
 // Line is one journal entry of a posting. Zero ids stand for none.
 type Line struct {
-	// Ref tells the lines of a posting apart and stays the same from one derivation to the next.
+	// Ref is unique in the posting and stays the same from one derivation to the next.
 	Ref       string
 	AccountID id.ID
 	// CentTotal is positive for a debit and negative for a credit, never zero.
@@ -83,9 +83,9 @@ type Line struct {
 	Description string
 }
 
-// Posting is what one event does to the books.
+// Posting has the entries of one event.
 type Posting struct {
-	// SourceID is what the posting is derived from: a reservation, a transaction or a listing.
+	// SourceID is the record that the posting is derived from: a reservation, a transaction or a listing.
 	SourceID id.ID
 	// TxnCode names the posting within the team, for example "reservation:<uuid>:revenue". It is stable, and never
 	// shared by two sources.
@@ -97,7 +97,8 @@ type Posting struct {
 	Lines    []Line
 }
 
-// ErrInvalid is a posting that the books cannot take: a defect of whoever derived it, never the caller's mistake.
+// ErrInvalid is a posting that the books cannot take: a defect of the code that derived it, never the caller's
+// mistake.
 var ErrInvalid = errors.New("ledger: invalid posting")
 
 // Check refuses a posting that is incomplete or does not balance, with ErrInvalid.
@@ -117,6 +118,7 @@ func (p Posting) Check() error {
 		return refuse("no lines")
 	}
 
+	// Then the lines: each is complete, has a reference of its own, and all of them sum to zero.
 	seen := make(map[string]bool, len(p.Lines))
 
 	var (
@@ -138,6 +140,8 @@ func (p Posting) Check() error {
 		}
 
 		seen[l.Ref] = true
+
+		// The debits are bounded; as the lines balance, so are the credits.
 		if sum += l.CentTotal; l.CentTotal > 0 && !reach.Add(l.CentTotal) {
 			return refuse("the lines exceed the safe range")
 		}
@@ -157,10 +161,10 @@ type Change struct {
 	Skipped int
 }
 
-// Plus adds up two changes.
+// Plus returns the sum of two changes.
 func (c Change) Plus(o Change) Change {
 	return Change{c.Added + o.Added, c.Removed + o.Removed, c.Skipped + o.Skipped}
 }
 
-// IsZero reports that nothing was written or skipped.
+// IsZero reports whether nothing was written or skipped.
 func (c Change) IsZero() bool { return c == Change{} }

@@ -19,19 +19,29 @@ type Lenience struct {
 	SkipLocked bool
 }
 
-// What a write is told that a lock refuses.
+// The errors of a write that a lock refuses.
 var (
-	ErrBooksClosed         = apierr.New(apierr.CodeForbidden, apierr.ReasonBooksClosed, "The books are closed on this date")
-	ErrStatementAttachment = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementAttachment, "The data is attached to an owner statement")
-	ErrStatementPeriod     = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementPeriod, "A published owner statement locks the period")
-	ErrStatementInReview   = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementInReview, "An owner statement of the period is in review")
-	ErrReconciled          = apierr.New(apierr.CodeForbidden, apierr.ReasonTransactionReconciled, "The transaction is reconciled")
+	ErrBooksClosed = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonBooksClosed, "The books are closed on this date",
+	)
+	ErrStatementAttachment = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonStatementAttachment, "The data is attached to an owner statement",
+	)
+	ErrStatementPeriod = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonStatementPeriod, "A published owner statement locks the period",
+	)
+	ErrStatementInReview = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonStatementInReview, "An owner statement of the period is in review",
+	)
+	ErrReconciled = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonTransactionReconciled, "The transaction is reconciled",
+	)
 )
 
-// A lockRule is one kind of lock: a reason for which postings may be neither added nor removed. Go decides about
-// postings that are to be written, which are not in the database yet; SQL decides about those that are. Both stand here
-// side by side, and a test holds them against each other over every kind of posting. The SQL knows the parameter @team
-// and, where personal, @reader.
+// A lockRule is one kind of lock: a reason why postings may be neither added nor removed. Go decides about postings
+// that are going to be written and are not in the database yet; SQL decides about stored ones. Both are written here
+// side by side, and a test compares them over every kind of posting. The SQL knows the parameter @team and, where
+// personal, @reader.
 type lockRule struct {
 	// refusals are the conditions that holds answers with.
 	refusals []*apierr.Error
@@ -41,29 +51,33 @@ type lockRule struct {
 	ignorable bool
 	// personal says that the lock does not hold for everybody: its SQL asks who @reader is.
 	personal bool
-	// day is the SQL of a lock on all that is dated on a day, which stands as ? in it.
+	// day is the SQL of a lock on everything that is dated on a day; a ? takes the place of the day.
 	day string
 	// entry is the SQL of any other lock: whether it holds the stored entry h, and with it all entries of the posting.
 	entry string
-	// source is the SQL of a lock that also holds a source as a whole, whose id stands as ? in it, whatever entries it
-	// has.
+	// source is the SQL of a lock that also holds a source as a whole, whatever entries it has; a ? takes the place of
+	// its id.
 	source string
-	// holder is the SQL of whether the statement or bank record s.held_by still holds the source s.source_id; it stands
-	// with the first of the rules that name such a holder.
+	// holder is the SQL condition that the statement or bank record s.held_by still holds the source s.source_id. Only
+	// the first of the rules that name such a holder has it.
 	holder string
-	// told says that Lock has a field for what holds. Any other lock shows in its status alone.
+	// told says that Lock has a field for the holder. Any other lock shows in its status alone.
 	told bool
 }
 
-// lockRules are the locks in the order in which a write is told of them. Everything that asks whether something is
-// locked asks this list.
+// lockRules are the locks in the order in which a write is refused with them. Every question whether something is
+// locked is answered by this list.
 var lockRules = []lockRule{
 	{
 		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, day: "? < " + closedBefore,
 		holds: func(c Closing, p *Touched) error { return closedBooks(c.BooksClosedAt, nil, p) },
 	},
 	{
-		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, personal: true, day: "? < " + softClosedBefore,
+		refusals:  []*apierr.Error{ErrBooksClosed},
+		ignorable: true,
+		told:      true,
+		personal:  true,
+		day:       "? < " + softClosedBefore,
 		holds: func(c Closing, p *Touched) error {
 			if c.MayPost {
 				return nil
@@ -93,7 +107,8 @@ var lockRules = []lockRule{
 		entry: "exists (select from bank_reconciliation x where x.team_id = @team and x.transaction_id = h.source_id)" +
 			" and exists (select from account x where x.team_id = @team and x.id = h.account_id and x.type = 'bank')",
 		source: "exists (select from bank_reconciliation x where x.team_id = @team and x.transaction_id = ?)",
-		holder: "exists (select from bank_reconciliation x where x.team_id = s.team_id and x.bank_record_id = s.held_by and x.transaction_id = s.source_id)",
+		holder: "exists (select from bank_reconciliation x where x.team_id = s.team_id and x.bank_record_id = " +
+			"s.held_by and x.transaction_id = s.source_id)",
 		holds: func(_ Closing, p *Touched) error {
 			if len(p.Reconciled) == 0 {
 				return nil
@@ -104,12 +119,12 @@ var lockRules = []lockRule{
 	},
 }
 
-// Refusals are the conditions that locks refuse a write with, in the order in which it is told of them.
+// Refusals are the conditions that locks refuse a write with, in the order in which the rules are asked.
 var Refusals apierr.Listed = refusals{}
 
 type refusals struct{}
 
-// Conditions are those of the rules that there are when it is asked.
+// Conditions returns the conditions of the rules that exist when it is called.
 func (refusals) Conditions() []*apierr.Error {
 	var out apierr.List
 
@@ -122,8 +137,8 @@ func (refusals) Conditions() []*apierr.Error {
 	return out.Conditions()
 }
 
-// LockReasons are the reasons of the locks as the texts of endpoints name them, in the order in which a write is told
-// of them.
+// LockReasons returns the reasons of the locks as the texts of endpoints name them, in the order in which the rules
+// are asked.
 func LockReasons() string {
 	var names []string
 	for _, refusal := range Refusals.Conditions() {
@@ -149,13 +164,15 @@ const (
 	// A saved statement x holds what it reports. Imported ones hold nothing: no entry of the books is in their figures,
 	// and the opening balance that goes on where they end is dated under them.
 	holding = "x.team_id = @team and not x.imported"
-	// Such a statement x holds an owners' entry h of its month or of an earlier one: what a statement starts with is
-	// what all that came before it comes to.
-	covers = holding + " and x.ownership_period_id = h.ownership_period_id and x.currency = h.currency and x.end_at >= h.txn_at"
+	// Such a statement x holds an owners' entry h of its month or of an earlier one: it starts with the sum of all
+	// earlier entries.
+	covers = holding + " and x.ownership_period_id = h.ownership_period_id and x.currency = h.currency" +
+		" and x.end_at >= h.txn_at"
 )
 
-// onEntry is the rule for a stored entry h.
+// onEntry returns the rule as a condition on a stored entry h.
 func (r *lockRule) onEntry() string {
+	// A lock on a day holds entries that closed books show, as closedBooks does.
 	if r.day != "" {
 		return reported + " and " + r.onDay("h.txn_at")
 	}
@@ -163,10 +180,11 @@ func (r *lockRule) onEntry() string {
 	return r.entry
 }
 
-// onDay is the rule for a day, given as SQL.
+// onDay returns the rule as a condition on a day, given as SQL.
 func (r *lockRule) onDay(at string) string { return strings.ReplaceAll(r.day, "?", at) }
 
-// anyLock is the condition that one of the rules holds, each as text gives it; a text is empty where it does not apply.
+// anyLock returns the condition that one of the rules holds. The function returns each rule's condition, empty if
+// the rule does not apply.
 func anyLock(text func(*lockRule) string) string {
 	var out []string
 
@@ -183,25 +201,31 @@ func anyLock(text func(*lockRule) string) string {
 	return "(" + strings.Join(out, " or ") + ")"
 }
 
-// HeldSource is the condition that a lock holds the journal of a source for the user @reader, as Lock.Status tells it.
-// The source is SQL.
+// HeldSource returns the condition that a lock holds the journal of a source for the user @reader, as in
+// Lock.Status. The source is SQL.
 func HeldSource(source string) string {
-	return "(" + anyLock(func(r *lockRule) string { return strings.ReplaceAll(r.source, "?", source) }) +
-		" or exists (select from ledger_entry h where h.team_id = @team and h.source_id = " + source + " and " + anyLock((*lockRule).onEntry) + "))"
+	whole := anyLock(func(r *lockRule) string { return strings.ReplaceAll(r.source, "?", source) })
+
+	return "(" + whole + " or exists (select from ledger_entry h where h.team_id = @team and h.source_id = " + source +
+		" and " + anyLock((*lockRule).onEntry) + "))"
 }
 
-// HeldEntry is the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold whole
-// postings: one entry that is attached to a statement, or is an owners' of a month up to the last saved one, or moves
-// reconciled money holds all entries of its posting.
+// HeldEntry returns the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold
+// whole postings: one entry that is attached to a statement, or is an owners' of a month up to the last saved one,
+// or moves reconciled money holds all entries of its posting.
 func HeldEntry(entry string) string {
+	// Personal locks do not hold for everybody, so they are left out.
 	var postings []string
 
 	for i := range lockRules {
 		if r := &lockRules[i]; r.entry != "" && !r.personal {
-			postings = append(postings, "select h.source_id, h.txn_code from ledger_entry h where h.team_id = @team and "+r.entry)
+			postings = append(
+				postings, "select h.source_id, h.txn_code from ledger_entry h where h.team_id = @team and "+r.entry,
+			)
 		}
 	}
 
+	// A lock on a day is a condition on the entry alone; it needs no look at the other entries of the posting.
 	dated := anyLock(func(r *lockRule) string {
 		if r.day == "" || r.personal {
 			return ""
@@ -210,7 +234,8 @@ func HeldEntry(entry string) string {
 		return strings.ReplaceAll(reported, "h.", entry+".") + " and " + r.onDay(entry+".txn_at")
 	})
 
-	return "(" + dated + " or (" + entry + ".source_id, " + entry + ".txn_code) in (" + strings.Join(postings, " union all ") + "))"
+	return "(" + dated + " or (" + entry + ".source_id, " + entry + ".txn_code) in (" +
+		strings.Join(postings, " union all ") + "))"
 }
 
 // IsLock reports whether an error is one of the locks.
@@ -220,14 +245,15 @@ func IsLock(err error) bool {
 	})
 }
 
-// IsDayLock reports whether an error is a lock on a day, which holds all that is dated on it.
+// IsDayLock reports whether an error is a lock on a day, which holds everything that is dated on it.
 func IsDayLock(err error) bool {
 	return slices.ContainsFunc(lockRules, func(r lockRule) bool {
-		return r.day != "" && slices.ContainsFunc(r.refusals, func(lock *apierr.Error) bool { return errors.Is(err, lock) })
+		isRefusal := func(lock *apierr.Error) bool { return errors.Is(err, lock) }
+		return r.day != "" && slices.ContainsFunc(r.refusals, isRefusal)
 	})
 }
 
-// OpenFrom is the first day that a lock leaves open; nil when it does not tell, or the error is no lock.
+// OpenFrom returns the first day that a lock leaves open; nil if it does not say or if the error is no lock.
 func OpenFrom(err error) *day.Day {
 	var lock *apierr.Error
 	if !errors.As(err, &lock) {
@@ -239,7 +265,7 @@ func OpenFrom(err error) *day.Day {
 	return c.openFrom
 }
 
-// Closing is how far the team's books are closed for whoever asks.
+// Closing says how far the team's books are closed for the actor.
 type Closing struct {
 	// BooksClosedAt is the first open day, nil while the books were never closed.
 	BooksClosedAt *day.Day
@@ -250,17 +276,20 @@ type Closing struct {
 	MayPost bool
 }
 
-// closedBooks refuses a reported posting of a day before the first open one, which is a softly closed day when soft is
-// given.
+// closedBooks refuses a reported posting of a day before the first open one. soft is that day for softly closed
+// books, else nil.
 func closedBooks(first, soft *day.Day, p *Touched) error {
 	if first == nil || !p.reported() || !p.TxnAt.Before(*first) {
 		return nil
 	}
 
-	return ErrBooksClosed.With(LockContext{LockReason: "period", BooksClosedAt: first, SoftClosedAt: soft, openFrom: first})
+	// The context has the day from which the caller may post.
+	return ErrBooksClosed.With(
+		LockContext{LockReason: "period", BooksClosedAt: first, SoftClosedAt: soft, openFrom: first},
+	)
 }
 
-// Touched is what the lock decision knows of a posting that is to be added or removed.
+// Touched is a posting that is going to be added or removed, with the facts that the locks decide by.
 type Touched struct {
 	SourceID id.ID
 	TxnCode  string
@@ -273,7 +302,7 @@ type Touched struct {
 	// of later months.
 	Published []Saved
 	InReview  []Saved
-	// Reconciled are the bank records that stand for the money that the posting moves through a bank account.
+	// Reconciled are the bank records of the money that the posting moves through a bank account.
 	Reconciled []id.ID
 }
 
@@ -283,10 +312,11 @@ type Saved struct {
 	EndAt day.Day
 }
 
-// reported says the same of a posting as the SQL of this name does of its entries.
+// reported reports whether closed books and statements show the posting, as the SQL of this name does for its
+// entries.
 func (p *Touched) reported() bool { return p.Status == Active && p.Ledger != Historical }
 
-// LockContext tells the caller of a locked change what holds it.
+// LockContext shows the caller of a refused change which records hold it.
 type LockContext struct {
 	// LockReason is period for closed books and statement for owner statements (ERR-71); a reconciled transaction has
 	// none.
@@ -301,7 +331,7 @@ type LockContext struct {
 	openFrom *day.Day
 }
 
-// heldBy refuses a posting that statements hold.
+// heldBy refuses a posting that statements hold. The day after the last of them is open.
 func heldBy(condition *apierr.Error, statements []Saved) error {
 	if len(statements) == 0 {
 		return nil
@@ -309,6 +339,7 @@ func heldBy(condition *apierr.Error, statements []Saved) error {
 
 	c := LockContext{LockReason: "statement"}
 
+	// All statements have to be returned to draft, so the last of them counts.
 	last := statements[0].EndAt
 	for _, s := range statements {
 		c.StatementIDs, last = append(c.StatementIDs, s.ID), day.Max(last, s.EndAt)
@@ -319,11 +350,12 @@ func heldBy(condition *apierr.Error, statements []Saved) error {
 	return condition.With(c)
 }
 
-// Locked decides whether a posting may be added or removed; every write path asks it and nothing else does. The answer
-// is nil or one of ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview and ErrReconciled
-// with a LockContext.
+// Locked decides whether a posting may be added or removed; every write path asks it and no other code decides. It
+// returns nil or one of ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview and
+// ErrReconciled with a LockContext.
 func Locked(c Closing, p Touched, l Lenience) error {
 	for i := range lockRules {
+		// Only a rule that says so may be passed with the books closed.
 		if r := &lockRules[i]; !r.ignorable || !l.IgnoreBooksClosed {
 			if err := r.holds(c, &p); err != nil {
 				return err

@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Lock tells the reader of a resource whether its journal can still change, and what holds it. What does not hold it is
-// null.
+// Lock shows the reader of a resource whether its journal can still change, and which records hold it. Fields of
+// locks that do not hold it are null.
 type Lock struct {
 	Status          string               `json:"status" enum:"open,locked"`
 	BooksClosed     *LockBooks           `json:"booksClosed"`
@@ -35,7 +35,7 @@ type LockReconciled struct {
 	BankRecordIDs []id.ID `json:"bankRecordIds"`
 }
 
-// LockStatementPeriod are the owners' entries in or before months whose statement is saved.
+// LockStatementPeriod has the owners' entries in or before months with a saved statement.
 type LockStatementPeriod struct {
 	Hits []LockHit `json:"hits"`
 }
@@ -47,10 +47,10 @@ type LockHit struct {
 	OpenFrom  day.Day `json:"openFrom"`
 }
 
-// Unlocked is the lock that holds nothing.
+// Unlocked returns a lock that holds nothing.
 func Unlocked() Lock { return Lock{Status: "open"} }
 
-// lockRow is what was found to hold a source, a fee or an ownership period.
+// lockRow has the locks found on a source, a fee or an ownership period.
 type lockRow struct {
 	ID         id.ID
 	ClosedAt   *day.Day
@@ -61,6 +61,7 @@ type lockRow struct {
 	Held bool
 }
 
+// lock returns the locks as the API shows them.
 func (r *lockRow) lock() Lock {
 	lock := Unlocked()
 	if r.ClosedAt != nil {
@@ -86,13 +87,14 @@ func (r *lockRow) lock() Lock {
 	return lock
 }
 
-// locks reads the locks on all of the ids; those that are not found are Unlocked.
+// locks loads the locks on all of the ids; ids that are not found are Unlocked.
 func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]Lock, error) {
 	rows, err := db.Select[lockRow](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
 	if err != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
 	}
 
+	// Every id has an answer, even if no row was found.
 	out := make(map[id.ID]Lock, len(ids))
 	for _, v := range ids {
 		out[v] = Unlocked()
@@ -105,8 +107,8 @@ func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]L
 	return out, nil
 }
 
-// first joins the day of the earliest entry h of those that are described, looked up in an index that has their days in
-// order.
+// first returns the SQL that joins the day of the earliest entry h of those that are described, looked up in an
+// index that has their days in order.
 func first(entries string) string {
 	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
 }
@@ -114,10 +116,10 @@ func first(entries string) string {
 // closing joins the first open days, read once.
 const closing = ` cross join (select ` + booksClosed + ` as books, ` + softClosed + ` as soft from team m where m.team_id = @team) closing`
 
-// closedAt is the first day that is open to @reader when the first entry stands before it.
+// closedAt is the SQL of the first day that is open to @reader if the first entry is before it.
 const closedAt = `case when first.txn_at < closing.books then closing.books when first.txn_at < closing.soft then closing.soft end`
 
-// untold is the condition on an entry h that a lock holds it that Lock has no field for.
+// untold returns the condition that an entry h is held by a lock that Lock has no field for.
 func untold() string {
 	return anyLock(func(r *lockRule) string {
 		if r.told {
@@ -128,8 +130,8 @@ func untold() string {
 	})
 }
 
-// held is the condition that one of the entries h that are described is held by a lock that Lock has no field for.
-// Where there is no such lock nothing is asked: Postgres would start parallel workers to find out that nothing fulfills
+// held returns the condition that one of the described entries h is held by a lock that Lock has no field for. If
+// there is no such lock it asks nothing: PostgreSQL would start parallel workers to find out that no row fulfills
 // "false".
 func held(entries string) string {
 	condition := untold()
@@ -140,7 +142,8 @@ func held(entries string) string {
 	return "exists (select from ledger_entry h where " + entries + " and " + condition + ")"
 }
 
-// LocksOf reads the locks on the journals of sources. The offset makes Postgres look each source up, as in stored.
+// LocksOf loads the locks on the journals of sources. The offset makes PostgreSQL look each source up, as in
+// stored.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
 	return locks(ctx, tx, `
 		select first.id, `+closedAt+` as closed_at, first.statements, first.hits, first.records, first.held from (
@@ -156,7 +159,7 @@ func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, e
 			group by s.id) first`+closing, sources)
 }
 
-// LocksOfFees reads what holds the entries that recurring fees made. A fee has entries on every stay, so they are read
+// LocksOfFees loads the locks on the entries of recurring fees. A fee has entries on every stay, so they are read
 // from the newest that a statement can hold, until there are as many as a reader can use.
 func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
 	const (
@@ -179,12 +182,12 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 		from unnest(@ids::uuid[]) as f (id)`+first(entries)+closing, fees)
 }
 
-// overPeriod holds for a saved statement x that fixes the owners and the terms of an ownership period. Imported ones do
-// as well: their figures are in no entry, but the shares of the members are theirs.
+// overPeriod is the SQL condition on a saved statement x that fixes the owners and the terms of an ownership
+// period. Imported ones do so as well: no entry has their figures, but they have the shares of the members.
 const overPeriod = "x.team_id = @team and x.ownership_period_id"
 
-// LocksOfPeriods reads what holds ownership periods: the owners' entries of the period that are held by their day, and
-// the saved statements.
+// LocksOfPeriods loads the locks on ownership periods: the owners' entries of the period that are held by their
+// day, and the saved statements.
 func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
 
@@ -204,7 +207,7 @@ type StatementOver struct {
 	EndAt    day.Day
 }
 
-// StatementsOver reads the saved statements over ownership periods, in the order of their days.
+// StatementsOver loads the saved statements over ownership periods, in the order of their days.
 func StatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]StatementOver, error) {
 	rows, err := db.Select[StatementOver](ctx, tx, `select x.id, x.ownership_period_id as period_id, x.start_at, x.end_at from statement x
 		where `+overPeriod+` = any(@periods::uuid[]) order by x.start_at, x.id`, db.Args{"team": tx.Team, "periods": periods})
@@ -215,12 +218,14 @@ func StatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Statemen
 	return rows, nil
 }
 
-// HeldOn reads the lock that holds whatever is dated on a day, whoever it is about: nil, or an error as of Locked.
+// HeldOn returns the lock that holds everything dated on a day, whichever listing or account it concerns: nil, or
+// an error as of Locked.
 func HeldOn(ctx context.Context, tx *db.Tx, at day.Day) (lock, err error) {
 	c, err := ClosingOf(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// Locks on a day ask nothing about a posting but its day, ledger and status.
 	return Locked(c, Touched{Ledger: Operating, Status: Active, TxnAt: at}, Lenience{}), nil
 }

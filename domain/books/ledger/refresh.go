@@ -25,7 +25,7 @@ type policy struct {
 	mode string
 }
 
-// refreshed is what a refresh came to.
+// refreshed is the result of a refresh.
 type refreshed struct {
 	Change
 	// failed is how many sources could not be derived, and refusal why the first of them could not.
@@ -33,6 +33,7 @@ type refreshed struct {
 	refusal error
 }
 
+// plus adds up two results; the refusal is the first one.
 func (r refreshed) plus(o refreshed) refreshed {
 	r.Change, r.failed = r.Plus(o.Change), r.failed+o.failed
 	if r.refusal == nil {
@@ -42,8 +43,8 @@ func (r refreshed) plus(o refreshed) refreshed {
 	return r
 }
 
-// Book derives the journals of sources and stores what differs, in the transaction of a write that depends on it. The
-// sources stay locked until the transaction ends; ids that name none are passed over.
+// Book derives the journals of sources and stores the differences, in the transaction of a write that depends on
+// it. The sources stay locked until the transaction ends; ids that name none are left out.
 //
 // Errors: the refusal of the first source that cannot be derived, and those of Replace.
 func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (Change, error) {
@@ -55,8 +56,8 @@ func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (
 	return done.Change, err
 }
 
-// Store is Book for journals that the caller has derived, of which it stores those postings that a mode replaces; the
-// empty mode replaces all.
+// Store is Book for journals that the caller has derived. It stores the postings that a mode replaces; the empty
+// mode replaces all.
 func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode string, l Lenience) (Change, error) {
 	if err := derived.refusal(); err != nil {
 		return Change{}, err
@@ -65,8 +66,8 @@ func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode st
 	return s.replace(ctx, tx, derived, policy{l, mode})
 }
 
-// BookAfter derives the journals of sources that follow what the transaction writes. The write goes through whatever
-// becomes of them: a source that a lock holds, or that cannot be derived, says so in its journalStatus.
+// BookAfter derives the journals of sources that depend on records which the transaction writes. Their outcome does
+// not affect the write: a source that a lock holds, or that cannot be derived, says so in its journalStatus.
 func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) error {
 	if len(ids) == 0 {
 		return nil
@@ -74,6 +75,7 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 
 	l.SkipLocked = true
 
+	// A savepoint keeps a refusal from undoing the write itself.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		_, err := s.refresh(ctx, tx, ids, policy{Lenience: l})
 		return err
@@ -85,10 +87,11 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 	return err
 }
 
-// refresh derives the journals of sources and stores what differs. One that cannot be derived keeps the journal that it
-// has and is marked as failed.
+// refresh derives the journals of sources and stores the differences. One that cannot be derived keeps its journal
+// and is marked as failed.
 func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
 	for some := range slices.Chunk(id.Distinct(ids), together) {
+		// Deriving locks the sources, so that two refreshes of one source take turns.
 		derived, err := s.Derive(ctx, tx, some)
 		if err != nil {
 			return refreshed{}, err
@@ -98,11 +101,13 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 			return refreshed{}, err
 		}
 
+		// What could be derived is stored, even if others of the chunk failed.
 		done := refreshed{failed: len(derived.Failed), refusal: derived.refusal()}
 		if done.Change, err = s.replace(ctx, tx, derived, by); err != nil {
 			return refreshed{}, fmt.Errorf("book the journals of a %s: %w", s.Noun, err)
 		}
 
+		// Journals of another noun that follow these come last, when these are stored.
 		if with := derived.With; with != nil {
 			if err := with.Source.BookAfter(ctx, tx, with.IDs, by.Lenience); err != nil {
 				return refreshed{}, err
@@ -115,28 +120,33 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 	return total, nil
 }
 
-// replace stores the postings that the mode replaces and keeps the others as they are stored. A source whose other
-// postings would be derived differently stays stale.
+// replace stores the postings that the mode replaces and keeps the others as they are stored. A source stays stale
+// if its other postings would be derived differently.
 func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by policy) (Change, error) {
+	// A refresh of everything needs no look at the stored postings here.
 	if derived.Made || by.mode == "" || by.mode == full || s.Replaces == nil {
-		return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, made: derived.Made}, derived.Postings, by.Lenience)
+		return replacePart(
+			ctx, tx, subset{noun: s.Noun, sources: derived.Sources, made: derived.Made}, derived.Postings, by.Lenience,
+		)
 	}
 
-	standing, err := stored(ctx, tx, derived.Sources)
+	present, err := stored(ctx, tx, derived.Sources)
 	if err != nil {
 		return Change{}, err
 	}
 
-	wanted := standing[:0:0]
+	// First keep the stored postings that the mode does not replace.
+	wanted := present[:0:0]
 	kept := map[string]*Posting{}
 
-	for i := range standing {
-		if p := &standing[i]; !s.Replaces(by.mode, p) {
+	for i := range present {
+		if p := &present[i]; !s.Replaces(by.mode, p) {
 			wanted = append(wanted, *p)
 			kept[p.TxnCode] = p
 		}
 	}
 
+	// Then add the derived ones that it replaces. A kept posting that is not as derived leaves its source behind.
 	behind := map[id.ID]bool{}
 
 	for i := range derived.Postings {
@@ -153,14 +163,19 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 		delete(kept, p.TxnCode)
 	}
 
+	// Postings left in kept are no longer derived at all.
 	for _, p := range kept {
 		behind[p.SourceID] = true
 	}
 
-	return replacePart(ctx, tx, subset{noun: s.Noun, sources: derived.Sources, behind: behind, standing: standing, read: true}, wanted, by.Lenience)
+	return replacePart(
+		ctx, tx,
+		subset{noun: s.Noun, sources: derived.Sources, behind: behind, standing: present, read: true},
+		wanted, by.Lenience,
+	)
 }
 
-// LockPolicy says what a refresh does with a journal that a lock holds.
+// LockPolicy says how a refresh handles a journal that a lock holds.
 type LockPolicy string
 
 // The lock policies.
@@ -172,7 +187,7 @@ const (
 // Enum lists the lock policies.
 func (LockPolicy) Enum() []string { return []string{string(BestEffort), string(Strict)} }
 
-// Refreshed is a reservation or transaction whose journal was derived.
+// Refreshed is a reservation or transaction after its journal was derived.
 type Refreshed struct {
 	ID            id.ID         `json:"id"`
 	JournalStatus JournalStatus `json:"journalStatus"`
@@ -198,16 +213,18 @@ type RefreshRequest struct {
 	LockPolicy LockPolicy `json:"lockPolicy,omitempty" doc:"strict fails, bestEffort leaves locked journals as they are; absent means bestEffort."`
 }
 
-// namedResources is up to how many sources an operation names; a larger selection is the team's business, not a
-// source's.
+// namedResources is the limit on the sources that an operation names; a larger selection concerns the team, not a
+// source.
 const namedResources = 20
 
-// Answer derives the one journal that a caller asks for in the request, and starts an operation for several and for all
-// (OPEN-74).
+// Answer derives the one journal that a caller asks for in the request, and starts an operation for several and for
+// all (OPEN-74).
 //
 // Errors: BAD_REQUEST with the unknown ids; in the request those of Book.
 func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode string) (*RefreshAnswer, error) {
 	args := RefreshArgs{Strict: r.LockPolicy == Strict, Mode: mode}
+
+	// No ids means all of the team.
 	if r.IDs == nil {
 		return s.startAll(ctx, tx, args)
 	}
@@ -221,6 +238,7 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 		return s.start(ctx, tx, ids, args)
 	}
 
+	// A single journal is derived in the request.
 	done, err := s.refresh(ctx, tx, ids, args.policy())
 	if err == nil {
 		err = done.refusal
@@ -240,7 +258,7 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 	return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: statuses[ids[0]]}}, Total: &total}, nil
 }
 
-// start starts the operation that derives some journals.
+// start starts the operation that derives some journals. A small selection is named by it.
 func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args RefreshArgs) (*RefreshAnswer, error) {
 	n := operation.New{Type: s.Operation, Tasks: s.Noun.tasks(ids, args)}
 	if len(ids) <= namedResources {
@@ -254,8 +272,8 @@ func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args Refresh
 	return &RefreshAnswer{Acknowledgement: ack}, err
 }
 
-// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that what it costs
-// to start hardly grows with the team; a source that is written meanwhile has its journal already.
+// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that the cost of
+// starting it hardly grows with the team. A source that is written meanwhile has its journal already.
 func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*RefreshAnswer, error) {
 	places, err := s.boundaries(ctx, tx)
 	if err != nil {
@@ -273,6 +291,7 @@ func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*Re
 		n.Tasks = append(n.Tasks, s.Noun.task(args))
 	}
 
+	// An operation has at least one task, even if there is nothing to derive.
 	if n.Tasks == nil {
 		n.Tasks = []operation.Task{s.Noun.task(args)}
 	}
@@ -282,16 +301,17 @@ func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*Re
 	return &RefreshAnswer{Acknowledgement: ack}, err
 }
 
-// known are the ids that a caller gives, each once and all of the team.
-func (s *Source) known(ctx context.Context, tx *db.Tx, given []id.ID) ([]id.ID, error) {
+// known returns the given ids in order, each once. It fails with an issue for each that the team does not have, up
+// to 100.
+func (s *Source) known(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `select id from `+string(s.Noun)+` where team_id = @team and id = any(@ids) order by id`,
-		db.Args{"team": tx.Team, "ids": given})
+		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("look up the sources of a refresh: %w", err)
 	}
 
 	var missing []apierr.Issue
-	for i, v := range given {
+	for i, v := range ids {
 		if _, exists := slices.BinarySearchFunc(found, v, id.ID.Compare); !exists && len(missing) < 100 {
 			missing = append(missing, apierr.IssueNotFound.InBody("ids", i))
 		}
@@ -304,7 +324,7 @@ func (s *Source) known(ctx context.Context, tx *db.Tx, given []id.ID) ([]id.ID, 
 	return found, nil
 }
 
-// HTTPStatus is 202 when the work was queued.
+// HTTPStatus returns 202 if the work was queued, else 200.
 func (a *RefreshAnswer) HTTPStatus() int {
 	if a.Acknowledgement != nil {
 		return http.StatusAccepted
@@ -313,9 +333,10 @@ func (a *RefreshAnswer) HTTPStatus() int {
 	return http.StatusOK
 }
 
-// RefreshAnswers are the two forms that a RefreshAnswer takes, by status.
+// RefreshAnswers returns the two forms of a RefreshAnswer, by status.
 func RefreshAnswers() map[int]reflect.Type {
 	return map[int]reflect.Type{
-		http.StatusOK: reflect.TypeFor[RefreshDone](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+		http.StatusOK:       reflect.TypeFor[RefreshDone](),
+		http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// RefreshArgs name the sources whose journals a task derives.
+// RefreshArgs name the sources of the journals that a task derives.
 type RefreshArgs struct {
 	IDs []id.ID `json:"ids,omitempty"`
 	// Stretch, instead of ids, is a part of all sources of the noun.
@@ -26,22 +26,23 @@ type RefreshArgs struct {
 	Mode string `json:"mode,omitempty"`
 }
 
+// policy returns what the task replaces and which locks it passes.
 func (a RefreshArgs) policy() policy { return policy{Lenience{SkipLocked: !a.Strict}, a.Mode} }
 
-// Stretch is the sources from one place (inclusive) to another (exclusive, nil: to the end) in the order of their group
-// and id.
+// Stretch is the sources from one place (inclusive) to another (exclusive, nil: to the end) in the order of their
+// group and id.
 type Stretch struct {
 	From  Place  `json:"from"`
 	Until *Place `json:"until,omitempty"`
 }
 
-// Place is that of a source.
+// Place is the place of a source in that order.
 type Place struct {
 	GroupID id.ID `json:"groupId"`
 	ID      id.ID `json:"id"`
 }
 
-// boundaries are the places of every source that begins a task, in their order.
+// boundaries loads the places of the sources that begin a task, in their order: every n-th one.
 func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 	places, err := db.Select[Place](ctx, tx, `
 		select group_id, id from (
@@ -54,7 +55,7 @@ func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 	return places, nil
 }
 
-// within are the sources of a stretch.
+// within loads the sources of a stretch.
 func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.ID, error) {
 	args := db.Args{"team": tx.Team, "group": stretch.From.GroupID, "id": stretch.From.ID}
 
@@ -64,6 +65,7 @@ func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.
 		args["last"], args["last_id"] = stretch.Until.GroupID, stretch.Until.ID
 	}
 
+	// The conditions on the group alone follow from those on the pairs; they only help the planner.
 	ids, err := db.Select[id.ID](ctx, tx, `
 		select id from `+string(s.Noun)+` where team_id = @team and `+s.Having+` and `+s.Group+` >= @group and (`+s.Group+`, id) >= (@group, @id)`+until+`
 		order by id`, args)
@@ -74,12 +76,12 @@ func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.
 	return ids, nil
 }
 
-// task derives the journals that the arguments name.
+// task returns the task that derives the journals that the arguments name.
 func (n Noun) task(args RefreshArgs) operation.Task {
 	return operation.Task{Kind: n.refresh(), Args: args, Priority: 1}
 }
 
-// tasks derive the journals of ids.
+// tasks returns tasks that derive the journals of ids.
 func (n Noun) tasks(ids []id.ID, args RefreshArgs) (tasks []operation.Task) {
 	for some := range slices.Chunk(ids, together) {
 		args.IDs = some
@@ -89,9 +91,11 @@ func (n Noun) tasks(ids []id.ID, args RefreshArgs) (tasks []operation.Task) {
 	return tasks
 }
 
-// Handlers are the work of the tasks that derive journals of the noun.
+// Handlers returns the handlers of the tasks that derive journals of the noun.
 func (s *Source) Handlers() map[job.Kind]job.Handler {
 	h := operation.External(10*time.Minute, s.work).InBulk()
+
+	// When a task is given up its operation is settled first, then the journals that it leaves stale are marked.
 	settle := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		if err := settle(ctx, tx, j, cause); err != nil {
@@ -107,9 +111,16 @@ func (s *Source) Handlers() map[job.Kind]job.Handler {
 // errUnderived says that some journals stayed as they were, since they cannot be derived.
 var errUnderived = errors.New("ledger: journals cannot be derived")
 
-// work derives the journals of a task in one transaction. When some cannot be derived the others are, and the task
-// fails then, so that nobody takes the rest for all.
-func (s *Source) work(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args RefreshArgs) (db.Work, error) {
+// work derives the journals of a task in one transaction. If some cannot be derived the others still are, and the
+// task then fails, so that an incomplete refresh does not count as complete.
+func (s *Source) work(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	_ operation.Run,
+	args RefreshArgs,
+) (db.Work, error) {
+	// A stretch is resolved only now, so that it has the sources that exist when the task runs.
 	if args.Stretch != nil {
 		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			args.IDs, err = s.within(ctx, tx, args.Stretch)
@@ -129,25 +140,31 @@ func (s *Source) work(ctx context.Context, d *db.DB, scope db.Scope, _ operation
 		})
 	}
 
+	// First try all together. If one is refused, for example because its amounts are too large, try each by itself.
 	err := derive(s.refresh)
 	if apierr.Refused(err) && !IsLock(err) {
 		err = derive(s.oneByOne)
 	}
 
 	if err == nil && done.failed > 0 {
-		err = operation.FailAs(operation.OperationFailed, fmt.Errorf("%w: %d of kind %s: %w", errUnderived, done.failed, s.Noun, done.refusal))
+		err = operation.FailAs(
+			operation.OperationFailed,
+			fmt.Errorf("%w: %d of kind %s: %w", errUnderived, done.failed, s.Noun, done.refusal),
+		)
 	}
 
 	return nil, err
 }
 
-// oneByOne is refresh for sources that are refused together: those that are refused alone are marked as failed.
+// oneByOne is refresh for sources that are refused together: it derives each by itself and marks those that are
+// refused alone as failed.
 func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
 	var failed []id.ID
 
 	for _, v := range ids {
 		var done refreshed
 
+		// A savepoint for each source, so that the others are kept.
 		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 			done, err = s.refresh(ctx, tx, []id.ID{v}, by)
 			return err
@@ -164,13 +181,15 @@ func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy
 	return total, markFailed(ctx, tx, s.Noun, failed)
 }
 
-// abandon marks as failed what a task that is given up leaves stale, so that nobody waits for it. Journals that a
-// strict refresh found locked stay stale, and those that cannot be derived are marked already.
+// abandon marks the journals as failed that a task leaves stale when it is given up, so that callers do not wait
+// for them. Journals that a strict refresh found locked stay stale, and those that cannot be derived are marked
+// already.
 func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	if errors.Is(cause, errUnderived) || IsLock(cause) {
 		return nil
 	}
 
+	// The task may have failed before it resolved its sources, so they are resolved again.
 	var args RefreshArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return fmt.Errorf("decode the journals of a task: %w", err)

@@ -19,32 +19,33 @@ const chunkLines = 10_000
 // chunkSources bounds the sources of a round: sources without lines cost a look at what they have stored.
 const chunkSources = 2_000
 
-// fewSources is up to how many sources a plan may be that Postgres made when the ledger was of another size.
+// Above this many sources, ask PostgreSQL for fresh plans: a cached one may date from when the ledger was much
+// smaller.
 const fewSources = 20
 
-// Replace makes the stored postings of the sources equal to wanted, which holds postings of these sources alone.
-// Postings that already stand as wanted keep their rows; of the others every one that is added or removed must pass
-// Locked, then the old rows are deleted and the new ones inserted. The StatementID of wanted lines is ignored.
+// Replace makes the stored postings of the sources equal to wanted, which has postings of these sources alone.
+// Postings that are stored as wanted keep their rows. Of the others every one that is added or removed must pass
+// Locked; then the old rows are deleted and the new ones inserted. The StatementID of wanted lines is ignored.
 //
 // The caller holds the rows of the sources locked (select … for update), so that two derivations of one source take
-// turns. Replace itself shares the ownership periods it posts to, so that saving a statement does not pass it by; the
-// team's gate keeps the closing of the books out.
+// turns. Replace itself shares the ownership periods it posts to, so that saving a statement does not pass it by;
+// the team's gate keeps the closing of the books out.
 //
 // Errors: ErrInvalid, ErrUnknownAccount, and the locks of Locked.
 func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
-// Post is Replace for sources that the transaction has just made, of which nothing can be stored: it does not look. Its
-// errors are those of Replace.
+// Post is Replace for sources that the transaction has just made. Nothing of them can be stored, so it does not
+// look. Its errors are those of Replace.
 func Post(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources, made: true}, wanted, l)
 }
 
-// subset are the sources of a derivation that keeps some postings as they are stored though they would be derived
-// differently: those of the sources behind. Nothing is stored of sources that were just made.
+// subset are the sources of a derivation. The sources behind keep some postings as they are stored although they
+// would be derived differently. Nothing is stored of sources that were just made.
 type subset struct {
-	noun    Noun // empty where the caller tells of the sources itself
+	noun    Noun // empty if the caller writes the audit events of the sources itself
 	sources []id.ID
 	behind  map[id.ID]bool
 	made    bool
@@ -53,13 +54,13 @@ type subset struct {
 	read     bool
 }
 
-// some is the subset for some of the sources.
+// some returns the subset for some of the sources.
 func (of subset) some(sources []id.ID) subset {
 	of.sources = sources
 	return of
 }
 
-// stored are the stored postings of the sources, which stand in order.
+// stored returns the stored postings of the sources, which are in the order of their ids.
 func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 	switch {
 	case of.made:
@@ -74,12 +75,13 @@ func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 	}
 }
 
-// replacePart is Replace for a part: the sources behind are not current afterwards, and what was outstanding on them
-// still is.
+// replacePart is Replace for a part: afterwards the sources behind are not current, and their outstanding changes
+// remain.
 func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
 	ordered := id.Distinct(of.sources)
 	bySource := make(map[id.ID][]Posting, len(ordered))
 
+	// First check the postings and sort them by source.
 	codes := make(map[string]bool, len(wanted))
 	for i := range wanted {
 		p := &wanted[i]
@@ -87,8 +89,11 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 			return Change{}, err
 		}
 
+		// A code names one posting of one source.
 		if _, found := slices.BinarySearchFunc(ordered, p.SourceID, id.ID.Compare); !found || codes[p.TxnCode] {
-			return Change{}, fmt.Errorf("%w %q: of a source that is not replaced, or given twice", ErrInvalid, p.TxnCode)
+			return Change{}, fmt.Errorf(
+				"%w %q: of a source that is not replaced, or given twice", ErrInvalid, p.TxnCode,
+			)
 		}
 
 		codes[p.TxnCode] = true
@@ -101,6 +106,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 		}
 	}
 
+	// Then replace them in rounds that fit into a statement.
 	var total Change
 
 	for len(ordered) > 0 {
@@ -118,36 +124,39 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 	return total, nil
 }
 
-// chunk takes as many sources from the front as fit in one round, at least one.
+// chunk returns how many sources from the front fit in one round, at least one, and their postings.
 func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Posting) {
 	lines := 0
 
 	for n < len(sources) && n < chunkSources {
-		own := bySource[sources[n]]
-		for i := range own {
-			lines += len(own[i].Lines)
+		next := bySource[sources[n]]
+		for i := range next {
+			lines += len(next[i].Lines)
 		}
 
 		if n > 0 && lines > chunkLines {
 			break
 		}
 
-		postings = append(postings, own...)
+		postings = append(postings, next...)
 		n++
 	}
 
 	return n, postings
 }
 
+// replaceChunk is one round of replacePart.
 func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
-	standing, err := of.stored(ctx, tx)
+	// First find the postings that differ.
+	present, err := of.stored(ctx, tx)
 	if err != nil {
 		return Change{}, err
 	}
 
-	gone, added := compare(standing, wanted)
+	gone, added := compare(present, wanted)
 
-	f, err := factsOf(ctx, tx, ownerPeriods(slices.Concat(standing, wanted)), slices.Concat(gone, added))
+	// Then ask the locks about them. Periods of unchanged postings are shared as well.
+	f, err := factsOf(ctx, tx, ownerPeriods(slices.Concat(present, wanted)), slices.Concat(gone, added))
 	if err != nil {
 		return Change{}, err
 	}
@@ -157,6 +166,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		return Change{}, err
 	}
 
+	// Sources that a lock holds stay as they are, with all their postings.
 	kept := func(postings []Posting) []Posting {
 		return slices.DeleteFunc(postings, func(p Posting) bool {
 			_, held := skipped[p.SourceID]
@@ -167,6 +177,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	gone, added = kept(gone), kept(added)
 	change := Change{Added: len(added), Removed: len(gone), Skipped: outstanding - len(gone) - len(added)}
 
+	// Last, write the rest, and note which journals are current now.
 	return change, tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
 			if err := write(ctx, tx, gone, added); err != nil {
@@ -180,7 +191,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, skipped) })
 }
 
-// noteEffects notes what became of the entries of each source.
+// noteEffects writes the effect on the entries of each source to its audit event.
 func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	effects := map[id.ID]*audit.Effect{}
 	count := func(postings []Posting, sign int64) {
@@ -207,42 +218,45 @@ func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	count(gone, -1)
 	count(added, 1)
 
+	// The effects join the audit events of the sources, if there are any.
 	for source, f := range effects {
 		audit.NoteJournal(tx, audit.Entity(noun), source, *f)
 	}
 }
 
-// compare finds the postings that are stored and not wanted as they stand, and those that are wanted and not stored so.
-// A posting is one thing: an entry that differs makes all of it differ.
-func compare(standing, wanted []Posting) (gone, added []Posting) {
-	at := make(map[string]int, len(standing))
-	for i := range standing {
-		at[standing[i].TxnCode] = i
+// compare returns the postings that are stored but not wanted as they are, and those that are wanted but not stored
+// that way. A posting is one unit: an entry that differs makes all of it differ.
+func compare(present, wanted []Posting) (gone, added []Posting) {
+	at := make(map[string]int, len(present))
+	for i := range present {
+		at[present[i].TxnCode] = i
 	}
 
-	same := make([]bool, len(standing))
+	same := make([]bool, len(present))
 
 	for i := range wanted {
 		k, found := at[wanted[i].TxnCode]
-		if found && wanted[i].equal(&standing[k]) {
+		if found && wanted[i].equal(&present[k]) {
 			same[k] = true
 		} else {
 			added = append(added, wanted[i])
 		}
 	}
 
-	for i := range standing {
+	for i := range present {
 		if !same[i] {
-			gone = append(gone, standing[i])
+			gone = append(gone, present[i])
 		}
 	}
 
 	return gone, added
 }
 
-// equal ignores the order of the lines and the owner statements that they are attached to.
+// equal reports whether two postings have the same entries. It ignores the order of the lines and the owner
+// statements that they are attached to.
 func (p *Posting) equal(o *Posting) bool {
-	if p.SourceID != o.SourceID || p.Ledger != o.Ledger || p.Status != o.Status || p.TxnAt != o.TxnAt || p.Currency != o.Currency || len(p.Lines) != len(o.Lines) {
+	if p.SourceID != o.SourceID || p.Ledger != o.Ledger || p.Status != o.Status || p.TxnAt != o.TxnAt ||
+		p.Currency != o.Currency || len(p.Lines) != len(o.Lines) {
 		return false
 	}
 
@@ -257,6 +271,7 @@ func (p *Posting) equal(o *Posting) bool {
 			return false
 		}
 
+		// Attaching an entry to a statement does not change it.
 		ours := p.Lines[i]
 
 		ours.StatementID = theirs.StatementID
@@ -268,8 +283,8 @@ func (p *Posting) equal(o *Posting) bool {
 	return true
 }
 
-// decide asks the locks about every posting. It returns the sources that are left as they are, each with a lock that
-// holds it.
+// decide asks the locks about every posting. It returns the sources that stay as they are, each with a lock that
+// holds it, or the first lock unless these may be skipped.
 func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	skipped := map[id.ID]hold{}
 
@@ -286,12 +301,15 @@ func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error
 				return nil, lock
 			}
 
+			// Remember the lock, so that its removal finds the journal again.
 			h, err := holdOf(lock, p.TxnAt)
 			if err != nil {
 				return nil, err
 			}
+
 			// Of several days the earliest is the last to be opened.
-			if before, held := skipped[p.SourceID]; !held || before.at != nil && h.at != nil && h.at.Before(*before.at) {
+			before, held := skipped[p.SourceID]
+			if !held || before.at != nil && h.at != nil && h.at.Before(*before.at) {
 				skipped[p.SourceID] = h
 			}
 		}
@@ -300,7 +318,7 @@ func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error
 	return skipped, nil
 }
 
-// bankLeg is where and when money moves at a bank.
+// bankLeg says where and when money moves at a bank.
 type bankLeg struct {
 	source, account id.ID
 	ledger          Ledger
@@ -310,7 +328,7 @@ type bankLeg struct {
 }
 
 // movedAtBanks returns the sources that move other money at a bank than before: another amount, account, day or
-// currency. Of one that does not, bank records keep what they stand for, whatever else of it changes.
+// currency. If a source moves the same money, its bank records still match, whatever else of it changes.
 func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 	sums := map[bankLeg]money.Cents{}
 	count := func(postings []Posting, sign money.Cents) {
@@ -318,7 +336,9 @@ func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 			p := &postings[i]
 			for k := range p.Lines {
 				if l := &p.Lines[k]; f.banks[l.AccountID] {
-					sums[bankLeg{p.SourceID, l.AccountID, p.Ledger, p.Status, p.Currency, p.TxnAt}] += sign * l.CentTotal
+					sums[bankLeg{
+						p.SourceID, l.AccountID, p.Ledger, p.Status, p.Currency, p.TxnAt,
+					}] += sign * l.CentTotal
 				}
 			}
 		}
@@ -326,6 +346,7 @@ func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 	count(gone, -1)
 	count(added, 1)
 
+	// Removed and added postings that move the same money cancel each other out.
 	moved := map[id.ID]bool{}
 
 	for leg, cents := range sums {
@@ -337,7 +358,7 @@ func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 	return moved
 }
 
-// touched is a posting as the lock decision sees it.
+// touched returns a posting with the facts that the locks decide by.
 func (f *facts) touched(p *Posting) Touched {
 	t := Touched{SourceID: p.SourceID, TxnCode: p.TxnCode, Ledger: p.Ledger, Status: p.Status, TxnAt: p.TxnAt}
 	banked := false
@@ -350,10 +371,12 @@ func (f *facts) touched(p *Posting) Touched {
 			t.AttachedTo = append(t.AttachedTo, Saved{l.StatementID, end})
 		}
 
+		// Statements report the owners' entries only.
 		if l.Party != Owners {
 			continue
 		}
 
+		// Statements of the day and later ones show the entry.
 		for _, s := range f.over[l.OwnershipPeriodID] {
 			if s.Currency != p.Currency || p.TxnAt.After(*s.EndAt) {
 				continue
@@ -367,6 +390,7 @@ func (f *facts) touched(p *Posting) Touched {
 		}
 	}
 
+	// Only money that changes is held by the bank records of the source.
 	if banked && f.moved[p.SourceID] {
 		for _, record := range f.over[p.SourceID] {
 			t.Reconciled = append(t.Reconciled, record.ID)

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// Noun names what journals are derived from; it is the name of its table as well.
+// Noun names the kind of record that journals are derived from; it is also the name of its table.
 type Noun string
 
 // The nouns with journals that are derived.
@@ -22,8 +22,8 @@ const (
 	ManualJournals Noun = "journal"
 )
 
-// nouns stand in the order in which one transaction derives them: a change of a transaction locks it before the
-// reservations that it names.
+// nouns returns the nouns in the order in which one transaction derives them: a change of a transaction locks it before
+// the reservations that it names.
 func nouns() []Noun { return []Noun{Transactions, Reservations, ManualJournals} }
 
 // Kinds of the tasks that derive journals; the Part of each noun handles its own (Source.Handlers). All take
@@ -34,27 +34,35 @@ var (
 	RefreshManualJournals = job.NewKind("journal.refresh")
 )
 
-// refresh is the kind of the tasks that derive journals of the noun.
+// refresh returns the kind of the tasks that derive journals of the noun.
 func (n Noun) refresh() job.Kind {
-	return map[Noun]job.Kind{Transactions: RefreshTransactions, Reservations: RefreshReservations, ManualJournals: RefreshManualJournals}[n]
+	return map[Noun]job.Kind{
+		Transactions:   RefreshTransactions,
+		Reservations:   RefreshReservations,
+		ManualJournals: RefreshManualJournals,
+	}[n]
 }
 
-// changed is why a journal of the noun is not the one that would be derived now, when no change has marked it.
+// changed returns the reason for a journal of the noun that is not current although no change has marked it.
 func (n Noun) changed() Reason {
-	return map[Noun]Reason{Transactions: TransactionChanged, Reservations: ReservationChanged, ManualJournals: OwnershipChanged}[n]
+	return map[Noun]Reason{
+		Transactions:   TransactionChanged,
+		Reservations:   ReservationChanged,
+		ManualJournals: OwnershipChanged,
+	}[n]
 }
 
-// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, what becomes of those
-// that cannot be derived or that a lock holds) is the same for all nouns and stands in refresh.go and refresh_task.go.
+// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, journals that cannot
+// be derived or that a lock holds) is the same for all nouns, see refresh.go and refresh_task.go.
 type Source struct {
 	Noun Noun
-	// Touched finds the ids whose journals a change of their basis touches, in any order.
+	// Touched loads the ids of the sources with journals that a change of their basis affects, in any order.
 	Touched func(ctx context.Context, tx *db.Tx, b Basis) ([]id.ID, error)
-	// AtOnce does what a change of the basis asks of the noun in the transaction of the change, beside its journals.
-	// May be nil.
+	// AtOnce does the other work that a change of the basis requires of the noun in the transaction of the change,
+	// apart from its journals. May be nil.
 	AtOnce func(ctx context.Context, tx *db.Tx, b Basis) error
-	// Derive locks the rows of these ids until the transaction ends, reads what their journals depend on, and derives
-	// them.
+	// Derive locks the rows of these ids until the transaction ends, loads the records that their journals depend on,
+	// and derives the journals.
 	Derive func(ctx context.Context, tx *db.Tx, ids []id.ID) (*Derived, error)
 	// Replaces reports whether a refresh of a mode other than full replaces a posting. Nil: every mode replaces all.
 	Replaces func(mode string, p *Posting) bool
@@ -69,25 +77,25 @@ type Source struct {
 	Group, Having string
 }
 
-// Derived is what some sources come to.
+// Derived has the journals of some sources.
 type Derived struct {
-	// Sources are those that exist and could be derived, Postings all that they come to.
+	// Sources are those that exist and could be derived, Postings all postings of their journals.
 	Sources  []id.ID
 	Postings []Posting
 	// Made says that the transaction has just made the sources, so that nothing of them is stored.
 	Made bool
 	// Failed are those that cannot be derived, each with the refusal.
 	Failed map[id.ID]error
-	// With are sources of another noun whose journals follow these; nil for none.
+	// With are sources of another noun with journals that follow these; nil for none.
 	With *Following
 }
 
-// failed are the sources that cannot be derived, in the order of their ids.
+// failed returns the sources that cannot be derived, in the order of their ids.
 func (d *Derived) failed() []id.ID {
 	return slices.SortedFunc(maps.Keys(d.Failed), id.ID.Compare)
 }
 
-// refusal is why the first of them cannot be; nil when all can.
+// refusal returns why the first of them cannot be derived; nil if all can.
 func (d *Derived) refusal() error {
 	if len(d.Failed) == 0 {
 		return nil
@@ -96,35 +104,35 @@ func (d *Derived) refusal() error {
 	return d.Failed[d.failed()[0]]
 }
 
-// Following are sources whose journals follow those of another noun.
+// Following are sources with journals that follow those of another noun.
 type Following struct {
 	Source *Source
 	IDs    []id.ID
 }
 
-// Basis is what journals are derived from beside their own source. Each field tells of a change.
+// Basis is a change of the records that journals are derived from apart from their own source.
 type Basis struct {
 	// Listings have other owners, or owners on other terms.
 	Listings []id.ID
-	// Assignments are played by other accounts.
+	// Assignments belong to other accounts.
 	Assignments []Reassigned
 	// Settings says that the team's settings decide otherwise.
 	Settings bool
 }
 
-// Reassigned is an assignment of the chart of accounts that went from one account to another; the zero id stands for no
+// Reassigned is an assignment of the chart of accounts that went from one account to another; the zero id means no
 // account.
 type Reassigned struct {
 	Assignment string
 	From, To   id.ID
 }
 
-// Sources are all nouns with journals. A change of what the journals of several depend on is told to them: by Outdate
-// where an operation derives the journals, by Follow where that is done at once.
+// Sources are all nouns with journals. A change that may affect the journals of several nouns goes to all of them:
+// by Outdate if an operation derives the journals, by Follow if that is done at once.
 type Sources []*Source
 
-// announce tells every noun of a change, which does at once what it has to, and gives the sources whose journals the
-// change touches.
+// announce lets every noun do its immediate work for a change and returns the sources with journals that the change
+// affects.
 func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]id.ID, error) {
 	found := map[Noun][]id.ID{}
 
@@ -135,6 +143,7 @@ func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]i
 			}
 		}
 
+		// A noun may report a source several times; it is derived once.
 		ids, err := source.Touched(ctx, tx, b)
 		if err != nil {
 			return nil, fmt.Errorf("find the journals of a %s: %w", source.Noun, err)
@@ -146,14 +155,15 @@ func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]i
 	return found, nil
 }
 
-// Follow derives the journals that a change touches in its own transaction, save those that a lock holds. One that
-// cannot be derived fails the change with its refusal.
+// Follow derives the journals that a change affects in its own transaction, except those that a lock holds. One
+// that cannot be derived fails the change with its refusal.
 func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
 		return err
 	}
 
+	// The sources are booked in the order of the nouns, which is the order of their locks.
 	for _, source := range s {
 		if _, err := source.Book(ctx, tx, found[source.Noun], Lenience{SkipLocked: true}); err != nil {
 			return err
@@ -163,7 +173,7 @@ func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	return nil
 }
 
-// Outdate marks the journals that a change touches as stale and starts the operation that derives them; see the
+// Outdate marks the journals that a change affects as stale and starts the operation that derives them; see the
 // function Outdate.
 func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) error {
 	found, err := s.announce(ctx, tx, b)
@@ -177,8 +187,8 @@ func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) er
 	return err
 }
 
-// Mark marks the journals that a change touches as stale and describes the operation that derives them, for an endpoint
-// that starts it itself.
+// Mark marks the journals that a change affects as stale and returns the operation that derives them, for an
+// endpoint that starts it itself.
 func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*operation.New, error) {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -195,15 +205,21 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 	return &n, nil
 }
 
-// TouchedByAssignments are the sources of a noun that a change of assignments touches, where its journals look up the
-// assignments of consults whenever they are derived: those with entries on the old or the new account. When nobody
-// played an assignment before, journals that need it could not be derived and have no entries to be found by; then it
-// is all of the noun.
-func TouchedByAssignments(ctx context.Context, tx *db.Tx, n Noun, changed []Reassigned, consults ...string) ([]id.ID, error) {
+// TouchedByAssignments loads the sources of a noun that a change of assignments affects, if its journals look up
+// the assignments of consults whenever they are derived: those with entries on the old or the new account. If an
+// assignment had no account before, journals that need it could not be derived and have no entries to find them by;
+// then it returns all sources of the noun.
+func TouchedByAssignments(
+	ctx context.Context, tx *db.Tx,
+	n Noun,
+	changed []Reassigned,
+	consults ...string,
+) ([]id.ID, error) {
 	var accounts []id.ID
 
 	all := false
 
+	// Assignments that the journals do not look up have no effect.
 	for _, c := range changed {
 		if slices.Contains(consults, c.Assignment) {
 			all = all || c.From.IsZero()
@@ -223,7 +239,7 @@ func TouchedByAssignments(ctx context.Context, tx *db.Tx, n Noun, changed []Reas
 		db.Args{"team": tx.Team, "accounts": accounts})
 }
 
-// All are the sources of a noun.
+// All loads the sources of a noun.
 func All(ctx context.Context, tx *db.Tx, n Noun) ([]id.ID, error) {
 	return db.Select[id.ID](ctx, tx, `select id from `+string(n)+` where team_id = @team`, db.Args{"team": tx.Team})
 }

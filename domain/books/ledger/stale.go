@@ -19,8 +19,7 @@ import (
 // Reason says why a journal is not the one that would be derived now.
 type Reason string
 
-// The reasons. JournalLocked is never given by a change: it is what the others become when locks kept every outstanding
-// change out.
+// The reasons. No change gives JournalLocked: the others turn into it when locks held back every outstanding change.
 const (
 	ReservationChanged Reason = "reservationChanged"
 	FeeChanged         Reason = "feeChanged"
@@ -32,29 +31,33 @@ const (
 
 // Enum lists the reasons.
 func (Reason) Enum() []string {
-	return []string{"reservationChanged", "feeChanged", "mappingChanged", "ownershipChanged", "transactionChanged", "journalLocked"}
+	return []string{
+		"reservationChanged", "feeChanged", "mappingChanged", "ownershipChanged", "transactionChanged", "journalLocked",
+	}
 }
 
 // Outdated is a change that made journals stale.
 type Outdated struct {
 	Reason Reason
-	// Cause is what changed; the operation names it as its primary resource.
+	// Cause is the record that changed; the operation names it as its primary resource.
 	Cause operation.Resource
 	// Also are further resources that the operation names.
 	Also []operation.Resource
 	// Type of the operation; empty means reservation-journal-refresh.
 	Type operation.Type
-	// Sources are those whose journals may differ now.
+	// Sources are those with journals that may differ now.
 	Sources map[Noun][]id.ID
 }
 
-// Outdate marks journals as stale in the transaction that changes what they are derived from, and starts the operation
-// that derives them anew, leaving those that a lock holds. It answers nil when no journal is touched.
+// Outdate marks journals as stale in the transaction that changes the records that they are derived from, and
+// starts the operation that derives them anew, except those that a lock holds. It returns nil if no journal is
+// affected.
 func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
 	if !o.touches() {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
 	}
 
+	// The marks are in the same transaction as the change, so that no reader sees the journals as current.
 	if err := markStale(ctx, tx, &o); err != nil {
 		return nil, err
 	}
@@ -62,6 +65,7 @@ func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledge
 	return operation.Start(ctx, tx, o.operation())
 }
 
+// touches reports whether any journal is affected.
 func (o *Outdated) touches() bool {
 	for _, ids := range o.Sources {
 		if len(ids) > 0 {
@@ -72,17 +76,20 @@ func (o *Outdated) touches() bool {
 	return false
 }
 
-// operation derives the journals of the sources.
+// operation returns the operation that derives the journals of the sources.
 func (o *Outdated) operation() operation.New {
 	o.Cause.Role = operation.Target
 
 	n := operation.New{
-		Type: cmp.Or(o.Type, operation.ReservationJournal), Primary: &o.Cause, Resources: append([]operation.Resource{o.Cause}, o.Also...),
+		Type:      cmp.Or(o.Type, operation.ReservationJournal),
+		Primary:   &o.Cause,
+		Resources: append([]operation.Resource{o.Cause}, o.Also...),
 	}
 	for _, noun := range nouns() {
 		n.Tasks = append(n.Tasks, noun.tasks(o.Sources[noun], RefreshArgs{})...)
 	}
 
+	// An operation has at least one task, even if there is nothing to derive.
 	if n.Tasks == nil {
 		n.Tasks = []operation.Task{Reservations.task(RefreshArgs{})}
 	}
@@ -90,7 +97,7 @@ func (o *Outdated) operation() operation.New {
 	return n
 }
 
-// markStale marks journals as stale.
+// markStale marks the journals of all nouns as stale.
 func markStale(ctx context.Context, tx *db.Tx, o *Outdated) error {
 	for _, noun := range nouns() {
 		if err := o.mark(ctx, tx, noun, o.Sources[noun]); err != nil {
@@ -101,17 +108,27 @@ func markStale(ctx context.Context, tx *db.Tx, o *Outdated) error {
 	return nil
 }
 
+// mark marks the journals of one noun as stale.
 func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
 
+	// A journal has one row for each cause. A new change of the same cause makes a locked or failed row stale
+	// again.
 	_, err := tx.Exec(ctx, `
 		insert into ledger_stale (team_id, source_id, cause_id, source, reason, since)
 		select distinct @team::uuid, s.id, coalesce(@cause, '00000000-0000-0000-0000-000000000000'::uuid), @source, @reason, @now::timestamptz
 		from unnest(@ids::uuid[]) as s (id) order by s.id
 		on conflict (team_id, source_id, cause_id) do update set reason = excluded.reason, status = 'stale', held_at = null, held_by = null`,
-		db.Args{"team": tx.Team, "cause": o.Cause.ID, "source": string(source), "reason": string(o.Reason), "ids": ids, "now": tx.Now})
+		db.Args{
+			"team":   tx.Team,
+			"cause":  o.Cause.ID,
+			"source": string(source),
+			"reason": string(o.Reason),
+			"ids":    ids,
+			"now":    tx.Now,
+		})
 	if err != nil {
 		return fmt.Errorf("mark journals stale: %w", err)
 	}
@@ -119,19 +136,26 @@ func (o *Outdated) mark(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID
 	return nil
 }
 
-// markFailed keeps in mind that the journals of these sources could not be derived.
+// markFailed records that the journals of these sources could not be derived.
 func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
 
+	// Sources without an outstanding change get a row of their own; then all rows of the sources are failed.
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
 				select @team, s.id, @source, @reason, 'failed', @now from unnest(@ids::uuid[]) as s (id)
 				where not exists (select from ledger_stale t where t.team_id = @team and t.source_id = s.id)
 				on conflict (team_id, source_id, cause_id) do nothing`,
-			Args: db.Args{"team": tx.Team, "source": string(source), "reason": string(source.changed()), "ids": ids, "now": tx.Now},
+			Args: db.Args{
+				"team":   tx.Team,
+				"source": string(source),
+				"reason": string(source.changed()),
+				"ids":    ids,
+				"now":    tx.Now,
+			},
 		},
 		db.Stmt{
 			SQL:  `update ledger_stale set status = 'failed', held_at = null, held_by = null where team_id = @team and source_id = any(@ids)`,
@@ -144,15 +168,16 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 	return nil
 }
 
-// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record that
-// holds it. Of several locks one is enough: when it is gone the journal is derived again, and then meets the next.
+// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record
+// that holds it. Of several locks one is enough: when it is gone the journal is derived again, and then meets the
+// next.
 type hold struct {
 	at *day.Day
 	by id.ID
 }
 
-// holdOf is the lock that a posting of a day was refused with. Of several statements it is the earliest, which is the
-// last to be opened.
+// holdOf returns the lock that a posting of a day was refused with. Of several statements it is the earliest, which
+// is the last to be opened.
 func holdOf(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
 	errors.As(refusal, &lock)
@@ -169,21 +194,21 @@ func holdOf(refusal error, at day.Day) (hold, error) {
 	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
 }
 
-// Outstanding are the rows s of what is outstanding, as SQL that can stand for a table. A row is locked while the lock
-// that it remembers stands, for whomever, and stale from then on.
+// Outstanding returns the SQL of the rows s of outstanding changes, to be used like a table. A row is locked while
+// the lock that it remembers exists, for any user, and stale from then on.
 func Outstanding() string {
-	standing := anyLock(func(r *lockRule) string {
-		// A lock that is not everybody's stands for somebody.
+	exists := anyLock(func(r *lockRule) string {
+		// A personal lock counts as well: it exists for some user.
 		return strings.ReplaceAll(cmp.Or(r.onDay("s.held_at"), r.holder), "@reader", "null::uuid")
 	})
 
 	return `(select s.team_id, s.source_id, s.cause_id, s.source, s.reason, s.since,
-		case when s.status <> 'locked' or ` + standing + ` then s.status else 'stale' end as status from ledger_stale s)`
+		case when s.status <> 'locked' or ` + exists + ` then s.status else 'stale' end as status from ledger_stale s)`
 }
 
-// settle drops what was outstanding on sources whose journals are now as they should be; those that locks kept as they
-// are stay behind as locked, with the lock. What is outstanding on those that were derived in part stays as it is. A
-// journal that was left behind without anybody having marked it before is marked now.
+// settle deletes the outstanding changes of sources with journals that are current now. Sources that locks kept as
+// they are stay as locked, with the lock. Outstanding changes of sources that were derived in part stay as they
+// are. A journal that stays behind without a mark is marked now.
 func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) error {
 	var (
 		done, left, part, by []id.ID
@@ -202,6 +227,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 		}
 	}
 
+	// Sources that were just made have no outstanding changes.
 	var stmts []db.Stmt
 	if len(done) > 0 && !of.made {
 		stmts = append(stmts, db.Stmt{
@@ -218,6 +244,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 		})
 	}
 
+	// Rows that exist already were handled above or stay as they are.
 	if len(left)+len(part) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, held_at, held_by, since)
@@ -238,7 +265,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 	return nil
 }
 
-// outdatedSource is a source whose journal is to be derived.
+// outdatedSource is a source with a journal that has to be derived.
 type outdatedSource struct {
 	ID     id.ID
 	Source Noun
@@ -255,6 +282,7 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 		o.Sources[s.Source] = append(o.Sources[s.Source], s.ID)
 	}
 
+	// Tasks take the sources in the order of their ids.
 	for _, ids := range o.Sources {
 		slices.SortFunc(ids, id.ID.Compare)
 	}
@@ -264,10 +292,10 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	return err
 }
 
-// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any more.
-// Whoever takes such a lock away calls it in the same transaction, after having waited for all who share it
-// (shareLocks): a journal that met the lock before is found here, and one that is derived later does not meet it. The
-// operation names the listings.
+// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any
+// more. Code that removes such a lock calls it in the same transaction, after having waited for all who share it
+// (shareLocks): a journal that met the lock before is found here, and one that is derived later does not meet it.
+// The operation names the listings.
 func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])`,
@@ -276,6 +304,7 @@ func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) e
 		return fmt.Errorf("find journals that were locked: %w", err)
 	}
 
+	// The operation names the listings of the statements, not the journals.
 	resources := make([]operation.Resource, len(listings))
 	for i, v := range listings {
 		resources[i] = operation.Resource{Type: operation.Listing, ID: v, Role: operation.Target}
@@ -288,13 +317,14 @@ func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) e
 	return tryHeldBack(ctx, tx)
 }
 
-// RetryReopened derives again the journals that the closed books held and that are open to the actor now. Whoever opens
-// days calls it in the same transaction, with the team for itself.
+// RetryReopened derives again the journals that the closed books held and that are open to the actor now. Code that
+// opens days calls it in the same transaction, with the team for itself.
 func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct s.source_id as id, s.source from ledger_stale s
 		where s.team_id = @team and s.status = 'locked' and s.held_at is not null and not `+
-		anyLock(func(r *lockRule) string { return r.onDay("s.held_at") }), db.Args{"team": tx.Team, "reader": tx.Actor.User})
+		anyLock(func(r *lockRule) string { return r.onDay("s.held_at") }),
+		db.Args{"team": tx.Team, "reader": tx.Actor.User})
 	if err != nil {
 		return fmt.Errorf("find journals that the closed books held: %w", err)
 	}
@@ -310,8 +340,8 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 // recurring handles it.
 var HeldBackKind = job.NewKind("transaction.held-back")
 
-// tryHeldBack queues a job that makes the transactions that a lock kept from being made at all: they have no journal to
-// derive again.
+// tryHeldBack queues a job that makes the transactions which a lock kept from being made at all: they have no
+// journal to derive again.
 func tryHeldBack(ctx context.Context, tx *db.Tx) error {
 	waiting, err := db.Get[bool](ctx, tx, `
 		select exists (select from transaction_template where team_id = @team and held_back <> '[]' and status = 'active')`, db.Args{"team": tx.Team})
@@ -319,6 +349,7 @@ func tryHeldBack(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("find recurring dates that were held back: %w", err)
 	}
 
+	// Without such dates there is nothing to queue.
 	if !waiting {
 		return nil
 	}

@@ -18,14 +18,13 @@ type JournalStatus struct {
 	OperationIDs []id.ID `json:"operationIds" doc:"Unsettled operations that derive it."`
 }
 
-// Blocks reports whether what depends on the journal has to wait (ERR-59): a journal that only locks keep from changing
-// is final as it is.
+// Blocks reports whether everything that depends on the journal has to wait (ERR-59). A journal that only locks
+// keep from changing is final as it is.
 func (s JournalStatus) Blocks() bool {
 	return s.Status != "current" && (s.Reason == nil || *s.Reason != JournalLocked)
 }
 
-// Blocking gives what the worst of the statuses says to those who have to wait, with the operations of all of them; nil
-// when none blocks.
+// Blocking returns the worst of the statuses that block, with the operations of all of them; nil if none blocks.
 func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 	order := []string{"recalculating", "failed", "stale"}
 
@@ -34,11 +33,13 @@ func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 		open  []id.ID
 	)
 
+	// An operation that is under way comes before a failure, and that before a stale journal.
 	for _, s := range statuses {
 		if !s.Blocks() {
 			continue
 		}
 
+		// Whoever waits, waits for the operations of all of them.
 		open = append(open, s.OperationIDs...)
 		if worst == nil || slices.Index(order, s.Status) < slices.Index(order, worst.Status) {
 			worst = &s
@@ -52,12 +53,12 @@ func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 	return worst
 }
 
-// CurrentJournal is the status of a journal that is up to date.
+// CurrentJournal returns the status of a journal that is up to date.
 func CurrentJournal() JournalStatus {
 	return JournalStatus{Status: "current", OperationIDs: []id.ID{}}
 }
 
-// staleness adds up what is outstanding on the journals of one resource.
+// staleness counts the outstanding changes on the journals of one resource.
 type staleness struct {
 	ID     id.ID
 	Reason Reason
@@ -66,7 +67,7 @@ type staleness struct {
 	Failed int64
 }
 
-// StatusOf reads the journal statuses of resources of the noun; every one has one.
+// StatusOf loads the journal statuses of resources of the noun; every one of them has one.
 func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
 	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)`
 
@@ -77,13 +78,14 @@ func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]J
 	}[n])
 }
 
-// StatusOfFees reads the journal statuses of recurring fees: those of the journals that a change of the fee made stale.
+// StatusOfFees loads the journal statuses of recurring fees: those of the journals that a change of the fee made
+// stale.
 func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
 	return statuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
-// StatusOfListings reads the statuses of all journals on listings, which is what an owner statement depends on. A
-// journal without a listing touches none of them; one that follows a stay to another listing touches both.
+// StatusOfListings loads the statuses of all journals on listings, which an owner statement depends on. A journal
+// without a listing affects none of them; one that follows a stay to another listing affects both.
 func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return statuses(ctx, tx, listings, `
 		select * from (
@@ -104,10 +106,14 @@ func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.
 		`select r.listing_id from reservation r where r.team_id = @team and r.id = p.touched and r.listing_id = any(@ids)`)
 }
 
-// statuses reads the journal statuses of resources. Outstanding is the SQL of what is outstanding on them: id,
-// cause_id, reason, status and since. Around is that of DerivingJournals, empty for nothing. Operations that name what
-// made a journal stale derive it as well.
-func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around string) (map[id.ID]JournalStatus, error) {
+// statuses loads the journal statuses of resources. outstanding is the SQL of the outstanding changes on them: id,
+// cause_id, reason, status and since. around is the SQL of DerivingJournals, empty for none. Operations that name
+// the cause of a stale journal derive it as well.
+func statuses(
+	ctx context.Context, tx *db.Tx,
+	ids []id.ID,
+	outstanding, around string,
+) (map[id.ID]JournalStatus, error) {
 	caused := `select t.id from (` + outstanding + `) t where t.cause_id = p.touched`
 	if around != "" {
 		caused += " union all " + around
@@ -118,6 +124,8 @@ func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around s
 		deriving map[id.ID][]operation.Deriving
 	)
 
+	// First load the outstanding changes and the operations that derive such journals, in one round trip. The
+	// latest change gives the reason.
 	err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		stale, err = db.Select[staleness](ctx, tx, `
 			select t.id, (array_agg(t.reason order by t.since desc, t.cause_id))[1] as reason, count(*) filter (where t.status = 'stale') as open,
@@ -138,6 +146,7 @@ func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around s
 		found[stale[i].ID] = &stale[i]
 	}
 
+	// Then put the status of each resource together. Without an outstanding change the operation gives the reason.
 	out := make(map[id.ID]JournalStatus, len(ids))
 	for _, v := range ids {
 		s, open := found[v], deriving[v]
@@ -151,7 +160,7 @@ func statuses(ctx context.Context, tx *db.Tx, ids []id.ID, outstanding, around s
 	return out, nil
 }
 
-// reasonOf is why an operation derives journals that nothing has marked as stale.
+// reasonOf returns the reason for an operation that derives journals which no change has marked as stale.
 func reasonOf(t operation.Type) Reason {
 	switch t { //nolint:exhaustive // the other types derive no journals
 	case operation.ListingJournalRefresh:
@@ -163,9 +172,12 @@ func reasonOf(t operation.Type) Reason {
 	}
 }
 
-// status of a journal with these outstanding changes, nil for none, while these operations are under way.
+// status returns the status of a journal with these outstanding changes, nil for none, while these operations are
+// under way.
 func (s *staleness) status(open []operation.Deriving) JournalStatus {
 	status := CurrentJournal()
+
+	// The operations are named in any case.
 	for _, o := range open {
 		status.OperationIDs = append(status.OperationIDs, o.ID)
 	}
@@ -175,6 +187,8 @@ func (s *staleness) status(open []operation.Deriving) JournalStatus {
 		return status
 	}
 
+	// An operation settles everything, so it comes first. Changes that only locks hold come last: they wait for the
+	// lock.
 	switch {
 	case len(open) > 0:
 		return say("recalculating", "wait", s.Reason)

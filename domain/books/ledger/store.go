@@ -12,15 +12,16 @@ import (
 	"stayledger/platform/money"
 )
 
-// ErrUnknownAccount is a posting to an account that the team does not have: it was deleted after the caller had looked
-// it up.
+// ErrUnknownAccount is a posting to an account that the team does not have: it was deleted after the caller had
+// looked it up.
 var ErrUnknownAccount = errors.New("ledger: a posting names an unknown account")
 
-// entryColumns are what makes an entry the one that was wanted; its id, its statement and its age are not.
+// entryColumns are the columns that decide whether an entry is the wanted one; its id, its statement and its age do
+// not.
 const entryColumns = `source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
 	ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description`
 
-// wantedRows are the entries of the columns that columnsOf makes.
+// wantedRows selects the entries of the columns that columnsOf makes.
 const wantedRows = `select source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, nullif(party, '') as party, listing_id,
 		ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description, n
 	from unnest(@source_id::uuid[], @txn_code::text[], @ref::text[], @ledger::text[], @status::text[], @txn_at::date[], @account_id::uuid[],
@@ -29,7 +30,7 @@ const wantedRows = `select source_id, txn_code, ref, ledger, status, txn_at, acc
 		with ordinality as w (source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
 		ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description, n)`
 
-// column gathers one field of every line of the postings.
+// column returns one field of every line of the postings.
 func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
 	out := make([]T, 0, 4*len(postings))
 	for i := range postings {
@@ -41,9 +42,10 @@ func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
 	return out
 }
 
-// columnsOf turns postings into one array per column, which costs the same few parameters for one line and for ten
-// thousand.
+// columnsOf adds postings to the arguments as one array for each column. This takes the same few parameters for one
+// line and for ten thousand.
 func columnsOf(postings []Posting, args db.Args) db.Args {
+	// One function for each type of column keeps the list below readable.
 	ids := func(name string, of func(*Line) id.ID) {
 		args[name] = column(postings, func(_ *Posting, l *Line) id.ID { return of(l) })
 	}
@@ -71,9 +73,10 @@ func columnsOf(postings []Posting, args db.Args) db.Args {
 	return args
 }
 
-// shareLocks keeps the statements of ownership periods as they are until the transaction ends, so that a lock that a
-// posting meets stands as long as the transaction runs, and whoever takes it away sees what it held: saving a statement
-// and returning it to draft lock its ownership period for update. The closed books stay as they are by the team's gate.
+// shareLocks keeps the statements of ownership periods as they are until the transaction ends. A lock that a
+// posting meets then lasts as long as the transaction runs, and whoever removes it sees the journals that it held:
+// saving a statement and returning it to draft lock its ownership period for update. The closed books stay as they
+// are by the team's gate.
 func shareLocks(ctx context.Context, tx *db.Tx, periods []id.ID) error {
 	if len(periods) == 0 {
 		return nil
@@ -85,6 +88,7 @@ func shareLocks(ctx context.Context, tx *db.Tx, periods []id.ID) error {
 	return err
 }
 
+// ownerPeriods returns the ownership periods of owners' lines, each once.
 func ownerPeriods(postings []Posting) []id.ID {
 	periods := []id.ID{}
 	seen := map[id.ID]bool{}
@@ -125,8 +129,8 @@ type storedEntry struct {
 	Description       string
 }
 
-// planAfresh has Postgres plan the statements of this transaction for what they are given and for the tables as they
-// are now. A plan kept from when the ledger was empty would read all of it for every source.
+// planAfresh makes PostgreSQL plan the statements of this transaction for their parameters and for the tables as
+// they are now. A plan that was made when the ledger was empty would read all of it for every source.
 func planAfresh(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select set_config('plan_cache_mode', 'force_custom_plan', true)`, nil); err != nil {
 		return fmt.Errorf("ask for new plans: %w", err)
@@ -135,7 +139,7 @@ func planAfresh(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// stored reads the postings of sources. The lateral join makes Postgres look each source up: asked for a long list, or
+// stored loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list, or
 // for an order, it can prefer to read all of the team's entries.
 func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
 	var postings []Posting
@@ -150,20 +154,37 @@ func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) 
 			from ledger_entry where team_id = @team and source_id = s.id offset 0) e`,
 		Args: db.Args{"team": tx.Team, "sources": sources},
 	}, func(e storedEntry) error {
+		// The entries of a posting may arrive in any order.
 		n, known := at[e.TxnCode]
 		if !known {
 			n = len(postings)
 			at[e.TxnCode] = n
 			postings = append(postings, Posting{
-				SourceID: e.SourceID, TxnCode: e.TxnCode, Ledger: e.Ledger, Status: e.Status, TxnAt: e.TxnAt, Currency: e.Currency,
+				SourceID: e.SourceID,
+				TxnCode:  e.TxnCode,
+				Ledger:   e.Ledger,
+				Status:   e.Status,
+				TxnAt:    e.TxnAt,
+				Currency: e.Currency,
 			})
 		}
 
+		// The entry is a line of the posting that its code names.
 		p := &postings[n]
 		p.Lines = append(p.Lines, Line{
-			Ref: e.Ref, AccountID: e.AccountID, CentTotal: e.CentTotal, Party: e.Party, ListingID: e.ListingID, OwnershipPeriodID: e.OwnershipPeriodID,
-			ContactID: e.ContactID, ReservationID: e.ReservationID, TransactionID: e.TransactionID, RecurringFeeID: e.RecurringFeeID,
-			StatementID: e.StatementID, Trigger: e.TriggerType, Description: e.Description,
+			Ref:               e.Ref,
+			AccountID:         e.AccountID,
+			CentTotal:         e.CentTotal,
+			Party:             e.Party,
+			ListingID:         e.ListingID,
+			OwnershipPeriodID: e.OwnershipPeriodID,
+			ContactID:         e.ContactID,
+			ReservationID:     e.ReservationID,
+			TransactionID:     e.TransactionID,
+			RecurringFeeID:    e.RecurringFeeID,
+			StatementID:       e.StatementID,
+			Trigger:           e.TriggerType,
+			Description:       e.Description,
 		})
 
 		return nil
@@ -175,28 +196,31 @@ func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) 
 	return postings, nil
 }
 
-// holder is an owner statement of an ownership period, a bank record that stands for a transaction, or how far the
-// books are closed.
+// holder is an owner statement of an ownership period, a bank record of a transaction, or how far the books are
+// closed.
 type holder struct {
-	Status   string // of a statement; empty for a bank record; closed, softClosed or softClosedForOthers before EndAt for the books
+	// Status of a statement; empty for a bank record; for the books closed, softClosed or softClosedForOthers, before
+	// EndAt.
+	Status   string
 	ID       id.ID
 	Of       id.ID // ownership period, or transaction
 	Currency string
 	EndAt    *day.Day
 }
 
-// facts are what the locks on some postings are decided by.
+// facts are the facts by which locks on some postings are decided.
 type facts struct {
 	closing Closing
 	over    map[id.ID][]holder // by ownership period, or transaction
-	saved   map[id.ID]day.Day  // of the statements that postings were attached to when they were read, those that still are, with their last day
-	banks   map[id.ID]bool
-	moved   map[id.ID]bool // the sources that move other money at a bank than before
+	// saved has the last day of the statements that postings were attached to when they were read and that still exist.
+	saved map[id.ID]day.Day
+	banks map[id.ID]bool
+	moved map[id.ID]bool // the sources that move other money at a bank than before
 }
 
-// factsOf reads the facts for postings that are to be added or removed, after it has shared the locks of all periods
-// that the sources post to: a statement that attached entries since they were read is seen over them then, and one that
-// freed them is not.
+// factsOf loads the facts for postings that are going to be added or removed, after it has shared the locks of all
+// periods that the sources post to. So it sees a statement that attached entries since the postings were read, and
+// does not see one that freed them.
 func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting) (*facts, error) {
 	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]day.Day{}, banks: map[id.ID]bool{}}
 	if len(touched) == 0 {
@@ -210,6 +234,7 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 		return nil, err
 	}
 
+	// Sort the holders by what they hold.
 	reconciled := false
 
 	for i := range held {
@@ -230,6 +255,7 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 		return f, nil
 	}
 
+	// Only reconciled money makes it matter which accounts are at a bank.
 	accounts := column(touched, func(_ *Posting, l *Line) id.ID { return l.AccountID })
 
 	banks, err := db.Select[id.ID](ctx, tx, `select id from account where team_id = @team and type = 'bank' and id = any(@accounts)`,
@@ -241,7 +267,7 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 	return f, err
 }
 
-// holdersOf are the closed books, statements and bank records that may hold postings.
+// holdersOf loads the closed books, statements and bank records that may hold postings.
 func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, error) {
 	var sources []id.ID
 	for i := range touched {
@@ -250,6 +276,7 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 
 	attached := column(touched, func(_ *Posting, l *Line) id.ID { return l.StatementID })
 
+	// One query for all kinds, so that they are read at one time.
 	held, err := db.Select[holder](ctx, tx, `
 		select status, id, currency, ownership_period_id as of, end_at from statement x where `+holding+` and ownership_period_id = any(@periods)
 		union all
@@ -261,7 +288,13 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 		union all
 		select case when @user = any(soft_close_posters) then 'softClosedForOthers' else 'softClosed' end, null, '', null, soft_closed_at
 			from team where team_id = @team`,
-		db.Args{"team": tx.Team, "user": tx.Actor.User, "periods": ownerPeriods(touched), "attached": id.Distinct(attached), "sources": id.Distinct(sources)})
+		db.Args{
+			"team":     tx.Team,
+			"user":     tx.Actor.User,
+			"periods":  ownerPeriods(touched),
+			"attached": id.Distinct(attached),
+			"sources":  id.Distinct(sources),
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read what holds postings: %w", err)
 	}
@@ -269,7 +302,7 @@ func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, err
 	return held, nil
 }
 
-// ClosingOf is how far the team's books are closed for the actor.
+// ClosingOf loads how far the team's books are closed for the actor.
 func ClosingOf(ctx context.Context, tx *db.Tx) (Closing, error) {
 	c, err := db.Get[Closing](ctx, tx, `
 		select books_closed_at, soft_closed_at, @user = any(soft_close_posters) as may_post from team where team_id = @team`,
@@ -289,22 +322,28 @@ const insertSQL = `
 	insert into ledger_entry (team_id, id, created_at, ` + entryColumns + `)
 	select @team, (@ids::uuid[])[n], @now, ` + entryColumns + ` from (` + wantedRows + `) w`
 
-// write removes and adds whole postings in one round trip.
+// write deletes and inserts whole postings in one round trip.
 func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	var stmts []db.Stmt
 
+	// A posting is named by its source and code.
 	if len(gone) > 0 {
 		sources, codes := make([]id.ID, len(gone)), make([]string, len(gone))
 		for i := range gone {
 			sources[i], codes[i] = gone[i].SourceID, gone[i].TxnCode
 		}
 
-		stmts = append(stmts, db.Stmt{SQL: deleteSQL, Args: db.Args{"team": tx.Team, "sources": sources, "codes": codes}})
+		stmts = append(
+			stmts, db.Stmt{SQL: deleteSQL, Args: db.Args{"team": tx.Team, "sources": sources, "codes": codes}},
+		)
 	}
 
+	// The old rows go first: a changed posting keeps its code.
 	if len(added) > 0 {
 		ids := column(added, func(*Posting, *Line) id.ID { return tx.NewID() })
-		stmts = append(stmts, db.Stmt{SQL: insertSQL, Args: columnsOf(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids})})
+		stmts = append(
+			stmts, db.Stmt{SQL: insertSQL, Args: columnsOf(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids})},
+		)
 	}
 
 	if len(stmts) == 0 {
@@ -314,11 +353,11 @@ func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	return refused(tx.Pipeline(ctx, stmts...))
 }
 
-// errReach is a posting that brings all that was ever debited in a currency over the safe range. That bounds every
-// figure which reports add up, so as long as it can be told exactly, each of them can.
+// errReach refuses a posting that takes the sum of all debits in a currency beyond the safe range. This sum bounds
+// every figure that reports add up, so as long as it is exact, each of them is.
 var errReach = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
-// refused names what the triggers of the ledger refuse.
+// refused translates the errors of the ledger's triggers.
 func refused(err error) error {
 	switch db.SQLState(err) {
 	case "":
