@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger"
+	"stayledger/docs"
 	"stayledger/platform/day"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestChangelogIsDated(t *testing.T) {
 	t.Parallel()
 
-	parts := regexp.MustCompile(`(?m)^## `).Split(stayledger.Changelog, -1)
+	parts := regexp.MustCompile(`(?m)^## `).Split(docs.Changelog, -1)
 
 	var days []string
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"stayledger"
+	"stayledger/docs"
 	"stayledger/web"
 	"stayledger/web/reference"
 )
@@ -50,7 +50,7 @@ func (a *App) pages() error {
 	}
 
 	// Then the changelog and the probes.
-	page("/changelog", "text/markdown; charset=utf-8", []byte(stayledger.Changelog))
+	page("/changelog", "text/markdown; charset=utf-8", []byte(docs.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
 	a.API.Handle(http.MethodGet, "/healthz", healthy)
 	a.API.Handle(http.MethodGet, "/readyz", a.readiness(a.ready.Load))

@@ -1,5 +1,5 @@
-// The tests of this file are rules about the code itself that no linter knows. A message says what to do.
-package stayledger_test
+// Package tidy_test has rules about the code itself that no linter knows. A message says what to do.
+package tidy_test
 
 import (
 	"fmt"
@@ -19,6 +19,15 @@ import (
 )
 
 const module = "stayledger/"
+
+// TestMain runs the tests in the root of the repository, so that all names of files are relative to it.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+
+	os.Exit(m.Run())
+}
 
 // folders are those of domain/ with their packages, in import order: each package may import those before it and none
 // after it (ARCHITECTURE.md).
@@ -435,7 +444,7 @@ func TestNoPrivateRegistries(t *testing.T) {
 	t.Parallel()
 
 	for _, file := range sources(t) {
-		if file.name == "tidy_test.go" {
+		if file.name == "test/tidy/tidy_test.go" {
 			continue
 		}
 

@@ -1,0 +1,9 @@
+// Package docs carries the changelog that the service shows.
+package docs
+
+import _ "embed"
+
+// Changelog is CHANGELOG.md.
+//
+//go:embed CHANGELOG.md
+var Changelog string
