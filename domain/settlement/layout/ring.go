@@ -46,6 +46,7 @@ func (s *Section) checkRings(path []any) error {
 			// A subtotal names columns by id; the issue points at the id.
 			if c.Type == SubTotal {
 				n := slices.Index(c.Value.ColumnIDs, s.Columns[next].ID)
+
 				return apierr.BadRequest.At(apierr.IssueRing.InBody(
 					value,
 					"columnIds",

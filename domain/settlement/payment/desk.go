@@ -168,11 +168,11 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 
 	// A batch has either only payments that leave now or only those of one approval.
 	write := func(of []int, approval *id.ID) {
-		// The task is that of approve if the payments wait.
 		for chunk := range slices.Chunk(of, d.batchSize()) {
 			batch := tx.NewID()
 
 			batches = append(batches, batch)
+			// Payments that wait get their task from approve.
 			if approval == nil {
 				tasks = append(tasks, operation.Task{Kind: SendKind, Args: sendArgs{BatchID: batch}})
 			}

@@ -98,6 +98,7 @@ func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, e
 		PerDay:       in.Body.PerDay.Value,
 		ApprovalFrom: in.Body.ApprovalFrom.Value,
 	}}
+
 	if len(was) > 0 {
 		before.Limits = was[0]
 	}

@@ -139,9 +139,9 @@ func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distrib
 		select ownership_period_id, currency, contact_id, date, since, imported, sum(total)::bigint as total, sum(missing)::bigint as missing from (
 			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, e.cent_total as total,
 				greatest(0, least(e.cent_total, coalesce(y.missing, 0))) as missing,
-				coalesce(told.end_at, e.txn_at) as date, coalesce(told.end_at, greatest(e.txn_at, pays.open_from)) as since
+				coalesce(origin.end_at, e.txn_at) as date, coalesce(origin.end_at, greatest(e.txn_at, pays.open_from)) as since
 			from ledger_entry e
-			left join statement told on told.team_id = @team and told.id = e.statement_id and e.ledger = 'historical'
+			left join statement origin on origin.team_id = @team and origin.id = e.statement_id and e.ledger = 'historical'
 			cross join lateral ( /* the lines first, in an array: a plan from the imported statements would read all of them for every payout */
 				select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and s.imported and s.id = any(array(
 					select n.statement_id from transaction_line n where n.team_id = @team and n.transaction_id = e.transaction_id))) pays
@@ -254,7 +254,7 @@ func (h *history) settle() {
 
 // weigh sets the amounts of a balance without regard to other balances.
 func (h *history) weigh(b *balance) {
-	told := h.parts(b)
+	shown := h.parts(b)
 
 	// Payouts until the end of the statement are in its balance. Those that did not arrive are due again.
 	missing := h.spread(b, func(p *distribution) money.Cents {
@@ -284,12 +284,13 @@ func (h *history) weigh(b *balance) {
 	})
 	b.unpaid = b.Available - total(booked)
 
-	b.due = make([]money.Cents, len(told))
-	b.left = make([]money.Cents, len(told))
-	b.payable = make([]money.Cents, len(told))
-	for i := range told {
-		b.due[i] = told[i] - missing[i]
-		b.left[i], b.payable[i] = b.due[i]-b.paid[i], told[i]-booked[i]
+	b.due = make([]money.Cents, len(shown))
+	b.left = make([]money.Cents, len(shown))
+
+	b.payable = make([]money.Cents, len(shown))
+	for i := range shown {
+		b.due[i] = shown[i] - missing[i]
+		b.left[i], b.payable[i] = b.due[i]-b.paid[i], shown[i]-booked[i]
 	}
 }
 
@@ -376,10 +377,10 @@ func (h *history) standings(r *row, f *Financials) []standing {
 	b := h.balanceOf(r, f)
 
 	// What is settled was paid as far as payouts explain it; the rest was set off.
-	out, told := make([]standing, len(b.due)), h.parts(b)
+	out, shown := make([]standing, len(b.due)), h.parts(b)
 	for i := range out {
 		s := &out[i]
-		s.amount = told[i]
+		s.amount = shown[i]
 		settled := b.due[i] - b.left[i]
 		s.due, s.received = b.due[i], within(settled, b.paid[i])
 		s.offset = settled - s.received

@@ -292,6 +292,7 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 	// Drafts have their months already, and imported statements are compared without them.
 	gap := func(r *row) bool {
 		p := before[r.key()]
+
 		return !r.isDraft() && !r.Imported && p != nil &&
 			(p.BalanceEnd != r.BalanceStart || p.EndAt.AddDays(1) != r.StartAt)
 	}

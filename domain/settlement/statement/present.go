@@ -105,6 +105,7 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 
 		drafts = append(drafts, r)
 		periods = append(periods, r.OwnershipPeriodID)
+
 		listings = append(listings, r.ListingID)
 		if r.StartAt.After(last) {
 			last = r.StartAt
@@ -281,7 +282,7 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 }
 
 // pageOf returns the keys of the statements on a page of a query, in their order, and the number of all that it
-// selects. rowsOf loads them, so a statement outside the page costs only its key.
+// selects. The rows are loaded by rowsOf, so a statement outside the page costs only its key.
 func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
 	type counted struct {
 		key

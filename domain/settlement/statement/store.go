@@ -216,8 +216,9 @@ func rowTables(k *keyFilter) string {
 }
 
 // liveSection returns the SQL that says which figure an entry e of the live books (or a sum e of ledger_owner)
-// belongs to. s are the special accounts; expense is the condition that it was entered as an expense. The account
-// for payouts wins over the kind of entry: an expense that is booked on the distribution account is a payout.
+// belongs to. The special accounts are s, and expense is the condition that it was entered as an expense. The
+// account for payouts wins over the kind of entry: an expense that is booked on the distribution account is a
+// payout.
 func liveSection(expense string) string {
 	return `case
 		when e.account_id is not distinct from s.opening then 'balanceStart'
@@ -227,12 +228,12 @@ func liveSection(expense string) string {
 }
 
 var (
-	// section is the SQL of the figure that an entry e belongs to. Entries of imported statements name it by their
+	// Section is the SQL of the figure that an entry e belongs to. Entries of imported statements name it by their
 	// trigger.
 	section = `case
 		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
 		else ` + liveSection("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
-	// keptSection is the same for the sums e of ledger_owner.
+	// KeptSection is the same for the sums e of ledger_owner.
 	keptSection = liveSection("e.expense")
 )
 
