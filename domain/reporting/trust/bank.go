@@ -13,7 +13,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// BankLeg is what the banks say, brought to the day's books by what only one of the two has yet.
+// BankLeg holds the balances at the banks, adjusted by the amounts that only the bank or only the books have by the
+// day.
 type BankLeg struct {
 	StatementBalance    money.Cents   `json:"statementBalance" doc:"The latest balance that the bank stated, or the opening balance, with its movements since."`
 	DepositsInTransit   money.Cents   `json:"depositsInTransit" doc:"Booked and not matched with a bank record by the day."`
@@ -26,7 +27,7 @@ type BankLeg struct {
 	unmatched *bank.AllUnmatched
 }
 
-// BankAccount is the bank leg of one account beside its books.
+// BankAccount is the bank leg of one account, with its balance in the books.
 type BankAccount struct {
 	Account             account.Ref `json:"account"`
 	StatementAt         *day.Day    `json:"statementAt" doc:"When the bank last stated a balance; null when it never did and its movements are added up from the opening."`
@@ -40,11 +41,11 @@ type BankAccount struct {
 	Difference          money.Cents `json:"difference" doc:"Adjusted balance less book balance."`
 	Uncleared           []Uncleared `json:"uncleared" doc:"What the four figures are made of: the 100 largest amounts. listReconcilingItems has all."`
 
-	// known is whether the bank has said anything of the account.
+	// known is set if there are records of the bank about the account.
 	known bool
 }
 
-// Uncleared is a transaction or manual journal that bank and books do not have alike by the day.
+// Uncleared is a transaction or manual journal that differs between bank and books by the day.
 type Uncleared struct {
 	Kind          bank.ItemKind `json:"kind"`
 	TransactionID *id.ID        `json:"transactionId" doc:"Null for a manual journal."`
@@ -55,7 +56,7 @@ type Uncleared struct {
 	Open          money.Cents   `json:"open" doc:"The part that is in the figure of its kind."`
 }
 
-// Effect returns what the item adds to the statement balance on the way to the adjusted one.
+// Effect returns the amount that the item adds to the statement balance on the way to the adjusted one.
 func (u *Uncleared) Effect() money.Cents {
 	if u.Kind == bank.AtBank || u.Kind == bank.AtOpening {
 		return -u.Open
@@ -64,7 +65,8 @@ func (u *Uncleared) Effect() money.Cents {
 	return u.Open
 }
 
-// Timing returns what all items of the account add to the statement balance on the way to the adjusted one.
+// Timing returns the amount that all items of the account add to the statement balance on the way to the adjusted
+// one.
 func (a *BankAccount) Timing() money.Cents { return a.AdjustedBalance - a.StatementBalance }
 
 const unclearedShown = 100
@@ -75,19 +77,23 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	ids := p.banks()
 	at := map[id.ID]*BankAccount{}
 
+	// First the accounts with their books, in the order of the chart.
 	for _, v := range ids {
 		behind := p.behind()
 		behind.AccountIDs = page.Only(v)
 		leg.Accounts = append(leg.Accounts, BankAccount{
-			Account: p.chart.at[v].ref(), BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind), Uncleared: []Uncleared{},
+			Account:     p.chart.at[v].ref(),
+			BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind),
+			Uncleared:   []Uncleared{},
 		})
 	}
 
+	// Take the addresses only when the slice is complete.
 	for i := range leg.Accounts {
 		at[leg.Accounts[i].Account.ID] = &leg.Accounts[i]
 	}
 
-	// The comparison is that of the account summaries.
+	// The comparison is the same as in the account summaries.
 	against := &bank.Against{Accounts: ids, Currency: string(p.currency), Ledger: ledger.Trust, Date: p.date}
 
 	var (
@@ -101,13 +107,18 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 			return err
 		},
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			leg.unmatched, err = bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: ids, Before: p.date.AddDays(1)}, bank.LargestFirst, warningItems)
+			leg.unmatched, err = bank.UnmatchedIn(ctx, tx, bank.Span{
+				Accounts: ids,
+				Before:   p.date.AddDays(1),
+			}, bank.LargestFirst, warningItems)
+
 			return err
 		})
 	if err != nil {
 		return nil, err
 	}
 
+	// Then fill in the results by account.
 	for i := range items {
 		a := at[items[i].AccountID]
 		a.Uncleared = append(a.Uncleared, p.uncleared(&items[i]))
@@ -122,7 +133,7 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	return leg, nil
 }
 
-// compare sets what the comparison says of the account.
+// compare sets the figures of the comparison.
 func (a *BankAccount) compare(c *bank.Comparison) {
 	a.StatementAt, a.StatementBalance, a.known = c.StatedAt, c.Cents, c.Known
 	a.DepositsInTransit, a.OutstandingPayments = c.InTransit, c.Outstanding
@@ -141,13 +152,15 @@ func (l *BankLeg) add(c *bank.Comparison) {
 	l.AdjustedBalance += c.Adjusted()
 }
 
-// uncleared renders an item, with the entries behind what a transaction booked.
+// uncleared renders an item, with the entries of its transaction.
 func (p *position) uncleared(i *bank.Item) Uncleared {
 	u := Uncleared{
 		Kind: i.Kind, TransactionID: i.TransactionID, JournalID: i.JournalID, Date: i.Date, Description: i.Description,
 		Booked: Figure{CentTotal: i.Booked}, Open: i.Open,
 	}
+
 	if i.TransactionID != nil && i.Kind != bank.AtOpening {
+		// A filter can name transactions but no journals, and openings are not entries of the transaction.
 		behind := p.behind()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(i.AccountID), page.RefsTo(*i.TransactionID)
 		u.Booked = p.chart.figure(ClaimBank, i.Booked, behind)

@@ -14,11 +14,12 @@ import (
 	"stayledger/platform/page"
 )
 
-// Claim says to whom a part of the trust belongs. Every active entry of the trust ledger is in exactly one: its account
-// decides for banks and guest money, then its party, then, when it is nobody's, its account again.
+// Claim is the group of creditors of a part of the trust. Every active entry of the trust ledger is in exactly one
+// claim: its account decides for banks and guest money, then its party, and if it belongs to no party, its account
+// again.
 type Claim string
 
-// The claims. Bank is the money itself; all others are what it is owed to, and add up to it.
+// The claims. Bank is the money itself; the others are its creditors, and add up to it.
 const (
 	ClaimBank             Claim = "bank"
 	ClaimGuests           Claim = "guestBalances"
@@ -34,21 +35,39 @@ const (
 	ClaimOther            Claim = "other"
 )
 
-// maxReferences is how many ids a filter can name.
+// maxReferences is the greatest number of ids in a filter.
 const maxReferences = 1000
 
 // Enum lists the claims.
 func (Claim) Enum() []string {
 	return []string{
-		string(ClaimBank), string(ClaimGuests), string(ClaimDeferredRevenue), string(ClaimTaxes), string(ClaimPayables), string(ClaimSecurityDeposits),
-		string(ClaimDueToFrom), string(ClaimOwners), string(ClaimManager), string(ClaimHeldElsewhere), string(ClaimSurplus), string(ClaimOther),
+		string(ClaimBank),
+		string(ClaimGuests),
+		string(ClaimDeferredRevenue),
+		string(ClaimTaxes),
+		string(ClaimPayables),
+		string(ClaimSecurityDeposits),
+		string(ClaimDueToFrom),
+		string(ClaimOwners),
+		string(ClaimManager),
+		string(ClaimHeldElsewhere),
+		string(ClaimSurplus),
+		string(ClaimOther),
 	}
 }
 
-// nobodys are the claims of entries that belong to no party, in the order in which the reconciliation shows them.
+// nobodys returns the claims of entries that belong to no party, in the order in which the reconciliation shows
+// them.
 func nobodys() []Claim {
 	return []Claim{
-		ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimSurplus, ClaimHeldElsewhere, ClaimOther,
+		ClaimDeferredRevenue,
+		ClaimTaxes,
+		ClaimPayables,
+		ClaimSecurityDeposits,
+		ClaimDueToFrom,
+		ClaimSurplus,
+		ClaimHeldElsewhere,
+		ClaimOther,
 	}
 }
 
@@ -58,7 +77,7 @@ type Figure struct {
 	Drilldown *report.Drilldown `json:"drilldown" doc:"The entries that add up to the amount; null when no filter can name them."`
 }
 
-// charted is an account as the reconciliation sees it.
+// charted is an account as the reconciliation needs it.
 type charted struct {
 	ID              id.ID
 	Code            *string
@@ -70,27 +89,30 @@ type charted struct {
 	Assignments     []string
 	TaxLines        bool
 	BankingCategory *string
-	// BankingCurrency is that of a bank account; empty for others.
+	// BankingCurrency is the currency of a bank account; empty for other accounts.
 	BankingCurrency string
 }
 
+// plays reports whether the account has an assignment.
 func (a *charted) plays(part account.Assignment) bool {
 	return slices.Contains(a.Assignments, string(part))
 }
 
+// ref returns the account's id, code and name.
 func (a *charted) ref() account.Ref {
 	return account.Ref{ID: a.ID, Code: a.Code, Name: a.Name}
 }
 
-// chart knows which claim an account stands for.
+// chart knows the claim of each account.
 type chart struct {
 	accounts []charted
 	at       map[id.ID]*charted
 	claims   map[id.ID]Claim
-	// standing are the accounts that stand for a claim.
+	// standing are the accounts of each claim.
 	standing map[Claim][]id.ID
 }
 
+// readChart loads the accounts of the team and derives their claims.
 func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	accounts, err := db.Select[charted](ctx, tx, `
 		select a.id, a.code, a.name, a.type, c.classification, a.category_id, c.name as category_name, a.banking_category,
@@ -106,11 +128,13 @@ func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	return newChart(accounts), nil
 }
 
+// newChart derives the claims of accounts.
 func newChart(accounts []charted) *chart {
 	c := &chart{accounts: accounts, at: map[id.ID]*charted{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
 
 	var guests, taxes id.ID
 
+	// First find the categories of guest deposits and of sales tax, since they decide about other accounts.
 	for i := range accounts {
 		a := &accounts[i]
 
@@ -134,9 +158,10 @@ func newChart(accounts []charted) *chart {
 	return c
 }
 
-// claimOf is what an account stands for when its entries are nobody's. Taxes and security deposits have no part that an
-// account could play: an account counts as one by its category, that of the sales tax and that of the guest deposits.
+// claimOf returns the claim of an account's entries that belong to no party. There is no assignment for taxes and
+// security deposits: an account counts as one by its category, that of the sales tax or of the guest deposits.
 func claimOf(a *charted, guests, taxes id.ID) Claim {
+	// Assignments decide before classes, and those before categories.
 	switch {
 	case a.Type == account.TypeBank:
 		return ClaimBank
@@ -165,9 +190,11 @@ func claimOf(a *charted, guests, taxes id.ID) Claim {
 	}
 }
 
-// claim is whose the entries of an account and party are.
+// claim returns the claim of the entries of an account and party.
 func (c *chart) claim(accountID id.ID, party ledger.Party) Claim {
 	own := c.claims[accountID]
+
+	// A bank stays a bank whatever the party; an unknown account without a party is other.
 	switch {
 	case own == ClaimBank || own == ClaimGuests:
 		return own
@@ -182,7 +209,7 @@ func (c *chart) claim(accountID id.ID, party ledger.Party) Claim {
 	}
 }
 
-// of are the accounts that stand for claims; never nil, and the caller's own.
+// of returns the accounts of claims. It is never nil, and the caller may change it.
 func (c *chart) of(claims ...Claim) []id.ID {
 	ids := []id.ID{}
 	for _, claim := range claims {
@@ -192,7 +219,8 @@ func (c *chart) of(claims ...Claim) []id.ID {
 	return ids
 }
 
-// selection narrows a selection of trust entries to those of a claim; false when no entry can be among them.
+// selection narrows a selection of trust entries to those of a claim. It returns false when there can be no such
+// entry.
 func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bool) {
 	f.Ledger = ledger.Trust
 
@@ -203,6 +231,7 @@ func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bo
 			f.Party = ledger.Manager
 		}
 
+		// Bank and guest accounts are claims of their own, whatever the party of the entry.
 		f.NotAccountIDs = append(c.of(ClaimBank, ClaimGuests), f.NotAccountIDs...)
 		if len(f.NotAccountIDs) == 0 {
 			f.NotAccountIDs = nil
@@ -210,10 +239,12 @@ func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bo
 
 		return f, true
 	case ClaimBank, ClaimGuests:
-	case ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimHeldElsewhere, ClaimSurplus, ClaimOther:
+	case ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimHeldElsewhere,
+		ClaimSurplus, ClaimOther:
 		f.Party = report.Nobody
 	}
 
+	// The other claims are decided by the account; a caller may have named some of them.
 	if f.AccountIDs == nil {
 		f.AccountIDs = page.Only(c.of(claim)...)
 	}
@@ -221,7 +252,7 @@ func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bo
 	return f, len(f.AccountIDs) > 0
 }
 
-// figure is an amount of a claim with its drill-down.
+// figure returns an amount of a claim with its drill-down.
 func (c *chart) figure(claim Claim, cents money.Cents, f report.Selection) Figure {
 	behind, ok := c.selection(claim, f)
 	if !ok {
@@ -233,7 +264,7 @@ func (c *chart) figure(claim Claim, cents money.Cents, f report.Selection) Figur
 	return Figure{cents, &d}
 }
 
-// expenses are the accounts of costs.
+// expenses returns the accounts of costs.
 func (c *chart) expenses() []id.ID {
 	ids := []id.ID{}
 

@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// GuestBalances are what guests have paid ahead and what they owe on a day, by where they are in their stay.
+// GuestBalances holds the amounts that guests have paid ahead and that they owe on a day, by the state of their
+// stay.
 type GuestBalances struct {
 	Currency   money.Currency    `json:"currency"`
 	Date       day.Day           `json:"date"`
@@ -74,7 +75,7 @@ type GuestReservation struct {
 	GuestFigures
 }
 
-// GuestAge is what guests owe who departed some time ago.
+// GuestAge is the debt of guests who departed some time ago.
 type GuestAge struct {
 	Bucket    string            `json:"bucket" enum:"0-30,31-60,61-90,90+" doc:"Days since departure."`
 	Count     int               `json:"count" doc:"Stays."`
@@ -98,11 +99,12 @@ type guestInput struct {
 	GuestFilter
 }
 
+// guestBalances returns a page of guest balances.
 func guestBalances(ctx context.Context, tx *db.Tx, in *guestInput) (*GuestBalances, error) {
 	return ReadGuestBalances(ctx, tx, &in.GuestFilter, in.Params)
 }
 
-// ReadGuestBalances reads the page of guest balances that a valid filter selects.
+// ReadGuestBalances returns the page of guest balances that a valid filter selects.
 func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
@@ -116,11 +118,13 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 
 	date := dateOr(tx, f.Date)
 
+	// All cells are read, because the totals are those of all pages.
 	cells, err := guestCells(ctx, tx, f.selection(chart, date, currency))
 	if err != nil {
 		return nil, err
 	}
 
+	// Then cut the page, and load the details of its rows only.
 	g := guestReport{chart: chart, behind: f.behind(date, currency), only: f.only()}
 	shown := g.listed(cells)
 	total := int64(len(shown))
@@ -132,6 +136,7 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 		return nil, err
 	}
 
+	// Last, arrange the rows and add up the totals.
 	out := g.report(cells, shown, details)
 	out.Currency, out.Date, out.Pagination = currency, date, p.Of(total)
 	out.Aging = g.aging(cells, date)
@@ -139,14 +144,20 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 	return out, nil
 }
 
+// selection returns the selection of guest balances for the database.
 func (f *GuestFilter) selection(chart *chart, date day.Day, currency money.Currency) *guestSelection {
 	return &guestSelection{
-		accounts: chart.of(ClaimGuests), date: date, currency: currency, listingIDs: f.ListingIDs, channels: f.Channels, search: f.Search,
-		settled: f.IncludeSettled,
+		accounts:   chart.of(ClaimGuests),
+		date:       date,
+		currency:   currency,
+		listingIDs: f.ListingIDs,
+		channels:   f.Channels,
+		search:     f.Search,
+		settled:    f.IncludeSettled,
 	}
 }
 
-// only is the group asked for; empty for all.
+// only returns the group that is asked for, empty for all.
 func (f *GuestFilter) only() report.Occupancy {
 	if f.OccupancyStatus == "all" {
 		return ""
@@ -155,9 +166,14 @@ func (f *GuestFilter) only() report.Occupancy {
 	return report.Occupancy(f.OccupancyStatus)
 }
 
-// behind selects the entries of all guest balances that the filter is about.
+// behind returns the selection of the entries of all guest balances in the filter.
 func (f *GuestFilter) behind(date day.Day, currency money.Currency) report.Selection {
-	return report.Selection{EndDate: &report.End{Day: date}, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs}
+	return report.Selection{
+		EndDate:    &report.End{Day: date},
+		Currency:   string(currency),
+		Channels:   f.Channels,
+		ListingIDs: f.ListingIDs,
+	}
 }
 
 // guestReport arranges cells.
@@ -168,9 +184,10 @@ type guestReport struct {
 	only report.Occupancy
 }
 
+// wanted reports whether the cell is in a group that is asked for.
 func (g *guestReport) wanted(c *guestCell) bool { return g.only == "" || c.Status == g.only }
 
-// listed are the cells that have a row of their own.
+// listed returns the cells that have a row of their own.
 func (g *guestReport) listed(cells []guestCell) []*guestCell {
 	var out []*guestCell
 
@@ -183,7 +200,7 @@ func (g *guestReport) listed(cells []guestCell) []*guestCell {
 	return out
 }
 
-// sum is what cells come to, with the entries that a selection has.
+// sum returns charges and payments with their drill-downs.
 func (g *guestReport) sum(charges, payments money.Cents, behind report.Selection) GuestFigures {
 	figures := GuestFigures{Charges: charges, Payments: payments, Total: payments - charges}
 
@@ -192,6 +209,7 @@ func (g *guestReport) sum(charges, payments money.Cents, behind report.Selection
 		return figures
 	}
 
+	// Entries with a transaction are payments, those without one are charges.
 	charged, paid := all, all
 	charged.TransactionIDs, paid.NotTransactionIDs = page.RefsTo(id.Zero), page.RefsTo(id.Zero)
 	total, charge, payment := report.DrilldownTo(all), report.DrilldownTo(charged), report.DrilldownTo(paid)
@@ -207,6 +225,7 @@ type groupKey struct {
 	whole   bool
 }
 
+// report arranges the shown cells by group and listing. The totals are those of all cells.
 func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[detailKey]*guestDetail) *GuestBalances {
 	sums := map[groupKey]*guestCell{}
 	add := func(k groupKey, c *guestCell) {
@@ -218,6 +237,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 		sums[k].Payments += c.Payments
 	}
 
+	// First add up all cells by group and by listing, on every page.
 	var all guestCell
 
 	for i := range cells {
@@ -229,20 +249,30 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 		}
 	}
 
+	// The figures of the whole report.
 	everything := g.behind
 	everything.OccupancyStatus = g.only
 	figures := g.sum(all.Charges, all.Payments, everything)
 	out := &GuestBalances{
-		Data: []GuestGroup{}, Total: figures.Total, Charges: figures.Charges, Payments: figures.Payments, Drilldown: figures.Drilldown,
+		Data:      []GuestGroup{},
+		Total:     figures.Total,
+		Charges:   figures.Charges,
+		Payments:  figures.Payments,
+		Drilldown: figures.Drilldown,
 	}
 
+	// Then the rows of the page. They come by group and listing, so a new one begins when it differs from the last.
 	for _, c := range shown {
 		behind := g.behind
 
 		behind.OccupancyStatus = c.Status
 		if n := len(out.Data); n == 0 || out.Data[n-1].Status != c.Status {
 			sum := sums[groupKey{status: c.Status, whole: true}]
-			out.Data = append(out.Data, GuestGroup{Status: c.Status, GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Listings: []GuestListing{}})
+			out.Data = append(out.Data, GuestGroup{
+				Status:       c.Status,
+				GuestFigures: g.sum(sum.Charges, sum.Payments, behind),
+				Listings:     []GuestListing{},
+			})
 		}
 
 		group := &out.Data[len(out.Data)-1]
@@ -251,7 +281,13 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 		if n := len(group.Listings); n == 0 || group.Listings[n-1].of != c.ListingID {
 			sum := sums[groupKey{status: c.Status, listing: c.ListingID}]
 
-			l := GuestListing{GuestFigures: g.sum(sum.Charges, sum.Payments, behind), Reservations: []GuestReservation{}, of: c.ListingID}
+			l := GuestListing{
+				GuestFigures: g.sum(sum.Charges, sum.Payments, behind),
+				Reservations: []GuestReservation{},
+				of:           c.ListingID,
+			}
+
+			// Money without a listing has neither id nor name.
 			if !c.ListingID.IsZero() {
 				l.ID, l.Name = &c.ListingID, &c.ListingName
 			}
@@ -266,9 +302,13 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 	return out
 }
 
-// row is a listed cell.
+// row returns the row of a listed cell.
 func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection) GuestReservation {
-	behind.ReservationIDs, behind.TxnCode, behind.OccupancyStatus, behind.Channels = page.RefsTo(c.ReservationID), c.TxnCode, "", nil
+	// A row is named by its reservation or posting, so status and channel are not needed any more.
+	behind.ReservationIDs = page.RefsTo(c.ReservationID)
+	behind.TxnCode = c.TxnCode
+	behind.OccupancyStatus = ""
+	behind.Channels = nil
 
 	r := GuestReservation{GuestFigures: g.sum(c.Charges, c.Payments, behind)}
 	if d == nil {
@@ -278,7 +318,10 @@ func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection)
 	r.GuestName, r.ConfirmationCode, r.BookingPlatform = d.GuestName, d.ConfirmationCode, d.BookingPlatform
 	r.CheckIn, r.CheckOut, r.BookedAt, r.CancelledAt = d.CheckIn, d.CheckOut, d.BookedAt, d.CancelledAt
 
-	r.TransactionReferenceID, r.TransactionDate, r.TransactionDescription = d.TransactionRef, d.TransactionDate, d.Description
+	r.TransactionReferenceID, r.TransactionDate = d.TransactionRef, d.TransactionDate
+	r.TransactionDescription = d.Description
+
+	// Only a stay has nights; a posting without a reservation has no id.
 	if d.CheckIn != nil && d.CheckOut != nil {
 		nights := d.CheckIn.DaysUntil(*d.CheckOut)
 		r.ID, r.Nights = &c.ReservationID, &nights
@@ -287,11 +330,12 @@ func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection)
 	return r
 }
 
-// aging parts what departed guests owe by the days since they left.
+// aging returns the debts of departed guests by the days since they left.
 func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 	ages := []GuestAge{{Bucket: "0-30"}, {Bucket: "31-60"}, {Bucket: "61-90"}, {Bucket: "90+"}}
 	owing := make([][]stayBalance, len(ages))
 
+	// Only departed guests who owe money count, and only if their group is asked for.
 	for _, s := range stayBalances(cells) {
 		if g.only != "" && g.only != s.status || s.status != report.Departed || s.total >= 0 {
 			continue
@@ -311,6 +355,7 @@ func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 		owing[at] = append(owing[at], s)
 	}
 
+	// Debts are negative balances; the report shows them as positive.
 	for i := range ages {
 		figure := g.chart.stays(owing[i], g.behind)
 		ages[i].Count, ages[i].CentTotal, ages[i].Drilldown = len(owing[i]), -figure.CentTotal, figure.Drilldown
@@ -319,7 +364,7 @@ func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 	return ages
 }
 
-// stayBalance is what is open on a stay, whatever listings its entries are in.
+// stayBalance is the open amount of a stay, whatever listings its entries are in.
 type stayBalance struct {
 	reservationID id.ID
 	listingID     id.ID
@@ -328,8 +373,8 @@ type stayBalance struct {
 	total         money.Cents
 }
 
-// stayBalances folds cells by reservation, in the order in which the reservations come; those that come to nothing are
-// left out.
+// stayBalances adds up cells by reservation, in the order in which the reservations occur. Stays with a balance of
+// 0 are left out.
 func stayBalances(cells []guestCell) []stayBalance {
 	at := map[id.ID]int{}
 
@@ -341,11 +386,17 @@ func stayBalances(cells []guestCell) []stayBalance {
 			continue
 		}
 
+		// The first cell of a stay gives its listing.
 		n, ok := at[c.ReservationID]
 		if !ok {
 			n = len(all)
 			at[c.ReservationID] = n
-			all = append(all, stayBalance{reservationID: c.ReservationID, listingID: c.ListingID, status: c.Status, checkOut: c.CheckOut})
+			all = append(all, stayBalance{
+				reservationID: c.ReservationID,
+				listingID:     c.ListingID,
+				status:        c.Status,
+				checkOut:      c.CheckOut,
+			})
 		}
 
 		all[n].total += c.total()
@@ -354,8 +405,8 @@ func stayBalances(cells []guestCell) []stayBalance {
 	return slices.DeleteFunc(all, func(s stayBalance) bool { return s.total == 0 })
 }
 
-// stays is what stays come to, with a drill-down that names them; without one for none, and for more than a filter can
-// name.
+// stays returns the sum of stays with a drill-down that names them. There is none without stays, and for more than
+// a filter can name.
 func (c *chart) stays(stays []stayBalance, behind report.Selection) Figure {
 	var sum money.Cents
 

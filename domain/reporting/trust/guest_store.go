@@ -13,9 +13,9 @@ import (
 	"stayledger/platform/page"
 )
 
-// guestCell is what stands on the guest accounts for a stay in a listing, or for a posting without a reservation.
-// Settled stays of a status and listing are one cell without a reservation: nothing is open on them, but what was
-// charged and paid is.
+// guestCell holds the amounts on the guest accounts for a stay in a listing, or for a posting without a
+// reservation. All settled stays of a status and listing are one cell without a reservation: nothing is open on
+// them, but their charges and payments count.
 type guestCell struct {
 	Status        report.Occupancy
 	Open          bool
@@ -32,7 +32,7 @@ type guestCell struct {
 	Payments money.Cents
 }
 
-// total is positive for money held for the guest and negative for what the guest owes.
+// total returns the balance: positive for money held for the guest and negative for money that the guest owes.
 func (g *guestCell) total() money.Cents { return g.Payments - g.Charges }
 
 // guestSelection says which guest balances are read.
@@ -44,7 +44,7 @@ type guestSelection struct {
 	channels   []string
 	search     string
 	settled    bool
-	// balancesOnly reads what is open, as payments, and not how it came about.
+	// balancesOnly reads only the open amounts, as payments, without charges.
 	balancesOnly bool
 }
 
@@ -53,29 +53,37 @@ type guestSelection struct {
 const occupancySQL = `case when r.id is null then 'unassigned' when r.status <> 'booked' then 'cancelled' when r.check_out <= @date then 'departed'
 	when r.check_in <= @date then 'inHouse' else 'upcoming' end`
 
-// guestTables are the tables that guest balances are read from, for a WITH: told has a row per stay and listing, and
-// per posting without a reservation. What a transaction brought is a payment, all else a charge.
+// guestTables returns the WITH clause that guest balances are read from: cells has a row per stay and listing, and
+// per posting without a reservation. Entries of a transaction are payments, all others are charges.
 func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 	args = db.Args{
-		"team": team, "accounts": s.accounts, "date": s.date, "currency": s.currency, "settled": s.settled, "search": s.search,
+		"team":     team,
+		"accounts": s.accounts,
+		"date":     s.date,
+		"currency": s.currency,
+		"settled":  s.settled,
+		"search":   s.search,
 	}
 	q := page.Query{Where: []string{"true"}, Args: args}
 	q.Refs("e.listing_id", s.listingIDs)
 
+	// Channels select stays, so money without a reservation is left out.
 	of := ""
 	if s.channels != nil {
 		of = ` and coalesce(r.id is not null and coalesce(r.booking_platform, 'null') = any(@channels), false)`
 		args["channels"] = s.channels
 	}
-	// Settled stays are most of them and are looked up all at once, open ones one by one. A full join is never done as
-	// a search per stay, which is what a left join becomes where the planner takes a team for a new one; no condition,
-	// not even of who reads told, may tell that it could be one.
+
+	// Most stays are settled. They are looked up all at once, open ones one by one. A full join is never planned as a
+	// search per stay; a left join is, if the planner takes the team for a new one. So no condition, not even of a
+	// reader of cells, may allow the planner to turn the full join into a left one.
 	sums, open, reading, join := `coalesce(sum(e.cent_total) filter (where e.transaction_id is null), 0) as charges,
 				coalesce(-sum(e.cent_total) filter (where e.transaction_id is not null), 0) as payments`, "", "materialized", "full"
 	if s.balancesOnly {
 		sums, open, reading, join = `0 as charges, -sum(e.cent_total) as payments`, ` having sum(e.cent_total) <> 0`, "not materialized", "left"
 	}
 
+	// Booked adds up the entries, stays are the reservations of the team, and cells joins both.
 	return `with booked as (
 			select coalesce(e.reservation_id, e.source_id) as of, e.listing_id, case when e.reservation_id is null then e.txn_code end as txn_code, ` + sums + `
 			from ledger_entry e
@@ -85,7 +93,7 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 		), stays as ` + reading + ` (
 			select id, status, check_in, check_out, booked_at, cancelled_at, booking_platform, guest_name, confirmation_code
 			from reservation where team_id = @team
-		), told as ` + reading + ` (
+		), cells as ` + reading + ` (
 			select ` + occupancySQL + ` as status, b.charges <> b.payments or @settled::boolean as open, case when b.txn_code is null then b.of end as reservation_id,
 				b.listing_id, case when b.txn_code is not null then b.of end as source_id, coalesce(b.txn_code, '') as txn_code,
 				r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform, r.guest_name, r.confirmation_code, b.charges, b.payments,
@@ -102,12 +110,13 @@ const statusOrder = `array_position(array['departed', 'inHouse', 'upcoming', 'ca
 func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
 	with, args := s.guestTables(tx.Team)
 
+	// Settled stays lose their identity here, so that they fall into one cell per status and listing.
 	cells, err := db.Select[guestCell](ctx, tx, with+`, folded as (
 			select status, open, case when open then reservation_id end as reservation_id, listing_id, case when open then source_id end as source_id,
 				case when open then txn_code else '' end as txn_code, case when open then check_in end as check_in,
 				case when open then check_out end as check_out, open and matches as matches,
 				sum(charges)::bigint as charges, sum(payments)::bigint as payments
-			from told group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+			from cells group by 1, 2, 3, 4, 5, 6, 7, 8, 9
 		)
 		select f.status, f.open, f.reservation_id, f.listing_id, coalesce(l.name, '') as listing_name, f.source_id, f.txn_code, f.check_out, f.matches,
 			f.charges, f.payments
@@ -120,7 +129,7 @@ func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell,
 	return cells, nil
 }
 
-// guestDetail is what is shown of a stay, or of a posting without one.
+// guestDetail holds the data that is shown of a stay, or of a posting without one.
 type guestDetail struct {
 	// ID is the reservation, or the source of the posting.
 	ID               id.ID
@@ -143,6 +152,7 @@ type detailKey struct {
 	txnCode string
 }
 
+// detailKey returns the key of the cell's detail.
 func (g *guestCell) detailKey() detailKey {
 	if g.TxnCode != "" {
 		return detailKey{g.SourceID, g.TxnCode}
@@ -151,7 +161,7 @@ func (g *guestCell) detailKey() detailKey {
 	return detailKey{g.ReservationID, ""}
 }
 
-// guestDetails reads what a page of cells shows.
+// guestDetails loads the details of a page of cells.
 func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detailKey]*guestDetail, error) {
 	ids, codes := make([]id.ID, len(shown)), make([]string, len(shown))
 	for i, c := range shown {
@@ -159,6 +169,7 @@ func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detai
 		ids[i], codes[i] = k.id, k.txnCode
 	}
 
+	// A posting has its day from one of its entries, and its text from the transaction if there is one.
 	rows, err := db.Select[guestDetail](ctx, tx, `
 		select k.id, k.txn_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform, r.guest_name, r.confirmation_code,
 			t.short_ref as transaction_ref, e.txn_at as transaction_date, coalesce(t.description, e.description) as description

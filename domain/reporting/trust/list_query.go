@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// GuestQuery is the list of all reservations and postings that guest balances show, in their order, as rows of g:
-// status, listing_id, listing_name, reservation_id, txn_code, guest_name, confirmation_code, booking_platform,
+// GuestQuery returns the list of all reservations and postings that guest balances show, in their order, as rows of
+// g: status, listing_id, listing_name, reservation_id, txn_code, guest_name, confirmation_code, booking_platform,
 // check_in, check_out, booked_at, cancelled_at, transaction_ref, transaction_date, description, charges, payments,
 // as_of and currency.
 func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, error) {
@@ -27,22 +27,26 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 
 	with, args := f.selection(chart, dateOr(tx, f.Date), currency).guestTables(tx.Team)
 
+	// The columns and the order are those of the report. Only rows that it would list are in it.
 	q := page.Query{
 		From: "(" + with + `
 			select t.status, ` + statusOrder + `t.status) as place, t.listing_id, l.name as listing_name, t.reservation_id, t.source_id, t.txn_code,
 				t.guest_name, t.confirmation_code, t.booking_platform, t.check_in, t.check_out, t.booked_at, t.cancelled_at,
 				x.short_ref as transaction_ref, e.txn_at as transaction_date, coalesce(x.description, e.description) as description,
 				t.charges::bigint as charges, t.payments::bigint as payments, @date::date as as_of, @currency::text as currency
-			from told t left join listing l on l.team_id = @team and l.id = t.listing_id
+			from cells t left join listing l on l.team_id = @team and l.id = t.listing_id
 			left join lateral (select o.txn_at, o.description, o.transaction_id from ledger_entry o
 				where o.team_id = @team and o.source_id = t.source_id and o.txn_code = t.txn_code order by o.ref limit 1) e on t.txn_code <> ''
 			left join transaction x on x.team_id = @team and x.id = e.transaction_id
 			where t.open and t.matches
 		) g`,
 		Where: []string{"true"}, Args: args,
-		Sorts:   page.Sorts{{Name: "place", Expr: "g.place, g.listing_name nulls last, g.listing_id, g.check_in nulls last, g.reservation_id, g.txn_code"}},
+		Sorts: page.Sorts{{Name: "place", Expr: "g.place, g.listing_name nulls last, g.listing_id, " +
+			"g.check_in nulls last, g.reservation_id, g.txn_code"}},
 		Default: "place", ID: "g.source_id",
 	}
+
+	// A single group narrows the rows.
 	if only := f.only(); only != "" {
 		q.And("g.status = @status", db.Args{"status": string(only)})
 	}
@@ -50,12 +54,13 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	return q, nil
 }
 
-// TaxQuery is the list of all reservations that the sales-tax liability shows, in its order, as rows of b: listing_id,
-// listing_name, booking_platform, reservation_id, guest_name, confirmation_code, check_in, check_out, booked_at,
-// income, taxes and currency. It fails as ReadTaxLiability does.
+// TaxQuery returns the list of all reservations that the sales-tax liability shows, in its order, as rows of b:
+// listing_id, listing_name, booking_platform, reservation_id, guest_name, confirmation_code, check_in, check_out,
+// booked_at, income, taxes and currency. It fails as ReadTaxLiability does.
 func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) {
 	r, err := taxReportOf(ctx, tx, f)
 	if err != nil {
+		// Stays without income and taxes are left out, as in the report.
 		return page.Query{}, err
 	}
 
@@ -70,14 +75,15 @@ func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) 
 			where b.income <> 0 or b.taxes <> 0
 		) b`,
 		Where: []string{"true"}, Args: args,
-		Sorts:   page.Sorts{{Name: "listing", Expr: "b.listing_name nulls last, b.listing_id, b.booking_platform nulls last, b.check_in"}},
+		Sorts: page.Sorts{{Name: "listing", Expr: "b.listing_name nulls last, b.listing_id, " +
+			"b.booking_platform nulls last, b.check_in"}},
 		Default: "listing", ID: "b.reservation_id",
 	}, nil
 }
 
-// ManagerEntryQuery is the list of entries behind the manager statement of a period: those of the party in the trust
-// ledger, bank and guest accounts aside, and for the first month of the statements the adjustments dated before it.
-// Their credits less debits are the statement's net income, adjustments and transfers.
+// ManagerEntryQuery returns the list of entries behind the manager statement of a period: those of the party in the
+// trust ledger, bank and guest accounts aside, and for the first month of the statements the adjustments dated
+// before it. Their credits less debits are the statement's net income, adjustments and transfers.
 func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Query, error) {
 	r, err := readRolling(ctx, tx, f.Currency)
 	if err != nil {
@@ -85,18 +91,24 @@ func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Q
 	}
 
 	behind, _ := r.chart.selection(ClaimManager, report.Selection{EndDate: &f.EndAt, Currency: string(r.currency)})
+
+	// Any other period has only the entries of its own days.
 	if f.StartAt.Day != r.first {
 		behind.StartDate = &f.StartAt
 		return report.EntryQuery(behind), nil
 	}
 
+	// The first month includes earlier adjustments, so it is narrowed by day and account instead.
 	q := report.EntryQuery(behind)
-	q.And("(e.txn_at >= @opening or e.account_id = any(@adjusting::uuid[]))", db.Args{"opening": r.first, "adjusting": r.adjusting()})
+	q.And("(e.txn_at >= @opening or e.account_id = any(@adjusting::uuid[]))", db.Args{
+		"opening":   r.first,
+		"adjusting": r.adjusting(),
+	})
 
 	return q, nil
 }
 
-// adjusting are the accounts on which the manager's entries are adjustments.
+// adjusting returns the accounts on which the manager's entries are adjustments.
 func (r *rolling) adjusting() []id.ID {
 	ids := []id.ID{}
 

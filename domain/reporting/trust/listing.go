@@ -23,7 +23,8 @@ type ByListing struct {
 	Pagination page.Pagination `json:"pagination"`
 }
 
-// ListingTrust is what the trust holds for a listing. Positive is owed by the trust; the figures add up to the total.
+// ListingTrust is the money that the trust holds for a listing. Positive is owed by the trust; the figures add up
+// to the total.
 type ListingTrust struct {
 	ID                 *id.ID        `json:"id" doc:"Null for what belongs to no listing."`
 	Name               *string       `json:"name"`
@@ -54,6 +55,7 @@ type byListingInput struct {
 	ListingTrustFilter
 }
 
+// byListing returns a page of the reconciliation by listing.
 func byListing(ctx context.Context, tx *db.Tx, in *byListingInput) (*ByListing, error) {
 	return ReadByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
 }
@@ -66,6 +68,8 @@ func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params
 	}
 
 	out := t.Head
+
+	// Only the rows of the page are made.
 	total := int64(t.Len())
 	first := min(params.Rows(), total)
 
@@ -77,8 +81,8 @@ func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params
 	return &out, nil
 }
 
-// ListingTrusts is a reconciliation by listing whose rows are made one by one: each is much larger than what it is made
-// of.
+// ListingTrusts is a reconciliation by listing that makes its rows one by one, because a row is much larger than
+// the data that it is made from.
 type ListingTrusts struct {
 	// Head is the report without its rows.
 	Head ByListing
@@ -90,10 +94,10 @@ type ListingTrusts struct {
 	costs    []WarningItem
 }
 
-// Len is how many listings the report has.
+// Len returns the number of listings in the report.
 func (t *ListingTrusts) Len() int { return len(t.open) }
 
-// Row is the row of the i-th listing.
+// Row returns the row of the i-th listing.
 func (t *ListingTrusts) Row(i int) ListingTrust {
 	v := t.open[i]
 	row := t.position.listing(v, t.owners[v])
@@ -103,7 +107,7 @@ func (t *ListingTrusts) Row(i int) ListingTrust {
 	return row
 }
 
-// OpenByListing reads what the reconciliation by listing that a valid filter selects is made of.
+// OpenByListing loads the data for the reconciliation by listing that a valid filter selects.
 func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
@@ -115,11 +119,13 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 		return nil, err
 	}
 
+	// The owners' balances come by listing already.
 	owners, err := ownersOf(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
 
+	// Costs are loaded once for all listings; each row takes its own.
 	costs := findings{}
 	if err := costs.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
@@ -130,6 +136,7 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 		t.owners[deref(owners[i].ID)] = &owners[i]
 	}
 
+	// Then choose the listings and sort them by name.
 	t.open = p.openListings(owners)
 	if f.ListingIDs != nil {
 		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !f.ListingIDs.Has(v) })
@@ -139,8 +146,11 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 		return nil, err
 	}
 
-	slices.SortFunc(t.open, func(a, b id.ID) int { return compareListings(nameOf(t.names, a), nameOf(t.names, b), &a, &b) })
+	slices.SortFunc(t.open, func(a, b id.ID) int {
+		return compareListings(nameOf(t.names, a), nameOf(t.names, b), &a, &b)
+	})
 
+	// The head has the totals of all listings, whatever the filter lists.
 	t.Head = ByListing{Currency: currency, Date: p.date, Book: p.book().Figure, Data: []ListingTrust{}}
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
@@ -153,6 +163,7 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 	return t, nil
 }
 
+// nameOf returns the name of a listing, nil if it is unknown.
 func nameOf(names map[id.ID]string, v id.ID) *string {
 	name, ok := names[v]
 	if !ok {
@@ -162,7 +173,7 @@ func nameOf(names map[id.ID]string, v id.ID) *string {
 	return &name
 }
 
-// openListings are the listings for which anything is open, the zero id for none.
+// openListings returns the listings for which anything is open. The zero id means no listing.
 func (p *position) openListings(owners []OwnerListing) []id.ID {
 	open := map[id.ID]bool{}
 
@@ -172,12 +183,14 @@ func (p *position) openListings(owners []OwnerListing) []id.ID {
 		}
 	}
 
+	// The guests of a listing may be open although their sum is 0.
 	for i := range p.guests {
 		if p.guests[i].total() != 0 {
 			open[p.guests[i].ListingID] = true
 		}
 	}
 
+	// So may its ownership periods.
 	for i := range owners {
 		open[deref(owners[i].ID)] = true
 	}
@@ -190,13 +203,14 @@ func (p *position) openListings(owners []OwnerListing) []id.ID {
 	return ids
 }
 
-// listing is the row of a listing.
+// listing returns the row of a listing.
 func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	behind := p.behind()
 	behind.ListingIDs = page.RefsTo(listingID)
 
 	var total money.Cents
 
+	// Each figure is added to the total, so the row adds up by itself.
 	figure := func(claim Claim) Figure {
 		cents := p.byListing[listingKey{claim, listingID}]
 		total += cents
@@ -205,10 +219,19 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	}
 
 	row := ListingTrust{
-		ID: idOrNil(listingID), GuestBalances: p.split(figure(ClaimGuests), &listingID), DeferredRevenue: figure(ClaimDeferredRevenue),
-		Taxes: figure(ClaimTaxes), AccountsPayable: figure(ClaimPayables), SecurityDeposits: figure(ClaimSecurityDeposits),
-		DueToFromTrust: figure(ClaimDueToFrom), OwnerBalances: figure(ClaimOwners), Periods: []OwnerPeriod{}, ManagerBalance: figure(ClaimManager),
-		FundsHeldElsewhere: figure(ClaimHeldElsewhere), TrustSurplus: figure(ClaimSurplus), Other: figure(ClaimOther),
+		ID:                 idOrNil(listingID),
+		GuestBalances:      p.split(figure(ClaimGuests), &listingID),
+		DeferredRevenue:    figure(ClaimDeferredRevenue),
+		Taxes:              figure(ClaimTaxes),
+		AccountsPayable:    figure(ClaimPayables),
+		SecurityDeposits:   figure(ClaimSecurityDeposits),
+		DueToFromTrust:     figure(ClaimDueToFrom),
+		OwnerBalances:      figure(ClaimOwners),
+		Periods:            []OwnerPeriod{},
+		ManagerBalance:     figure(ClaimManager),
+		FundsHeldElsewhere: figure(ClaimHeldElsewhere),
+		TrustSurplus:       figure(ClaimSurplus),
+		Other:              figure(ClaimOther),
 	}
 	if owners != nil {
 		row.Periods = owners.Periods
@@ -219,7 +242,13 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	return row
 }
 
-func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *OwnerListing, costs []WarningItem) []Warning {
+// listingWarnings returns the warnings about a listing.
+func (p *position) listingWarnings(
+	listingID id.ID,
+	row *ListingTrust,
+	owners *OwnerListing,
+	costs []WarningItem,
+) []Warning {
 	found := findings{}
 	if owners != nil {
 		found.owners(owners, p.date)
@@ -229,6 +258,7 @@ func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *O
 		found.add(WarnNegativeManager, WarningItem{ListingID: row.ID, Figure: row.ManagerBalance})
 	}
 
+	// Guests are judged by the cells of this listing only.
 	cells := make([]guestCell, 0, len(p.guestsOf[listingID]))
 	for _, i := range p.guestsOf[listingID] {
 		cells = append(cells, p.guests[i])
@@ -247,7 +277,7 @@ func (p *position) listingWarnings(listingID id.ID, row *ListingTrust, owners *O
 	return found.warnings(p.chart)
 }
 
-// deref is what a pointer points to, the zero value for none.
+// deref returns the value behind a pointer, the zero value for nil.
 func deref[T any](v *T) T {
 	if v == nil {
 		var zero T

@@ -16,8 +16,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// ManagerFinancials are how the manager's part of the trust rolls forward; income is positive, costs and what the
-// manager drew are negative.
+// ManagerFinancials show how the manager's part of the trust changes over a period. Income is positive; costs and
+// draws of the manager are negative.
 type ManagerFinancials struct {
 	BalanceStart money.Cents `json:"balanceStart"`
 	NetRevenue   money.Cents `json:"netRevenue"`
@@ -28,6 +28,7 @@ type ManagerFinancials struct {
 	BalanceEnd   money.Cents `json:"balanceEnd" doc:"Balance start, net income, adjustments and transfers."`
 }
 
+// complete fills in the figures that follow from the others.
 func (f *ManagerFinancials) complete() {
 	f.NetIncome = f.NetRevenue + f.Expenses
 	f.BalanceEnd = f.BalanceStart + f.NetIncome + f.Adjustments + f.Transfers
@@ -66,10 +67,15 @@ const (
 
 // Enum lists the sections.
 func (SectionID) Enum() []string {
-	return []string{string(SectionNetRevenue), string(SectionExpenses), string(SectionAdjustments), string(SectionTransfers)}
+	return []string{
+		string(SectionNetRevenue),
+		string(SectionExpenses),
+		string(SectionAdjustments),
+		string(SectionTransfers),
+	}
 }
 
-// section is where the manager's entries on an account are shown.
+// section returns the section in which the manager's entries on an account are shown.
 func (c *chart) section(accountID id.ID) SectionID {
 	switch a := c.at[accountID]; {
 	case a == nil:
@@ -85,6 +91,7 @@ func (c *chart) section(accountID id.ID) SectionID {
 	}
 }
 
+// add adds an amount to the figure of a section.
 func (f *ManagerFinancials) add(s SectionID, cents money.Cents) {
 	switch s {
 	case SectionNetRevenue:
@@ -98,14 +105,16 @@ func (f *ManagerFinancials) add(s SectionID, cents money.Cents) {
 	}
 }
 
-// rolling knows the manager's entries: those of the party in the trust ledger, bank and guest accounts aside.
+// rolling holds the data about the manager's entries: those of the party in the trust ledger, bank and guest
+// accounts aside.
 type rolling struct {
 	chart    *chart
 	currency money.Currency
-	// first is the first month of the statements, whose adjustments take in what is dated before.
+	// first is the first month of the statements. Its adjustments include those that are dated before it.
 	first day.Day
 }
 
+// readRolling loads the chart and the first month of the statements.
 func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error) {
 	currency, err := report.Currency(ctx, tx, given)
 	if err != nil {
@@ -122,6 +131,7 @@ func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error)
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
 
+	// A team without a start date has no first month.
 	r := &rolling{chart: c, currency: currency}
 	if start != nil {
 		r.first = start.FirstOfMonth()
@@ -130,11 +140,18 @@ func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error)
 	return r, nil
 }
 
+// filter returns the filter of the manager's balances in the trust ledger.
 func (r *rolling) filter(from *day.Day, to day.Day) report.BalanceFilter {
-	return report.BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: r.currency, From: from, To: to, Party: ledger.Manager}
+	return report.BalanceFilter{
+		Ledgers:  []ledger.Ledger{ledger.Trust},
+		Currency: r.currency,
+		From:     from,
+		To:       to,
+		Party:    ledger.Manager,
+	}
 }
 
-// managers keeps the cells that are the manager's.
+// managers returns the cells that belong to the manager.
 func (r *rolling) managers(sums []report.Cell) []report.Cell {
 	kept := sums[:0:0]
 	for i := range sums {
@@ -146,12 +163,13 @@ func (r *rolling) managers(sums []report.Cell) []report.Cell {
 	return kept
 }
 
-// statementOf arranges what came before a period and what is in it.
+// statementOf computes the statement of a period from the balances before and in it.
 func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) ManagerMonth {
 	m := ManagerMonth{Currency: r.currency, StartAt: start, EndAt: end}
 	opening := start == r.first
 	adjusting := []id.ID{}
 
+	// In the first month earlier adjustments are shown; everything else from before is in the balance at the start.
 	for i := range before {
 		s := r.chart.section(before[i].AccountID)
 		if opening && s == SectionAdjustments {
@@ -162,6 +180,7 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 		}
 	}
 
+	// Then the entries of the period, by section.
 	accounts := map[SectionID][]id.ID{}
 
 	for i := range during {
@@ -172,6 +191,8 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 
 	m.Financials.complete()
 	m.Total = m.Financials.NetIncome
+
+	// Last, the drill-downs. A figure without entries has none.
 	until := func(last day.Day, f report.Selection) *report.Drilldown {
 		f.EndDate, f.Currency = &report.End{Day: last}, string(r.currency)
 		return r.chart.figure(ClaimManager, 0, f).Drilldown
@@ -185,13 +206,19 @@ func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) 
 	}
 
 	m.Drilldowns = ManagerDrilldowns{
-		NetRevenue: within(SectionNetRevenue), Expenses: within(SectionExpenses), Adjustments: within(SectionAdjustments),
-		Transfers: within(SectionTransfers), BalanceEnd: until(end, report.Selection{}),
+		NetRevenue:  within(SectionNetRevenue),
+		Expenses:    within(SectionExpenses),
+		Adjustments: within(SectionAdjustments),
+		Transfers:   within(SectionTransfers),
+		BalanceEnd:  until(end, report.Selection{}),
 	}
+
+	// The balance at the start leaves out the adjustments that the period shows.
 	if last := start.AddDays(-1); !last.Before(day.Earliest) {
 		m.Drilldowns.BalanceStart = until(last, report.Selection{NotAccountIDs: adjusting})
 	}
 
+	// The adjustments of the first month go back to before it, so their drill-down has no first day.
 	if opening {
 		if all := id.Distinct(append(adjusting, accounts[SectionAdjustments]...)); len(all) > 0 {
 			m.Drilldowns.Adjustments = until(end, report.Selection{AccountIDs: page.Only(all...)})
@@ -212,25 +239,32 @@ type managerInput struct {
 	ManagerFilter
 }
 
+// managerStatements returns a page of the manager statements.
 func managerStatements(ctx context.Context, tx *db.Tx, in *managerInput) (*page.Page[ManagerMonth], error) {
 	return ReadManagerStatements(ctx, tx, &in.ManagerFilter, in.Params)
 }
 
-// ReadManagerStatements is a page of the manager statements.
-func ReadManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter, p page.Params) (*page.Page[ManagerMonth], error) {
+// ReadManagerStatements returns a page of the manager statements.
+func ReadManagerStatements(
+	ctx context.Context,
+	tx *db.Tx,
+	f *ManagerFilter,
+	p page.Params,
+) (*page.Page[ManagerMonth], error) {
 	months, err := ManagerStatements(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
 
+	// The page is cut from the whole list, since every month needs the ones before it.
 	total := int64(len(months))
 	first := min(p.Rows(), total)
 
 	return &page.Page[ManagerMonth]{Data: months[first:min(first+p.Limit, total)], Pagination: p.Of(total)}, nil
 }
 
-// ManagerStatements lists the months from the first of the statements, or of the manager's entries when the team names
-// none, to the current one, newest first; never nil.
+// ManagerStatements returns the months from the first of the statements, or of the manager's entries when the team
+// has no start date, to the current one, newest first. It is never nil.
 func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
 	r, err := readRolling(ctx, tx, f.Currency)
 	if err != nil {
@@ -239,6 +273,7 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 
 	last := day.Of(tx.Now).Month()
 
+	// All months in one query, because each needs the balances before it.
 	sums, err := report.Balances(ctx, tx, r.filter(nil, last.Last()), report.Grouping{Month: true})
 	if err != nil {
 		return nil, err
@@ -253,11 +288,14 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		first = day.Min(first, sums[i].Month)
 	}
 
+	// The start date of the team wins over the first entry.
 	if !r.first.IsZero() {
 		first = r.first
 	}
 
 	months := []ManagerMonth{}
+
+	// Carry adds the balances of a month to those before the next one.
 	before := map[id.ID]*report.Cell{}
 	carry := func(cells []report.Cell) {
 		for i := range cells {
@@ -277,6 +315,7 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		}
 	}
 
+	// Every month has a statement, even one without entries. A filter by year skips months but still carries them.
 	for m := first.Month(); m.Compare(last) <= 0; m = m.Next() {
 		if f.Year == nil || int64(m.Year) == *f.Year {
 			months = append(months, r.statementOf(m.First(), m.Last(), cellsOf(r.chart, before), byMonth[m.First()]))
@@ -290,7 +329,7 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 	return months, nil
 }
 
-// cellsOf are carried cells in the chart's order.
+// cellsOf returns carried cells in the chart's order.
 func cellsOf(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
 	var out []report.Cell
 
@@ -303,7 +342,7 @@ func cellsOf(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
 	return out
 }
 
-// summary is the way from the balance at the start to what can be drawn.
+// summary returns the lines from the balance at the start to the amount that can be drawn.
 func (d *ManagerDetail) summary() []statement.SummaryLine {
 	f := &d.Financials
 

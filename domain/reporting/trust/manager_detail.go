@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// ManagerDetail is a manager statement with its accounts and with what of the balance can be drawn.
+// ManagerDetail is a manager statement with its accounts and with the part of the balance that can be drawn.
 type ManagerDetail struct {
 	Currency             money.Currency          `json:"currency"`
 	StartAt              day.Day                 `json:"startAt"`
@@ -29,14 +29,14 @@ type ManagerDetail struct {
 	AssetsAndLiabilities []TimingRow             `json:"assetsAndLiabilities"`
 }
 
-// ManagerAvailable are the figures of a period with what can be drawn at its end.
+// ManagerAvailable holds the figures of a period and the amount that can be drawn at its end.
 type ManagerAvailable struct {
 	ManagerFinancials
 	AssetsAndLiabilities money.Cents `json:"assetsAndLiabilities" doc:"What of the balance is not money in the trust's bank yet, and what there is besides."`
 	AvailableBalance     money.Cents `json:"availableBalance" doc:"What the bank has beyond all that is held for guests, owners, tax offices and vendors."`
 }
 
-// ManagerAccount is what the manager's entries on an account come to.
+// ManagerAccount adds up the manager's entries on an account.
 type ManagerAccount struct {
 	ID          id.ID               `json:"id"`
 	Code        *string             `json:"code"`
@@ -58,7 +58,7 @@ type ManagerSection struct {
 	Accounts  []ManagerAccount  `json:"accounts"`
 }
 
-// TimingRow is something that keeps the manager's balance and the money that can be drawn apart.
+// TimingRow is a difference between the manager's balance and the money that can be drawn.
 type TimingRow struct {
 	ID   string `json:"id" enum:"guestReceivables,unassignedGuestMoney,ownerDeficits,dueToFromTrust,fundsHeldElsewhere,trustSurplus,other"`
 	Name string `json:"name"`
@@ -83,17 +83,19 @@ func (f ManagerPeriod) Resolve() []apierr.Issue {
 
 type managerPeriodInput struct{ ManagerPeriod }
 
+// managerStatement returns the manager statement of a period.
 func managerStatement(ctx context.Context, tx *db.Tx, in *managerPeriodInput) (*ManagerDetail, error) {
 	return ReadManagerStatement(ctx, tx, &in.ManagerPeriod)
 }
 
-// ReadManagerStatement reads the manager statement that a valid filter selects.
+// ReadManagerStatement returns the manager statement that a valid filter selects.
 func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*ManagerDetail, error) {
 	r, err := readRolling(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
 
+	// First the statement itself, from the balances before and in the period.
 	before, during, err := report.BalancesAround(ctx, tx, r.filter(&f.StartAt.Day, f.EndAt.Day), report.Grouping{})
 	if err != nil {
 		return nil, err
@@ -102,6 +104,7 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	before, during = r.managers(before), r.managers(during)
 	m := r.statementOf(f.StartAt.Day, f.EndAt.Day, before, during)
 
+	// Then the trust at the end of the period, which says how much can be drawn.
 	p, err := readPosition(ctx, tx, f.EndAt.Day, r.currency, false)
 	if err != nil {
 		return nil, err
@@ -113,9 +116,16 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	}
 
 	d := &ManagerDetail{
-		Currency: m.Currency, StartAt: m.StartAt, EndAt: m.EndAt, Total: m.Total, Drilldowns: m.Drilldowns, AssetsAndLiabilities: p.timing(owners),
-		Financials: ManagerAvailable{ManagerFinancials: m.Financials},
+		Currency:             m.Currency,
+		StartAt:              m.StartAt,
+		EndAt:                m.EndAt,
+		Total:                m.Total,
+		Drilldowns:           m.Drilldowns,
+		AssetsAndLiabilities: p.timing(owners),
+		Financials:           ManagerAvailable{ManagerFinancials: m.Financials},
 	}
+
+	// The accounts of the first month include earlier adjustments, as its figures do.
 	if m.StartAt == r.first {
 		during = withOpenings(r.chart, before, during)
 	}
@@ -127,13 +137,14 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 		d.Financials.AssetsAndLiabilities += d.AssetsAndLiabilities[i].CentTotal
 	}
 
+	// The differences explain the way from the balance to the available money.
 	d.Financials.AvailableBalance = d.Financials.BalanceEnd + d.Financials.AssetsAndLiabilities
 	d.Summary = d.summary()
 
 	return d, nil
 }
 
-// withOpenings adds what adjusted the balance before the first month to what is in it.
+// withOpenings adds the adjustments before the first month to those in it.
 func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
 	out := slices.Clone(during)
 
@@ -142,6 +153,7 @@ func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
 			continue
 		}
 
+		// An account may have entries before and in the month.
 		at := slices.IndexFunc(out, func(d report.Cell) bool { return d.AccountID == before[i].AccountID })
 		if at < 0 {
 			out = append(out, before[i])
@@ -155,7 +167,7 @@ func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
 	return out
 }
 
-// accounts are the accounts with entries of the manager, in the chart's order.
+// accounts returns the accounts with entries of the manager, in the chart's order.
 func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccount {
 	nets := map[id.ID]money.Cents{}
 	for i := range during {
@@ -174,27 +186,53 @@ func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccou
 
 		section := r.chart.section(a.ID)
 
-		behind := report.Selection{StartDate: &report.Start{Day: m.StartAt}, EndDate: &report.End{Day: m.EndAt}, Currency: string(r.currency), AccountIDs: page.Only(a.ID)}
+		// The drill-down of an adjustment of the first month also reaches back.
+		behind := report.Selection{
+			StartDate:  &report.Start{Day: m.StartAt},
+			EndDate:    &report.End{Day: m.EndAt},
+			Currency:   string(r.currency),
+			AccountIDs: page.Only(a.ID),
+		}
 		if section == SectionAdjustments && m.StartAt == r.first {
 			behind.StartDate = nil
 		}
 
 		out = append(out, ManagerAccount{
-			ID: a.ID, Code: a.Code, Name: a.Name, Type: a.Type, Category: account.CategoryRef{ID: a.CategoryID, Name: a.CategoryName, Classification: a.Classification},
-			Assignments: a.Assignments, CentTotal: cents, Drilldown: r.chart.figure(ClaimManager, cents, behind).Drilldown, section: section,
+			ID:          a.ID,
+			Code:        a.Code,
+			Name:        a.Name,
+			Type:        a.Type,
+			Category:    account.CategoryRef{ID: a.CategoryID, Name: a.CategoryName, Classification: a.Classification},
+			Assignments: a.Assignments,
+			CentTotal:   cents,
+			Drilldown:   r.chart.figure(ClaimManager, cents, behind).Drilldown,
+			section:     section,
 		})
 	}
 
 	return out
 }
 
+// sections returns the sections of the statement with their accounts.
 func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []ManagerSection {
 	out := []ManagerSection{
-		{ID: SectionNetRevenue, Name: "Net revenue", CentTotal: m.Financials.NetRevenue, Drilldown: m.Drilldowns.NetRevenue},
+		{
+			ID:        SectionNetRevenue,
+			Name:      "Net revenue",
+			CentTotal: m.Financials.NetRevenue,
+			Drilldown: m.Drilldowns.NetRevenue,
+		},
 		{ID: SectionExpenses, Name: "Expenses", CentTotal: m.Financials.Expenses, Drilldown: m.Drilldowns.Expenses},
-		{ID: SectionAdjustments, Name: "Adjustments", CentTotal: m.Financials.Adjustments, Drilldown: m.Drilldowns.Adjustments},
+		{
+			ID:        SectionAdjustments,
+			Name:      "Adjustments",
+			CentTotal: m.Financials.Adjustments,
+			Drilldown: m.Drilldowns.Adjustments,
+		},
 		{ID: SectionTransfers, Name: "Transfers", CentTotal: m.Financials.Transfers, Drilldown: m.Drilldowns.Transfers},
 	}
+
+	// Sections without accounts have an empty list.
 	for i := range out {
 		out[i].Accounts = []ManagerAccount{}
 		for j := range accounts {
@@ -207,12 +245,13 @@ func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []Manager
 	return out
 }
 
-// timing is what keeps the manager's balance apart from the money that can be drawn: what others owe is not in the
-// bank, and what the trust owes to the manager's own account is. What is held for guests, tax offices, vendors and
-// owners is theirs.
+// timing returns the differences between the manager's balance and the money that can be drawn: debts of others are
+// not in the bank, and money that the trust owes to the manager's own account is. Money that is held for guests,
+// tax offices, vendors and owners is theirs.
 func (p *position) timing(owners []OwnerListing) []TimingRow {
 	var owing []stayBalance
 
+	// Only debts of guests count: deposits belong to the guests.
 	for _, s := range stayBalances(p.guests) {
 		if s.total < 0 {
 			owing = append(owing, s)
@@ -221,6 +260,7 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 
 	rows := []TimingRow{{"guestReceivables", "Owed by guests", p.chart.stays(owing, p.behind())}}
 	if unassigned := p.occupancy(report.Unassigned, nil); unassigned.CentTotal < 0 {
+		// The other claims count as a whole; rows of 0 are dropped.
 		rows = append(rows, TimingRow{"unassignedGuestMoney", "Guest money without a reservation", unassigned.Figure})
 	}
 
@@ -236,8 +276,8 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 	return slices.DeleteFunc(rows, func(r TimingRow) bool { return r.CentTotal == 0 })
 }
 
-// deficits are the ownership periods whose owners owe the trust, with what is owed for a time in which nobody owned,
-// which no filter can name beside them.
+// deficits returns the debts of ownership periods to the trust. Debts of a time without owners are included, but no
+// filter can name them together with the periods, and then there is no drill-down.
 func (p *position) deficits(owners []OwnerListing) Figure {
 	var (
 		sum               money.Cents
@@ -255,6 +295,7 @@ func (p *position) deficits(owners []OwnerListing) Figure {
 		}
 	}
 
+	// A filter can name a limited number of periods.
 	named := len(periods) > 0 && len(periods) <= maxReferences && !slices.Contains(periods, id.Zero)
 	if !named {
 		return Figure{CentTotal: sum}

@@ -17,15 +17,15 @@ import (
 	"stayledger/platform/page"
 )
 
-// OwnerBalances are what the trust holds for owners, listing by listing. One listing's surplus never covers another's
-// deficit.
+// OwnerBalances holds the money of owners in the trust, listing by listing. A surplus of one listing never covers a
+// deficit of another.
 type OwnerBalances struct {
 	Figure
 	Listings []OwnerListing `json:"listings" doc:"Listings with an open balance, by name."`
 	Owners   []OwnerTotal   `json:"owners" doc:"The same by owner: the sum of the owner's shares. What no ownership period explains is in none."`
 }
 
-// OwnerListing is what is held for the owners of a listing.
+// OwnerListing is the money of the owners of a listing.
 type OwnerListing struct {
 	ID   *id.ID  `json:"id" doc:"Null for owners' entries without a listing."`
 	Name *string `json:"name"`
@@ -33,19 +33,20 @@ type OwnerListing struct {
 	Periods []OwnerPeriod `json:"periods"`
 }
 
-// OwnerPeriod is what is held for the owners of a time; without an id, for the time in which nobody owned the listing.
+// OwnerPeriod is the money of the owners of one period. Without an id it belongs to the time in which the listing
+// had no owner.
 type OwnerPeriod struct {
 	ID      *id.ID   `json:"id"`
 	StartAt *day.Day `json:"startAt"`
 	EndAt   *day.Day `json:"endAt" doc:"Exclusive."`
 	Figure
 	Shares []OwnerShare `json:"shares"`
-	// ownerless are the stays and transactions behind what nobody owns.
+	// ownerless are the stays and transactions behind the money of a time without owners.
 	ownerless []WarningItem
 }
 
-// OwnerShare is a member's part, as owner statements divide: what was earned so far by split, less what the member was
-// paid.
+// OwnerShare is a member's part, divided as in owner statements: earnings so far by split, less the payouts to the
+// member.
 type OwnerShare struct {
 	ContactID id.ID       `json:"contactId"`
 	Name      string      `json:"name"`
@@ -53,24 +54,23 @@ type OwnerShare struct {
 	CentTotal money.Cents `json:"centTotal"`
 }
 
-// OwnerTotal is what is held for an owner over all listings.
+// OwnerTotal is the money of an owner over all listings.
 type OwnerTotal struct {
 	ContactID id.ID       `json:"contactId"`
 	Name      string      `json:"name"`
 	CentTotal money.Cents `json:"centTotal"`
 }
 
-// ownerFacts are what owner balances are cut with.
+// ownerFacts is the data that owner balances are divided with.
 type ownerFacts struct {
 	listings map[id.ID]string
 	periods  map[id.ID][]listing.Period
 	contacts map[id.ID]string
-	// sums are the balances of single ownership periods; those of the zero id are by listing, of the time in which
-	// nobody owned it.
+	// sums are the balances of single ownership periods. The zero id means the time in which the listing had no owner.
 	sums map[ownerKey]money.Cents
-	// ownerless are the sources of what nobody owns, by listing.
+	// ownerless are the sources of entries without an ownership period, by listing.
 	ownerless map[id.ID][]ownerSum
-	// paid is what members were paid: negative.
+	// paid adds up the payouts to members, as negative amounts.
 	paid map[paidKey]money.Cents
 }
 
@@ -81,11 +81,12 @@ type paidKey struct {
 	contact id.ID
 }
 
-// ownerTotals are the owners' balances by listing, those that came to nothing included when a period of it may not
-// have.
+// ownerTotals returns the owners' balances by listing. Balances of 0 are included, because a period of the listing
+// may have another one.
 func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
 	totals := map[id.ID]money.Cents{}
 
+	// The position may know the balances by listing already.
 	if len(p.byListing) > 0 {
 		for k, cents := range p.byListing {
 			if k.claim == ClaimOwners {
@@ -96,6 +97,7 @@ func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.C
 		return totals, nil
 	}
 
+	// Otherwise load them.
 	sums, err := report.Balances(ctx, tx, report.BalanceFilter{
 		Ledgers: []ledger.Ledger{ledger.Trust}, Currency: p.currency, To: p.date, Party: ledger.Owners,
 	}, report.Grouping{Listing: true})
@@ -112,7 +114,7 @@ func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.C
 	return totals, nil
 }
 
-// ownersOf expands the owners' balances of all listings, by name.
+// ownersOf loads the owners' balances of all listings with their periods and shares, by name.
 func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, error) {
 	totals, err := ownerTotals(ctx, tx, p)
 	if err != nil {
@@ -126,6 +128,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 
 	out := []OwnerListing{}
 
+	// Listings with nothing open in total or in a period are left out.
 	for listingID, total := range totals {
 		l := OwnerListing{Figure: p.ownerFigure(total, &listingID, nil), Periods: facts.cut(p, listingID, total)}
 		if name, ok := facts.listings[listingID]; ok {
@@ -142,7 +145,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 	return out, nil
 }
 
-// ownerFigure is an owners' balance with the entries of a listing, and of one period of it.
+// ownerFigure returns an owners' balance with the entries of a listing, and of one period of it.
 func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figure {
 	behind := p.behind()
 	if listingID != nil {
@@ -156,9 +159,15 @@ func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figu
 	return p.chart.figure(ClaimOwners, cents, behind)
 }
 
+// readOwnerFacts loads the data that the owners' balances of listings are divided with.
 func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
-	f := &ownerFacts{sums: map[ownerKey]money.Cents{}, ownerless: map[id.ID][]ownerSum{}, paid: map[paidKey]money.Cents{}}
+	f := &ownerFacts{
+		sums:      map[ownerKey]money.Cents{},
+		ownerless: map[id.ID][]ownerSum{},
+		paid:      map[paidKey]money.Cents{},
+	}
 
+	// Entries without a listing have the zero id and no periods.
 	listings := make([]id.ID, 0, len(totals))
 	for v := range totals {
 		if !v.IsZero() {
@@ -176,8 +185,9 @@ func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 	if f.periods, err = listing.Periods(ctx, tx, listings); err != nil {
 		return nil, err
 	}
-	// Entries name their period, balances do not. Where a listing has had one period only, all that is not nobody's is
-	// that period's, and its entries need not be read.
+
+	// Entries name their period, balances do not. If a listing has had only one period, everything except the entries
+	// without an owner belongs to that period, and its entries need not be read.
 	shared, members := []id.ID{}, []id.ID{}
 
 	for _, periods := range f.periods {
@@ -192,6 +202,7 @@ func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 		}
 	}
 
+	// The names of all members at once.
 	if f.contacts, err = contactNames(ctx, tx, members); err != nil {
 		return nil, err
 	}
@@ -216,7 +227,10 @@ type ownerSum struct {
 const ownersTrustEntry = `e.team_id = @team and e.party = 'owners' and e.ledger = 'trust' and e.status = 'active' and e.txn_at <= @date
 	and e.currency = @currency`
 
+// readPeriods loads the balances of the given ownership periods, and the entries of owners without a period.
 func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, periods []id.ID) error {
+	// Periods are added up as a whole; entries without a period by stay and transaction, because warnings name
+	// these.
 	rows, err := db.Select[ownerSum](ctx, tx, `
 		select e.listing_id, e.ownership_period_id, null::uuid as contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
 			-sum(e.cent_total)::bigint as total from ledger_entry e
@@ -225,7 +239,13 @@ func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 		select e.listing_id, e.ownership_period_id, null, e.reservation_id, e.transaction_id, -sum(e.cent_total)::bigint from ledger_entry e
 		where `+ownersTrustEntry+` and e.ownership_period_id is null and e.account_id <> all(@others::uuid[]) group by 1, 2, 4, 5
 		order by 1, 2, 4, 5`,
-		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "periods": periods, "others": p.chart.of(ClaimBank, ClaimGuests)})
+		db.Args{
+			"team":     tx.Team,
+			"date":     p.date,
+			"currency": p.currency,
+			"periods":  periods,
+			"others":   p.chart.of(ClaimBank, ClaimGuests),
+		})
 	if err != nil {
 		return fmt.Errorf("read balances of ownership periods: %w", err)
 	}
@@ -240,7 +260,7 @@ func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 	return nil
 }
 
-// readPaid reads what was paid out to single owners, or paid in by them.
+// readPaid loads the payouts to single owners, and their payments to the trust.
 func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error {
 	rows, err := db.Select[ownerSum](ctx, tx, `
 		select e.listing_id, e.ownership_period_id, e.contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
@@ -260,7 +280,7 @@ func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error
 	return nil
 }
 
-// cut parts a listing's balance by ownership period and owner; periods with nothing open are left out.
+// cut divides a listing's balance by ownership period and owner; periods with nothing open are left out.
 func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []OwnerPeriod {
 	out := []OwnerPeriod{}
 	rest := total
@@ -269,6 +289,7 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 	for i := range periods {
 		of := &periods[i]
 
+		// A single period has everything except the entries without an owner.
 		cents := f.sums[ownerKey{listingID, of.ID}]
 		if len(periods) == 1 {
 			cents = total - f.sums[ownerKey{listingID, id.Zero}]
@@ -276,16 +297,22 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 
 		rest -= cents
 
+		// A period is open if one of its shares is, even if they add up to 0.
 		shares := f.shares(listingID, of, cents)
 		if cents == 0 && !slices.ContainsFunc(shares, func(s OwnerShare) bool { return s.CentTotal != 0 }) {
 			continue
 		}
 
 		out = append(out, OwnerPeriod{
-			ID: &of.ID, StartAt: of.StartAt, EndAt: of.EndAt, Figure: p.ownerFigure(cents, &listingID, &of.ID), Shares: shares,
+			ID:      &of.ID,
+			StartAt: of.StartAt,
+			EndAt:   of.EndAt,
+			Figure:  p.ownerFigure(cents, &listingID, &of.ID),
+			Shares:  shares,
 		})
 	}
 
+	// The rest belongs to a time without owners.
 	if rest != 0 || len(f.ownerless[listingID]) > 0 {
 		nobodys := OwnerPeriod{Figure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
 		for _, o := range f.ownerless[listingID] {
@@ -298,15 +325,18 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 	return out
 }
 
-// ownerless is what a stay or a transaction has for owners that the listing does not have.
+// ownerless returns the warning about a stay or a transaction with entries for owners that the listing does not
+// have.
 func (p *position) ownerless(o *ownerSum) WarningItem {
 	behind := p.behind()
 	behind.ListingIDs, behind.OwnershipPeriodIDs = page.RefsTo(o.ListingID), page.RefsTo(id.Zero)
 	behind.ReservationIDs, behind.TransactionIDs = page.RefsTo(o.ReservationID), page.RefsTo(o.TransactionID)
 
 	return WarningItem{
-		ListingID: idOrNil(o.ListingID), ReservationID: idOrNil(o.ReservationID), TransactionID: idOrNil(o.TransactionID),
-		Figure: p.chart.figure(ClaimOwners, o.Total, behind),
+		ListingID:     idOrNil(o.ListingID),
+		ReservationID: idOrNil(o.ReservationID),
+		TransactionID: idOrNil(o.TransactionID),
+		Figure:        p.chart.figure(ClaimOwners, o.Total, behind),
 	}
 }
 
@@ -320,6 +350,7 @@ func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cen
 		splits[i], paid[i] = m.Split, f.paid[paidKey{ownerKey{listingID, of.ID}, m.ContactID}]
 	}
 
+	// Divide as the owner statements do, so that both show the same.
 	for i, part := range statement.Divide(cents, splits, paid) {
 		shares[i].CentTotal = part
 	}
@@ -347,11 +378,14 @@ func byOwner(listings []OwnerListing) []OwnerTotal {
 		}
 	}
 
-	slices.SortFunc(out, func(a, b OwnerTotal) int { return compareListings(&a.Name, &b.Name, &a.ContactID, &b.ContactID) })
+	slices.SortFunc(out, func(a, b OwnerTotal) int {
+		return compareListings(&a.Name, &b.Name, &a.ContactID, &b.ContactID)
+	})
 
 	return out
 }
 
+// contactNames loads the names of contacts.
 func contactNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	type contact struct {
 		ID   id.ID

@@ -1,8 +1,8 @@
-// Package trust tells whose money the trust holds: what guests have paid ahead and owe, what is the tax offices', the
-// owners' and the manager's, and whether the banks, the books and these claims are the same amount.
+// Package trust reports who owns the money in the trust: prepayments and debts of guests, the money of the tax offices,
+// of the owners and of the manager, and whether the banks, the books and these claims are the same amount.
 //
-// Every active entry of the trust ledger is in exactly one claim, which its account and party decide (Claim). What the
-// entries come to is read by package report, and every figure carries its drill-down into the journal entries there.
+// Every active entry of the trust ledger is in exactly one claim, which its account and party decide (Claim). Package
+// report adds the entries up, and every figure has a drill-down into the journal entries there.
 package trust
 
 import (
@@ -22,5 +22,5 @@ var (
 	_ = api.PublishedAs[Warning]("ReportTrustWarning")
 )
 
-// Part is the reports on whose money the trust holds.
+// Part returns the part of the reports on the money in the trust.
 func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }

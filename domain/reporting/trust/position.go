@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// position is what the trust ledger comes to at the end of a day. Amounts are owed by the trust: positive is a
-// liability, so the bank, which is what the trust has, is negative, and all claims together are zero.
+// position holds the balances of the trust ledger at the end of a day. Amounts are owed by the trust: positive is a
+// liability. The bank is an asset and so is negative, and all claims together are zero.
 type position struct {
 	chart    *chart
 	date     day.Day
@@ -38,24 +38,39 @@ type listingKey struct {
 	listing id.ID
 }
 
-// readPosition adds up the books by claim, account and listing. Listings cost as many rows as they have accounts with
-// entries; a reader that does not need them does without.
-func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.Currency, byListing bool) (*position, error) {
+// readPosition adds up the books by claim, account and listing. With listings there are as many rows as listings
+// have accounts with entries, so a caller that does not need them sets byListing to false.
+func readPosition(
+	ctx context.Context,
+	tx *db.Tx,
+	date day.Day,
+	currency money.Currency,
+	byListing bool,
+) (*position, error) {
 	c, err := readChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
 	p := &position{
-		chart: c, date: date, currency: currency,
-		byClaim: map[Claim]money.Cents{}, byAccount: map[accountKey]money.Cents{}, byListing: map[listingKey]money.Cents{},
+		chart:     c,
+		date:      date,
+		currency:  currency,
+		byClaim:   map[Claim]money.Cents{},
+		byAccount: map[accountKey]money.Cents{},
+		byListing: map[listingKey]money.Cents{},
 	}
 
-	sums, err := report.Balances(ctx, tx, report.BalanceFilter{Ledgers: []ledger.Ledger{ledger.Trust}, Currency: currency, To: date}, report.Grouping{Party: true, Listing: byListing})
+	sums, err := report.Balances(ctx, tx, report.BalanceFilter{
+		Ledgers:  []ledger.Ledger{ledger.Trust},
+		Currency: currency,
+		To:       date,
+	}, report.Grouping{Party: true, Listing: byListing})
 	if err != nil {
 		return nil, err
 	}
 
+	// Net is debit less credit, so a liability becomes positive here.
 	for i := range sums {
 		s := &sums[i]
 		claim := c.claim(s.AccountID, s.Party)
@@ -67,7 +82,13 @@ func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.C
 		}
 	}
 
-	if p.guests, err = guestCells(ctx, tx, &guestSelection{accounts: c.of(ClaimGuests), date: date, currency: currency, balancesOnly: true}); err != nil {
+	// Guests need their stays, which the sums do not have.
+	if p.guests, err = guestCells(ctx, tx, &guestSelection{
+		accounts:     c.of(ClaimGuests),
+		date:         date,
+		currency:     currency,
+		balancesOnly: true,
+	}); err != nil {
 		return nil, err
 	}
 
@@ -80,12 +101,12 @@ func readPosition(ctx context.Context, tx *db.Tx, date day.Day, currency money.C
 	return p, nil
 }
 
-// behind selects the entries up to the day.
+// behind returns the selection of the entries up to the day.
 func (p *position) behind() report.Selection {
 	return report.Selection{EndDate: &report.End{Day: p.date}, Currency: string(p.currency), Ledger: ledger.Trust}
 }
 
-// figure is what a claim comes to.
+// figure returns the balance of a claim with its drill-down.
 func (p *position) figure(claim Claim) Figure {
 	return p.chart.figure(claim, p.byClaim[claim], p.behind())
 }
@@ -135,7 +156,7 @@ func (p *position) foreignBanks() []AccountFigure {
 	return found
 }
 
-// occupancy is what is held for the guests of a status, a listing's when one is given.
+// occupancy returns the money of the guests of a status, of one listing if it is given.
 func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFigure {
 	behind := p.behind()
 	if listingID != nil {
@@ -151,6 +172,7 @@ func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFig
 		return out
 	}
 
+	// A stay that is spread over listings counts once, with its balance.
 	var deposits, receivables []stayBalance
 
 	for _, s := range stayBalances(cells) {
@@ -167,7 +189,7 @@ func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFig
 	return out
 }
 
-// guestsAt are the guest cells of a status, a listing's when one is given, and what they come to.
+// guestsAt returns the guest cells of a status, of one listing if it is given, and their sum.
 func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []guestCell, total money.Cents) {
 	add := func(c *guestCell) {
 		if c.Status == status {
@@ -176,6 +198,7 @@ func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []
 		}
 	}
 
+	// The index by listing spares a walk over all cells for each listing.
 	if listingID != nil {
 		for _, i := range p.guestsOf[*listingID] {
 			add(&p.guests[i])
@@ -191,12 +214,15 @@ func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []
 	return cells, total
 }
 
-// split parts guest balances by status.
+// split divides guest balances by status.
 func (p *position) split(whole Figure, listingID *id.ID) GuestSplit {
 	return GuestSplit{
-		Figure:   whole,
-		Departed: p.occupancy(report.Departed, listingID), InHouse: p.occupancy(report.InHouse, listingID), Upcoming: p.occupancy(report.Upcoming, listingID),
-		Cancelled: p.occupancy(report.Cancelled, listingID), Unassigned: p.occupancy(report.Unassigned, listingID),
+		Figure:     whole,
+		Departed:   p.occupancy(report.Departed, listingID),
+		InHouse:    p.occupancy(report.InHouse, listingID),
+		Upcoming:   p.occupancy(report.Upcoming, listingID),
+		Cancelled:  p.occupancy(report.Cancelled, listingID),
+		Unassigned: p.occupancy(report.Unassigned, listingID),
 	}
 }
 
@@ -210,7 +236,7 @@ type GuestSplit struct {
 	Unassigned GuestFigure `json:"unassigned" doc:"Guest money that no reservation explains."`
 }
 
-// GuestFigure is what is held for the guests of a status, net; Deposits and Receivables are its stays with money held
+// GuestFigure is the money of the guests of a status, net. Deposits and Receivables are its stays with money held
 // and money owed.
 type GuestFigure struct {
 	Figure
@@ -218,7 +244,7 @@ type GuestFigure struct {
 	Receivables *Figure `json:"receivables" doc:"Negative; null for unassigned money."`
 }
 
-// dateOr is the day given, or today.
+// dateOr returns the given day, or today.
 func dateOr(tx *db.Tx, given *day.Day) day.Day {
 	if given == nil {
 		return day.Of(tx.Now)
@@ -227,7 +253,7 @@ func dateOr(tx *db.Tx, given *day.Day) day.Day {
 	return *given
 }
 
-// listingNames are the names of listings.
+// listingNames loads the names of listings.
 func listingNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	type named struct {
 		ID   id.ID

@@ -15,8 +15,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Reconciliation compares what the banks say, what the books say the trust has, and to whom it is owed, at the end of a
-// day. All three are the same number in a trust that is in order.
+// Reconciliation compares three amounts at the end of a day: the money at the banks, the money in the books of the
+// trust, and the claims on it. All three are the same number in a trust that is in order.
 type Reconciliation struct {
 	Currency    money.Currency `json:"currency"`
 	Date        day.Day        `json:"date"`
@@ -27,13 +27,13 @@ type Reconciliation struct {
 	Warnings    []Warning      `json:"warnings"`
 }
 
-// Difference is what the legs differ by; zero when they agree.
+// Difference is the difference between the legs; zero when they agree.
 type Difference struct {
 	BankToBook        money.Cents `json:"bankToBook" doc:"Adjusted bank balance less book balance."`
 	BookToLiabilities money.Cents `json:"bookToLiabilities" doc:"Book balance less liabilities: zero in books that balance."`
 }
 
-// BookLeg is what the trust has according to the books.
+// BookLeg is the money of the trust according to the books.
 type BookLeg struct {
 	Figure
 	Accounts []AccountFigure `json:"accounts"`
@@ -45,7 +45,7 @@ type AccountFigure struct {
 	Figure
 }
 
-// LiabilityLeg is to whom the trust is owed. Positive is owed by the trust; the rows add up to the total.
+// LiabilityLeg lists the creditors of the trust. Positive is owed by the trust; the rows add up to the total.
 type LiabilityLeg struct {
 	CentTotal          money.Cents   `json:"centTotal"`
 	GuestBalances      GuestSplit    `json:"guestBalances"`
@@ -70,6 +70,7 @@ type Filter struct {
 
 type input struct{ Filter }
 
+// reconciliation returns the reconciliation of a day.
 func reconciliation(ctx context.Context, tx *db.Tx, in *input) (*Reconciliation, error) {
 	return Read(ctx, tx, &in.Filter)
 }
@@ -91,15 +92,23 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 		return nil, err
 	}
 
+	// The three legs come from different sources: bank records, entries by account, and entries by claim.
 	bank, err := bankLeg(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
 
-	out := &Reconciliation{Currency: currency, Date: p.date, Bank: *bank, Book: p.book(), Liabilities: p.liabilities(owners)}
+	out := &Reconciliation{
+		Currency:    currency,
+		Date:        p.date,
+		Bank:        *bank,
+		Book:        p.book(),
+		Liabilities: p.liabilities(owners),
+	}
 	out.Difference.BankToBook = bank.AdjustedBalance - out.Book.CentTotal
 	out.Difference.BookToLiabilities = out.Book.CentTotal - out.Liabilities.CentTotal
 
+	// Then collect the warnings, first from the data at hand.
 	found := findings{}
 	for i := range owners {
 		found.owners(&owners[i], p.date)
@@ -116,6 +125,7 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 		found.add(WarnForeignBank, WarningItem{AccountID: &f.Account.ID, Figure: f.Figure})
 	}
 
+	// The rest needs entries and payments that the legs do not have.
 	if err := found.operatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
@@ -133,10 +143,11 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	return out, nil
 }
 
-// book returns the second leg: what is on the trust's bank accounts of the currency.
+// book returns the second leg: the money on the trust's bank accounts of the currency.
 func (p *position) book() BookLeg {
 	leg := BookLeg{Accounts: []AccountFigure{}}
 
+	// Entries on accounts in another currency are reported as warnings.
 	total := -p.byClaim[ClaimBank]
 	for _, foreign := range p.foreignBanks() {
 		total -= foreign.CentTotal
@@ -153,13 +164,14 @@ func (p *position) book() BookLeg {
 	return leg
 }
 
-// liabilities is the third leg.
+// liabilities returns the third leg.
 func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 	leg := LiabilityLeg{
 		GuestBalances: p.split(p.figure(ClaimGuests), nil), Rows: []Row{}, ManagerBalance: p.figure(ClaimManager),
 		OwnerBalances: OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: byOwner(owners)},
 	}
 
+	// Funds held elsewhere are an asset and are shown apart.
 	for _, claim := range nobodys() {
 		if claim == ClaimHeldElsewhere {
 			leg.FundsHeldElsewhere = p.row(claim)
@@ -169,6 +181,7 @@ func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 		leg.Rows = append(leg.Rows, p.row(claim))
 	}
 
+	// The total comes from the claims themselves, so that a missing row would show.
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
 			leg.CentTotal += cents
@@ -178,12 +191,13 @@ func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 	return leg
 }
 
-// row is a claim with those of its accounts that have a balance.
+// row returns a claim with those of its accounts that have a balance.
 func (p *position) row(claim Claim) Row {
 	r := Row{Claim: claim, Figure: p.figure(claim), Accounts: []AccountFigure{}}
 	for i := range p.chart.accounts {
 		a := &p.chart.accounts[i]
 
+		// The books of an account may have entries of several claims.
 		cents := p.byAccount[accountKey{claim, a.ID}]
 		if cents == 0 {
 			continue
@@ -197,7 +211,7 @@ func (p *position) row(claim Claim) Row {
 	return r
 }
 
-// compareListings orders by name as lists do, those without one last, and then by id.
+// compareListings orders by name as lists do, those without a name last, and then by id.
 func compareListings(a, b *string, aID, bID *id.ID) int {
 	switch {
 	case a == nil && b == nil:
@@ -211,40 +225,70 @@ func compareListings(a, b *string, aID, bID *id.ID) int {
 	return cmp.Or(plain.Compare(*a, *b), aID.Compare(*bID))
 }
 
-// endpoints are the reports on whose money the trust holds.
+// endpoints returns the reports on the money in the trust.
 func endpoints() []api.Endpoint {
 	scopes, managing := []string{"reports:read"}, []string{"pm-statements:read"}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/guest-balances", ID: "getGuestBalances", Tag: "Reports", Summary: "Guest balances", Scopes: scopes,
-			Doc: "What guests have paid ahead and what they owe at the end of a day, by occupancy status, listing and reservation. Pages count " +
-				"reservations; the totals are those of all pages.",
+			Method:  "GET",
+			Path:    "/reports/guest-balances",
+			ID:      "getGuestBalances",
+			Tag:     "Reports",
+			Summary: "Guest balances",
+			Scopes:  scopes,
+			Doc: "What guests have paid ahead and what they owe at the end of a day, by occupancy status, listing " +
+				"and reservation. Pages count reservations; the totals are those of all pages.",
 		}, guestBalances),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/sales-tax-liability", ID: "getSalesTaxLiability", Tag: "Reports", Summary: "Sales-tax liability", Scopes: scopes,
-			Doc: "Taxable income and the taxes charged on stays, recognised in a period, by listing, channel and reservation. Pages count " +
-				"reservations; the totals are those of all pages. What is remitted does not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
+			Method:  "GET",
+			Path:    "/reports/sales-tax-liability",
+			ID:      "getSalesTaxLiability",
+			Tag:     "Reports",
+			Summary: "Sales-tax liability",
+			Scopes:  scopes,
+			Doc: "Taxable income and the taxes charged on stays, recognised in a period, by listing, channel and " +
+				"reservation. Pages count reservations; the totals are those of all pages. What is remitted does " +
+				"not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
 		}, taxLiability),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/manager-statements", ID: "listManagerStatements", Tag: "Reports", Summary: "Manager statements", Scopes: managing,
-			Doc: "The manager's part of the trust month by month, newest first, up to the current month. Never saved: it follows the books.",
+			Method:  "GET",
+			Path:    "/reports/manager-statements",
+			ID:      "listManagerStatements",
+			Tag:     "Reports",
+			Summary: "Manager statements",
+			Scopes:  managing,
+			Doc: "The manager's part of the trust month by month, newest first, up to the current month. Never " +
+				"saved: it follows the books.",
 		}, managerStatements),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/manager-statements/detail", ID: "getManagerStatement", Tag: "Reports", Summary: "Manager statement", Scopes: managing,
-			Doc: "The manager's part of the trust over a period, and how much of it can be drawn at its end.",
+			Method:  "GET",
+			Path:    "/reports/manager-statements/detail",
+			ID:      "getManagerStatement",
+			Tag:     "Reports",
+			Summary: "Manager statement",
+			Scopes:  managing,
+			Doc:     "The manager's part of the trust over a period, and how much of it can be drawn at its end.",
 		}, managerStatement),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/trust-reconciliation", ID: "getTrustReconciliation", Tag: "Reports", Summary: "Three-way trust reconciliation",
-			Scopes: scopes,
-			Doc: "Adjusted bank balance, book balance and liabilities at the end of a day, which are equal in a trust that is in order; what they " +
-				"differ by, and what should be looked at.",
+			Method:  "GET",
+			Path:    "/reports/trust-reconciliation",
+			ID:      "getTrustReconciliation",
+			Tag:     "Reports",
+			Summary: "Three-way trust reconciliation",
+			Scopes:  scopes,
+			Doc: "Adjusted bank balance, book balance and liabilities at the end of a day, which are equal in a " +
+				"trust that is in order; what they differ by, and what should be looked at.",
 		}, reconciliation),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/trust-reconciliation/by-listing", ID: "getTrustReconciliationByListing", Tag: "Reports",
-			Summary: "Trust reconciliation by listing", Scopes: scopes,
-			Doc: "What the trust holds for each listing and to whom it is owed. Banks know no listings, so a listing's book balance is what its " +
-				"own entries leave for the bank.",
+			Method:  "GET",
+			Path:    "/reports/trust-reconciliation/by-listing",
+			ID:      "getTrustReconciliationByListing",
+			Tag:     "Reports",
+			Summary: "Trust reconciliation by listing",
+			Scopes:  scopes,
+			Doc: "What the trust holds for each listing and to whom it is owed. Banks know no listings, so a " +
+				"listing's book balance is what its own entries leave for the bank.",
 		}, byListing),
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// TaxLiability is what stays brought that is taxed, and the tax that guests were charged, recognised in a period.
+// TaxLiability holds the taxed income from stays, and the tax that guests were charged, recognised in a period.
 type TaxLiability struct {
 	Currency  money.Currency `json:"currency"`
 	StartDate day.Day        `json:"startDate"`
@@ -80,10 +80,10 @@ type TaxFilter struct {
 // Resolve refuses a period that ends before it starts.
 func (f TaxFilter) Resolve() []apierr.Issue { return f.Check() }
 
-// notCollected are the transactions that pay tax on rather than charge it.
+// notCollected returns the types of transactions that pay tax on and do not charge it.
 func notCollected() []string { return []string{"expense", "transfer", "payout"} }
 
-// taxRow is a stay's part in the order in which stays are listed.
+// taxRow is a stay's part in a listing, in the order of the report.
 type taxRow struct {
 	ListingID       id.ID
 	BookingPlatform *string
@@ -97,23 +97,26 @@ type taxInput struct {
 	TaxFilter
 }
 
+// taxLiability returns a page of the report.
 func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, error) {
 	return ReadTaxLiability(ctx, tx, &in.TaxFilter, in.Params)
 }
 
-// ReadTaxLiability reads the page of the report that a valid filter selects. It fails with the issue notFound for an id
-// of neither an account nor a mapped line type.
+// ReadTaxLiability returns the page of the report that a valid filter selects. It fails with the issue notFound for
+// an id that is neither an account nor a mapped line type.
 func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
 	r, err := taxReportOf(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
 
+	// All rows are read, because the totals are those of all pages.
 	rows, err := r.read(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
 
+	// The details are loaded for the rows of the page only.
 	total := int64(len(rows))
 	r.first = min(p.Rows(), total)
 
@@ -123,12 +126,15 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Param
 	}
 
 	out := r.arrange(rows)
-	out.Currency, out.StartDate, out.EndDate, out.Pagination = money.Currency(r.behind.Currency), f.StartDate.Day, f.EndDate.Day, p.Of(total)
+	out.Currency = money.Currency(r.behind.Currency)
+	out.StartDate = f.StartDate.Day
+	out.EndDate = f.EndDate.Day
+	out.Pagination = p.Of(total)
 
 	return out, nil
 }
 
-// taxReportOf knows what a valid filter is about.
+// taxReportOf loads the accounts that a valid filter is about.
 func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
@@ -146,12 +152,17 @@ func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, erro
 	}
 
 	return &taxReport{taxes: chart.lodgingTaxes(), taxed: taxed, behind: report.Selection{
-		StartDate: &f.StartDate, EndDate: &f.EndDate, Currency: string(currency), Channels: f.Channels, ListingIDs: f.ListingIDs,
+		StartDate:         &f.StartDate,
+		EndDate:           &f.EndDate,
+		Currency:          string(currency),
+		Channels:          f.Channels,
+		ListingIDs:        f.ListingIDs,
 		NotReservationIDs: page.RefsTo(id.Zero),
 	}}, nil
 }
 
-// taxedAccounts are the accounts that ids of accounts and of line mappings stand for.
+// taxedAccounts loads the accounts for ids of accounts and of line mappings. It fails with an issue for each id
+// that is neither.
 func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	type named struct{ ID, AccountID id.ID }
 
@@ -174,6 +185,7 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 		issues   []apierr.Issue
 	)
 
+	// Two ids may mean the same account, which counts once.
 	for i, v := range ids {
 		switch a := found[v]; {
 		case a.IsZero():
@@ -190,23 +202,25 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 	return accounts, nil
 }
 
-// lodgingTaxes are the accounts of taxes that guests are charged: all tax accounts but the one for the tax on the
-// manager's fees and markups, unless tax lines of reservations go there too.
+// lodgingTaxes returns the accounts of taxes that guests are charged: all tax accounts except the one for the tax
+// on the manager's fees and markups, unless tax lines of reservations use it too.
 func (c *chart) lodgingTaxes() []id.ID {
 	return slices.DeleteFunc(c.of(ClaimTaxes), func(v id.ID) bool {
 		return c.at[v].plays(account.ExpenseSalesTax) && !c.at[v].TaxLines
 	})
 }
 
+// taxReport holds the data that the report is arranged from.
 type taxReport struct {
 	taxes, taxed []id.ID
 	behind       report.Selection
-	// first and last are the places of the page among the rows; listings and stays are what it shows.
+	// first and last are the places of the page among the rows; listings and stays are those that it shows.
 	first, last int64
 	listings    map[id.ID]string
 	stays       map[id.ID]*TaxReservation
 }
 
+// read loads the rows of all pages in their order.
 func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
 	with, args := r.taxTables(tx.Team, f)
 
@@ -223,16 +237,22 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 	return rows, nil
 }
 
-// taxTables is the table booked for a WITH, which has a row per stay and listing.
+// taxTables returns the WITH clause of the table booked, which has a row per stay and listing.
 func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Args) {
 	args = db.Args{
-		"team": team, "currency": r.behind.Currency, "start": f.StartDate.Day, "end": f.EndDate.Day, "taxes": r.taxes, "taxed": r.taxed,
+		"team":          team,
+		"currency":      r.behind.Currency,
+		"start":         f.StartDate.Day,
+		"end":           f.EndDate.Day,
+		"taxes":         r.taxes,
+		"taxed":         r.taxed,
 		"not_collected": notCollected(),
 	}
 	q := page.Query{Where: []string{"true"}, Args: args}
 	q.Refs("e.listing_id", f.ListingIDs)
 	q.Narrow("coalesce(r.booking_platform, 'null') = any(?)", f.Channels)
 
+	// Income and taxes are credits. Entries of transactions that pay tax on are no charge.
 	return `with booked as (
 			select e.reservation_id, e.listing_id,
 				coalesce(-sum(e.cent_total) filter (where e.account_id = any(@taxed::uuid[])), 0)::bigint as income,
@@ -245,7 +265,7 @@ func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Ar
 		)`, args
 }
 
-// readShown reads what the page shows of its rows.
+// readShown loads the listings and stays of the rows on the page.
 func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (err error) {
 	stays, listings := make([]id.ID, len(shown)), make([]id.ID, len(shown))
 	for i := range shown {
@@ -265,6 +285,7 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 		BookedAt         *day.Day
 	}
 
+	// Rows have only ids until here, since there may be many.
 	rows, err := db.Select[stay](ctx, tx, `
 		select id, guest_name, confirmation_code, check_in, check_out, booked_at from reservation where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": stays})
@@ -275,15 +296,20 @@ func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (e
 	r.stays = make(map[id.ID]*TaxReservation, len(rows))
 	for _, s := range rows {
 		r.stays[s.ID] = &TaxReservation{
-			ID: s.ID, GuestName: s.GuestName, ConfirmationCode: s.ConfirmationCode, CheckIn: s.CheckIn, CheckOut: s.CheckOut, BookedAt: s.BookedAt,
-			Nights: s.CheckIn.DaysUntil(s.CheckOut),
+			ID:               s.ID,
+			GuestName:        s.GuestName,
+			ConfirmationCode: s.ConfirmationCode,
+			CheckIn:          s.CheckIn,
+			CheckOut:         s.CheckOut,
+			BookedAt:         s.BookedAt,
+			Nights:           s.CheckIn.DaysUntil(s.CheckOut),
 		}
 	}
 
 	return nil
 }
 
-// figures are the totals of a level with what is behind them.
+// figures returns the totals of a level with their drill-downs.
 func (r *taxReport) figures(income, taxes money.Cents, behind report.Selection) TaxFigures {
 	f := TaxFigures{TaxableIncomeTotal: income, CollectableTaxesTotal: taxes}
 	earned, charged := behind, behind
@@ -300,7 +326,7 @@ func (r *taxReport) figures(income, taxes money.Cents, behind report.Selection) 
 	return f
 }
 
-// arrange groups rows, which come by listing and channel, and shows those of the page.
+// arrange groups rows, which are sorted by listing and channel, and shows those of the page.
 func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	out := &TaxLiability{Data: []TaxListing{}}
 
@@ -311,10 +337,15 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	for of := range chunksBy(rows, func(a, b *taxRow) bool { return a.ListingID == b.ListingID }) {
 		behind := r.behind
 		behind.ListingIDs = page.RefsTo(of[0].ListingID)
-		l := TaxListing{ID: idOrNil(of[0].ListingID), Name: nameOf(r.listings, of[0].ListingID), Channels: []TaxChannel{}}
+		l := TaxListing{
+			ID:       idOrNil(of[0].ListingID),
+			Name:     nameOf(r.listings, of[0].ListingID),
+			Channels: []TaxChannel{},
+		}
 
 		var listingIncome, listingTaxes money.Cents
 
+		// A listing or channel without a row on the page is not shown but counts in the totals.
 		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
 			c := r.channel(via, at, behind)
 			listingIncome += c.TaxableIncomeTotal
@@ -339,7 +370,8 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	return out
 }
 
-// channel is what the rows of a channel come to, the first of which is at a place among all, with those of the page.
+// channel returns the totals of the rows of a channel, with the stays that are on the page. The first row has the
+// place at among all rows.
 func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) TaxChannel {
 	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: []TaxReservation{}}
 
@@ -354,10 +386,13 @@ func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) Ta
 			continue
 		}
 
+		// The stay names itself, so it needs no channel.
 		behind := behind
 		behind.Channels, behind.NotReservationIDs, behind.ReservationIDs = nil, nil, page.RefsTo(row.ID)
 		stay := *r.stays[row.ID]
-		stay.TaxableIncome, stay.CollectableTaxes, stay.Drilldowns = row.Income, row.Taxes, r.figures(row.Income, row.Taxes, behind).Drilldowns
+		stay.TaxableIncome = row.Income
+		stay.CollectableTaxes = row.Taxes
+		stay.Drilldowns = r.figures(row.Income, row.Taxes, behind).Drilldowns
 		c.Reservations = append(c.Reservations, stay)
 	}
 
@@ -368,7 +403,7 @@ func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) Ta
 	return c
 }
 
-// channelName is what selects the stays of a channel; null selects those of none.
+// channelName returns the filter value that selects the stays of a channel; null selects stays without one.
 func channelName(r *taxRow) string {
 	if r.BookingPlatform == nil {
 		return report.NullText
@@ -377,7 +412,7 @@ func channelName(r *taxRow) string {
 	return *r.BookingPlatform
 }
 
-// chunksBy parts a list where neighbours differ.
+// chunksBy divides a list at each place where neighbours differ.
 func chunksBy[T any](list []T, same func(a, b *T) bool) func(yield func([]T) bool) {
 	return func(yield func([]T) bool) {
 		for from := 0; from < len(list); {

@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// WarningCode is a finding of the trust reconciliation.
+// WarningCode is a kind of finding of the trust reconciliation.
 type WarningCode string
 
 // The findings.
@@ -38,20 +38,31 @@ const (
 	WarnWaitingPayment   WarningCode = "paymentAwaitingApproval"
 )
 
-// warningItems is how many places of a finding are shown.
+// warningItems is the greatest number of places of a finding that are shown.
 const warningItems = 100
 
 // Enum lists the findings.
 func (WarningCode) Enum() []string {
 	return []string{
-		string(WarnNegativeOwner), string(WarnNegativeManager), string(WarnDepartedGuest), string(WarnFormerOwner), string(WarnNobodysBalance),
-		string(WarnUpcomingDebit), string(WarnUnmatchedRecords), string(WarnNoRecords), string(WarnOperatingCost), string(WarnBankDiffers),
-		string(WarnForeignBank), string(WarnNotEliminated),
-		string(WarnStillBooked), string(WarnUnknownPayment), string(WarnWaitingPayment),
+		string(WarnNegativeOwner),
+		string(WarnNegativeManager),
+		string(WarnDepartedGuest),
+		string(WarnFormerOwner),
+		string(WarnNobodysBalance),
+		string(WarnUpcomingDebit),
+		string(WarnUnmatchedRecords),
+		string(WarnNoRecords),
+		string(WarnOperatingCost),
+		string(WarnBankDiffers),
+		string(WarnForeignBank),
+		string(WarnNotEliminated),
+		string(WarnStillBooked),
+		string(WarnUnknownPayment),
+		string(WarnWaitingPayment),
 	}
 }
 
-// Warning is a finding: how often it was made, what it comes to, and where.
+// Warning is a finding: how often it was made, its sum, and where.
 type Warning struct {
 	Code     WarningCode      `json:"code"`
 	Severity finding.Severity `json:"severity" doc:"error: somebody else's money is or may be gone."`
@@ -61,7 +72,7 @@ type Warning struct {
 	Items    []WarningItem    `json:"items" doc:"At most 100, the largest amounts first."`
 }
 
-// WarningItem is one place of a finding; what it is about is set, all else null.
+// WarningItem is one place of a finding. The fields that it concerns are set, all others are null.
 type WarningItem struct {
 	ListingID         *id.ID `json:"listingId"`
 	OwnershipPeriodID *id.ID `json:"ownershipPeriodId"`
@@ -71,11 +82,12 @@ type WarningItem struct {
 	BankRecordID      *id.ID `json:"bankRecordId"`
 	Figure
 
-	// stay is what the drill-down names; it is made for the items that are shown.
+	// stay and behind are the data of the drill-down, which is made only for items that are shown.
 	stay   *stayBalance
 	behind *report.Selection
 }
 
+// messageOf returns the severity and the text of a finding.
 func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	switch code {
 	case WarnNegativeOwner:
@@ -103,7 +115,8 @@ func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	case WarnNotEliminated:
 		return finding.Warning, "What the trust and the operating ledger owe each other differs"
 	case WarnStillBooked:
-		return finding.Error, "Payment failed, was canceled or came back, and is booked as paid: the bank has more than the books"
+		return finding.Error, "Payment failed, was canceled or came back, and is booked as paid: the bank has more " +
+			"than the books"
 	case WarnUnknownPayment:
 		return finding.Warning, "Payment is booked and the payment provider has not said what became of it"
 	case WarnWaitingPayment:
@@ -113,8 +126,8 @@ func messageOf(code WarningCode) (severity finding.Severity, message string) {
 	return finding.Warning, ""
 }
 
-// places are where a finding was made: the items that are known, how many there are, and what they come to. Of many
-// only the largest are known.
+// places are the places of a finding: the known items, the number of all, and their sum. Of many items only the
+// largest are known.
 type places struct {
 	items []WarningItem
 	count int
@@ -124,6 +137,7 @@ type places struct {
 // findings collects the places of each finding.
 type findings map[WarningCode]*places
 
+// of returns the places of a finding.
 func (f findings) of(code WarningCode) *places {
 	if f[code] == nil {
 		f[code] = &places{}
@@ -132,6 +146,7 @@ func (f findings) of(code WarningCode) *places {
 	return f[code]
 }
 
+// add adds places of a finding.
 func (f findings) add(code WarningCode, items ...WarningItem) {
 	for i := range items {
 		p := f.of(code)
@@ -139,6 +154,7 @@ func (f findings) add(code WarningCode, items ...WarningItem) {
 	}
 }
 
+// warnings returns the findings in the order of their codes.
 func (f findings) warnings(c *chart) []Warning {
 	out := []Warning{}
 
@@ -152,10 +168,12 @@ func (f findings) warnings(c *chart) []Warning {
 		w := Warning{Code: code, Count: f[code].count, Total: f[code].total}
 		w.Severity, w.Message = messageOf(code)
 
+		// The largest amounts first, whatever their sign.
 		slices.SortStableFunc(items, func(a, b WarningItem) int {
 			return cmp.Compare(max(b.CentTotal, -b.CentTotal), max(a.CentTotal, -a.CentTotal))
 		})
 
+		// Drill-downs are made for the shown items only.
 		w.Items = items[:min(len(items), warningItems)]
 		for i := range w.Items {
 			if item := &w.Items[i]; item.stay != nil {
@@ -169,13 +187,14 @@ func (f findings) warnings(c *chart) []Warning {
 	return out
 }
 
-// owners finds what is wrong with the owners' balances of a listing.
+// owners adds the findings on the owners' balances of a listing.
 func (f findings) owners(l *OwnerListing, date day.Day) {
 	for i := range l.Periods {
 		p := &l.Periods[i]
 
 		item := WarningItem{ListingID: l.ID, OwnershipPeriodID: p.ID, Figure: p.Figure}
 		switch {
+		// If the stays and transactions are known, each is a place of its own.
 		case p.ID == nil && p.ownerless != nil:
 			f.add(WarnNobodysBalance, p.ownerless...)
 			continue
@@ -186,17 +205,22 @@ func (f findings) owners(l *OwnerListing, date day.Day) {
 			f.add(WarnNegativeOwner, item)
 		}
 
+		// An ownership that has ended should be paid out.
 		if p.CentTotal != 0 && p.EndAt != nil && !p.EndAt.After(date) {
 			f.add(WarnFormerOwner, item)
 		}
 	}
 }
 
-// guests finds what is wrong with the balances of stays; behind selects the entries that the cells are made of.
+// guests adds the findings on the balances of stays. The cells come from the entries of the selection behind.
 func (f findings) guests(cells []guestCell, behind report.Selection) {
 	for _, s := range stayBalances(cells) {
 		item := WarningItem{
-			ListingID: idOrNil(s.listingID), ReservationID: &s.reservationID, Figure: Figure{CentTotal: s.total}, stay: &s, behind: &behind,
+			ListingID:     idOrNil(s.listingID),
+			ReservationID: &s.reservationID,
+			Figure:        Figure{CentTotal: s.total},
+			stay:          &s,
+			behind:        &behind,
 		}
 		switch {
 		case s.status == report.Departed:
@@ -207,10 +231,12 @@ func (f findings) guests(cells []guestCell, behind report.Selection) {
 	}
 }
 
-// banks finds what is wrong between banks and books.
+// banks adds the findings on differences between banks and books.
 func (f findings) banks(leg *BankLeg) {
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
+
+		// Without records there is nothing to compare with.
 		if !a.known {
 			if a.BookBalance.CentTotal != 0 {
 				f.add(WarnNoRecords, WarningItem{AccountID: &a.Account.ID, Figure: a.BookBalance})
@@ -224,25 +250,36 @@ func (f findings) banks(leg *BankLeg) {
 		}
 	}
 
+	// Count and total are those of all records, even if only the first are loaded.
 	if leg.unmatched.Count > 0 {
 		open := f.of(WarnUnmatchedRecords)
 
 		open.count, open.total = leg.unmatched.Count, leg.unmatched.Total
 		for _, u := range leg.unmatched.First {
-			open.items = append(open.items, WarningItem{AccountID: &u.AccountID, BankRecordID: &u.ID, Figure: Figure{CentTotal: u.Open}})
+			open.items = append(open.items, WarningItem{
+				AccountID:    &u.AccountID,
+				BankRecordID: &u.ID,
+				Figure:       Figure{CentTotal: u.Open},
+			})
 		}
 	}
 }
 
-// elimination finds the accounts on which trust and operating ledger do not owe each other the same: what a transaction
-// or a manual journal booked there by name has no other side.
+// elimination adds the accounts on which the trust and the operating ledger do not owe each other the same amount.
+// A transaction or a manual journal that names such an account has no counterpart in the other ledger.
 func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error {
 	accounts := p.chart.of(ClaimDueToFrom)
 	if len(accounts) == 0 {
 		return nil
 	}
 
-	cells, err := report.Balances(ctx, tx, report.BalanceFilter{Currency: p.currency, To: p.date, AccountIDs: accounts, Party: report.Nobody}, report.Grouping{})
+	// Without a ledger in the filter both are added up, and the sum must be 0.
+	cells, err := report.Balances(ctx, tx, report.BalanceFilter{
+		Currency:   p.currency,
+		To:         p.date,
+		AccountIDs: accounts,
+		Party:      report.Nobody,
+	}, report.Grouping{})
 	if err != nil {
 		return err
 	}
@@ -256,14 +293,17 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 		behind := p.behind()
 		behind.Ledger, behind.Party, behind.AccountIDs = "", report.Nobody, page.Only(cells[i].AccountID)
 		d := report.DrilldownTo(behind)
-		f.add(WarnNotEliminated, WarningItem{AccountID: &cells[i].AccountID, Figure: Figure{CentTotal: cents, Drilldown: &d}})
+		f.add(WarnNotEliminated, WarningItem{
+			AccountID: &cells[i].AccountID,
+			Figure:    Figure{CentTotal: cents, Drilldown: &d},
+		})
 	}
 
 	return nil
 }
 
-// payments finds money that the books have taken off a trust bank account by the day, and that has not left it or is
-// not known to have.
+// payments adds payments that the books have taken off a trust bank account by the day although the money has not
+// left it, or may not have.
 func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 	type payment struct {
 		TransactionID id.ID
@@ -286,6 +326,7 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		return fmt.Errorf("read the payments that were not received: %w", err)
 	}
 
+	// Refused payments are certain; others wait for approval or for the provider's word.
 	for i := range rows {
 		r := &rows[i]
 		code := WarnUnknownPayment
@@ -300,13 +341,17 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		behind := p.behind()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(r.TransactionID)
 		d := report.DrilldownTo(behind)
-		f.add(code, WarningItem{TransactionID: &r.TransactionID, AccountID: &r.AccountID, Figure: Figure{CentTotal: r.Missing, Drilldown: &d}})
+		f.add(code, WarningItem{
+			TransactionID: &r.TransactionID,
+			AccountID:     &r.AccountID,
+			Figure:        Figure{CentTotal: r.Missing, Drilldown: &d},
+		})
 	}
 
 	return nil
 }
 
-// operatingCosts finds the manager's expenses of the month that a trust bank account paid: a listing's, or all.
+// operatingCosts adds the manager's expenses of the month that a trust bank account paid.
 func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) error {
 	type cost struct {
 		TransactionID id.ID
@@ -314,6 +359,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 		Total         money.Cents
 	}
 
+	// An expense counts if its entries also take money off a trust bank account.
 	rows, err := db.Select[cost](ctx, tx, `
 		select e.transaction_id, e.listing_id, sum(e.cent_total)::bigint as total
 		from ledger_entry e join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = 'expense'
@@ -323,26 +369,38 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 				and b.account_id = any(@banks::uuid[]) and b.cent_total < 0 and b.status = 'active' and b.txn_at <= @date)
 		group by 1, 2 having sum(e.cent_total) > 0 order by 1, 2`,
 		db.Args{
-			"team": tx.Team, "first": p.date.FirstOfMonth(), "date": p.date, "currency": p.currency, "costs": p.chart.expenses(), "banks": p.chart.of(ClaimBank),
+			"team":     tx.Team,
+			"first":    p.date.FirstOfMonth(),
+			"date":     p.date,
+			"currency": p.currency,
+			"costs":    p.chart.expenses(),
+			"banks":    p.chart.of(ClaimBank),
 		})
 	if err != nil {
 		return fmt.Errorf("read the manager's costs: %w", err)
 	}
 
 	for i := range rows {
+		// The drill-down leads to the cost of the transaction on the listing.
 		r := &rows[i]
 		behind := p.behind()
 		behind.StartDate = &report.Start{Day: p.date.FirstOfMonth()}
-		behind.Party, behind.AccountIDs, behind.TransactionIDs, behind.ListingIDs = ledger.Manager, page.Only(p.chart.expenses()...), page.RefsTo(r.TransactionID), page.RefsTo(r.ListingID)
+		behind.Party = ledger.Manager
+		behind.AccountIDs = page.Only(p.chart.expenses()...)
+		behind.TransactionIDs = page.RefsTo(r.TransactionID)
+		behind.ListingIDs = page.RefsTo(r.ListingID)
 		d := report.DrilldownTo(behind)
 		f.add(WarnOperatingCost, WarningItem{
-			ListingID: idOrNil(r.ListingID), TransactionID: &r.TransactionID, Figure: Figure{CentTotal: r.Total, Drilldown: &d},
+			ListingID:     idOrNil(r.ListingID),
+			TransactionID: &r.TransactionID,
+			Figure:        Figure{CentTotal: r.Total, Drilldown: &d},
 		})
 	}
 
 	return nil
 }
 
+// idOrNil returns the id, nil for the zero id.
 func idOrNil(v id.ID) *id.ID {
 	if v.IsZero() {
 		return nil
