@@ -11,20 +11,22 @@ import (
 	"stayledger/platform/id"
 )
 
-// ErrReconciled refuses to take a record from its account while transactions make it up, in whole or in part (RSN-11).
+// ErrReconciled refuses to take a record from its account while transactions make it up, in whole or in part
+// (RSN-11).
 var ErrReconciled = apierr.New(apierr.CodeForbidden, apierr.ReasonBankRecordReconciled, "Bank record is reconciled")
 
 // maxNamed is how many records a refusal names.
 const maxNamed = 25
 
-// place is what a record tells of where it is.
+// place is the place of a record as the audit event shows it.
 type place struct {
 	AccountID *id.ID `json:"accountId"`
 	Status    Status `json:"status"`
 }
 
-// Attach puts the records of an account at a bank that are linked to no account of the chart on one, leaves those
-// before the account's first day out as Exclude does, and offers the others to rules. Fails with ErrTooManyRecords.
+// Attach puts the records of an account at a bank that are on no account of the chart on one. It excludes those
+// before the account's first day as Exclude does, and applies bank rules to the others. It fails with
+// ErrTooManyRecords.
 func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	loose, err := hold(ctx, tx, bankAccount, nil)
 	if err != nil || len(loose) == 0 {
@@ -39,9 +41,15 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 	}
 
 	for _, record := range moved {
-		audit.Note(tx, audit.Updated, audit.BankRecord, record, place{}, place{AccountID: &account}, audit.Ref(audit.RoleAccount, audit.Account, account))
+		audit.Note(
+			tx, audit.Updated, audit.BankRecord, record,
+			place{},
+			place{AccountID: &account},
+			audit.Ref(audit.RoleAccount, audit.Account, account),
+		)
 	}
 
+	// The account may have a first day already.
 	first, err := db.Get[*day.Day](ctx, tx, `select banking_opening_at from account where team_id = @team and id = @account`,
 		db.Args{"team": tx.Team, "account": account})
 	if err != nil {
@@ -57,8 +65,8 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 	return rules.Offer(ctx, tx, moved)
 }
 
-// Detach takes the records of an account at a bank from the account of the chart that they are on; those that its first
-// day had left out count again. They keep their currency. It fails with ErrTooManyRecords, and with ErrReconciled when
+// Detach takes the records of an account at a bank from their account of the chart. Records that its first day had
+// excluded count again. They keep their currency. It fails with ErrTooManyRecords, and with ErrReconciled if
 // transactions make one of them up.
 func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	ids, err := hold(ctx, tx, bankAccount, &account)
@@ -83,6 +91,7 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 		Returned bool
 	}
 
+	// A record without an account has no currency from it, so the currency is stored with the record.
 	freed, err := db.Select[row](ctx, tx, `
 		with returned as (delete from account_excluded_record where team_id = @team and bank_record_id = any(@ids) returning bank_record_id)
 		update bank_record r set account_id = null, currency = `+Currency+`, updated_at = @now,
@@ -95,20 +104,25 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 		return fmt.Errorf("detach bank records: %w", err)
 	}
 
+	// A record that counts again was excluded before.
 	for _, r := range freed {
 		before := place{AccountID: &account, Status: r.Status}
 		if r.Returned {
 			before.Status = Inactive
 		}
 
-		audit.Note(tx, audit.Updated, audit.BankRecord, r.ID, before, place{Status: r.Status}, audit.Ref(audit.RoleAccount, audit.Account, account))
+		audit.Note(
+			tx, audit.Updated, audit.BankRecord, r.ID, before,
+			place{Status: r.Status},
+			audit.Ref(audit.RoleAccount, audit.Account, account),
+		)
 	}
 
 	return nil
 }
 
-// hold keeps the records of an account at a bank that are on an account of the chart, or with nil on none, from being
-// changed and reconciled until the transaction ends. It fails with ErrTooManyRecords.
+// hold locks the records of an account at a bank that are on an account of the chart, or for nil on none, until the
+// transaction ends. It fails with ErrTooManyRecords.
 func hold(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]id.ID, error) {
 	on := "account_id is null"
 
@@ -117,6 +131,7 @@ func hold(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]
 		on, args["account"] = "account_id = @account", *account
 	}
 
+	// One more than the limit is read, to see whether there are too many.
 	ids, err := db.Select[id.ID](ctx, tx, `select id from bank_record where team_id = @team and bank_account_id = @bank and `+on+`
 		order by id limit @most for update`, args)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"stayledger/platform/money"
 )
 
-// Since is an account whose balance is asked for, and what is known of it from elsewhere.
+// Since is an account to compute a balance for, with the facts about it that the caller knows.
 type Since struct {
 	Account id.ID
-	// First is the first day whose records count; nil for all of them.
+	// First is the first day of the records that count; nil for all of them.
 	First *day.Day
-	// Opening is what the account held at the start of that day, as far as the bank has stated no balance since.
+	// Opening is the balance at the start of that day; it counts if the bank has stated no balance since.
 	Opening money.Cents
 }
 
-// Held is what the bank says that an account holds.
+// Held is the balance of an account according to the bank.
 type Held struct {
 	AccountID id.ID
 	// StatedAt is the day of the last balance that the bank stated; nil when it has stated none.
@@ -29,15 +29,18 @@ type Held struct {
 	Known bool
 }
 
-// Balances are what the bank says that accounts hold at the start of a day: the last balance that it stated, or the
-// opening, and every later movement. A stated balance is that of the end of its day. There is one for each account
-// asked about, in no order.
+// Balances loads the balances of accounts according to the bank at the start of a day: the last balance that it
+// stated, or the opening, and every later movement. A stated balance is that of the end of its day. It returns one
+// for each account, in no order.
 func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) ([]Held, error) {
-	ids, firsts, openings := make([]id.ID, len(accounts)), make([]*day.Day, len(accounts)), make([]money.Cents, len(accounts))
+	ids, firsts := make([]id.ID, len(accounts)), make([]*day.Day, len(accounts))
+
+	openings := make([]money.Cents, len(accounts))
 	for i, a := range accounts {
 		ids[i], firsts[i], openings[i] = a.Account, a.First, a.Opening
 	}
 
+	// The movements of the day of a stated balance are part of it, so only later days are added.
 	found, err := db.Select[Held](ctx, tx, `
 		select s.account_id, stated.date as stated_at, stated.date is not null or moved.records > 0 as known,
 			(coalesce(stated.balance, s.opening) + moved.cents)::bigint as cents
@@ -58,8 +61,8 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 	return found, nil
 }
 
-// StatedBefore is the last balance that the bank stated of an account before a day, 0 when it stated none. Records that
-// Exclude has left out are asked as well: they are left out because of that balance.
+// StatedBefore loads the last balance that the bank stated for an account before a day, 0 if it stated none.
+// Records that Exclude has excluded count as well: they are excluded because of that balance.
 func StatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select r.balance from bank_record r

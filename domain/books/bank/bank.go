@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Status tells records that count from excluded ones.
+// Status distinguishes records that count from excluded ones.
 type Status string
 
 // The statuses.
@@ -24,7 +24,7 @@ const (
 // Enum lists the statuses.
 func (Status) Enum() []string { return []string{string(Active), string(Inactive)} }
 
-// Type tells movements from stated balances.
+// Type distinguishes movements from stated balances.
 type Type string
 
 // The types.
@@ -65,8 +65,8 @@ func (ReconcileStatus) Enum() []string {
 	return []string{string(Unpaid), string(Underpaid), string(Overpaid), string(Paid)}
 }
 
-// Transaction is a transaction, or a manual journal, beside a bank record. Its amount is signed as the record's:
-// positive into the account.
+// Transaction is a transaction, or a manual journal, that belongs to a bank record or matches it. Its amount has
+// the sign of the record's: positive into the account.
 type Transaction struct {
 	ID          id.ID       `json:"id"`
 	Date        day.Day     `json:"date"`
@@ -75,13 +75,13 @@ type Transaction struct {
 	Amount      money.Cents `json:"amount"`
 }
 
-// Reconciliation is what a movement is made of.
+// Reconciliation has the transactions that make up a movement.
 type Reconciliation struct {
 	Status       ReconcileStatus `json:"status"`
 	Transactions []Transaction   `json:"transactions" doc:"By date. The amount is the part of the record that the transaction makes."`
 }
 
-// Balance is what the bank said an account held at the end of a day.
+// Balance is the balance that the bank stated for the end of a day.
 type Balance struct {
 	Current    money.Cents  `json:"current"`
 	Correction *money.Cents `json:"correction" doc:"What current differs by from the balance stated before, or the account's opening, with the movements since; null for the first."`
@@ -93,7 +93,7 @@ type RuleRef struct {
 	Name string `json:"name"`
 }
 
-// Record is what a bank said happened on an account, or what the account held.
+// Record is a movement or a balance that the bank reported for an account.
 type Record struct {
 	ID                id.ID           `json:"id"`
 	UniqueRef         *string         `json:"uniqueRef" doc:"The caller's or the bank's own reference, unique in the team."`

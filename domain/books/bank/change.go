@@ -2,29 +2,30 @@ package bank
 
 import "stayledger/platform/apierr"
 
-// held is a record that nobody else changes or reconciles until the transaction ends.
+// held is a locked record: no other transaction changes or reconciles it until this one ends.
 type held struct {
 	stored
 	state
 }
 
-// state is what others have done with a record. LeftOut is whether Exclude left it out, so that it counts again when
-// its account's first day lets it.
+// state is the state of a record that other records give it. LeftOut says that Exclude excluded it, so that it
+// counts again when its account's first day allows it.
 type state struct {
 	MatchedByBankRule bool
 	Reconciled        bool
 	LeftOut           bool
 }
 
-// may refuses a change, or with nil the deletion, of what somebody else says or relies on. What a bank feed says stays
-// as it is, and so does all that a rule has matched; a record that transactions make up keeps what they explain. Rules
-// RSN-09 to RSN-12.
+// may refuses a change, or for nil the deletion, of a record that others rely on. A record of a bank feed keeps
+// what the feed says, one that a rule has matched keeps everything, and one that transactions make up keeps what
+// they explain. Rules RSN-09 to RSN-12.
 func (h *held) may(to *stored) error {
 	moves, excludes := true, false
 	if to != nil {
 		moves, excludes = h.movesMoney(to), h.Status != to.Status
 	}
 
+	// The first refusal that applies is returned, in the order of the rules.
 	switch {
 	case h.Source == Bankfeed && (moves || !same(h.UniqueRef, to.UniqueRef)):
 		return errFed
@@ -39,24 +40,26 @@ func (h *held) may(to *stored) error {
 	return nil
 }
 
-// movesMoney reports whether a change is one of what transactions explain: how much came or went, where and when.
+// movesMoney reports whether a change affects what transactions explain: amount, account and date.
 func (h *held) movesMoney(to *stored) bool {
-	return h.Date != to.Date || h.Amount != to.Amount || !same(h.Balance, to.Balance) || !same(h.AccountID, to.AccountID)
+	return h.Date != to.Date || h.Amount != to.Amount || !same(h.Balance, to.Balance) ||
+		!same(h.AccountID, to.AccountID)
 }
 
-// same reports whether two values are the same, or both nothing.
+// same reports whether two values are the same, or both nil.
 func same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
 // equal reports whether nothing has changed.
 func (h *held) equal(to *stored) bool {
-	return !h.movesMoney(to) && h.Status == to.Status && h.Description == to.Description && same(h.UniqueRef, to.UniqueRef)
+	return !h.movesMoney(to) && h.Status == to.Status && h.Description == to.Description &&
+		same(h.UniqueRef, to.UniqueRef)
 }
 
-// apply makes the changes, or tells of all the fields that keep them from being made. The account is the one that the
-// record comes to or stays on, nil when there is none; leftOut is whether the record counts nowhere because its account
-// begins later.
+// apply returns the changed record, or the issues of all fields that keep it from being changed. The account is the
+// one that the record moves to or stays on, nil if there is none. leftOut says that the record counts nowhere
+// because its account begins later.
 func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err error) {
 	to = h.stored
 
@@ -66,6 +69,7 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	set(&to.Description, u.Description)
 	set(&to.Date, u.Date)
 
+	// A movement has an amount, a stated balance has a balance.
 	switch {
 	case u.Amount == nil:
 	case to.Type == Stated:
@@ -90,6 +94,7 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 		}
 	}
 
+	// Last, settle whether the record counts from now on.
 	leftOut, possible := u.place(h, &to, a)
 	if !possible {
 		issues = append(issues, apierr.IssueDateOutOfRange.InBody("status"))
@@ -102,9 +107,9 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	return to, leftOut, nil
 }
 
-// place says whether a record counts from now on, whether it is left out only because its account begins later, and
-// whether that is possible: what is before the account's first day is part of its opening and would count twice. One
-// that a person has excluded stays excluded wherever it comes.
+// place sets whether a record counts from now on. It returns whether the record is excluded only because its
+// account begins later, and whether the change is possible: a record before the account's first day is part of its
+// opening and would count twice. A record that a person has excluded stays excluded wherever it moves.
 func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible bool) {
 	moved := h.Date != to.Date || !same(h.AccountID, to.AccountID)
 
@@ -113,6 +118,7 @@ func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible 
 		status = *u.Status
 	}
 
+	// A record that neither moves nor changes its status stays as it is.
 	switch {
 	case !moved && status == h.Status:
 		return h.LeftOut, true
@@ -133,6 +139,7 @@ func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible 
 	return leftOut, true
 }
 
+// set sets a value if a new one is given.
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from

@@ -32,7 +32,7 @@ func (ItemKind) Enum() []string {
 	return []string{string(InTransit), string(Outstanding), string(AtBank), string(AtOpening)}
 }
 
-// Item is a transaction or manual journal that bank and books do not have alike at the end of a day.
+// Item is a transaction or manual journal that differs between bank and books at the end of a day.
 type Item struct {
 	AccountID id.ID    `json:"-"`
 	Kind      ItemKind `json:"kind"`
@@ -47,25 +47,25 @@ type Item struct {
 	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind."`
 }
 
-// Comparison is what the bank says of an account at the end of a day, and what explains the difference to the books.
-// Adjusted is Held with the items: what the books should have.
+// Comparison is the balance of an account at the bank at the end of a day, with the sums that explain the
+// difference to the books. Adjusted is Held with the items: the balance that the books should have.
 type Comparison struct {
 	Held
 	InTransit, Outstanding, AtBank, AtOpening money.Cents
 }
 
-// Adjusted returns what the books should have by what the bank says.
+// Adjusted returns the balance that the books should have according to the bank.
 func (c *Comparison) Adjusted() money.Cents {
 	return c.Cents + c.InTransit + c.Outstanding - c.AtBank - c.AtOpening
 }
 
-// Against are the accounts that are compared, and with which entries.
+// Against says which accounts are compared, and with which entries.
 type Against struct {
 	Accounts []id.ID
 	Currency string
 	// Ledger is the ledger of the entries; empty for both.
 	Ledger ledger.Ledger
-	// Date is the day at whose end they are compared.
+	// Date is the day of the comparison; its end counts.
 	Date day.Day
 }
 
@@ -73,7 +73,7 @@ type Against struct {
 // have something open on the day, or had on the account's first one (migrations 0047 and 0053): the books of years
 // before cost nothing.
 //
-// Of each source, before is what was booked before the account's first day and not at the bank by then; it counts only
+// Of each source, before is the sum booked before the account's first day and not at the bank by then; it counts only
 // when a later record has it, since all else is part of the opening. An opening balance is part of the balance that the
 // bank stated after it.
 const itemsSQL = `
@@ -126,6 +126,7 @@ const itemsSQL = `
 
 // args returns the arguments of itemsSQL.
 func (a *Against) args(tx *db.Tx) db.Args {
+	// Historical entries are in no balance of a bank.
 	ledgers := []string{string(ledger.Trust), string(ledger.Operating)}
 	if a.Ledger != "" {
 		ledgers = []string{string(a.Ledger)}
@@ -165,6 +166,7 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 		sums []sum
 	)
 
+	// Balances at the bank and items do not depend on each other.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			held, err = Balances(ctx, tx, since, a.Date.AddDays(1))
@@ -186,6 +188,7 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 		at[held[i].AccountID] = &out[i]
 	}
 
+	// Last, give each account the sums of its items.
 	for _, s := range sums {
 		c := at[s.AccountID]
 		switch s.Kind {
@@ -211,11 +214,12 @@ const describedSQL = `
 	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id offset 0) t on true
 	left join lateral (select j.id, j.date, j.description from journal j where j.team_id = @team and j.id = i.source_id offset 0) j on true`
 
-// Largest returns the items of accounts with the largest amounts, at most so many for each account.
+// Largest loads the items of accounts with the largest amounts, at most so many for each account.
 func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, error) {
 	args := a.args(tx)
 	args["most"] = most
 
+	// The number for each account is limited by the place of an item among the amounts of its account.
 	found, err := db.Select[Item](ctx, tx, itemsSQL+`, largest as (
 			select *, row_number() over (partition by account_id order by abs(open) desc, source_id, kind) as place from item)`+
 		`, listed as (`+describedSQL+`)
@@ -228,8 +232,7 @@ func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, erro
 	return found, nil
 }
 
-// Items returns a page of the items of an account, the oldest first, and how many there are, of one kind or with "" of
-// all.
+// Items loads a page of the items of an account, the oldest first, and their number, of one kind or for "" of all.
 func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Params) (*page.Page[Item], error) {
 	type row struct {
 		Item
@@ -238,6 +241,7 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 
 	args := a.args(tx)
 
+	// The kind narrows the items, not the sources that are looked at.
 	condition := "true"
 	if kind != "" {
 		condition, args["kind"] = "l.kind = @kind", string(kind)
@@ -260,8 +264,8 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 	return out, nil
 }
 
-// TransitAt returns what was in transit on the first day of an account: booked before it, and on records of that day or
-// later.
+// TransitAt loads the sum in transit on the first day of an account: booked before it, and on records of that day
+// or later.
 func TransitAt(ctx context.Context, tx *db.Tx, account id.ID, currency string, first day.Day) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(e.cents - b.cents), 0)::bigint from (

@@ -21,7 +21,7 @@ type Duplicate struct {
 	UniqueRef   *string `json:"uniqueRef"`
 }
 
-// duplicateDays is how far apart two sources date the same movement: a bank books it a few days after somebody has
+// duplicateDays is how far apart two sources date the same movement: a bank books it a few days after a person has
 // noted it.
 const duplicateDays = 3
 
@@ -59,14 +59,15 @@ var duplicateSearches = func() (all []string) {
 	return all
 }()
 
-// hasDuplicates holds for records r that have any. The offset keeps it a search per record, for any number of records.
+// hasDuplicates is the SQL condition on records r that have any. The offset keeps it a search for each record, for
+// any number of records.
 var hasDuplicates = `(r.status = 'active' and r.type = 'transaction' and r.account_id is not null
 	and (exists (select from ` + strings.Join(duplicateSearches, ` offset 0) or exists (select from `) + ` offset 0)))`
 
 // duplicatesShown is how many duplicates a record lists.
 const duplicatesShown = 25
 
-// duplicates fills in what can be the same as records, the nearest in time first.
+// duplicates fills in the possible duplicates of records, the nearest in time first.
 func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	at := make(map[id.ID]int, len(records))
 
@@ -85,6 +86,7 @@ func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 		Duplicate
 	}
 
+	// Each search finds a few rows for each record; all of them are put in order and cut to duplicatesShown.
 	found, err := db.Select[row](ctx, tx, `
 		select r.id as record_id, d.* from bank_record r cross join lateral (
 			select d.* from `+strings.Join(duplicateSearches, " union all select d.* from ")+`) d
@@ -104,7 +106,7 @@ func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	return nil
 }
 
-// WithDuplicates returns those of some records that can be there twice and are not settled by a person yet.
+// WithDuplicates returns those of some records that have possible duplicates which a person has not settled yet.
 func WithDuplicates(ctx context.Context, tx *db.Tx, records []id.ID) (map[id.ID]bool, error) {
 	if len(records) == 0 {
 		return nil, nil

@@ -15,12 +15,18 @@ import (
 const maxExcluded = 10_000
 
 // ErrTooManyRecords refuses to exclude or bring back more than maxExcluded records in one request (RSN-07).
-var ErrTooManyRecords = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request")
+var ErrTooManyRecords = apierr.New(
+	apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request",
+)
 
-// Exclude leaves records of an account before its first day out of the reconciliation, and brings those back that an
-// earlier first day had left out, which are offered to rules. What a person excluded stays excluded, what is reconciled
-// stays as it is. Fails with bankAccountTooManyRecords.
-func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first day.Day) (excluded, back int64, err error) {
+// Exclude excludes the records of an account before its first day and brings those back that an earlier first day
+// had excluded; bank rules are applied to these. Records that a person excluded stay excluded, reconciled ones stay
+// as they are. It fails with bankAccountTooManyRecords.
+func (rules Rules) Exclude(
+	ctx context.Context, tx *db.Tx,
+	account id.ID,
+	first day.Day,
+) (excluded, back int64, err error) {
 	const (
 		older = `r.team_id = @team and r.account_id = @account and r.status = 'active' and r.date < @first
 		and not exists (select from bank_reconciliation c where c.team_id = r.team_id and c.bank_record_id = r.id)`
@@ -30,6 +36,7 @@ func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first 
 
 	type row struct{ Older, Newer int64 }
 
+	// First count them, up to the limit, so that nothing is changed if there are too many.
 	r, err := db.Get[row](ctx, tx, `select (select count(*) from (select from bank_record r where `+older+` limit @max::int + 1) n) as older,
 		(select count(*) from (select from bank_record r where `+newer+` limit @max::int + 1) n) as newer`,
 		db.Args{"team": tx.Team, "account": account, "first": first, "max": maxExcluded})
@@ -43,6 +50,7 @@ func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first 
 
 	withNow := db.Args{"team": tx.Team, "account": account, "first": first, "now": tx.Now}
 
+	// Then exclude the older ones with a mark, and bring the newer ones with a mark back.
 	left, err := db.Select[id.ID](ctx, tx, `
 		with kept as (insert into account_excluded_record (team_id, bank_record_id) select r.team_id, r.id from bank_record r where `+older+`
 			on conflict do nothing)
@@ -63,12 +71,23 @@ func (rules Rules) Exclude(ctx context.Context, tx *db.Tx, account id.ID, first 
 		Status string `json:"status"`
 	}
 
+	// Last, write the audit events and apply bank rules to the records that count again.
 	for _, record := range left {
-		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"active"}, view{"inactive"}, audit.Ref(audit.RoleAccount, audit.Account, account))
+		audit.Note(
+			tx, audit.Updated, audit.BankRecord, record,
+			view{"active"},
+			view{"inactive"},
+			audit.Ref(audit.RoleAccount, audit.Account, account),
+		)
 	}
 
 	for _, record := range returned {
-		audit.Note(tx, audit.Updated, audit.BankRecord, record, view{"inactive"}, view{"active"}, audit.Ref(audit.RoleAccount, audit.Account, account))
+		audit.Note(
+			tx, audit.Updated, audit.BankRecord, record,
+			view{"inactive"},
+			view{"active"},
+			audit.Ref(audit.RoleAccount, audit.Account, account),
+		)
 	}
 
 	return r.Older, r.Newer, rules.Offer(ctx, tx, returned)

@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// Rules are what bank rules, whose package comes after this one, do with records.
+// Rules are the functions of bank rules that records need. The package of bank rules comes after this one.
 type Rules struct {
 	// Meet gives records the bank rules that they meet.
 	Meet func(ctx context.Context, tx *db.Tx, records []Record) error
@@ -20,10 +20,10 @@ type Rules struct {
 	Offer func(ctx context.Context, tx *db.Tx, records []id.ID) error
 }
 
-// routes are the endpoints of bank records.
+// routes has the endpoints of bank records.
 type routes struct{ rules Rules }
 
-// endpoints are the routes of bank records.
+// endpoints returns the routes of bank records.
 func (r routes) endpoints() []api.Endpoint {
 	const tag = "Bank records"
 
@@ -31,13 +31,24 @@ func (r routes) endpoints() []api.Endpoint {
 
 	return append([]api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/bank-records", ID: "listBankRecords", Tag: tag, Summary: "List bank records", Scopes: scopes,
-			Doc: "Movements, and with includeBalanceRecords the balances that banks stated. A matching transaction moves what is open of the record on the same" +
-				" account in the same currency and is reconciled with no record of the account. Fails with 400 for a dateRange or an amount that is none.",
+			Method:  "GET",
+			Path:    "/bank-records",
+			ID:      "listBankRecords",
+			Tag:     tag,
+			Summary: "List bank records",
+			Scopes:  scopes,
+			Doc: "Movements, and with includeBalanceRecords the balances that banks stated. A matching transaction " +
+				"moves what is open of the record on the same account in the same currency and is reconciled with no " +
+				"record of the account. Fails with 400 for a dateRange or an amount that is none.",
 		}, r.list),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/bank-records/{id}", ID: "getBankRecord", Tag: tag, Summary: "Read a bank record", Scopes: scopes,
-			Doc: "With matching transactions of at most 7 days before and after.",
+			Method:  "GET",
+			Path:    "/bank-records/{id}",
+			ID:      "getBankRecord",
+			Tag:     tag,
+			Summary: "Read a bank record",
+			Scopes:  scopes,
+			Doc:     "With matching transactions of at most 7 days before and after.",
 		}, r.get),
 	}, r.writes()...)
 }
@@ -56,6 +67,7 @@ type listInput struct {
 	IncludeDuplicates    bool `query:"includeDuplicates" doc:"With duplicates."`
 }
 
+// list returns a page of bank records, on request with matching rules, matching transactions and duplicates.
 func (r routes) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Record], error) {
 	found, err := page.List[Record](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil {
@@ -82,6 +94,7 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
+// get answers with a bank record and everything that matches it.
 func (r routes) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
 	q := query(tx)
 	q.And("r.id = @id", db.Args{"id": in.ID})

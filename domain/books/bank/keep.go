@@ -13,13 +13,23 @@ import (
 
 // The refusals of writes. ErrReconciled is the one that they share with Detach.
 var (
-	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A bank record with this reference already exists")
-	errRuleMatched        = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordRuleMatched, "Bank record is matched by a bank rule")
-	errFed                = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordBankfeedSource, "What a bank feed says cannot be changed or deleted; exclude the record")
-	errNotCSV             = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordNotCsvSource, "Only CSV-imported bank records can be deleted; exclude the record")
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A bank record with this reference already exists",
+	)
+	errRuleMatched = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonBankRecordRuleMatched, "Bank record is matched by a bank rule",
+	)
+	errFed = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonBankRecordBankfeedSource,
+		"What a bank feed says cannot be changed or deleted; exclude the record",
+	)
+	errNotCSV = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonBankRecordNotCsvSource,
+		"Only CSV-imported bank records can be deleted; exclude the record",
+	)
 )
 
-// Create is a record that a person or a file tells of.
+// Create is a record that a person enters or a file contains.
 type Create struct {
 	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"255" doc:"Unique in the team."`
 	AccountID   id.ID           `json:"accountId" doc:"Bank account of the chart."`
@@ -37,7 +47,7 @@ type Batch struct {
 	Data []Create `json:"data" minItems:"1" maxItems:"1000"`
 }
 
-// Resolve refuses records whose type and money do not go together.
+// Resolve refuses records with a type and money that do not fit each other.
 func (b *Batch) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -50,7 +60,7 @@ func (b *Batch) Resolve() []apierr.Issue {
 	return issues
 }
 
-// kind is the type of the record: the one that is told, or that of the money that is.
+// kind returns the type of the record: the given one, or the one that the given money implies.
 func (c *Create) kind() Type {
 	if c.Type == "" && c.Amount == nil && c.Balance != nil {
 		return Stated
@@ -59,8 +69,9 @@ func (c *Create) kind() Type {
 	return cmp.Or(c.Type, Movement)
 }
 
-// fault is the field that does not fit the type, and what is wrong with it.
+// fault returns the field that does not fit the type, and the code of its issue; empty if all fit.
 func (c *Create) fault() (field string, code apierr.IssueCode) {
+	// Each type has one of the two amounts, and must not have the other.
 	wanted, field, other, otherField := c.Amount, "amount", c.Balance, "balance"
 	if c.kind() == Stated {
 		wanted, field, other, otherField = other, otherField, wanted, field
@@ -76,7 +87,7 @@ func (c *Create) fault() (field string, code apierr.IssueCode) {
 	return "", ""
 }
 
-// Update is what changes of a record; absent fields stay as they are.
+// Update has the changes of a record; absent fields stay as they are.
 type Update struct {
 	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"255" doc:"Null clears."`
 	AccountID   *id.ID          `json:"accountId,omitempty" doc:"Bank account of the chart, of the record's currency."`
@@ -87,7 +98,7 @@ type Update struct {
 	Status      *Status         `json:"status,omitempty" doc:"inactive excludes the record, active brings it back."`
 }
 
-// stored is a record as its row keeps it, and as the audit tells it.
+// stored is a record as its row has it, and as the audit event shows it.
 type stored struct {
 	ID          id.ID        `json:"id"`
 	UniqueRef   *string      `json:"uniqueRef"`
@@ -102,13 +113,17 @@ type stored struct {
 	Currency    string       `json:"currency"`
 }
 
-// differences returns the fields in which another record with the same reference says something else.
+// differences returns the fields in which another record with the same reference differs.
 func (s *stored) differences(other *stored) []string {
 	fields := []string{}
 
 	for field, differs := range map[string]bool{
-		"accountId": !same(s.AccountID, other.AccountID), "date": s.Date != other.Date, "type": s.Type != other.Type,
-		"amount": s.Amount != other.Amount, "balance": !same(s.Balance, other.Balance), "description": s.Description != other.Description,
+		"accountId":   !same(s.AccountID, other.AccountID),
+		"date":        s.Date != other.Date,
+		"type":        s.Type != other.Type,
+		"amount":      s.Amount != other.Amount,
+		"balance":     !same(s.Balance, other.Balance),
+		"description": s.Description != other.Description,
 	} {
 		if differs {
 			fields = append(fields, field)
@@ -120,7 +135,8 @@ func (s *stored) differences(other *stored) []string {
 	return fields
 }
 
-// chartAccount is what writes know of a bank account. First is its first day: what is before it is part of its opening.
+// chartAccount has the facts about a bank account that writes need. First is its first day: everything before it is
+// part of its opening.
 type chartAccount struct {
 	ID       id.ID
 	Type     string
@@ -134,7 +150,7 @@ func (a *chartAccount) leavesOut(date day.Day) bool {
 	return a != nil && a.First != nil && date.Before(*a.First)
 }
 
-// takes is what keeps a record of a currency from coming to an account; nil is one that is not there.
+// takes returns why a record in this currency may not be on the account, or "". A nil account was not found.
 func (a *chartAccount) takes(currency string) apierr.IssueCode {
 	switch {
 	case a == nil:
@@ -150,10 +166,11 @@ func (a *chartAccount) takes(currency string) apierr.IssueCode {
 	return ""
 }
 
-// made are the records of a batch, or all that is wrong with them.
+// made returns the records of a batch, or all issues with them.
 func made(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) ([]stored, error) {
 	out, issues := make([]stored, len(data)), []apierr.Issue{}
 	for i := range data {
+		// The issues of all records are reported together.
 		r, field, code := data[i].record(accounts[data[i].AccountID])
 		if code != "" {
 			issues = append(issues, code.InBody("data", i, field))
@@ -170,7 +187,7 @@ func made(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) (
 	return out, nil
 }
 
-// record is the record that is made on an account, or the field that keeps it from that.
+// record returns the record on an account, or the field that keeps it from being made.
 func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.IssueCode) {
 	r = stored{
 		UniqueRef: c.UniqueRef.Value, Date: c.Date, Status: Active, Description: c.Description, AccountID: &c.AccountID,
@@ -180,6 +197,7 @@ func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.Is
 		r.Amount = *c.Amount
 	}
 
+	// Without a currency of its own a record is in that of the account.
 	if a != nil {
 		r.Currency = a.Currency
 	}
@@ -193,6 +211,7 @@ func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.Is
 		r.Currency = string(currency)
 	}
 
+	// A currency that does not fit is an issue of the currency, everything else one of the account.
 	switch code = a.takes(r.Currency); code {
 	case "":
 	case apierr.IssueCurrencyMismatch:
@@ -201,6 +220,7 @@ func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.Is
 		return r, "accountId", code
 	}
 
+	// A record before the first day of the account is excluded from the start.
 	if a.leavesOut(r.Date) {
 		r.Status = Inactive
 	}

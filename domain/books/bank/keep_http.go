@@ -10,31 +10,47 @@ import (
 	"stayledger/platform/id"
 )
 
-// writes are the routes that keep bank records.
+// writes returns the routes that change bank records.
 func (r routes) writes() []api.Endpoint {
 	const tag = "Bank records"
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-records/batch", ID: "batchBankRecords", Tag: tag, Summary: "Add many bank records",
-			Doc: "All of them land or none, save those whose uniqueRef the team has already: `known` names the records that have it, which stay as they are. Of several balances" +
-				" of an account and day the last one of the request counts. Records before the account's first day are left out: they are part of its opening." +
-				" Records that can be there twice land as well, with `duplicates`. Needs the scope transactions:write too when a bank rule of mode auto takes one of the records.",
+			Method:  http.MethodPost,
+			Path:    "/bank-records/batch",
+			ID:      "batchBankRecords",
+			Tag:     tag,
+			Summary: "Add many bank records",
+			Doc: "All of them land or none, save those whose uniqueRef the team has already: `known` names the " +
+				"records that have it, which stay as they are. Of several balances of an account and day the last " +
+				"one of the request counts. Records before the account's first day are left out: they are part of " +
+				"its opening. Records that can be there twice land as well, with `duplicates`. Needs the scope " +
+				"transactions:write too when a bank rule of mode auto takes one of the records.",
 			Scopes: []string{"bank:write"}, DryRun: true, Status: http.StatusCreated, MaxBody: api.MaxBatch,
 		}, r.batch),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/bank-records/{id}", ID: "updateBankRecord", Tag: tag, Summary: "Change, exclude or bring back a bank record",
-			Errors: apierr.List{errFed, errRuleMatched, ErrReconciled, errDuplicateUniqueRef},
-			Doc: "Fields that are present change. Of what a bank feed says, the description and status can change; of a reconciled record, the description and reference; of" +
-				" one that a bank rule has matched, nothing. Closed books lock no bank record, which posts nothing. Fails with 400 for bringing back what is before" +
-				" the account's first day. A record that is brought back or comes to another account is offered to bank rules as a new one is, and needs transactions:write if one of mode auto takes it.",
+			Method:  http.MethodPut,
+			Path:    "/bank-records/{id}",
+			ID:      "updateBankRecord",
+			Tag:     tag,
+			Summary: "Change, exclude or bring back a bank record",
+			Errors:  apierr.List{errFed, errRuleMatched, ErrReconciled, errDuplicateUniqueRef},
+			Doc: "Fields that are present change. Of what a bank feed says, the description and status can change; " +
+				"of a reconciled record, the description and reference; of one that a bank rule has matched, " +
+				"nothing. Closed books lock no bank record, which posts nothing. Fails with 400 for bringing back " +
+				"what is before the account's first day. A record that is brought back or comes to another account " +
+				"is offered to bank rules as a new one is, and needs transactions:write if one of mode auto takes it.",
 			Scopes: []string{"bank:write"}, DryRun: true,
 		}, r.put),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/bank-records/{id}", ID: "deleteBankRecord", Tag: tag, Summary: "Delete a bank record",
-			Errors: apierr.List{errFed, errNotCSV, errRuleMatched, ErrReconciled},
-			Doc:    "Only of a record that came in a file; all others can be excluded.",
-			Scopes: []string{"bank:delete"}, DryRun: true,
+			Method:  http.MethodDelete,
+			Path:    "/bank-records/{id}",
+			ID:      "deleteBankRecord",
+			Tag:     tag,
+			Summary: "Delete a bank record",
+			Errors:  apierr.List{errFed, errNotCSV, errRuleMatched, ErrReconciled},
+			Doc:     "Only of a record that came in a file; all others can be excluded.",
+			Scopes:  []string{"bank:delete"}, DryRun: true,
 		}, del),
 	}
 }
@@ -42,7 +58,7 @@ func (r routes) writes() []api.Endpoint {
 // Added are the records of a batch.
 type Added struct {
 	Data  []Record `json:"data" doc:"The new records in the order of the request, with duplicates."`
-	Known []Known  `json:"known" doc:"Records of the request whose uniqueRef the team has already; nothing became of them."`
+	Known []Known  `json:"known" doc:"Records of the request with a uniqueRef that the team has already; they were left out."`
 }
 
 // Known is a record of a batch that the team has already.
@@ -55,6 +71,7 @@ type Known struct {
 
 type batchInput struct{ Body Batch }
 
+// batch adds many records, applies bank rules to them and answers with the new and the known ones.
 func (r routes) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Added, error) {
 	landed, err := insertAll(ctx, tx, in.Body.Data)
 	if err != nil {
@@ -83,6 +100,7 @@ type putInput struct {
 	Body Update
 }
 
+// put changes a record and applies bank rules to it if it counts anew.
 func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, error) {
 	offered, err := change(ctx, tx, in.ID, &in.Body)
 	if err != nil {
@@ -98,6 +116,7 @@ func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, erro
 	return r.get(ctx, tx, &getInput{in.ID})
 }
 
+// del deletes a record.
 func del(ctx context.Context, tx *db.Tx, in *getInput) (*api.None, error) {
 	return &api.None{}, remove(ctx, tx, in.ID)
 }

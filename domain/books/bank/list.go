@@ -32,7 +32,7 @@ type Filter struct {
 // usualDays is how far a transaction may be from its record: transfers between banks take that long.
 const usualDays = 7
 
-// matches are whether the answer lists matching transactions, and how many days these may be away.
+// matches returns whether the answer lists matching transactions, and how many days these may be away.
 func (f *Filter) matches() (listed bool, days int) {
 	switch f.IncludeMatchingTransactions {
 	case "", "false":
@@ -49,8 +49,8 @@ func (f *Filter) matches() (listed bool, days int) {
 	return true, days
 }
 
-// ListQuery is the list of bank records r with their accounts a and the team k that a valid filter selects, in rows of
-// Record. What transactions make of a record is in r.made, its reconcile status in state.status.
+// ListQuery returns the list of bank records r with their accounts a and the team k that a valid filter selects, in
+// rows of Record. r.made is the sum of the transactions of a record, state.status its reconcile status.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := query(tx)
 	if !f.IncludeBalanceRecords {
@@ -79,6 +79,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 		q.And("not "+ofReservation, nil)
 	}
 
+	// This filter needs another search: it starts from the records that have a match.
 	if f.HasMatchingTransactions != nil {
 		_, days := f.matches()
 		q.From, q.Rows = foundTables, ""

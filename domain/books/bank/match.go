@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// candidates are the transactions that move a bank account and no record of it is reconciled with: what they move, and
-// when. The entries e that they are summed from come from the given tables.
+// candidates returns the SQL of the transactions that move a bank account and are reconciled with no record of it:
+// their amounts and dates. The entries e that are added up come from the given tables.
 func candidates(tables string) string {
 	return `select e.account_id, e.currency, e.transaction_id as id, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents
 		from ` + tables + `
@@ -41,7 +41,7 @@ var found = `
 var foundTables = `(` + found + `) found cross join lateral (
 	select b.* from bank_record b where b.team_id = @team and b.id = found.id offset 0) r` + beside
 
-// open holds for records r that transactions can make up.
+// open is the SQL condition on records r that transactions can make up.
 const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is not null and r.amount <> r.made`
 
 // matchesShown is how many matching transactions a record lists: the same amount can be moved every day.
@@ -66,6 +66,8 @@ func match(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 		Transaction
 	}
 
+	// The query narrows step by step: open records, the days around them, the transactions of these days, and those
+	// of the same amount.
 	found, err := db.Select[row](ctx, tx, `
 		with open as materialized (
 			select r.id, r.account_id, `+Currency+` as currency, r.amount - r.made as cents, r.date

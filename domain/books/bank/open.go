@@ -24,14 +24,15 @@ type Open struct {
 	TeamCurrency string
 }
 
-// Days are those of the records that are asked for, and their accounts; no accounts stand for all of them.
+// Days selects records by their days and accounts; no accounts means all of them.
 type Days struct {
 	day.Range
 
 	Accounts []id.ID
 }
 
-// OpenIn are the open movements of some days, the newest first, and at most so many, which are no more than 30001.
+// OpenIn loads the open movements of some days, the newest first, and at most so many, which are no more than
+// 30001.
 func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	args, accounts := db.Args{"team": tx.Team, "from": d.From, "to": d.To}, ""
 	if len(d.Accounts) > 0 {
@@ -39,7 +40,8 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	}
 
 	args["most"] = most
-	// The inner limit is a number for the planner, the same for everybody, as in page.Params.Cut.
+
+	// The inner limit is a fixed number for the planner, as in page.Params.Cut.
 	found, err := db.Select[Open](ctx, tx, `
 		select * from (select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
@@ -53,17 +55,22 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	return found, nil
 }
 
-// OpenOf are those of some records that are open movements on bank accounts, by id.
+// OpenOf loads those of some records that are open movements on bank accounts, by id.
 func OpenOf(ctx context.Context, tx *db.Tx, records []id.ID) ([]Open, error) {
 	return openWhere(ctx, tx, "r.id = any(@ids)", db.Args{"ids": records})
 }
 
-// OpenAfter are the open movements of the team whose ids come after one, or with the zero id all of them, by id, and at
-// most so many.
+// OpenAfter loads the open movements of the team with ids after the given one, for the zero id all of them, by id,
+// and at most so many.
 func OpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, error) {
-	return openWhere(ctx, tx, "r.id > coalesce(@last, '00000000-0000-0000-0000-000000000000'::uuid)", db.Args{"last": last, "most": most})
+	return openWhere(
+		ctx, tx,
+		"r.id > coalesce(@last, '00000000-0000-0000-0000-000000000000'::uuid)",
+		db.Args{"last": last, "most": most},
+	)
 }
 
+// openWhere loads the open movements on bank accounts that meet a condition, by id.
 func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Open, error) {
 	args["team"] = tx.Team
 
@@ -72,6 +79,7 @@ func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 		limit = " limit @most"
 	}
 
+	// Open means reconciled with nothing: a movement that is made up in part is not open here.
 	found, err := db.Select[Open](ctx, tx, `
 		select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
@@ -85,8 +93,8 @@ func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 	return found, nil
 }
 
-// OpenPage are the open movements of some days from one place on, the newest first, and how many there are. Records
-// that are made up in part are none.
+// OpenPage loads the open movements of some days from one place on, the newest first, and their number. Records
+// that are made up in part are not open.
 func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found []Open, total int64, err error) {
 	type row struct {
 		Open

@@ -6,14 +6,17 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part is what banks say, and what bank rules do with it.
+// Part returns what bank records add to the service: routes, tables and the task that folds their sums.
 func Part(rules Rules) parts.Part {
 	return parts.Part{
 		Endpoints: routes{rules}.endpoints(),
 		Every:     []job.Every{sums.Every()},
-		Tables:    parts.Owns("bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept", "bank_delta"),
+		Tables: parts.Owns(
+			"bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept",
+			"bank_delta",
+		),
 	}
 }
 
-// sums are what the movements of an account come to by day: the view bank_day.
+// sums are the sums of the movements of an account by day: the view bank_day.
 var sums = fold.Sums{Notes: "bank_delta", Function: "bank_fold"}

@@ -17,17 +17,29 @@ import (
 
 // Why a bank record is not reconciled with transactions.
 var (
-	ErrInactive         = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordInactive, "Bank record is excluded")
-	ErrUnassigned       = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordUnassigned, "Bank record is not linked to a bank account")
-	ErrAmountMismatch   = apierr.New(apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch, "Bank record and transaction amounts differ")
-	ErrTransferMismatch = apierr.New(apierr.CodeBadRequest, apierr.ReasonReconciliationTransferMismatch, "A transfer reconciles only to its source or destination bank record")
-	ErrElsewhere        = apierr.New(apierr.CodeConflict, apierr.ReasonTransactionReconciledElsewhere, "Transaction is reconciled to another bank record")
-	ErrArchived         = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "Transaction is archived")
+	ErrInactive   = apierr.New(apierr.CodeBadRequest, apierr.ReasonBankRecordInactive, "Bank record is excluded")
+	ErrUnassigned = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonBankRecordUnassigned, "Bank record is not linked to a bank account",
+	)
+	ErrAmountMismatch = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonReconciliationAmountMismatch, "Bank record and transaction amounts differ",
+	)
+	ErrTransferMismatch = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonReconciliationTransferMismatch,
+		"A transfer reconciles only to its source or destination bank record",
+	)
+	ErrElsewhere = apierr.New(
+		apierr.CodeConflict, apierr.ReasonTransactionReconciledElsewhere,
+		"Transaction is reconciled to another bank record",
+	)
+	ErrArchived = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "Transaction is archived")
 )
 
-// ReconcileErrors are the conditions that Reconcile fails with.
+// ReconcileErrors returns the conditions that Reconcile fails with.
 func ReconcileErrors() apierr.List {
-	return apierr.List{apierr.NotFound, ErrInactive, ErrUnassigned, ErrAmountMismatch, ErrTransferMismatch, ErrElsewhere, ErrArchived}
+	return apierr.List{
+		apierr.NotFound, ErrInactive, ErrUnassigned, ErrAmountMismatch, ErrTransferMismatch, ErrElsewhere, ErrArchived,
+	}
 }
 
 // Match is a bank record and the transactions that make it up, besides those that it is reconciled with already.
@@ -38,19 +50,19 @@ type Match struct {
 	RuleID *id.ID
 }
 
-// Portion is what a transaction makes of a record.
+// Portion is the part of a record that a transaction makes up.
 type Portion struct {
 	TransactionID id.ID
 	// Cents are those of the part, positive into the account; nil for all of the transaction that is on no record yet.
 	Cents *money.Cents
 }
 
-// Refusal is why a match cannot be made.
+// Refusal says why a match cannot be made.
 type Refusal struct {
 	Match int // its place among the matches
 	Part  int // -1 for the record itself
 	Err   *apierr.Error
-	// Issue is what is wrong with the id of the record or the part, for an error that says nothing more.
+	// Issue is the issue with the id of the record or the part, for an error that says nothing more.
 	Issue apierr.IssueCode
 }
 
@@ -75,6 +87,7 @@ func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, erro
 		rows     []reconciliationRow
 	)
 
+	// The matches are made in order, in memory: each uses up what later ones can have.
 	for i := range matches {
 		made, refusal := f.make(&matches[i])
 		if refusal != nil {
@@ -101,7 +114,7 @@ type heldRecord struct {
 	RuleID    *id.ID
 	Parts     []told
 
-	// before is what callers saw of its reconciliation.
+	// before is its reconciliation as callers saw it.
 	before reconciliationView
 }
 
@@ -116,11 +129,12 @@ type reconciliationView struct {
 	MatchedByBankRule *id.ID `json:"matchedByBankRule"`
 }
 
+// view returns the reconciliation as the audit event shows it.
 func (r *heldRecord) view() reconciliationView {
 	return reconciliationView{slices.Clone(r.Parts), r.RuleID}
 }
 
-// leg is what a transaction moved on an account, and what of it records of the account have.
+// leg is the amount that a transaction moved on an account, and the part of it that records of the account have.
 type leg struct {
 	TransactionID id.ID
 	AccountID     *id.ID
@@ -133,7 +147,7 @@ type leg struct {
 
 type legKey struct{ transaction, account id.ID }
 
-// matched is what matches are judged by.
+// matched has the loaded records and transactions that matches are checked against.
 type matched struct {
 	records map[id.ID]*heldRecord
 	types   map[id.ID]*leg // by transaction, whatever its account
@@ -158,7 +172,7 @@ const heldRecords = `select r.id, r.account_id, r.status, r.type, r.amount, r.ma
 		from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id), '[]') as parts
 	from bank_record r where r.team_id = @team and r.id = any(@ids) order by r.id`
 
-// holdMatched holds the transactions and records of matches and reads what they are judged by.
+// holdMatched locks the transactions and records of matches and loads the facts that these are checked against.
 func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, error) {
 	var records, transactions []id.ID
 	for i := range matches {
@@ -168,6 +182,7 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 		}
 	}
 
+	// Transactions before records, each by id.
 	if err := lockSources(ctx, tx, transactions); err != nil {
 		return nil, err
 	}
@@ -179,6 +194,7 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 
 	f := &matched{records: held, types: map[id.ID]*leg{}, legs: map[legKey]*leg{}}
 
+	// Then load what each transaction moved on each bank account, and what of it is on records already.
 	legs, err := db.Select[leg](ctx, tx, `
 		select t.id as transaction_id, m.account_id, t.type, t.status, coalesce(m.moved, 0)::bigint as moved, coalesce(u.used, 0)::bigint as used,
 			coalesce(u.records, '{}') as record_ids
@@ -218,12 +234,14 @@ func lockSources(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
+// holdRecords locks records and loads them with their parts.
 func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRecord, error) {
 	if _, err := tx.Exec(ctx, `select from bank_record where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return nil, fmt.Errorf("hold bank records: %w", err)
 	}
 
+	// The parts are loaded after the lock, so that none is missing.
 	found, err := db.Select[heldRecord](ctx, tx, heldRecords, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read bank records: %w", err)
@@ -238,12 +256,13 @@ func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRe
 	return out, nil
 }
 
-// make judges a match and takes note of what it uses up, or refuses it.
+// make checks a match and notes the amounts that it uses up, or returns the refusal.
 func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 	refuse := func(part int, err *apierr.Error) ([]reconciliationRow, *Refusal) {
 		return nil, &Refusal{Part: part, Err: err}
 	}
 
+	// The record itself must count and be on an account.
 	r := f.records[m.RecordID]
 	switch {
 	case r == nil:
@@ -256,10 +275,11 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 		return refuse(-1, ErrUnassigned)
 	}
 
+	// First the parts: each transaction exists, is on the record once, and has enough left.
 	rows, sum, exact := make([]reconciliationRow, len(m.Parts)), money.Cents(0), true
 	for i, p := range m.Parts {
-		switch of := f.types[p.TransactionID]; {
-		case of == nil:
+		switch source := f.types[p.TransactionID]; {
+		case source == nil:
 			return nil, &Refusal{Part: i, Err: apierr.BadRequest, Issue: apierr.IssueNotFound}
 		case slices.ContainsFunc(r.Parts, func(o told) bool { return o.ID == p.TransactionID }),
 			slices.ContainsFunc(rows[:i], func(o reconciliationRow) bool { return o.TransactionID == p.TransactionID }):
@@ -272,13 +292,17 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 		}
 
 		exact = exact && p.Cents == nil
-		rows[i], sum = reconciliationRow{r.ID, p.TransactionID, *r.AccountID, cents, f.types[p.TransactionID].Type == journalType}, sum+cents
+		isJournal := f.types[p.TransactionID].Type == journalType
+		rows[i] = reconciliationRow{r.ID, p.TransactionID, *r.AccountID, cents, isJournal}
+		sum += cents
 	}
 
+	// Without stated cents the parts must make up the record exactly; with them they may leave a rest.
 	if open := r.Amount - r.Made; exact && sum != open || beyond(sum, open) {
 		return refuse(-1, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": open, "transactionAmount": sum}))
 	}
 
+	// Last, note what the match uses up, for the matches after it.
 	for _, row := range rows {
 		l := f.legs[legKey{row.TransactionID, row.AccountID}]
 		l.Used += row.Cents
@@ -294,12 +318,12 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 	return rows, nil
 }
 
-// beyond is whether a part goes the other way than what is left, or further.
+// beyond reports whether a part goes the other way than the rest, or further.
 func beyond(part, left money.Cents) bool {
 	return part == 0 || (part > 0) != (left > 0) || max(part, -part) > max(left, -left)
 }
 
-// part is how many cents of a record a transaction makes that is not on it yet.
+// part returns how many cents of a record a transaction makes up that is not on it yet.
 func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 	of, l := f.types[p.TransactionID], f.legs[legKey{p.TransactionID, *r.AccountID}]
 	switch {
@@ -308,9 +332,12 @@ func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 	case of.Type == "transfer" && (l == nil || (l.Moved > 0) != (r.Amount > 0)):
 		return 0, ErrTransferMismatch
 	case l == nil:
-		return 0, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": r.Amount - r.Made, "transactionAmount": money.Cents(0)})
+		return 0, ErrAmountMismatch.With(
+			map[string]any{"bankRecordAmount": r.Amount - r.Made, "transactionAmount": money.Cents(0)},
+		)
 	}
 
+	// A transaction that is used up is on other records.
 	left := l.Moved - l.Used
 	if left == 0 && l.Used != 0 {
 		return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
@@ -320,6 +347,7 @@ func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 		return left, nil
 	}
 
+	// A part that would fit into the whole transaction fails because of the other records.
 	if beyond(*p.Cents, left) {
 		if l.Used != 0 && !beyond(*p.Cents, l.Moved) {
 			return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
@@ -331,18 +359,19 @@ func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 	return *p.Cents, nil
 }
 
-// store keeps the rows of matches and tells of the records.
+// store inserts the rows of matches and writes the audit events of the records.
 func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 
 	n := len(rows)
-	records, transactions, accounts, cents := make([]id.ID, n), make([]id.ID, n), make([]id.ID, n), make([]money.Cents, n)
+	records, transactions, accounts := make([]id.ID, n), make([]id.ID, n), make([]id.ID, n)
+	cents, journals := make([]money.Cents, n), make([]bool, n)
 
-	journals := make([]bool, n)
 	for i, r := range rows {
-		records[i], transactions[i], accounts[i], cents[i], journals[i] = r.RecordID, r.TransactionID, r.AccountID, r.Cents, r.IsJournal
+		records[i], transactions[i], accounts[i] = r.RecordID, r.TransactionID, r.AccountID
+		cents[i], journals[i] = r.Cents, r.IsJournal
 	}
 
 	if _, err := tx.Exec(ctx, `
@@ -350,7 +379,13 @@ func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow
 		select @team, r, t, a, c, j, @now
 		from unnest(@records::uuid[], @transactions::uuid[], @accounts::uuid[], @cents::bigint[], @journals::boolean[]) n (r, t, a, c, j)`,
 		db.Args{
-			"team": tx.Team, "records": records, "transactions": transactions, "accounts": accounts, "cents": cents, "journals": journals, "now": tx.Now,
+			"team":         tx.Team,
+			"records":      records,
+			"transactions": transactions,
+			"accounts":     accounts,
+			"cents":        cents,
+			"journals":     journals,
+			"now":          tx.Now,
 		}); err != nil {
 		return fmt.Errorf("reconcile bank records: %w", err)
 	}
@@ -358,11 +393,11 @@ func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow
 	return f.tell(ctx, tx)
 }
 
-// tell keeps which rule matched the changed records, and tells of them.
+// tell saves which rule matched the changed records, and writes their audit events.
 func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
 	rules := make([]*id.ID, len(f.changed))
-	for i, one := range f.changed {
-		rules[i] = f.records[one].RuleID
+	for i, recordID := range f.changed {
+		rules[i] = f.records[recordID].RuleID
 	}
 
 	if _, err := tx.Exec(ctx, `
@@ -371,17 +406,20 @@ func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("keep which rules matched bank records: %w", err)
 	}
 
-	for _, one := range f.changed {
-		r := f.records[one]
-		audit.Note(tx, audit.Updated, audit.BankRecord, one, r.before, r.view(), audit.Ref(audit.RoleAccount, audit.Account, *r.AccountID))
+	for _, recordID := range f.changed {
+		r := f.records[recordID]
+		audit.Note(
+			tx, audit.Updated, audit.BankRecord, recordID, r.before, r.view(),
+			audit.Ref(audit.RoleAccount, audit.Account, *r.AccountID),
+		)
 	}
 
 	return nil
 }
 
-// Free undoes the reconciliation of records with transactions, or with nil with all of theirs, and gives how many parts
-// went. A record that was matched by a rule is not any more. Journals that only the reconciliation kept as they were
-// are derived again. Unknown records and parts are left out.
+// Free undoes the reconciliation of records with transactions, or for nil with all of theirs, and returns how many
+// parts were removed. A record that a rule had matched is no longer matched by it. Journals that only the
+// reconciliation kept as they were are derived again. Unknown records and parts are left out.
 func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, error) {
 	held, err := db.Select[id.ID](ctx, tx, `
 		select distinct n.transaction_id from bank_reconciliation n where n.team_id = @team and n.bank_record_id = any(@records)
@@ -391,6 +429,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		return 0, fmt.Errorf("find what makes up bank records: %w", err)
 	}
 
+	// Transactions are locked before records, as in Reconcile.
 	if err := lockSources(ctx, tx, held); err != nil {
 		return 0, err
 	}
@@ -407,6 +446,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		return 0, err
 	}
 
+	// Then update the records in memory, each once.
 	for _, row := range gone {
 		r := f.records[row.RecordID]
 		r.Parts = slices.DeleteFunc(r.Parts, func(t told) bool { return t.ID == row.TransactionID })
@@ -421,6 +461,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		return 0, err
 	}
 
+	// Last, derive the journals again that only the reconciliation held.
 	listings, err := db.Select[id.ID](ctx, tx, `
 		select listing_id from transaction_line where team_id = @team and transaction_id = any(@held) and listing_id is not null
 		union select listing_id from journal_line where team_id = @team and journal_id = any(@held) and listing_id is not null order by 1 limit 1000`,
@@ -432,8 +473,8 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 	return len(gone), ledger.RetryReleased(ctx, tx, f.changed, listings)
 }
 
-// Movable is what a transaction moved on a bank account and no record of the account has any of: it can make up
-// records.
+// Movable is an amount that a transaction moved on a bank account and that no record of the account has: it can
+// make up records.
 type Movable struct {
 	TransactionID id.ID
 	AccountID     id.ID
@@ -442,7 +483,7 @@ type Movable struct {
 	Cents         money.Cents
 }
 
-// MovablesIn are those of accounts on some days, at most so many, the latest first.
+// MovablesIn loads the movable amounts of accounts on some days, at most so many, the latest first.
 func MovablesIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, error) {
 	found, err := db.Select[Movable](ctx, tx, `
 		select u.source_id as transaction_id, a.id as account_id, e.currency, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents

@@ -23,8 +23,7 @@ const (
 			union all select j.id, j.date, j.short_ref from journal j where j.team_id = n.team_id and j.id = n.of_journal) t
 		where n.team_id = r.team_id and n.bank_record_id = r.id)`
 
-	// CountsOfAccount tells of an account a how many movements it has and how many of them transactions make up to the
-	// cent.
+	// CountsOfAccount counts the movements of an account a, and those of them that transactions make up to the cent.
 	CountsOfAccount = `(
 		select jsonb_build_object('reconciled', everything.records - open.records, 'total', everything.records, 'unreconciled', open.records,
 			'latestCreatedAt', (select max(r.created_at) from bank_record r
@@ -40,15 +39,14 @@ const (
 	Titles = `select id, concat_ws(' ', date, nullif(description, '')) as name from bank_record where team_id = @team and id = any(@ids)`
 )
 
-// Span is the movements that are asked for: of some accounts, from a day on (nil for the first there is) and before
-// another.
+// Span selects movements: of some accounts, from a day on (nil for the first one) and before another.
 type Span struct {
 	Accounts []id.ID
 	First    *day.Day
 	Before   day.Day
 }
 
-// Order says which of many records are told first.
+// Order says which of many records come first.
 type Order string
 
 // The orders.
@@ -65,15 +63,16 @@ type Unmatched struct {
 	Open      money.Cents
 }
 
-// AllUnmatched are the unmatched movements of a span: the first of them, how many there are, and what is open of all.
+// AllUnmatched are the unmatched movements of a span: the first of them, their number, and the sum of their open
+// amounts.
 type AllUnmatched struct {
 	First []Unmatched
 	Count int
 	Total money.Cents
 }
 
-// UnmatchedIn are the unmatched movements of a span, none before the first day of their account, of which at most so
-// many are told.
+// UnmatchedIn loads the unmatched movements of a span, none before the first day of their account. It returns at
+// most so many of them.
 func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*AllUnmatched, error) {
 	type row struct {
 		Unmatched
@@ -81,6 +80,7 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 		Total money.Cents
 	}
 
+	// Count and total are of all of them, whatever the limit.
 	rows, err := db.Select[row](ctx, tx, `
 		select u.id, u.account_id, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
 			select r.*, a.first from (
@@ -104,16 +104,16 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 	return out, nil
 }
 
-// Parts has a row for each active record of an account that a source makes up, in whole or in part: the cents of the
-// part and the date of the record.
+// Parts returns the SQL with a row for each active record of an account that a source makes up, in whole or in
+// part: the cents of the part and the date of the record.
 func Parts(source, account string) string {
 	return `select n.cent_total as cents, r.date from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
 		where n.team_id = @team and n.transaction_id = ` + source + ` and n.account_id = ` + account + ` and r.status = 'active'`
 }
 
-// Unsettled has the sources of entries on a bank account, column source_id, of which the books or the bank can have
-// something open on a day: whoever compares the two by that day has to look at the entries and records of these, and of
-// no others (migration 0047).
+// Unsettled returns the SQL of the sources of entries on a bank account, column source_id, that may still have
+// something open in the books or at the bank on a day. Comparing the two by that day only needs the entries and
+// records of these (migration 0047).
 func Unsettled(account, at string) string {
 	return `select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = ` + account + ` and c.settled_at > ` + at
 }

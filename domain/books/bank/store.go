@@ -18,10 +18,10 @@ const (
 			select case when r.type = 'balance' then null when r.made = r.amount then 'paid' when r.made = 0 then 'unpaid'
 				when (r.made > r.amount) = (r.amount > 0) or r.amount = 0 then 'overpaid' else 'underpaid' end as status) state`
 
-	// Currency is that of a record r: its own, that of its account a, or that of the team k.
+	// Currency is the currency of a record r: its own, that of its account a, or that of the team k.
 	Currency = `coalesce(r.currency, a.banking_currency, k.default_currency)`
 
-	// Correction is what a balance r differs by from the one stated before, or the opening of account a, with the
+	// Correction is the difference of a balance r from the one stated before, or the opening of account a, with the
 	// movements since. A stated balance is that of the end of its day, the opening that of the start of its day.
 	Correction = `(select (r.balance - s.balance - coalesce((
 			select sum(m.amount) from bank_record m where m.team_id = r.team_id and m.account_id = r.account_id and m.status = 'active'
@@ -49,11 +49,19 @@ const (
 		where n.team_id = r.team_id and n.bank_record_id = r.id)`
 )
 
-// query is the list of all bank records.
+// query returns the list of all bank records.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: columns, From: tables, Rows: "bank_record r", Joined: "a k state", Where: []string{"r.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: sorts, Default: "-date", Tie: "r.arrival", ID: "r.id",
+		Columns: columns,
+		From:    tables,
+		Rows:    "bank_record r",
+		Joined:  "a k state",
+		Where:   []string{"r.team_id = @team"},
+		Args:    db.Args{"team": tx.Team},
+		Sorts:   sorts,
+		Default: "-date",
+		Tie:     "r.arrival",
+		ID:      "r.id",
 	}
 }
 
@@ -64,7 +72,7 @@ var sorts = page.Sorts{
 	{Name: "createdAt", Expr: "r.created_at"},
 }
 
-// ByID reads records, without what matches them; ids that name none are absent.
+// ByID loads records without the transactions that match them; ids that name none are absent.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*Record, error) {
 	q := query(tx)
 	q.And("r.id = any(@ids)", db.Args{"ids": ids})

@@ -11,21 +11,22 @@ import (
 	"stayledger/platform/money"
 )
 
-// landing is what became of the records of a batch.
+// landing is the outcome of a batch of records.
 type landing struct {
 	// ids are those of the new records, in the order of the request.
 	ids   []id.ID
 	known []Known
 }
 
-// insertAll inserts records in the order of the data. A record whose reference the team has already is left as it is
-// and told as known. Fails with the issues of made, and then inserts nothing.
+// insertAll inserts records in the order of the data. A record with a reference that the team has already is left
+// out and returned as known. It fails with the issues of made, and then inserts nothing.
 func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) {
 	named := make([]id.ID, len(data))
 	for i := range data {
 		named[i] = data[i].AccountID
 	}
 
+	// First lock the accounts, so that their first days and currencies stay as they are.
 	accounts, err := holdAccounts(ctx, tx, named, nil)
 	if err != nil {
 		return nil, err
@@ -55,6 +56,7 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 		return nil, fmt.Errorf("insert bank records: %w", err)
 	}
 
+	// Then sort the records into new and known ones.
 	isNew := make(map[id.ID]bool, len(inserted))
 	for _, v := range inserted {
 		isNew[v] = true
@@ -78,14 +80,16 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 		note(tx, nil, &records[i])
 	}
 
+	// The records that were not inserted have references that exist.
 	out.known, err = loadKnown(ctx, tx, rest)
 
 	return out, err
 }
 
-// checkReach refuses movements with which the balance of an account could leave the range that a JSON number tells
-// exactly, whatever the day that it is read for. It fails with 400 and the issue range at a path of the body.
+// checkReach refuses movements with which the balance of an account could leave the range of exact JSON numbers on
+// any day. It fails with 400 and the issue range at a path of the body.
 func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) error {
+	// The bound is on the sum of the magnitudes of all days: it holds for every day.
 	beyond, err := db.Get[bool](ctx, tx, `
 		select exists (
 			select from account a cross join lateral (
@@ -104,8 +108,8 @@ func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) err
 	return nil
 }
 
-// Add inserts records and returns their ids in the order of the data. Bank rules are not offered them. It fails with
-// the issues of made, and for a reference that the team has already.
+// Add inserts records and returns their ids in the order of the data. Bank rules are not applied to them. It fails
+// with the issues of made, and for a reference that the team has already.
 func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 	landed, err := insertAll(ctx, tx, data)
 	if err != nil {
@@ -113,7 +117,9 @@ func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 	}
 
 	if len(landed.known) > 0 {
-		return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", landed.known[0].Index, "uniqueRef"))
+		return nil, errDuplicateUniqueRef.At(
+			apierr.IssueDuplicateUniqueRef.InBody("data", landed.known[0].Index, "uniqueRef"),
+		)
 	}
 
 	return landed.ids, nil
@@ -125,7 +131,8 @@ type numbered struct {
 	record *stored
 }
 
-// loadKnown loads the records that have the references of others, and says where these differ from them.
+// loadKnown loads the stored records that have the references of the given ones, with the fields in which they
+// differ.
 func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error) {
 	out := make([]Known, len(given))
 	if len(given) == 0 {
@@ -145,6 +152,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 		return nil, fmt.Errorf("read known bank records: %w", err)
 	}
 
+	// A reference is unique in the team, so it names one record.
 	byRef := make(map[string]*stored, len(found))
 	for i := range found {
 		byRef[*found[i].UniqueRef] = &found[i]
@@ -152,19 +160,25 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 
 	for i, g := range given {
 		known := byRef[*g.record.UniqueRef]
-		if known == nil { // Somebody deleted it meanwhile.
+		if known == nil { // It was deleted meanwhile.
 			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", g.index, "uniqueRef"))
 		}
 
-		out[i] = Known{Index: g.index, ID: known.ID, UniqueRef: *g.record.UniqueRef, Differs: known.differences(g.record)}
+		out[i] = Known{
+			Index:     g.index,
+			ID:        known.ID,
+			UniqueRef: *g.record.UniqueRef,
+			Differs:   known.differences(g.record),
+		}
 	}
 
 	return out, nil
 }
 
-// change makes changes of a record and reports whether rules are to be offered it: it was brought back, or moved to
-// another account. Fails with apierr.NotFound, the issues of apply and the refusals of may.
+// change changes a record and reports whether bank rules have to be applied to it: it was brought back, or moved to
+// another account. It fails with apierr.NotFound, the issues of apply and the refusals of may.
 func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bool, err error) {
+	// First lock the record, its account and the one that it moves to.
 	accounts, h, err := holdRecord(ctx, tx, record, u.AccountID)
 	if err != nil {
 		return false, err
@@ -180,6 +194,7 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 		a = accounts[*on]
 	}
 
+	// Then apply the change and see whether it is allowed.
 	to, leftOut, err := u.apply(h, a)
 	if err != nil {
 		return false, err
@@ -193,14 +208,24 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 		return false, err
 	}
 
+	// Last, write it. The mark says that the account's first day excluded the record, not a person.
 	_, err = tx.Exec(ctx, `
 		with mark as (insert into account_excluded_record (team_id, bank_record_id) select @team, @id where @leftOut::boolean on conflict do nothing),
 			unmark as (delete from account_excluded_record where team_id = @team and bank_record_id = @id and not @leftOut::boolean)
 		update bank_record set unique_ref = @ref, account_id = @account, date = @date, status = @status, amount = @amount, balance = @balance,
 			description = @description, updated_at = @now where team_id = @team and id = @id`,
 		db.Args{
-			"team": tx.Team, "id": record, "now": tx.Now, "leftOut": leftOut, "ref": to.UniqueRef, "account": to.AccountID, "date": to.Date, "status": to.Status,
-			"amount": to.Amount, "balance": to.Balance, "description": to.Description,
+			"team":        tx.Team,
+			"id":          record,
+			"now":         tx.Now,
+			"leftOut":     leftOut,
+			"ref":         to.UniqueRef,
+			"account":     to.AccountID,
+			"date":        to.Date,
+			"status":      to.Status,
+			"amount":      to.Amount,
+			"balance":     to.Balance,
+			"description": to.Description,
 		})
 	if db.Constraint(err) == "bank_record_unique_ref" {
 		return false, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
@@ -228,6 +253,7 @@ func remove(ctx context.Context, tx *db.Tx, record id.ID) error {
 		return err
 	}
 
+	// A nil change is the deletion.
 	if err := h.may(nil); err != nil {
 		return err
 	}
@@ -241,22 +267,31 @@ func remove(ctx context.Context, tx *db.Tx, record id.ID) error {
 	return nil
 }
 
-// note tells of a record that was made, changed or deleted.
+// note writes the audit event of a record.
 func note(tx *db.Tx, before, after *stored) {
 	switch {
 	case before == nil:
-		audit.Note(tx, audit.Created, audit.BankRecord, after.ID, nil, after, audit.Ref(audit.RoleAccount, audit.Account, after.AccountID))
+		audit.Note(
+			tx, audit.Created, audit.BankRecord, after.ID, nil, after,
+			audit.Ref(audit.RoleAccount, audit.Account, after.AccountID),
+		)
 	case after == nil:
-		audit.Note(tx, audit.Deleted, audit.BankRecord, before.ID, before, nil, audit.Ref(audit.RoleAccount, audit.Account, before.AccountID))
+		audit.Note(
+			tx, audit.Deleted, audit.BankRecord, before.ID, before, nil,
+			audit.Ref(audit.RoleAccount, audit.Account, before.AccountID),
+		)
 	default:
-		audit.Note(tx, audit.Updated, audit.BankRecord, after.ID, before, after, audit.Ref(audit.RoleAccount, audit.Account, before.AccountID),
-			audit.Ref(audit.RoleAccount, audit.Account, after.AccountID))
+		audit.Note(
+			tx, audit.Updated, audit.BankRecord, after.ID, before, after,
+			audit.Ref(audit.RoleAccount, audit.Account, before.AccountID),
+			audit.Ref(audit.RoleAccount, audit.Account, after.AccountID),
+		)
 	}
 }
 
-// holdAccounts keeps accounts, and that of a record when there is one, from being changed and from beginning on another
-// day until the transaction ends; others that write their records do not wait. Accounts are held before records, as
-// where they are attached.
+// holdAccounts keeps accounts, and the account of a record if one is given, from being changed and from getting
+// another first day until the transaction ends. Other writers of their records do not wait. Accounts are locked
+// before records, as in Attach.
 func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (map[id.ID]*chartAccount, error) {
 	args, of := db.Args{"team": tx.Team, "ids": ids}, ""
 	if record != nil {
@@ -279,9 +314,13 @@ func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (m
 	return out, nil
 }
 
-// holdRecord keeps a record, its account and the one that it is to come to until the transaction ends. It fails with
+// holdRecord locks a record, its account and the one that it moves to until the transaction ends. It fails with
 // apierr.NotFound.
-func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accounts map[id.ID]*chartAccount, h *held, err error) {
+func holdRecord(
+	ctx context.Context, tx *db.Tx,
+	record id.ID,
+	to *id.ID,
+) (accounts map[id.ID]*chartAccount, h *held, err error) {
 	named := []id.ID{}
 	if to != nil {
 		named = append(named, *to)
@@ -289,6 +328,7 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 
 	h = &held{}
 
+	// All three in one round trip, in the order in which they lock.
 	err = tx.Together(ctx,
 		// Whoever moves the record to another account takes turns with the others that do: the account that is held is
 		// the one that it is on.
@@ -302,8 +342,9 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	if err != nil {
 		return nil, nil, err
 	}
-	// Attaching and detaching may have moved it since its account was looked up. Two that wait for each other for that
-	// are run again.
+
+	// Attaching and detaching may have moved it since its account was looked up. Two transactions that wait for each
+	// other because of that are run again.
 	if h.AccountID != nil && accounts[*h.AccountID] == nil {
 		accounts, err = holdAccounts(ctx, tx, append(named, *h.AccountID), nil)
 	}
@@ -311,8 +352,8 @@ func holdRecord(ctx context.Context, tx *db.Tx, record id.ID, to *id.ID) (accoun
 	return accounts, h, err
 }
 
-// read holds the record and reads it. What it is made of is read by a statement of its own, which sees what was done to
-// the record until it was held.
+// read locks the record and loads it. Its state is loaded by a statement of its own, which sees everything that was
+// done to the record until it was locked.
 func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	args := db.Args{"team": tx.Team, "id": record}
 
