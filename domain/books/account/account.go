@@ -29,7 +29,7 @@ func (Classification) Enum() []string {
 	return []string{string(Asset), string(Liability), string(Revenue), string(Expense)}
 }
 
-// Type says what an account is for.
+// Type says what kind of account it is.
 type Type string
 
 // The types.
@@ -45,7 +45,7 @@ func (Type) Enum() []string {
 	return []string{string(TypeLedger), string(TypeBank), string(TypeRecurringFee), string(TypeNonPosting)}
 }
 
-// Status tells accounts in use from archived ones.
+// Status distinguishes accounts in use from archived ones.
 type Status string
 
 // The statuses.
@@ -108,9 +108,18 @@ type Category struct {
 
 // What can be wrong with a change to the chart.
 var (
-	errDuplicateName        = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "Name or code is already used")
-	errDuplicateUniqueRef   = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An account with this reference already exists")
-	errClassificationLocked = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The ledger classification cannot change")
-	errInUse                = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "Account is still in use")
-	errBankingLocked        = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The bank account's ledger and currency cannot change")
+	errDuplicateName = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateName, "Name or code is already used",
+	)
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "An account with this reference already exists",
+	)
+	errClassificationLocked = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked, "The ledger classification cannot change",
+	)
+	errInUse         = apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "Account is still in use")
+	errBankingLocked = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked,
+		"The bank account's ledger and currency cannot change",
+	)
 )

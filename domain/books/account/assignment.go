@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Assignment is a part that an account plays in the books; each is played by at most one account of the team.
+// Assignment is a part that an account plays in the books; at most one account of the team has each.
 type Assignment string
 
 // The assignments, in the contract's order.
@@ -38,10 +38,11 @@ const (
 // Enum lists the assignments.
 func (Assignment) Enum() []string {
 	return []string{
-		string(AccountsPayable), string(AccountsReceivable), string(CancellationRevenue), string(DeferredRevenue), string(DepositChannelFee),
-		string(DepositCoHostPayout), string(DepositMerchantFee), string(DepositReserve), string(DepositVAT), string(DueToFromTrust),
-		string(ExpenseMarkup), string(ExpenseReimbursement), string(ExpenseSalesTax), string(OpeningBalance), string(PayoutBankAccount),
-		string(PayoutDistribution), string(TransferOwnerPayout),
+		string(AccountsPayable), string(AccountsReceivable), string(CancellationRevenue), string(DeferredRevenue),
+		string(DepositChannelFee), string(DepositCoHostPayout), string(DepositMerchantFee), string(DepositReserve),
+		string(DepositVAT), string(DueToFromTrust), string(ExpenseMarkup), string(ExpenseReimbursement),
+		string(ExpenseSalesTax), string(OpeningBalance), string(PayoutBankAccount), string(PayoutDistribution),
+		string(TransferOwnerPayout),
 	}
 }
 
@@ -51,15 +52,17 @@ func (a Assignment) needsBank() bool { return a == PayoutBankAccount || a == Tra
 // ErrNotBank refuses an account from or to which no money can move.
 var ErrNotBank = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Account is not a bank account")
 
-// ErrRequiredMissing is a part of the books that no account is assigned to.
-var ErrRequiredMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing, "A required account assignment is missing")
+// ErrRequiredMissing is a part of the books without an assigned account.
+var ErrRequiredMissing = apierr.New(
+	apierr.CodeBadRequest, apierr.ReasonRequiredAccountMissing, "A required account assignment is missing",
+)
 
 // Missing names the assignments that the caller has to make first.
 type Missing struct {
 	Assignments []Assignment `json:"assignments"`
 }
 
-// Assigned gives the account of each assignment that the team has made; others are absent.
+// Assigned loads the account of each assignment that the team has made; others are absent.
 func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
 	type row struct {
 		Assignment Assignment
@@ -79,8 +82,8 @@ func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
 	return have, nil
 }
 
-// Require refuses when a needed part is not played by any account: 400 with the reason requiredAccountMissing and the
-// context Missing, in the order asked for.
+// Require refuses if a needed assignment has no account: 400 with the reason requiredAccountMissing and the context
+// Missing, in the order asked for.
 func Require(have map[Assignment]id.ID, need ...Assignment) error {
 	var missing []Assignment
 	for _, a := range need {
@@ -96,7 +99,7 @@ func Require(have map[Assignment]id.ID, need ...Assignment) error {
 	return ErrRequiredMissing.With(Missing{missing})
 }
 
-// Reassignments are the parts that two states of a team's assignments differ in, in the order of their names.
+// Reassignments returns the assignments in which two states of a team differ, in the order of their names.
 func Reassignments(before, after map[Assignment]id.ID) []ledger.Reassigned {
 	var out []ledger.Reassigned
 
@@ -109,7 +112,7 @@ func Reassignments(before, after map[Assignment]id.ID) []ledger.Reassigned {
 	return out
 }
 
-// OutdateJournals marks the journals as stale that look the changed assignments up, and has them derived.
+// OutdateJournals marks the journals as stale that look up the changed assignments, and has them derived.
 func OutdateJournals(ctx context.Context, tx *db.Tx, journals ledger.Sources, changed []ledger.Reassigned) error {
 	if changed == nil {
 		return nil

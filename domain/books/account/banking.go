@@ -6,7 +6,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// BankingCategory says whose money a bank account holds.
+// BankingCategory says to which ledger the money of a bank account belongs.
 type BankingCategory string
 
 // The categories of bank accounts.
@@ -21,7 +21,7 @@ func (BankingCategory) Enum() []string {
 	return []string{string(Trust), string(Operating), string(External)}
 }
 
-// Banking is what only a bank account has.
+// Banking has the fields that only a bank account has.
 type Banking struct {
 	Category    BankingCategory `json:"category"`
 	Type        *string         `json:"type" doc:"Kind of bank account, such as deposit."`
@@ -32,7 +32,7 @@ type Banking struct {
 	Balance     *BankBalance    `json:"balance"`
 }
 
-// Connected is an account connection where its bank account tells of it.
+// Connected is an account connection as its bank account shows it.
 type Connected struct {
 	ID           id.ID   `json:"id"`
 	ConnectionID *id.ID  `json:"connectionId" doc:"The feed's connection; null for one made by hand."`
@@ -49,7 +49,7 @@ type BankRecords struct {
 	LatestCreatedAt *day.Instant `json:"latestCreatedAt"`
 }
 
-// BankBalance is what the books say is in a bank account.
+// BankBalance is the balance of a bank account in the books.
 type BankBalance struct {
 	OpeningDate *day.Day     `json:"openingDate" doc:"First day that is reconciled; null until the banking was initialized."`
 	Opening     *money.Cents `json:"opening" doc:"Cents that the bank held at the start of that day."`

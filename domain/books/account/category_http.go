@@ -12,21 +12,37 @@ import (
 	"stayledger/platform/page"
 )
 
+// categoryEndpoints returns the routes of categories.
 func categoryEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/account-categories", ID: "listAccountCategories", Tag: tag, Summary: "List the categories of accounts",
-			Scopes: []string{"accounts:read"},
+			Method:  http.MethodGet,
+			Path:    "/account-categories",
+			ID:      "listAccountCategories",
+			Tag:     tag,
+			Summary: "List the categories of accounts",
+			Scopes:  []string{"accounts:read"},
 		}, listCategories),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/account-categories", ID: "createAccountCategory", Tag: tag, Summary: "Create a category",
-			Errors: apierr.List{errDuplicateName},
-			Scopes: []string{"accounts:write"}, DryRun: true, Status: http.StatusCreated,
+			Method:  http.MethodPost,
+			Path:    "/account-categories",
+			ID:      "createAccountCategory",
+			Tag:     tag,
+			Summary: "Create a category",
+			Errors:  apierr.List{errDuplicateName},
+			Scopes:  []string{"accounts:write"},
+			DryRun:  true,
+			Status:  http.StatusCreated,
 		}, createCategory),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/account-categories/{id}", ID: "updateAccountCategory", Tag: tag, Summary: "Change a category",
-			Errors: apierr.List{errClassificationLocked, errDuplicateName},
-			Scopes: []string{"accounts:write"}, DryRun: true,
+			Method:  http.MethodPut,
+			Path:    "/account-categories/{id}",
+			ID:      "updateAccountCategory",
+			Tag:     tag,
+			Summary: "Change a category",
+			Errors:  apierr.List{errClassificationLocked, errDuplicateName},
+			Scopes:  []string{"accounts:write"},
+			DryRun:  true,
 		}, putCategory),
 	}
 }
@@ -43,6 +59,7 @@ type categoryListInput struct {
 	Classification Classification `query:"classification"`
 }
 
+// listCategories returns a page of categories.
 func listCategories(ctx context.Context, tx *db.Tx, in *categoryListInput) (*page.Page[Category], error) {
 	q := categoryQuery(tx)
 	q.Narrow("classification = ?", in.Classification)
@@ -50,7 +67,7 @@ func listCategories(ctx context.Context, tx *db.Tx, in *categoryListInput) (*pag
 	return page.List[Category](ctx, tx, q, in.Params, in.Sort)
 }
 
-// CreateCategory is a category to be.
+// CreateCategory is the body of a new category.
 type CreateCategory struct {
 	Name           string         `json:"name" minLength:"1" maxLength:"200"`
 	Classification Classification `json:"classification"`
@@ -59,8 +76,14 @@ type CreateCategory struct {
 
 type createCategoryInput struct{ Body CreateCategory }
 
+// createCategory makes a category.
 func createCategory(ctx context.Context, tx *db.Tx, in *createCategoryInput) (*Category, error) {
-	c := &Category{ID: tx.NewID(), Name: in.Body.Name, Classification: in.Body.Classification, Position: in.Body.Position}
+	c := &Category{
+		ID:             tx.NewID(),
+		Name:           in.Body.Name,
+		Classification: in.Body.Classification,
+		Position:       in.Body.Position,
+	}
 	if err := insertCategory(ctx, tx, c); err != nil {
 		return nil, err
 	}
@@ -87,6 +110,7 @@ type putCategoryInput struct {
 	Body UpdateCategory
 }
 
+// putCategory changes a category. It refuses another classification while ledger entries use its accounts.
 func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Category, error) {
 	c, err := oneCategory(ctx, tx, in.ID)
 	if err != nil {
@@ -94,6 +118,8 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 	}
 
 	before := audit.See(c)
+
+	// Reports that were given out depend on the classification.
 	if v := in.Body.Classification; v != nil && *v != c.Classification {
 		used, err := posted(ctx, tx, c.ID)
 		if err != nil {
@@ -115,6 +141,7 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 		c.Position = *in.Body.Position
 	}
 
+	// Last, save the changes and write the audit event.
 	if err := updateCategory(ctx, tx, c); err != nil {
 		return nil, err
 	}

@@ -42,15 +42,15 @@ type Update struct {
 	Common
 }
 
-// known is what a decision knows of the records that a change names; nil when they do not exist.
+// known has the records that a change names; nil if they do not exist.
 type known struct {
 	category *Category
 	offset   *Account
 }
 
-// apply makes the change to an account, or refuses what the schema cannot see: an unknown category or offset account,
-// banking data on an account that is none, a classification that is locked, a part that the type of account cannot
-// play.
+// apply applies the change to an account, or refuses what the schema of the API cannot see: an unknown category or
+// offset account, banking data on an account that is not at a bank, a locked classification, an assignment that the
+// type of account cannot have.
 func (in *Update) apply(a *Account, k known) error {
 	if in.CategoryID != nil {
 		if k.category == nil {
@@ -85,6 +85,7 @@ func (in *Update) apply(a *Account, k known) error {
 	return in.applyAssignments(a)
 }
 
+// applyOffset sets or removes the offset account.
 func (in *Update) applyOffset(a *Account, k known) error {
 	switch {
 	case !in.OffsetAccountID.Present:
@@ -98,11 +99,18 @@ func (in *Update) applyOffset(a *Account, k known) error {
 		return apierr.BadRequest.At(apierr.IssueSameAccount.InBody("offsetAccountId"))
 	}
 
-	a.OffsetAccount = &Offset{ID: k.offset.ID, Name: k.offset.Name, UniqueRef: k.offset.UniqueRef, Status: k.offset.Status}
+	a.OffsetAccount = &Offset{
+		ID:        k.offset.ID,
+		Name:      k.offset.Name,
+		UniqueRef: k.offset.UniqueRef,
+		Status:    k.offset.Status,
+	}
 
 	return nil
 }
 
+// applyBanking applies the banking data. A bank account needs a category; category and currency are locked while
+// ledger entries use the account.
 func (in *Update) applyBanking(a *Account) error {
 	b := in.Banking
 	switch {
@@ -116,6 +124,7 @@ func (in *Update) applyBanking(a *Account) error {
 		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking", "category"))
 	}
 
+	// Change a copy: the caller compares it with the version before.
 	var changed Banking
 	if a.Banking != nil {
 		changed = *a.Banking
@@ -148,6 +157,7 @@ func (in *Update) applyBanking(a *Account) error {
 	return nil
 }
 
+// applyAssignments sets the assignments, each once and only those that the type of account can have.
 func (in *Update) applyAssignments(a *Account) error {
 	if in.Assignments == nil {
 		return nil

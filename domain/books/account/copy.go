@@ -12,16 +12,16 @@ import (
 	"stayledger/platform/parts"
 )
 
-// copied is what a team's chart of accounts gives to another team that copies it. Last digits and opening balances,
-// being of real bank accounts, are no part of it.
+// copied is the chart of a team for another team that copies it. It leaves out last digits and opening balances,
+// because they belong to real bank accounts.
 type copied struct {
 	categories  []Category
 	accounts    []chartAccount
 	assignments []assigned
 }
 
-// readCopy reads the chart of a team that is in sight, and gives what copies it: accounts first, then who plays which
-// part.
+// readCopy loads the chart of a team that the transaction may read, and returns the function that copies it:
+// accounts first, then assignments.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	c, err := chartOf(ctx, tx, from)
 
@@ -41,7 +41,7 @@ func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	}, err
 }
 
-// chartAccount is an account in use; its category is told by the name, which both teams share.
+// chartAccount is an account in use. Its category is given by the name, which both teams share.
 type chartAccount struct {
 	ID              id.ID   `json:"id"`
 	Code            *string `json:"code"`
@@ -54,13 +54,13 @@ type chartAccount struct {
 	BankingCurrency *string `json:"banking_currency"`
 }
 
-// assigned is an assignment with the account that plays it.
+// assigned is an assignment with its account.
 type assigned struct {
 	Assignment Assignment `json:"assignment"`
 	AccountID  id.ID      `json:"account_id"`
 }
 
-// chartOf reads the chart of a team that is in sight.
+// chartOf loads the chart of a team that the transaction may read.
 func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
 	c := &copied{}
 	args := db.Args{"team": team}
@@ -86,7 +86,7 @@ func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
 	return c, nil
 }
 
-// add adds the categories and accounts of a chart that the team does not have. Running it again adds nothing.
+// add inserts the categories and accounts of a chart that the team does not have. Running it again adds nothing.
 func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	categories, accounts := append([]Category{}, c.categories...), append([]chartAccount{}, c.accounts...)
 	for i := range categories {
@@ -97,6 +97,7 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 		accounts[i].ID = tx.NewID()
 	}
 
+	// First the categories, because accounts find theirs by the name.
 	made, err := db.Select[Category](ctx, tx, `
 		insert into account_category (team_id, id, name, classification, position, created_at)
 		select @team, x.id, x.name, x.classification, x.position, @now
@@ -123,10 +124,15 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("copy a chart of accounts: %w", err)
 	}
 
+	// Only accounts that were inserted have an audit event.
 	for i := range accounts {
 		if a := &accounts[i]; slices.Contains(added, a.ID) {
 			audit.Note(tx, audit.Created, audit.Account, a.ID, nil, map[string]any{
-				"code": a.Code, "name": a.Name, "uniqueRef": a.UniqueRef, "type": a.Type, "category": map[string]any{"name": a.Category},
+				"code":      a.Code,
+				"name":      a.Name,
+				"uniqueRef": a.UniqueRef,
+				"type":      a.Type,
+				"category":  map[string]any{"name": a.Category},
 			})
 		}
 	}
@@ -134,8 +140,8 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// counterparts are the team's own accounts by those of a chart that they stand for: of the same name, else code, else
-// reference.
+// counterparts loads the team's own accounts by those of a chart that they correspond to: of the same name, else
+// code, else reference.
 func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
 	type own struct {
 		ID              id.ID
@@ -182,7 +188,7 @@ func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, 
 	return out, nil
 }
 
-// assign makes the assignments of a chart, with the counterparts of its accounts, as far as the team has not made them
+// assign makes the assignments of a chart, with the counterparts of its accounts, unless the team has made them
 // itself.
 func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
 	rows := []assigned{}

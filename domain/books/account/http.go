@@ -16,16 +16,20 @@ import (
 
 const tag = "Accounts"
 
-// handler knows the journals that follow the assignments of accounts.
+// handler has the journals that depend on the assignments of accounts.
 type handler struct{ journals ledger.Sources }
 
-// endpoints are the routes of accounts and their categories.
+// endpoints returns the routes of accounts and their categories.
 func endpoints(journals ledger.Sources) []api.Endpoint {
 	h := handler{journals}
 	all := append(categoryEndpoints(),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/accounts", ID: "listAccounts", Tag: tag, Summary: "List the chart of accounts",
-			Scopes: []string{"accounts:read"},
+			Method:  http.MethodGet,
+			Path:    "/accounts",
+			ID:      "listAccounts",
+			Tag:     tag,
+			Summary: "List the chart of accounts",
+			Scopes:  []string{"accounts:read"},
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",
@@ -40,19 +44,31 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/accounts/{id}", ID: "updateAccount", Tag: tag, Summary: "Change an account",
-			Errors:    apierr.List{errClassificationLocked, ErrNotBank, errBankingLocked, ErrDuplicateLast4, errInUse, errDuplicateName, errDuplicateUniqueRef},
+			Errors: apierr.List{
+				errClassificationLocked,
+				ErrNotBank,
+				errBankingLocked,
+				ErrDuplicateLast4,
+				errInUse,
+				errDuplicateName,
+				errDuplicateUniqueRef,
+			},
 			Exclusive: true,
-			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold them. Fails with 404 for an unknown" +
-				" account, 400 for a category of another classification while ledger entries use the account (reason" +
-				" accountClassificationLocked), as creating does, and with 400 when an account that is still used would go inactive (reason" +
-				" accountInUse).",
+			Doc: "Fields that are present change; null clears. Assignments move here from the accounts that hold " +
+				"them. Fails with 404 for an unknown account, 400 for a category of another classification while " +
+				"ledger entries use the account (reason accountClassificationLocked), as creating does, and with 400 " +
+				"when an account that is still used would go inactive (reason accountInUse).",
 			Scopes: []string{"accounts:write"}, DryRun: true,
 		}, h.put),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/accounts/{id}", ID: "deleteAccount", Tag: tag, Summary: "Delete or archive an account",
-			Errors: apierr.List{errInUse},
-			Doc:    "Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
-			Scopes: []string{"accounts:delete"}, DryRun: true,
+			Method:  http.MethodDelete,
+			Path:    "/accounts/{id}",
+			ID:      "deleteAccount",
+			Tag:     tag,
+			Summary: "Delete or archive an account",
+			Errors:  apierr.List{errInUse},
+			Doc:     "Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
+			Scopes:  []string{"accounts:delete"}, DryRun: true,
 		}, del),
 	)
 
@@ -63,10 +79,12 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
+// get answers with an account.
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Account, error) { return Get(ctx, tx, in.ID) }
 
 type createInput struct{ Body Create }
 
+// create makes an account.
 func (h handler) create(ctx context.Context, tx *db.Tx, in *createInput) (*Account, error) {
 	a := &Account{ID: tx.NewID(), Type: in.Body.Type, Status: Active}
 	change := &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common}
@@ -79,6 +97,7 @@ type putInput struct {
 	Body Update
 }
 
+// put changes an account.
 func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, error) {
 	return h.assigning(ctx, tx, &in.Body, func() (*Account, error) {
 		a, err := lock(ctx, tx, in.ID)
@@ -90,8 +109,12 @@ func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, er
 	})
 }
 
-// assigning writes an account and has the journals follow that other accounts play some assignments now.
-func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write func() (*Account, error)) (*Account, error) {
+// assigning runs a write of an account and outdates the journals that look up assignments which have moved.
+func (h handler) assigning(
+	ctx context.Context, tx *db.Tx,
+	in *Update,
+	write func() (*Account, error),
+) (*Account, error) {
 	if in.Assignments == nil {
 		return write()
 	}
@@ -100,6 +123,7 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 		return nil, err
 	}
 
+	// Compare the assignments before and after the write.
 	before, err := Assigned(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -120,7 +144,7 @@ func (h handler) assigning(ctx context.Context, tx *db.Tx, in *Update, write fun
 	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
 }
 
-// noteReassigned notes what other accounts than the one that was written play now.
+// noteReassigned writes the audit events of the other accounts that lost assignments to the written one.
 func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID) {
 	type parts struct {
 		Assignments []Assignment `json:"assignments"`
@@ -145,9 +169,11 @@ func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID
 	}
 }
 
+// write applies a change to an account, saves it and returns it as the API shows it.
 func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
 	isNew, before, was := a.CreatedAt.IsZero(), audit.See(a), a.Banking
 
+	// First apply the change, with the records that it names.
 	k, err := loadKnown(ctx, tx, in)
 	if err != nil {
 		return nil, err
@@ -165,6 +191,7 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 		return nil, conflict(err)
 	}
 
+	// Uses are checked after the write, because the account may have lost its assignments with it.
 	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
 		uses, err := usesOf(ctx, tx, a.ID)
 		if err != nil {
@@ -187,8 +214,9 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 	return Get(ctx, tx, a.ID)
 }
 
-// checkBanking refuses changed last digits that others have, and a changed currency that is not the one of the account
-// at the bank. Nobody else writes either meanwhile: those who do are alone in the team, or hold the account.
+// checkBanking refuses changed last digits that others have, and a changed currency that differs from the account
+// at the bank. No other transaction writes either meanwhile: those that do are alone in the team, or hold the
+// account.
 func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) error {
 	if a.Banking == nil {
 		return nil
@@ -199,7 +227,9 @@ func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) erro
 			return err
 		}
 
-		if err := CheckLast4(ctx, tx, Last4{Digits: *digits, AccountID: a.ID, Path: []any{"banking", "last4"}}); err != nil {
+		if err := CheckLast4(
+			ctx, tx, Last4{Digits: *digits, AccountID: a.ID, Path: []any{"banking", "last4"}},
+		); err != nil {
 			return err
 		}
 	}
@@ -220,6 +250,7 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with an account in use."`
 }
 
+// del deletes an account, or archives it if it is in use and the caller asks for that.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	a, err := lock(ctx, tx, in.ID)
 	if err != nil {

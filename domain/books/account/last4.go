@@ -12,16 +12,18 @@ import (
 )
 
 // ErrDuplicateLast4 refuses last digits that another bank account or account connection of the team has (RSN-18).
-var ErrDuplicateLast4 = apierr.New(apierr.CodeBadRequest, apierr.ReasonDuplicateLast4, "Last four digits are used by another bank account or feed")
+var ErrDuplicateLast4 = apierr.New(
+	apierr.CodeBadRequest, apierr.ReasonDuplicateLast4, "Last four digits are used by another bank account or feed",
+)
 
-// Last4Context names those who hold the digits already. Rule ERR-118.
+// Last4Context names the accounts and connections that have the digits already. Rule ERR-118.
 type Last4Context struct {
 	AccountIDs           []id.ID `json:"accountIds"`
 	AccountConnectionIDs []id.ID `json:"accountConnectionIds"`
 	LastDigits           string  `json:"lastDigits"`
 }
 
-// Last4 are last digits that a bank account or an account connection is to have.
+// Last4 are last digits that a bank account or an account connection is going to have.
 type Last4 struct {
 	Digits string `json:"digits"`
 	// AccountID and ConnectionID are the two that may share the digits, being attached to each other; the zero id is
@@ -32,16 +34,16 @@ type Last4 struct {
 	Path []any `json:"-"`
 }
 
-// last4Holder is somebody who has digits that are wanted: an account or an account connection.
+// last4Holder is an account or an account connection that has wanted digits.
 type last4Holder struct {
 	Wanted       int // the index of who wants them
 	AccountID    *id.ID
 	ConnectionID *id.ID
 }
 
-// CheckLast4 refuses digits that others have, or that are wanted twice, with ErrDuplicateLast4: an issue for each, and
-// the holders of the first. What the connections that get digits by a path have now counts no more. Rules ERR-117 to
-// ERR-126.
+// CheckLast4 refuses digits that others have, or that are wanted twice, with ErrDuplicateLast4: an issue for each,
+// and the holders of the first. The present digits of connections that get new ones by a path do not count. Rules
+// ERR-117 to ERR-126.
 func CheckLast4(ctx context.Context, tx *db.Tx, wanted ...Last4) error {
 	if len(wanted) == 0 {
 		return nil
@@ -72,7 +74,7 @@ func CheckLast4(ctx context.Context, tx *db.Tx, wanted ...Last4) error {
 	return duplicateLast4(wanted, holders)
 }
 
-// duplicateLast4 decides about wanted digits by who has them already, told in the order in which they are wanted.
+// duplicateLast4 decides about wanted digits by their holders, in the order in which they are wanted.
 func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 	var refused *apierr.Error
 
@@ -90,7 +92,9 @@ func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 			}
 		}
 
-		twice := w.Path != nil && slices.ContainsFunc(wanted[:i], func(o Last4) bool { return o.Path != nil && o.Digits == w.Digits })
+		twice := w.Path != nil && slices.ContainsFunc(
+			wanted[:i], func(o Last4) bool { return o.Path != nil && o.Digits == w.Digits },
+		)
 		if len(context.AccountIDs) == 0 && len(context.AccountConnectionIDs) == 0 && !twice {
 			continue
 		}
@@ -109,8 +113,8 @@ func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 	return refused
 }
 
-// CopyLast4 gives a bank account without last digits those of the account connection that is attached to it. The caller
-// has checked them.
+// CopyLast4 gives a bank account without last digits those of the account connection that is attached to it. The
+// caller has checked them.
 func CopyLast4(ctx context.Context, tx *db.Tx, account id.ID, digits string) error {
 	type view struct {
 		Last4 *string `json:"banking.last4"`

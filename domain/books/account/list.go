@@ -38,8 +38,8 @@ type listInput struct {
 	Filter
 }
 
-// ListQuery is the list of accounts a with their categories c and offset accounts o that a valid filter selects, in
-// rows of Account. The caller sets the argument today when he keeps the columns.
+// ListQuery returns the list of accounts a with their categories c and offset accounts o that a valid filter
+// selects, in rows of Account. The caller sets the argument today if he keeps the columns.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := accountQuery(tx)
 	q.IDs("a.id = any(?)", f.IDs)
@@ -48,6 +48,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.IDs("a.category_id = any(?)", f.CategoryIDs)
 	q.Narrow("a.status = ?", f.Status)
 
+	// An account may have several assignments, or none.
 	const played = "exists (select from account_assignment s where s.team_id = a.team_id and s.account_id = a.id"
 	q.Narrow(played+" and s.assignment = any(?))", f.Assignment)
 	q.Whether(played+")", f.IsAssigned)
@@ -62,8 +63,11 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	return q
 }
 
+// list returns a page of accounts.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Account], error) {
 	q := ListQuery(tx, &in.Filter)
+
+	// The ending balances of bank accounts are those of today.
 	q.Args["today"] = day.Of(tx.Now)
 
 	return page.List[Account](ctx, tx, q, in.Params, in.Sort)

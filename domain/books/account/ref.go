@@ -9,18 +9,19 @@ type Ref struct {
 	Name string  `json:"name"`
 }
 
-// RefSQL is a Ref as JSON: id tells the account, and row is the joined row of it, which may be missing.
+// RefSQL returns the SQL of a Ref as JSON: id is the SQL of the account's id, and row the alias of its joined row,
+// which may be missing.
 func RefSQL(id, row string) string {
 	return `jsonb_build_object('id', ` + id + `, 'code', ` + row + `.code, 'name', coalesce(` + row + `.name, ''))`
 }
 
-// NameRef is an account where its number is not told.
+// NameRef is an account without its number.
 type NameRef struct {
 	ID   id.ID  `json:"id"`
 	Name string `json:"name"`
 }
 
-// NameRefSQL is a NameRef of a joined row as JSON, null without one.
+// NameRefSQL returns the SQL of a NameRef of a joined row as JSON, null without one.
 func NameRefSQL(row string) string {
 	return `case when ` + row + `.id is not null then jsonb_build_object('id', ` + row + `.id, 'name', ` + row + `.name) end`
 }

@@ -35,6 +35,7 @@ const (
 	categoryProperty    = "Property expenses"
 )
 
+// standardCategories returns the categories of the standard chart, in order.
 func standardCategories() []standardCategory {
 	return []standardCategory{
 		{categoryBanks, Asset},
@@ -51,6 +52,7 @@ func standardCategories() []standardCategory {
 	}
 }
 
+// standardAccounts returns the accounts of the standard chart.
 func standardAccounts() []standardAccount {
 	return []standardAccount{
 		{"1000", "Trust bank", categoryBanks, Trust, PayoutBankAccount},
@@ -86,9 +88,9 @@ func standardAccounts() []standardAccount {
 	}
 }
 
-// InstallStandard gives the team the recommended chart: categories, accounts and assignments. It adds what is missing
-// and changes nothing that is there: an account stands for its place in the chart when it plays the part, has the code
-// or has the name, in this order. Running it again adds nothing.
+// InstallStandard gives the team the recommended chart: categories, accounts and assignments. It adds the missing
+// ones and changes nothing that exists. An account takes its place in the chart if it has the assignment, the code
+// or the name, in this order. Running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	have, err := readChart(ctx, tx)
 	if err != nil {
@@ -99,24 +101,40 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 
 	parts := map[id.ID][]Assignment{}
 
+	// First the categories, which are known by their names.
 	for i, c := range standardCategories() {
 		if have.categories[c.name].IsZero() {
 			category := id.New(tx.Now)
 			have.categories[c.name] = category
-			audit.Note(tx, audit.Created, audit.Category, category, nil, map[string]any{"name": c.name, "classification": c.classification})
+			audit.Note(tx, audit.Created, audit.Category, category, nil, map[string]any{
+				"name":           c.name,
+				"classification": c.classification,
+			})
 			writes = append(writes, db.Stmt{
 				SQL: `insert into account_category (team_id, id, name, classification, position, created_at)
 					values (@team, @id, @name, @classification, @position, @now)`,
-				Args: db.Args{"team": tx.Team, "id": category, "name": c.name, "classification": c.classification, "position": have.position + int64(i) + 1, "now": tx.Now},
+				Args: db.Args{
+					"team":           tx.Team,
+					"id":             category,
+					"name":           c.name,
+					"classification": c.classification,
+					"position":       have.position + int64(i) + 1,
+					"now":            tx.Now,
+				},
 			})
 		}
 	}
 
+	// Then the accounts. An assignment that the team has made stays where it is.
 	for _, a := range standardAccounts() {
 		holder := have.stand(a)
 		if holder.IsZero() {
 			holder = id.New(tx.Now)
-			audit.Note(tx, audit.Created, audit.Account, holder, nil, map[string]any{"code": a.code, "name": a.name, "category": map[string]any{"name": a.category}})
+			audit.Note(tx, audit.Created, audit.Account, holder, nil, map[string]any{
+				"code":     a.code,
+				"name":     a.name,
+				"category": map[string]any{"name": a.category},
+			})
 			writes = append(writes, insertStandard(tx, a, holder, have.categories[a.category]))
 		}
 
@@ -131,6 +149,7 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
+	// Last, the audit events of the assignments, one for each account.
 	for holder, played := range parts {
 		audit.Note(tx, audit.Updated, audit.Account, holder, nil, map[string]any{"assignments": played})
 	}
@@ -142,8 +161,8 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Standing are the team's accounts by the codes of the places in the standard chart that they stand for, as
-// InstallStandard decides it. Places without an account are absent.
+// Standing loads the team's accounts by the codes of their places in the standard chart, as InstallStandard decides
+// it. Places without an account are absent.
 func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	have, err := readChart(ctx, tx)
 	if err != nil {
@@ -161,6 +180,7 @@ func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	return out, nil
 }
 
+// insertStandard returns the statement that inserts an account of the standard chart.
 func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.Stmt {
 	kind, banking, depositType := TypeLedger, (*string)(nil), (*string)(nil)
 	if a.banking != "" {
@@ -179,7 +199,7 @@ func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.St
 	}
 }
 
-// chart is what the team has already.
+// chart has the categories, accounts and assignments of the team.
 type chart struct {
 	categories map[string]id.ID
 	codes      map[string]id.ID
@@ -188,7 +208,7 @@ type chart struct {
 	position   int64
 }
 
-// stand is the account that already stands for a place in the standard chart, or the zero id.
+// stand returns the account in a place of the standard chart, or the zero id.
 func (c *chart) stand(a standardAccount) id.ID {
 	if a.assignment != "" && !c.assigned[a.assignment].IsZero() {
 		return c.assigned[a.assignment]
@@ -201,6 +221,7 @@ func (c *chart) stand(a standardAccount) id.ID {
 	return c.names[a.name]
 }
 
+// readChart loads the chart of the team.
 func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	type named struct {
 		ID       id.ID

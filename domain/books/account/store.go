@@ -15,8 +15,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// booked is what the books of both ledgers have on an account before a day, read by whole months and the last one day
-// by day.
+// booked returns the SQL of the balance of an account in both ledgers before a day. It reads whole months, and the
+// last month day by day.
 func booked(account, currency, before string) string {
 	return `(select coalesce(sum(cents), 0)::bigint from (
 		select debit - credit as cents from ledger_month
@@ -28,8 +28,8 @@ func booked(account, currency, before string) string {
 }
 
 var (
-	// The plainBanking is what is stored of a bank account; fullBanking adds what the bank and the books say, as of the
-	// day @today.
+	// plainBanking has the stored fields of a bank account; fullBanking adds the figures of the bank and the books, as
+	// of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
 		'connections', coalesce((select jsonb_agg(jsonb_build_object('id', k.id, 'connectionId', k.connection_id, 'name', k.name, 'lastDigits', k.last_digits,
@@ -42,11 +42,11 @@ var (
 	categoryColumns = `id, name, classification, position, created_at`
 )
 
-// last4OutOfSync is the finding that the account at a bank has other last digits than the account that it is attached
-// to.
+// last4OutOfSync is the finding that the account at a bank has other last digits than the account that it is
+// attached to.
 const last4OutOfSync = "bankAccountLast4OutOfSync"
 
-// columns of an account with its banking told by the given expression.
+// columns returns the columns of an account; banking is the SQL of its banking.
 func columns(banking string) string {
 	return `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
 		jsonb_build_object('id', c.id, 'name', c.name, 'classification', c.classification) as category, c.classification,
@@ -62,17 +62,18 @@ func columns(banking string) string {
 			from account_connection k where k.team_id = a.team_id and k.account_id = a.id and k.last_digits <> a.banking_last4), '[]') as issues, a.created_at, a.updated_at`
 }
 
-// ByID gives accounts of the team by id; ids that name none are absent. A bank account comes without its connections,
-// records and balance.
+// ByID loads accounts of the team by id; ids that name none are absent. A bank account comes without its
+// connections, records and balance.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
 	return byID(ctx, tx, ids, "")
 }
 
-// Hold is ByID, and keeps the accounts from changing until the transaction ends.
+// Hold is ByID for accounts that must not change until the transaction ends: it locks them.
 func Hold(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
 	return byID(ctx, tx, ids, " order by a.id for update of a")
 }
 
+// byID loads accounts by id; locked is the SQL that orders and locks them, or "".
 func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID]Account, error) {
 	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`+locked,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -88,12 +89,16 @@ func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID
 	return out, nil
 }
 
-// accountQuery is the list of all accounts; its columns take the argument today.
+// accountQuery returns the list of all accounts; its columns take the argument today.
 func accountQuery(tx *db.Tx) page.Query {
 	q := page.Query{
-		Columns: columns(fullBanking), From: accountFrom, Rows: "account a", Joined: "c o", Where: []string{"a.team_id = @team"},
-		Args:  db.Args{"team": tx.Team},
-		Sorts: sorts, Default: "code", ID: "a.id",
+		Columns: columns(fullBanking),
+		From:    accountFrom,
+		Rows:    "account a",
+		Joined:  "c o",
+		Where:   []string{"a.team_id = @team"},
+		Args:    db.Args{"team": tx.Team},
+		Sorts:   sorts, Default: "code", ID: "a.id",
 	}
 	q.Kept("account")
 
@@ -110,7 +115,7 @@ var sorts = page.Sorts{
 	{Name: "category", Expr: "c.position"},
 }
 
-// Get reads an account as it is told to a caller. It fails with apierr.NotFound.
+// Get loads an account as the API shows it. It fails with apierr.NotFound.
 func Get(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	q := accountQuery(tx)
 	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
@@ -123,7 +128,7 @@ func Get(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	return &found, nil
 }
 
-// lock keeps an account from changing until the transaction ends and reads it.
+// lock locks an account until the transaction ends and loads it. It fails with apierr.NotFound.
 func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	found, err := db.One[Account](ctx, tx, apierr.NotFound, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
 		db.Args{"team": tx.Team, "id": account})
@@ -134,7 +139,7 @@ func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	return &found, nil
 }
 
-// loadKnown reads what a change names.
+// loadKnown loads the records that a change names.
 func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 	var k known
 
@@ -147,6 +152,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 		k.category = c
 	}
 
+	// A record that does not exist stays nil; apply refuses it.
 	if v := in.OffsetAccountID.Value; v != nil {
 		found, err := ByID(ctx, tx, []id.ID{*v})
 		if err != nil {
@@ -161,20 +167,33 @@ func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 	return k, nil
 }
 
-// save is the statements that write an account and the parts it plays.
+// save returns the statements that save an account and its assignments.
 func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 	args := db.Args{
-		"team": tx.Team, "id": a.ID, "code": a.Code, "name": a.Name, "ref": a.UniqueRef, "status": a.Status, "category": a.Category.ID,
-		"offset": id.Zero, "banking": nil, "deposit": nil, "last4": nil, "currency": nil, "now": tx.Now,
+		"team":     tx.Team,
+		"id":       a.ID,
+		"code":     a.Code,
+		"name":     a.Name,
+		"ref":      a.UniqueRef,
+		"status":   a.Status,
+		"category": a.Category.ID,
+		"offset":   id.Zero,
+		"banking":  nil,
+		"deposit":  nil,
+		"last4":    nil,
+		"currency": nil,
+		"now":      tx.Now,
 	}
 	if a.OffsetAccount != nil {
 		args["offset"] = a.OffsetAccount.ID
 	}
 
 	if b := a.Banking; b != nil {
-		args["banking"], args["deposit"], args["last4"], args["currency"] = string(b.Category), b.Type, b.Last4, b.Currency
+		args["banking"], args["deposit"] = string(b.Category), b.Type
+		args["last4"], args["currency"] = b.Last4, b.Currency
 	}
 
+	// The type of an account never changes, so only a new one has it among its arguments.
 	s := db.Stmt{
 		SQL: `update account set code = @code, name = @name, unique_ref = @ref, status = @status, category_id = @category,
 			offset_account_id = @offset, banking_category = @banking, banking_type = @deposit, banking_last4 = @last4,
@@ -190,6 +209,7 @@ func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 			from team t where t.id = @team`
 	}
 
+	// Assignments that the account loses are deleted; those that another account has move here.
 	parts := make([]string, len(a.Assignments))
 	for i, p := range a.Assignments {
 		parts[i] = string(p)
@@ -215,6 +235,7 @@ func fedInAnotherCurrency(ctx context.Context, tx *db.Tx, a *Account) (bool, err
 		db.Args{"team": tx.Team, "id": a.ID, "currency": a.Banking.Currency})
 }
 
+// conflict translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func conflict(err error) error {
 	switch db.Constraint(err) {
 	case "account_name", "account_code", "account_category_name":
@@ -226,8 +247,9 @@ func conflict(err error) error {
 	return err
 }
 
-// remove deletes an account, and with it what the operating ledger opens with on it.
+// remove deletes an account, and with it its row of the opening trial balance.
 func remove(ctx context.Context, tx *db.Tx, a *Account) error {
+	// The row goes with the account, so it is read in the same statement, for the audit event of the team.
 	opening, err := db.Select[int64](ctx, tx, `
 		with lost as (select cent_total from opening_trial_balance_row where team_id = @team and account_id = @id),
 			gone as (delete from account where team_id = @team and id = @id)
@@ -239,12 +261,17 @@ func remove(ctx context.Context, tx *db.Tx, a *Account) error {
 	audit.Note(tx, audit.Deleted, audit.Account, a.ID, a, nil)
 
 	for _, cents := range opening {
-		audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"openingTrialBalance": map[id.ID]int64{a.ID: cents}}, nil)
+		audit.Note(
+			tx, audit.Updated, audit.Team, tx.Team,
+			map[string]any{"openingTrialBalance": map[id.ID]int64{a.ID: cents}},
+			nil,
+		)
 	}
 
 	return nil
 }
 
+// archive makes an account inactive.
 func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
 	_, err := tx.Exec(ctx, `update account set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": account, "now": tx.Now})
@@ -252,15 +279,26 @@ func archive(ctx context.Context, tx *db.Tx, account id.ID) error {
 	return err
 }
 
+// categoryQuery returns the list of all categories.
 func categoryQuery(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: categoryColumns, From: "account_category", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: categorySorts, Default: "position", ID: "id",
+		Columns: categoryColumns,
+		From:    "account_category",
+		Where:   []string{"team_id = @team"},
+		Args:    db.Args{"team": tx.Team},
+		Sorts:   categorySorts,
+		Default: "position",
+		ID:      "id",
 	}
 }
 
-var categorySorts = page.Sorts{{Name: "position", Expr: "position"}, {Name: "name", Expr: "name", Text: true}, {Name: "createdAt", Expr: "created_at"}}
+var categorySorts = page.Sorts{
+	{Name: "position", Expr: "position"},
+	{Name: "name", Expr: "name", Text: true},
+	{Name: "createdAt", Expr: "created_at"},
+}
 
+// oneCategory loads a category, or fails with apierr.NotFound.
 func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
 	found, err := db.One[Category](ctx, tx, apierr.NotFound, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": category})
@@ -271,20 +309,34 @@ func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, err
 	return &found, nil
 }
 
-// insertCategory puts a category at its position or, when that is 0, behind the others.
+// insertCategory inserts a category at its position, or behind the others if that is 0.
 func insertCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 	_, err := tx.Exec(ctx, `insert into account_category (team_id, id, name, classification, position, created_at)
 		select @team, @id, @name, @classification, coalesce(nullif(@position::bigint, 0),
 			(select coalesce(max(position), 0) + 1 from account_category where team_id = @team)), @now`,
-		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position, "now": tx.Now})
+		db.Args{
+			"team":           tx.Team,
+			"id":             c.ID,
+			"name":           c.Name,
+			"classification": c.Classification,
+			"position":       c.Position,
+			"now":            tx.Now,
+		})
 
 	return conflict(err)
 }
 
+// updateCategory updates a category.
 func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 	_, err := tx.Exec(ctx, `update account_category set name = @name, classification = @classification, position = @position
 		where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": c.ID, "name": c.Name, "classification": c.Classification, "position": c.Position})
+		db.Args{
+			"team":           tx.Team,
+			"id":             c.ID,
+			"name":           c.Name,
+			"classification": c.Classification,
+			"position":       c.Position,
+		})
 
 	return conflict(err)
 }
@@ -295,17 +347,17 @@ func posted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
 		and exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id))`, db.Args{"team": tx.Team, "id": category})
 }
 
-// BankingOpening is how the books of a bank account begin: on which day, with how much, and by which transaction; nil
-// when it opens with nothing.
+// BankingOpening says how the books of a bank account begin: on which day, with which balance, and by which
+// transaction; nil if it opens without one.
 type BankingOpening struct {
 	At            day.Day
 	Amount        money.Cents
 	TransactionID *id.ID
-	// Transit is what was in transit on that day, and is no part of the opening.
+	// Transit is the sum in transit on that day, which is no part of the opening.
 	Transit money.Cents
 }
 
-// BeginBanking keeps how the books of a bank account begin.
+// BeginBanking saves how the books of a bank account begin.
 func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpening) error {
 	type opening struct {
 		OpeningDate *day.Day     `json:"banking.balance.openingDate"`
@@ -314,11 +366,20 @@ func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpenin
 		Transit     money.Cents  `json:"banking.balance.inTransitAtOpening"`
 	}
 
+	// Joining the account with itself gives the beginning before the update, for the audit event.
 	was, err := db.Get[opening](ctx, tx, `update account a set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
 		banking_opening_transit = @transit, updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
 		returning b.banking_opening_at as opening_date, b.banking_opening as opening, b.banking_opening_transaction_id as transaction,
 			b.banking_opening_transit as transit`,
-		db.Args{"start": o.At, "amount": o.Amount, "transaction": o.TransactionID, "transit": o.Transit, "now": tx.Now, "team": tx.Team, "id": account})
+		db.Args{
+			"team":        tx.Team,
+			"id":          account,
+			"start":       o.At,
+			"amount":      o.Amount,
+			"transaction": o.TransactionID,
+			"transit":     o.Transit,
+			"now":         tx.Now,
+		})
 	if err != nil {
 		return fmt.Errorf("begin the books of a bank account: %w", err)
 	}

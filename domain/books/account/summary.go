@@ -21,7 +21,7 @@ type Open struct {
 	CentTotal money.Cents `json:"centTotal" doc:"The part that is not matched; positive into the account."`
 }
 
-// Unmatched is what is open in the range, oldest first.
+// Unmatched has the open items of the range, oldest first.
 type Unmatched struct {
 	BankRecords  []Open `json:"bankRecords" doc:"At most 1000; the totals have all."`
 	Transactions []Open `json:"transactions" doc:"At most 1000; the totals have all."`
@@ -46,17 +46,23 @@ type Summary struct {
 	Totals    Totals    `json:"totals"`
 }
 
+// summaryEndpoints returns the routes that compare bank accounts with their books.
 func summaryEndpoints() []api.Endpoint {
 	return []api.Endpoint{api.Read(api.Endpoint{
-		Method: http.MethodGet, Path: "/accounts/{id}/summary", ID: "getAccountSummary", Tag: tag, Summary: "Compare a bank account with its books",
-		Errors: apierr.List{ErrNotBank},
-		Doc:    "Everything up to today when no range of dates is given.",
-		Scopes: []string{"accounts:read"},
+		Method:  http.MethodGet,
+		Path:    "/accounts/{id}/summary",
+		ID:      "getAccountSummary",
+		Tag:     tag,
+		Summary: "Compare a bank account with its books",
+		Errors:  apierr.List{ErrNotBank},
+		Doc:     "Everything up to today when no range of dates is given.",
+		Scopes:  []string{"accounts:read"},
 	}, summarize), api.Read(api.Endpoint{
 		Method: http.MethodGet, Path: "/accounts/{id}/reconciling-items", ID: "listReconcilingItems", Tag: tag,
 		Summary: "List what bank and books do not have alike", Errors: apierr.List{ErrNotBank},
-		Doc: "The transactions and manual journals that are in transit, outstanding, at the bank and not in the books, or were in transit when the account began," +
-			" at the end of a day; the oldest first. Of a kind they add up to its figure in the account's summary and in the trust reconciliation.",
+		Doc: "The transactions and manual journals that are in transit, outstanding, at the bank and not in the " +
+			"books, or were in transit when the account began, at the end of a day; the oldest first. Of a kind they " +
+			"add up to its figure in the account's summary and in the trust reconciliation.",
 		Scopes: []string{"accounts:read"},
 	}, reconcilingItems)}
 }
@@ -66,7 +72,7 @@ type summaryInput struct {
 	page.Dates
 }
 
-// sheet is what a bank account is compared over.
+// sheet is the account and the range of days of a comparison.
 type sheet struct {
 	account  id.ID
 	currency string
@@ -78,6 +84,7 @@ type sheet struct {
 	to   day.Day
 }
 
+// summarize compares a bank account with its books.
 func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, error) {
 	a, err := Get(ctx, tx, in.ID)
 	if err != nil {
@@ -89,7 +96,10 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 	}
 
 	s := &sheet{
-		account: a.ID, currency: a.Banking.Currency, opening: a.Banking.Balance.OpeningDate, to: day.Of(tx.Now).AddDays(1),
+		account:  a.ID,
+		currency: a.Banking.Currency,
+		opening:  a.Banking.Balance.OpeningDate,
+		to:       day.Of(tx.Now).AddDays(1),
 	}
 
 	if !in.DateRange.IsZero() {
@@ -97,6 +107,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		s.from, s.to = &days.From, days.To
 	}
 
+	// The three parts do not depend on each other.
 	out := &Summary{}
 
 	return out, tx.Together(ctx,
@@ -108,14 +119,17 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 // openLimit is how many open items an answer lists.
 const openLimit = 1000
 
-// records are the movements that the bank has and the books do not explain.
+// records fills in the bank records of the range that the books do not explain.
 func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
+	// Records before the account's first day are part of its opening.
 	first := s.opening
 	if s.from != nil && (first == nil || first.Before(*s.from)) {
 		first = s.from
 	}
 
-	open, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, bank.OldestFirst, openLimit)
+	open, err := bank.UnmatchedIn(
+		ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, bank.OldestFirst, openLimit,
+	)
 	if err != nil {
 		return err
 	}
@@ -130,8 +144,8 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 	return nil
 }
 
-// openTransactionsSQL selects transactions and manual journals of the range of which bank records have not all. Entries
-// are found by their source, never by their account (migration 0047).
+// openTransactionsSQL selects transactions and manual journals of the range that bank records do not have in full.
+// Entries are found by their source, never by their account (migration 0047).
 var openTransactionsSQL = `
 	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
 	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date
@@ -144,7 +158,7 @@ var openTransactionsSQL = `
 		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0) i
 	order by date, id limit @limit`
 
-// transactions are those that the books have and the bank does not.
+// transactions fills in the transactions that the books have and the bank does not.
 func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error {
 	type row struct {
 		Open
@@ -152,7 +166,13 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 	}
 
 	rows, err := db.Select[row](ctx, tx, openTransactionsSQL, db.Args{
-		"team": tx.Team, "account": s.account, "opening": s.opening, "to": s.to, "currency": s.currency, "from": s.from, "limit": openLimit,
+		"team":     tx.Team,
+		"account":  s.account,
+		"opening":  s.opening,
+		"to":       s.to,
+		"currency": s.currency,
+		"from":     s.from,
+		"limit":    openLimit,
 	})
 	if err != nil {
 		return fmt.Errorf("read what is unmatched: %w", err)
@@ -166,12 +186,16 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 	return nil
 }
 
-// compare fills in what bank and books say.
+// compare fills in the balances at the bank and in the books, and their difference.
 func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 	var compared []bank.Comparison
 
 	err := tx.Together(ctx,
-		db.LoadOf(&compared, bank.Compare, &bank.Against{Accounts: []id.ID{s.account}, Currency: s.currency, Date: s.to.AddDays(-1)}),
+		db.LoadOf(&compared, bank.Compare, &bank.Against{
+			Accounts: []id.ID{s.account},
+			Currency: s.currency,
+			Date:     s.to.AddDays(-1),
+		}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			t.BookBalance, err = db.Get[money.Cents](ctx, tx, `select `+booked("@account", "@currency", "@to::date"),
 				db.Args{"team": tx.Team, "account": s.account, "currency": s.currency, "to": s.to})
@@ -215,5 +239,7 @@ func reconcilingItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Pag
 		date = *in.Date
 	}
 
-	return bank.Items(ctx, tx, &bank.Against{Accounts: []id.ID{a.ID}, Currency: a.Banking.Currency, Date: date}, in.Kind, in.Params)
+	return bank.Items(
+		ctx, tx, &bank.Against{Accounts: []id.ID{a.ID}, Currency: a.Banking.Currency, Date: date}, in.Kind, in.Params,
+	)
 }

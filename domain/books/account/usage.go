@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// use is one kind of thing that refers to an account.
+// use is one kind of record that refers to an account.
 type use struct {
 	Reason string
 	// Refers keeps the account from being deleted, Holds from being archived: history alone does not hold, but locked
@@ -19,6 +19,7 @@ type use struct {
 	Holds  bool
 }
 
+// usesSQL returns the SQL of the uses of an account, in the order in which they are reported.
 func usesSQL() string {
 	return `
 	select reason, refers, holds from (
@@ -52,6 +53,7 @@ func usesSQL() string {
 	) u order by n`
 }
 
+// usesOf loads the uses of an account.
 func usesOf(ctx context.Context, tx *db.Tx, account id.ID) ([]use, error) {
 	uses, err := db.Select[use](ctx, tx, usesSQL(), db.Args{"team": tx.Team, "id": account})
 	if err != nil {
@@ -75,6 +77,7 @@ func checkDelete(uses []use) error {
 		return nil
 	}
 
+	// Archiving is suggested only if it would work.
 	context := apierr.InUse{LockReasons: refers}
 	if checkArchive(uses) == nil {
 		context.SuggestedOnLocked = apierr.Archive
@@ -83,7 +86,7 @@ func checkDelete(uses []use) error {
 	return errInUse.With(context)
 }
 
-// checkArchive refuses to archive an account that still plays a part, or that locked history is on.
+// checkArchive refuses to archive an account that still has an assignment, or with locked history.
 func checkArchive(uses []use) error {
 	var holds []string
 
