@@ -21,6 +21,10 @@ test: ensure-tools ## vet and run every test
 	@cd bench && go vet ./...
 	@go test -timeout 40m ./test/... ./...
 
+.PHONY: quick
+quick: ensure-lint ensure-tools ## vet, lint and test only what differs from main, and test what imports it
+	@scripts/quick
+
 .PHONY: race
 race: ensure-tools ## run every test under the race detector (slow)
 	@go test -race ./...
