@@ -73,6 +73,7 @@ func (in *Update) apply(a *Account, k known) error {
 		a.Status = *in.Status
 	}
 
+	// Then the parts with rules of their own.
 	a.Code, a.UniqueRef = in.Code.Or(a.Code), in.UniqueRef.Or(a.UniqueRef)
 	if err := in.applyOffset(a, k); err != nil {
 		return err
@@ -138,6 +139,7 @@ func (in *Update) applyBanking(a *Account) error {
 		changed.Category = *b.Category
 	}
 
+	// Ledger entries keep the currency as it is.
 	if b.Currency != nil {
 		currency, err := money.ParseCurrency(*b.Currency)
 		if err != nil {
@@ -172,6 +174,7 @@ func (in *Update) applyAssignments(a *Account) error {
 			return apierr.BadRequest.At(apierr.IssueNonPostingAccount.InBody("assignments", i))
 		}
 
+		// A repeated assignment is a mistake of the caller.
 		if slices.Index(in.Assignments, part) != i {
 			return apierr.BadRequest.At(apierr.IssueUnique.InBody("assignments", i))
 		}

@@ -32,6 +32,7 @@ func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 			}
 		}
 
+		// Other parts of the copy need the counterparts even if the chart itself is not copied.
 		own, err := c.counterparts(ctx, tx)
 		if maps.Copy(here, own); err != nil || !asked {
 			return err
@@ -112,6 +113,7 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 		audit.Note(tx, audit.Created, audit.Category, made[i].ID, nil, made[i])
 	}
 
+	// An account that the team has by name, code or reference is skipped.
 	added, err := db.Select[id.ID](ctx, tx, `
 		insert into account (team_id, id, code, name, unique_ref, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
 		select @team, x.id, x.code, x.name, x.unique_ref, x.type, c.id, x.banking_category, x.banking_type, x.banking_currency, @now, @now
@@ -171,6 +173,7 @@ func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, 
 	for i := range c.accounts {
 		a := &c.accounts[i]
 
+		// The name comes first, because every account has one.
 		here := names[a.Name]
 		if here.IsZero() && a.Code != nil {
 			here = codes[*a.Code]
@@ -199,6 +202,7 @@ func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]i
 		}
 	}
 
+	// An assignment that the team has made stays where it is.
 	made, err := db.Select[assigned](ctx, tx, `
 		insert into account_assignment (team_id, assignment, account_id)
 		select @team, x.assignment, x.account_id from jsonb_to_recordset(@rows) as x (assignment text, account_id uuid)

@@ -115,10 +115,12 @@ func (h handler) assigning(
 	in *Update,
 	write func() (*Account, error),
 ) (*Account, error) {
+	// Without assignments no journal can change.
 	if in.Assignments == nil {
 		return write()
 	}
 
+	// Assignments change many journals, so no other write of the team may run at the same time.
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
@@ -150,6 +152,7 @@ func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID
 		Assignments []Assignment `json:"assignments"`
 	}
 
+	// The events show all assignments of an account, before and after.
 	plays := func(by map[Assignment]id.ID) map[id.ID]parts {
 		out := map[id.ID]parts{}
 		for _, part := range slices.Sorted(maps.Keys(by)) {
@@ -222,6 +225,7 @@ func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) erro
 		return nil
 	}
 
+	// Only digits that change are checked.
 	if digits := a.Banking.Last4; digits != nil && (was == nil || was.Last4 == nil || *was.Last4 != *digits) {
 		if err := tx.Exclusively(); err != nil {
 			return err
@@ -262,6 +266,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, err
 	}
 
+	// Delete it if nothing refers to it, else archive it if that is asked for and allowed.
 	refused := checkDelete(uses)
 	switch {
 	case refused == nil:

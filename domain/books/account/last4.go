@@ -57,6 +57,7 @@ func CheckLast4(ctx context.Context, tx *db.Tx, wanted ...Last4) error {
 		}
 	}
 
+	// An account and the connection attached to it may share their digits.
 	holders, err := db.Select[last4Holder](ctx, tx, `
 		with w as (select (n - 1)::int as wanted, v ->> 'digits' as digits, nullif(v ->> 'account_id', '')::uuid as account, nullif(v ->> 'connection_id', '')::uuid as connection
 			from jsonb_array_elements(@wanted) with ordinality as x (v, n))
@@ -92,6 +93,8 @@ func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 			}
 		}
 
+		// Digits without a path are those of a connection that its account takes over, so they do not count as
+		// wanted twice.
 		twice := w.Path != nil && slices.ContainsFunc(
 			wanted[:i], func(o Last4) bool { return o.Path != nil && o.Digits == w.Digits },
 		)
@@ -99,6 +102,7 @@ func duplicateLast4(wanted []Last4, holders []last4Holder) error {
 			continue
 		}
 
+		// The context has the holders of the first duplicate, the issues are of all.
 		if refused == nil {
 			refused = ErrDuplicateLast4.With(context)
 		}

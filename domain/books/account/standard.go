@@ -182,6 +182,7 @@ func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 
 // insertStandard returns the statement that inserts an account of the standard chart.
 func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.Stmt {
+	// Only bank accounts have banking data.
 	kind, banking, depositType := TypeLedger, (*string)(nil), (*string)(nil)
 	if a.banking != "" {
 		text, deposit := string(a.banking), "deposit"
@@ -214,6 +215,7 @@ func (c *chart) stand(a standardAccount) id.ID {
 		return c.assigned[a.assignment]
 	}
 
+	// The code identifies an account even if it was renamed.
 	if holder := c.codes[a.code]; !holder.IsZero() {
 		return holder
 	}
@@ -233,6 +235,7 @@ func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	out := &chart{categories: map[string]id.ID{}, codes: map[string]id.ID{}, names: map[string]id.ID{}}
 	args := db.Args{"team": tx.Team}
 
+	// Added categories come after the existing ones, so the last position is needed.
 	categories, err := db.Select[named](ctx, tx, `select id, name, null as code, position from account_category where team_id = @team order by position, id`, args)
 	if err != nil {
 		return nil, err

@@ -81,6 +81,7 @@ func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID
 		return nil, fmt.Errorf("read accounts: %w", err)
 	}
 
+	// Ids that name none stay absent.
 	out := make(map[id.ID]Account, len(rows))
 	for _, a := range rows {
 		out[a.ID] = a
@@ -237,6 +238,7 @@ func fedInAnotherCurrency(ctx context.Context, tx *db.Tx, a *Account) (bool, err
 
 // conflict translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func conflict(err error) error {
+	// The constraints that callers can break.
 	switch db.Constraint(err) {
 	case "account_name", "account_code", "account_category_name":
 		return errDuplicateName.Because(err)

@@ -102,6 +102,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		to:       day.Of(tx.Now).AddDays(1),
 	}
 
+	// Without a range everything up to today counts.
 	if !in.DateRange.IsZero() {
 		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
 		s.from, s.to = &days.From, days.To
@@ -165,6 +166,7 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 		Total money.Cents
 	}
 
+	// The total is of all of them, whatever the limit.
 	rows, err := db.Select[row](ctx, tx, openTransactionsSQL, db.Args{
 		"team":     tx.Team,
 		"account":  s.account,
@@ -206,6 +208,7 @@ func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 		return fmt.Errorf("read the balances of a bank account: %w", err)
 	}
 
+	// One account was asked for, so there is one comparison.
 	c := &compared[0]
 	t.BankAccountBalance, t.UnclearedTransactionsBalance = c.Cents, c.InTransit+c.Outstanding
 	t.AtBankNotInBooksBalance, t.InTransitAtOpeningBalance = c.AtBank, c.AtOpening

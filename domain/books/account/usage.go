@@ -55,6 +55,7 @@ func usesSQL() string {
 
 // usesOf loads the uses of an account.
 func usesOf(ctx context.Context, tx *db.Tx, account id.ID) ([]use, error) {
+	// One query for all kinds of uses.
 	uses, err := db.Select[use](ctx, tx, usesSQL(), db.Args{"team": tx.Team, "id": account})
 	if err != nil {
 		return nil, fmt.Errorf("find what uses an account: %w", err)
