@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// readCopy reads the rates of a team that is in sight, and gives what copies them.
+// readCopy loads the rates of a team that the transaction may read, and returns the function that copies them.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	rates, err := inUse(ctx, tx, from)
 
@@ -23,6 +23,7 @@ func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 			}
 		}
 
+		// Fees need the counterparts even if the rates themselves are not copied.
 		own, err := counterparts(ctx, tx, rates)
 		maps.Copy(here, own)
 
@@ -30,7 +31,7 @@ func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 	}, err
 }
 
-// inUse are the active tax rates of a team that is in sight.
+// inUse loads the active tax rates of a team that the transaction may read.
 func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 	rates, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and status = 'active' order by id`, db.Args{"team": team})
 	if err != nil {
@@ -40,13 +41,17 @@ func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 	return rates, nil
 }
 
-// Copy adds the rates of another team whose name and reference the team does not have. Running it again adds nothing.
+// Copy adds the rates of another team, except those with a name or reference that the team has. Running it again
+// adds nothing.
 func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
-	ids, names, points, refs := make([]id.ID, len(from)), make([]string, len(from)), make([]money.Rate, len(from)), make([]*string, len(from))
+	ids, names := make([]id.ID, len(from)), make([]string, len(from))
+	points, refs := make([]money.Rate, len(from)), make([]*string, len(from))
+
 	for i := range from {
 		ids[i], names[i], points[i], refs[i] = tx.NewID(), from[i].Name, from[i].BasisPoints, from[i].UniqueRef
 	}
 
+	// Rates that exist already are skipped and have no audit event.
 	made, err := db.Select[Rate](ctx, tx, `
 		insert into tax_rate (team_id, id, name, basis_points, unique_ref, created_at, updated_at)
 		select @team, x.id, x.name, x.points, x.ref, @now, @now
@@ -63,13 +68,14 @@ func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	return nil
 }
 
-// counterparts are the team's own active rates by those of another team that have the same name.
+// counterparts loads the team's own active rates by those of another team that have the same name.
 func counterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID, error) {
 	own, err := inUse(ctx, tx, tx.Team)
 	if err != nil {
 		return nil, err
 	}
 
+	// Names are unique in a team.
 	names := map[string]id.ID{}
 	for i := range own {
 		names[own[i].Name] = own[i].ID

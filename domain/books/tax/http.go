@@ -15,11 +15,16 @@ import (
 
 const tag = "Tax rates"
 
-// endpoints are the routes of tax rates.
+// endpoints returns the routes of tax rates.
 func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/tax-rates", ID: "listTaxRates", Tag: tag, Summary: "List tax rates", Scopes: []string{"tax-rates:read"},
+			Method:  http.MethodGet,
+			Path:    "/tax-rates",
+			ID:      "listTaxRates",
+			Tag:     tag,
+			Summary: "List tax rates",
+			Scopes:  []string{"tax-rates:read"},
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/tax-rates", ID: "createTaxRate", Tag: tag, Summary: "Create a tax rate",
@@ -31,16 +36,25 @@ func endpoints() []api.Endpoint {
 			Scopes: []string{"tax-rates:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/tax-rates/{id}", ID: "updateTaxRate", Tag: tag, Summary: "Change a tax rate",
+			Method:    http.MethodPut,
+			Path:      "/tax-rates/{id}",
+			ID:        "updateTaxRate",
+			Tag:       tag,
+			Summary:   "Change a tax rate",
 			Errors:    apierr.List{errDuplicateName, errDuplicateUniqueRef},
 			Exclusive: true,
-			Doc: "Fields that are present change; null clears. A changed rate makes the journals of reservations with taxed fees stale and" +
-				" starts the operations that derive them; what a lock holds stays as it is, and so do transactions: their tax is what their bill states." +
-				" Archived rates stay on what has them and can be put on nothing new. Fails with 404 for an unknown tax rate and as creating does.",
+			Doc: "Fields that are present change; null clears. A changed rate makes the journals of reservations " +
+				"with taxed fees stale and starts the operations that derive them; what a lock holds stays as it is, " +
+				"and so do transactions: their tax is what their bill states. Archived rates stay on what has them " +
+				"and can be put on nothing new. Fails with 404 for an unknown tax rate and as creating does.",
 			Scopes: []string{"tax-rates:write"}, DryRun: true,
 		}, put),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/tax-rates/{id}", ID: "deleteTaxRate", Tag: tag, Summary: "Delete or archive a tax rate",
+			Method:    http.MethodDelete,
+			Path:      "/tax-rates/{id}",
+			ID:        "deleteTaxRate",
+			Tag:       tag,
+			Summary:   "Delete or archive a tax rate",
 			Errors:    apierr.List{errInUse},
 			Exclusive: true,
 			Doc:       "onLocked=archive archives it instead.",
@@ -63,6 +77,7 @@ type listInput struct {
 	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
+// list returns a page of tax rates.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Rate], error) {
 	q := query(tx)
 	q.IDs("id = any(?)", in.IDs)
@@ -76,9 +91,10 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
+// get answers with a tax rate.
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Rate, error) { return one(ctx, tx, in.ID) }
 
-// Create is a tax rate to be.
+// Create is the body of a new tax rate.
 type Create struct {
 	Name        string          `json:"name" minLength:"1" maxLength:"200"`
 	BasisPoints money.Rate      `json:"basisPoints" minimum:"0" maximum:"100000"`
@@ -87,14 +103,22 @@ type Create struct {
 
 type createInput struct{ Body Create }
 
+// create makes a tax rate.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Rate, error) {
-	r := &Rate{ID: tx.NewID(), Name: in.Body.Name, BasisPoints: in.Body.BasisPoints, Status: Active, UniqueRef: in.Body.UniqueRef.Value}
+	r := &Rate{
+		ID:          tx.NewID(),
+		Name:        in.Body.Name,
+		BasisPoints: in.Body.BasisPoints,
+		Status:      Active,
+		UniqueRef:   in.Body.UniqueRef.Value,
+	}
 	if err := insert(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
 	audit.Note(tx, audit.Created, audit.TaxRate, r.ID, nil, r)
 
+	// The answer is read after the write, so that it shows what the database has stored.
 	return one(ctx, tx, r.ID)
 }
 
@@ -106,6 +130,7 @@ type Update struct {
 	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
 }
 
+// apply sets the fields that are present.
 func (in *Update) apply(r *Rate) {
 	if in.Name != nil {
 		r.Name = *in.Name
@@ -127,16 +152,19 @@ type putInput struct {
 	Body Update
 }
 
+// put changes a tax rate.
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 
+	// A rate changes many journals, so no other write of the team may run at the same time.
 	r, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// The change is made in memory first; the audit event needs the version before it.
 	was, before := r.BasisPoints, audit.See(r)
 	in.Body.apply(r)
 
@@ -146,6 +174,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 
 	audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
 
+	// Only the rate itself has an effect on journals.
 	if r.BasisPoints != was {
 		if err := outdate(ctx, tx, r.ID); err != nil {
 			return nil, err
@@ -160,6 +189,7 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a tax rate in use."`
 }
 
+// del deletes a tax rate, or archives it if it is in use and the caller asks for that.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	r, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -171,6 +201,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, err
 	}
 
+	// A rate in use can only be archived.
 	switch {
 	case len(reasons) == 0:
 		audit.Note(tx, audit.Deleted, audit.TaxRate, r.ID, r, nil)

@@ -10,18 +10,21 @@ import (
 	"stayledger/platform/id"
 )
 
-// outdate marks the journals that a changed rate makes stale: those of the stays that a fee with the tax is charged on,
-// with the fee as the cause. It starts the operations that derive them. The tax of a transaction is what its bill says
-// and stays.
+// outdate marks the journals that a changed rate makes stale: those of the stays that a fee with the tax is charged
+// on, with the fee as the cause. It starts the operations that derive them. The tax of a transaction is the one on
+// its bill and stays.
 func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	fees, err := chargedWith(ctx, tx, rate)
 	if err != nil {
 		return err
 	}
 
+	// One operation for each fee: the fee is the cause that journals show.
 	for _, f := range fees {
 		_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
-			Reason: ledger.FeeChanged, Cause: operation.Resource{Type: operation.RecurringFee, ID: f.FeeID}, Sources: map[ledger.Noun][]id.ID{ledger.Reservations: f.Reservations},
+			Reason:  ledger.FeeChanged,
+			Cause:   operation.Resource{Type: operation.RecurringFee, ID: f.FeeID},
+			Sources: map[ledger.Noun][]id.ID{ledger.Reservations: f.Reservations},
 		})
 		if err != nil {
 			return err
@@ -37,9 +40,10 @@ type charged struct {
 	Reservations []id.ID
 }
 
-// chargedWith finds, by fee with the tax, the stays that it or a fee that builds on it is charged on. A stay without
-// such entries comes to nothing at any rate.
+// chargedWith loads, by fee with the tax, the stays that it or a fee that builds on it is charged on. A stay
+// without such entries is charged nothing at any rate.
 func chargedWith(ctx context.Context, tx *db.Tx, rate id.ID) ([]charged, error) {
+	// The query follows the references of fees from those with the tax to all that build on them.
 	found, err := db.Select[charged](ctx, tx, `
 		with recursive affected (root, fee) as (
 			select id, id from fee where team_id = @team and tax_rate_id = @rate

@@ -2,7 +2,7 @@ package tax
 
 import "stayledger/platform/parts"
 
-// Part is tax rates.
+// Part returns what tax rates add to the service: routes, tables and how another team copies them.
 func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),

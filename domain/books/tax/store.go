@@ -12,7 +12,7 @@ import (
 
 const columns = `id, name, basis_points, status, unique_ref, created_at, updated_at`
 
-// ByID gives tax rates of the team by id; ids that name none are absent.
+// ByID loads tax rates of the team by id; ids that name none are absent.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Rate, error) {
 	rows, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and id = any(@ids::uuid[])`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -28,6 +28,7 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Rate, error) {
 	return out, nil
 }
 
+// one loads a tax rate, or fails with apierr.NotFound.
 func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	found, err := ByID(ctx, tx, []id.ID{rate})
 	if err != nil {
@@ -42,7 +43,7 @@ func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	return &r, nil
 }
 
-// lock reads a tax rate and keeps it from changing until the transaction ends.
+// lock locks a tax rate until the transaction ends and loads it, or fails with apierr.NotFound.
 func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	found, err := db.One[Rate](ctx, tx, apierr.NotFound, `select `+columns+` from tax_rate where team_id = @team and id = @id for update`,
 		db.Args{"team": tx.Team, "id": rate})
@@ -53,6 +54,7 @@ func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	return &found, nil
 }
 
+// query returns the list of all tax rates.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: "tax_rate", Where: []string{"team_id = @team"}, Args: db.Args{"team": tx.Team},
@@ -60,31 +62,45 @@ func query(tx *db.Tx) page.Query {
 	}
 }
 
-var sorts = page.Sorts{{Name: "name", Expr: "name", Text: true}, {Name: "basisPoints", Expr: "basis_points"}, {Name: "createdAt", Expr: "created_at"}}
+var sorts = page.Sorts{
+	{Name: "name", Expr: "name", Text: true},
+	{Name: "basisPoints", Expr: "basis_points"},
+	{Name: "createdAt", Expr: "created_at"},
+}
 
+// insert inserts a tax rate.
 func insert(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `insert into tax_rate (team_id, id, name, basis_points, status, unique_ref, created_at, updated_at)
 		values (@team, @id, @name, @rate, @status, @ref, @now, @now)`,
-		db.Args{"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef, "now": tx.Now})
+		db.Args{
+			"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef,
+			"now": tx.Now,
+		})
 
 	return conflict(err)
 }
 
+// update updates a tax rate.
 func update(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `update tax_rate set name = @name, basis_points = @rate, status = @status, unique_ref = @ref, updated_at = @now
 		where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef, "now": tx.Now})
+		db.Args{
+			"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef,
+			"now": tx.Now,
+		})
 
 	return conflict(err)
 }
 
+// remove deletes a tax rate.
 func remove(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	_, err := tx.Exec(ctx, `delete from tax_rate where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": rate})
 	return err
 }
 
-// used names what has the rate. A template keeps nothing it names.
+// used loads the kinds of records that have the rate. Templates do not count: they keep nothing that they name.
 func used(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
+	// A line may have the rate on its amount or on its markup.
 	return db.Select[string](ctx, tx, `
 		select reason from (values
 			(1, 'transactions', exists (select from transaction_line where team_id = @team and (tax_rate_id = @id or markup_tax_rate_id = @id))),
@@ -92,7 +108,9 @@ func used(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
 		where used order by position`, db.Args{"team": tx.Team, "id": rate})
 }
 
+// conflict translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func conflict(err error) error {
+	// The constraints that callers can break.
 	switch db.Constraint(err) {
 	case "tax_rate_name":
 		return errDuplicateName.Because(err)

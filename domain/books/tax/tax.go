@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Status tells rates in use from archived ones.
+// Status distinguishes rates in use from archived ones.
 type Status string
 
 // The statuses.
@@ -34,9 +34,13 @@ type Rate struct {
 
 // What can be wrong with a change to the tax rates.
 var (
-	errDuplicateName      = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "A tax rate with this name already exists")
-	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A tax rate with this reference already exists")
-	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Tax rate is still used")
+	errDuplicateName = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateName, "A tax rate with this name already exists",
+	)
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A tax rate with this reference already exists",
+	)
+	errInUse = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Tax rate is still used")
 )
 
 // Behavior says whether an amount contains its tax.
@@ -53,9 +57,10 @@ const (
 // Enum lists the behaviors.
 func (Behavior) Enum() []string { return []string{string(Included), string(Excluded)} }
 
-// Split divides what is charged into the amount without tax and the tax on it, which is rounded half away from zero: an
-// included tax leaves exactly the amount given in the sum of both.
+// Split divides the charged amount into the amount without tax and the tax on it, which is rounded half away from
+// zero. With an included tax the sum of both is exactly the given amount.
 func (b Behavior) Split(amount money.Cents, rate money.Rate) (net, taxes money.Cents) {
+	// The tax is taken out of the amount, so nothing is lost by rounding.
 	if b == Included {
 		taxes = rate.Included(amount)
 		return amount - taxes, taxes
