@@ -1,6 +1,6 @@
-// Package trial keeps the opening trial balance: what the manager's former books ended with, and the operating ledger's
-// part of it, which follows what the trust opens with. It also knows when the books begin, which all opening balances
-// of a team ask.
+// Package trial keeps the opening trial balance: the closing balances of the manager's former books, and the operating
+// ledger's part of them, which follows the opening balances of the trust. It also has the day when the books begin,
+// which all opening balances of a team need.
 package trial
 
 import (
@@ -23,7 +23,7 @@ var (
 	_ = api.PublishedAs[PutRow]("TransactionPutTrialRow")
 )
 
-// Part is the opening trial balance.
+// Part returns what the opening trial balance adds to the service: routes and tables.
 func Part() parts.Part {
 	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("opening_trial_balance", "opening_trial_balance_row")}
 }
@@ -31,21 +31,32 @@ func Part() parts.Part {
 // Failures are those of every change of an opening balance of a team, for descriptions.
 const Failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
 
+// endpoints returns the routes of the opening trial balance.
 func endpoints() []api.Endpoint {
 	const path = "/teams/opening-trial-balance"
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: path, ID: "getOpeningTrialBalance", Tag: "Opening balances", Summary: "Read the opening trial balance",
-			Errors: apierr.List{ErrNoLedger},
-			Scopes: []string{"team:read"},
-			Doc:    "Fails with `generalLedgerDisabled` in a team without a general ledger.",
+			Method:  http.MethodGet,
+			Path:    path,
+			ID:      "getOpeningTrialBalance",
+			Tag:     "Opening balances",
+			Summary: "Read the opening trial balance",
+			Errors:  apierr.List{ErrNoLedger},
+			Scopes:  []string{"team:read"},
+			Doc:     "Fails with `generalLedgerDisabled` in a team without a general ledger.",
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: path + "/manual", ID: "putOpeningTrialBalance", Tag: "Opening balances", Summary: "Set the opening trial balance by hand",
-			Errors: apierr.List{ErrNoLedger, ErrNoStart, ErrBusy, errLocked, account.ErrRequiredMissing},
-			Scopes: []string{"team:write"}, DryRun: true,
-			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the trust has; the account assigned to " +
+			Method:  http.MethodPut,
+			Path:    path + "/manual",
+			ID:      "putOpeningTrialBalance",
+			Tag:     "Opening balances",
+			Summary: "Set the opening trial balance by hand",
+			Errors:  apierr.List{ErrNoLedger, ErrNoStart, ErrBusy, errLocked, account.ErrRequiredMissing},
+			Scopes:  []string{"team:write"},
+			DryRun:  true,
+			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the " +
+				"trust has; the account assigned to " +
 				"openingBalance balances them. " + Failures + "403 `openingTrialBalanceLocked` once the books were closed over the opening date or an " +
 				"owner statement was saved; `requiredAccountMissing`; unknown, repeated or computed accounts.",
 		}, put),

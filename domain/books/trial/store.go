@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// load reads the opening trial balance as it stands.
+// load loads the opening trial balance with its present state.
 func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	b := &Balance{
 		GLStartAt: terms.StatementStartAt, Source: Origin{Mode: "none"}, LockReasons: []string{}, Rows: []Row{},
@@ -29,6 +29,7 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	at := terms.At()
 	b.OpeningDate = &at
 
+	// Without a first day there is nothing to open with; else load the head, the lock on the day and the accounts.
 	type head struct {
 		UpdatedAt   *day.Instant
 		RefreshedAt *day.Instant
@@ -62,6 +63,7 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 		b.LockReasons = append(b.LockReasons, "ownerStatement")
 	}
 
+	// Any reason locks the balance.
 	b.Locked = len(b.LockReasons) > 0
 
 	b.Source.Editable = terms.IsGeneralLedger && !b.Locked
@@ -74,7 +76,9 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	return b, nil
 }
 
+// chart loads all accounts with their balances on the opening date.
 func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
+	// The balances of the trust are up to and including the opening date.
 	found, err := db.Select[charted](ctx, tx, `
 		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned,
 			a.type = 'bank' and coalesce(a.banking_currency, @currency) <> @currency as "foreign", r.cent_total as combined,
@@ -97,6 +101,7 @@ func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
 	return found, nil
 }
 
+// get answers with the opening trial balance. It fails with generalLedgerDisabled.
 func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
 	terms, err := readTerms(ctx, tx)
 	if err != nil {
@@ -112,13 +117,14 @@ func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
 
 type putInput struct{ Body Put }
 
-// put keeps the combined balances and books the operating ledger's part of them.
+// put saves the combined balances and books the operating ledger's part of them.
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
 	terms, err := MayOpen(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// First check the lock, the assignment and the rows, in the documented order of failures.
 	b, err := load(ctx, tx, terms)
 	if err != nil {
 		return nil, err
@@ -136,6 +142,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
+	// Then save the rows and book them.
 	if err := store(ctx, tx, in.Body.Rows); err != nil {
 		return nil, err
 	}
@@ -147,13 +154,13 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
 	return load(ctx, tx, terms)
 }
 
-// lockContext names all that holds the opening trial balance, and what the first of it is.
+// lockContext has all reasons of the lock on the opening trial balance, and the context of the first.
 type lockContext struct {
 	LockReasons []string `json:"lockReasons"`
 	ledger.LockContext
 }
 
-// lockedError tells what holds the opening trial balance (RSN-35).
+// lockedError returns the error that says what locks the opening trial balance (RSN-35).
 func (b *Balance) lockedError() error {
 	context := lockContext{LockReasons: b.LockReasons, LockContext: ledger.LockContext{LockReason: "statement"}}
 	if b.held != nil {
@@ -163,6 +170,7 @@ func (b *Balance) lockedError() error {
 	return errLocked.With(context)
 }
 
+// store replaces the rows of the opening trial balance. Without rows it is taken back.
 func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 	type total struct {
 		AccountID id.ID
@@ -175,6 +183,7 @@ func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 		return fmt.Errorf("clear the opening trial balance: %w", err)
 	}
 
+	// The audit event shows the totals before and after, by account.
 	ids, cents := make([]id.ID, len(rows)), make([]int64, len(rows))
 	before, after := map[id.ID]int64{}, map[id.ID]int64{}
 
@@ -193,6 +202,7 @@ func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, view{before}, view{after})
 
+	// An empty list removes the opening trial balance as a whole.
 	if len(rows) == 0 {
 		_, err := tx.Exec(ctx, `delete from opening_trial_balance where team_id = @team`, db.Args{"team": tx.Team})
 		return err
@@ -216,7 +226,7 @@ func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 	return nil
 }
 
-// book makes the operating ledger open with what is stored.
+// book books the stored opening trial balance in the operating ledger.
 func book(ctx context.Context, tx *db.Tx) error {
 	terms, err := readTerms(ctx, tx)
 	if err != nil || terms.StatementStartAt == nil {
@@ -228,6 +238,7 @@ func book(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
+	// Without an opening trial balance the former entries are removed.
 	var wanted []ledger.Posting
 
 	if b.Source.Mode == "manual" {
@@ -247,9 +258,11 @@ func book(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// Rebook lets the opening trial balance follow when another account balances it.
+// Rebook books the opening trial balance again if another account balances it.
 func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
-	if !slices.ContainsFunc(b.Assignments, func(c ledger.Reassigned) bool { return c.Assignment == string(account.OpeningBalance) }) {
+	if !slices.ContainsFunc(
+		b.Assignments, func(c ledger.Reassigned) bool { return c.Assignment == string(account.OpeningBalance) },
+	) {
 		return nil
 	}
 
@@ -261,8 +274,9 @@ func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
 	return follow(ctx, tx)
 }
 
-// HoldReversal holds the opening trial balance for a change of what the trust opens with, and gives what is to be done
-// after it: the reversal follows the trust. What a lock holds stays as it is and shows as outdated.
+// HoldReversal locks the opening trial balance for a change of the trust's opening balances. It returns the work to
+// be done after the change: the reversal follows the trust. If a lock holds the reversal it stays as it is and
+// shows as outdated.
 func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
 	n, err := tx.Exec(ctx, `select from opening_trial_balance where team_id = @team for update`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -273,6 +287,7 @@ func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx)
 		return func(context.Context, *db.Tx) error { return nil }, nil
 	}
 
+	// A refusal does not fail the change; a savepoint undoes the attempt.
 	return func(ctx context.Context, tx *db.Tx) error {
 		err := tx.Try(ctx, book)
 		if apierr.Refused(err) {

@@ -9,25 +9,32 @@ import (
 	"stayledger/platform/db"
 )
 
-// What changes of opening balances are refused with before anything else is looked at.
+// The errors of changes of opening balances that come before all others.
 var (
-	ErrNoStart  = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date")
-	ErrNoLedger = apierr.New(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
-	ErrBusy     = apierr.New(apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated")
+	ErrNoStart = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date",
+	)
+	ErrNoLedger = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger",
+	)
+	ErrBusy = apierr.New(
+		apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated",
+	)
 )
 
-// Terms is when the books of a team begin.
+// Terms says when the books of a team begin.
 type Terms struct {
 	IsGeneralLedger  bool
 	StatementStartAt *day.Day
 	DefaultCurrency  string
 }
 
-// At is the day before the first day of the books.
+// At returns the day before the first day of the books.
 func (t *Terms) At() day.Day { return t.StatementStartAt.AddDays(-1) }
 
-// MayOpen reads the terms for a change of the opening balances of a team: one at a time, whoever comes meanwhile is
-// told to come back (RSN-34). It fails with generalLedgerDisabled and generalLedgerStartDateMissing.
+// MayOpen loads the terms for a change of the opening balances of a team. One change runs at a time; a second one
+// gets ErrBusy and has to try again (RSN-34). It fails with generalLedgerDisabled and
+// generalLedgerStartDateMissing.
 func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	t, err := readTerms(ctx, tx)
 	switch {
@@ -39,6 +46,7 @@ func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
 		return nil, ErrNoStart
 	}
 
+	// The lock is only tried: waiting could take as long as the other change.
 	held, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('opening balances ' || @team::uuid, 0))`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening balances: %w", err)
@@ -51,6 +59,7 @@ func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	return t, nil
 }
 
+// readTerms loads the terms of the team.
 func readTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	t, err := db.Get[Terms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency from team where team_id = @team`,
 		db.Args{"team": tx.Team})

@@ -10,8 +10,8 @@ import (
 )
 
 // Balance are the balances that the manager's own books ended with on the day before the first day of these. Combined
-// is trust and operating together, as the manager's former books had it; trust is what the opening balances here have
-// booked; operating is the rest. Debit is positive.
+// is trust and operating together, as in the manager's former books; trust is booked by the opening balances of this
+// service; operating is the rest. Debit is positive.
 type Balance struct {
 	GLStartAt     *day.Day  `json:"glStartAt"`
 	OpeningDate   *day.Day  `json:"openingDate" doc:"The day before; null without a start date."`
@@ -28,7 +28,7 @@ type Balance struct {
 
 // Origin says where the combined balances come from.
 type Origin struct {
-	Mode                 string       `json:"mode" enum:"none,manual" doc:"none while nobody gave any: combined is trust then."`
+	Mode                 string       `json:"mode" enum:"none,manual" doc:"none while there are none: combined is trust then."`
 	Editable             bool         `json:"editable"`
 	LastUpdatedAt        *day.Instant `json:"lastUpdatedAt"`
 	ExternalConnectionID *id.ID       `json:"externalConnectionId"`
@@ -51,7 +51,7 @@ type Row struct {
 	Editable       bool                   `json:"editable"`
 }
 
-// Reversal are the entries that take what the trust has out of the operating ledger again.
+// Reversal has the entries that take the trust's balances out of the operating ledger again.
 type Reversal struct {
 	Status          string       `json:"status" enum:"not_created,created,outdated" doc:"outdated when something else would be booked now, and a lock holds what is."`
 	JournalEntryIDs []id.ID      `json:"journalEntryIds"`
@@ -69,7 +69,7 @@ type PutRow struct {
 	CombinedCentTotal money.Cents `json:"combinedCentTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents, debit positive."`
 }
 
-// charted is an account with what is known of its balance on the opening date.
+// charted is an account with its balances on the opening date.
 type charted struct {
 	ID             id.ID
 	Name           string
@@ -78,12 +78,12 @@ type charted struct {
 	Classification account.Classification
 	Assigned       bool         // to openingBalance
 	Foreign        bool         // a bank account of another currency than the team's
-	Combined       *money.Cents // nil when nobody gave one
+	Combined       *money.Cents // nil if none was given
 	Trust          money.Cents
 	Booked         money.Cents // what the operating ledger opens with
 }
 
-// given is the combined balance that somebody gave.
+// given returns the combined balance that a person gave, zero for none.
 func (a *charted) given() money.Cents {
 	if a.Combined == nil {
 		return 0
@@ -92,14 +92,16 @@ func (a *charted) given() money.Cents {
 	return *a.Combined
 }
 
-var errLocked = apierr.New(apierr.CodeForbidden, apierr.ReasonOpeningTrialBalanceLocked, "The opening trial balance is locked")
+var errLocked = apierr.New(
+	apierr.CodeForbidden, apierr.ReasonOpeningTrialBalanceLocked, "The opening trial balance is locked",
+)
 
 // triggerReversal marks the entries that take others out again.
 const triggerReversal = "reversal"
 
 // fill computes the rows from the accounts.
 func (b *Balance) fill() {
-	given := b.Source.Mode == "manual"
+	isManual := b.Source.Mode == "manual"
 
 	var rest money.Cents
 
@@ -107,31 +109,43 @@ func (b *Balance) fill() {
 	for i := range b.accounts {
 		a := &b.accounts[i]
 
+		// Without a given balance the combined one is that of the trust.
 		totals := Totals{AccountID: a.ID, AccountName: a.Name, TrustCentTotal: a.Trust, CombinedCentTotal: a.Trust}
-		if given && !a.Assigned {
+		if isManual && !a.Assigned {
 			totals.CombinedCentTotal = a.given()
 			rest -= totals.CombinedCentTotal
 		}
 
 		totals.OperatingCentTotal = totals.CombinedCentTotal - totals.TrustCentTotal
+
+		// Inactive accounts are rows only if they have a balance.
 		switch {
 		case a.Assigned:
 			b.Assignment = &totals
-		case a.Type != account.TypeNonPosting && (a.Status == account.Active || totals.CombinedCentTotal != 0 || a.Trust != 0):
-			b.Rows = append(b.Rows, Row{Totals: totals, Classification: a.Classification, Type: a.Type, Editable: b.Source.Editable})
+		case a.Type != account.TypeNonPosting &&
+			(a.Status == account.Active || totals.CombinedCentTotal != 0 || a.Trust != 0):
+			b.Rows = append(b.Rows, Row{
+				Totals:         totals,
+				Classification: a.Classification,
+				Type:           a.Type,
+				Editable:       b.Source.Editable,
+			})
 		}
 	}
 
-	if b.Assignment != nil && given {
+	// The assigned account balances all others.
+	if b.Assignment != nil && isManual {
 		b.Assignment.CombinedCentTotal = rest
 		b.Assignment.OperatingCentTotal = rest - b.Assignment.TrustCentTotal
 	}
 
-	if given {
+	// The reversal is outdated if any account would open with another balance now.
+	if isManual {
 		b.TrustReversal.Status = "created"
 		for i := range b.accounts {
 			a := &b.accounts[i]
 
+			// Compare the balance to be booked with the booked one.
 			operating := a.given() - a.Trust
 			if a.Assigned {
 				operating = rest - a.Trust
@@ -144,14 +158,22 @@ func (b *Balance) fill() {
 	}
 }
 
+// reversalCode returns the code of the posting that reverses the trust's balances.
 func reversalCode(team id.ID) string {
 	return "openingTrialBalance:" + team.String() + ":trustReversal"
 }
 
-// postings are what the operating ledger opens with: the combined balances, and what of them the trust has already.
+// postings returns the postings that open the operating ledger: the combined balances, and the reversal of those
+// that the trust has already.
 func postings(team id.ID, b *Balance) []ledger.Posting {
 	line := func(a *charted, cents money.Cents, trigger string) ledger.Line {
-		l := ledger.Line{Ref: a.ID.String(), AccountID: a.ID, CentTotal: cents, Trigger: trigger, Description: "Opening trial balance"}
+		l := ledger.Line{
+			Ref:         a.ID.String(),
+			AccountID:   a.ID,
+			CentTotal:   cents,
+			Trigger:     trigger,
+			Description: "Opening trial balance",
+		}
 		if a.Classification == account.Revenue || a.Classification == account.Expense {
 			l.Party = ledger.Manager
 		}
@@ -160,10 +182,17 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 	}
 	posting := func(code string, lines []ledger.Line) ledger.Posting {
 		return ledger.Posting{
-			SourceID: team, TxnCode: code, Ledger: ledger.Operating, Status: ledger.Active, TxnAt: b.terms.At(), Currency: b.terms.DefaultCurrency, Lines: lines,
+			SourceID: team,
+			TxnCode:  code,
+			Ledger:   ledger.Operating,
+			Status:   ledger.Active,
+			TxnAt:    b.terms.At(),
+			Currency: b.terms.DefaultCurrency,
+			Lines:    lines,
 		}
 	}
 
+	// First collect the lines of both, then balance the combined ones with the assigned account.
 	var (
 		combined, reversed []ledger.Line
 		rest               money.Cents
@@ -186,6 +215,7 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 		}
 	}
 
+	// Last, leave out a posting without lines.
 	var out []ledger.Posting
 	if combined != nil {
 		out = append(out, posting("openingTrialBalance:"+team.String()+":combined", combined))
@@ -198,7 +228,8 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 	return out
 }
 
-// check finds rows that cannot be.
+// check returns an issue for each row that cannot be: unknown, repeated, computed or non-posting accounts, other
+// currencies, and sums beyond the safe range.
 func (p *Put) check(accounts []charted) []apierr.Issue {
 	known := make(map[id.ID]*charted, len(accounts))
 	for i := range accounts {
@@ -217,6 +248,7 @@ func (p *Put) check(accounts []charted) []apierr.Issue {
 		a := known[r.AccountID]
 		refuse := func(field string, code apierr.IssueCode) { issues = append(issues, code.InBody("rows", i, field)) }
 
+		// The sum of the magnitudes bounds every figure that is computed from the rows.
 		switch all += max(r.CombinedCentTotal, -r.CombinedCentTotal); {
 		case a == nil:
 			refuse("accountId", apierr.IssueNotFound)
