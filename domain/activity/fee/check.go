@@ -67,6 +67,7 @@ func checkAccounts(ctx context.Context, tx *db.Tx, f *Fee) ([]apierr.Issue, erro
 
 	// Each id has the path of its field at the same index.
 	paths := [][]any{{"creditAccountId"}, {"debitAccountId"}}
+
 	for i := range f.AccountTotalConditions {
 		ids = append(ids, f.AccountTotalConditions[i].AccountID)
 		paths = append(paths, []any{"accountTotalConditions", i, "accountId"})

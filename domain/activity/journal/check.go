@@ -322,6 +322,7 @@ func (a accountFact) foreignBank(in Books) bool {
 // owners if the line has a listing, else the manager.
 func (n *named) give(l *Line) {
 	class := n.accounts[l.AccountID].Classification
+
 	needsParty := class == account.Revenue || class == account.Expense ||
 		n.plays(l.AccountID, account.PayoutDistribution)
 	if l.Party != nil || !needsParty {

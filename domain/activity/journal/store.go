@@ -101,6 +101,7 @@ func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	err = tx.Together(
 		ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.ManualJournals.StatusOf, ids),
 	)
+
 	return s, err
 }
 

@@ -496,6 +496,7 @@ func (d *draft) checkStates(r *references) error {
 	paid := d.storedLines()
 	for i := range d.Lines {
 		l := &d.Lines[i]
+
 		s := deref(l.OwnerStatementID)
 		if !s.IsZero() && !r.statements[s].published &&
 			(paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {

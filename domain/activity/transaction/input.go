@@ -332,6 +332,7 @@ func (l *Line) apply(f *LineFields) {
 // the reservation looked up again.
 func (l *Line) applyMatch(f *LineFields) {
 	code := f.MatchReservationConfirmationCode.Or(l.MatchReservationConfirmationCode)
+
 	guest := f.MatchReservationStripeGuestRef.Or(l.MatchReservationStripeGuestRef)
 	if l.ReservationID != nil && (code != nil && deref(code) != deref(l.MatchReservationConfirmationCode) ||
 		guest != nil && deref(guest) != deref(l.MatchReservationStripeGuestRef)) {

@@ -60,6 +60,8 @@ func standardAccounts() []standardAccount {
 		{"1100", "Processor reserve", categoryReceivables, "", DepositReserve},
 		{"1110", "Co-host payouts receivable", categoryReceivables, "", DepositCoHostPayout},
 		{"1120", "Deposit VAT withheld", categoryReceivables, "", DepositVAT},
+
+		// Liabilities: money that is held for guests, owners and authorities.
 		{"2000", "Guest deposits, net of receivables", categoryGuests, "", AccountsReceivable},
 		{"2010", "Deferred revenue", categoryGuests, "", DeferredRevenue},
 		{"2100", "Lodging taxes payable", categoryTaxes, "", ""},
@@ -69,6 +71,8 @@ func standardAccounts() []standardAccount {
 		{"2400", "Owner and manager distributions", categoryEquity, "", PayoutDistribution},
 		{"2500", "Due to / from trust", categoryPayables, "", DueToFromTrust},
 		{"2900", "Opening balance", categoryEquity, "", OpeningBalance},
+
+		// Revenue, of stays and of the manager.
 		{"4000", "Rent", categoryStays, "", ""},
 		{"4010", "Cleaning fees", categoryStays, "", ""},
 		{"4020", "Guest fees", categoryStays, "", ""},
@@ -78,6 +82,8 @@ func standardAccounts() []standardAccount {
 		{"4110", "Cleaning revenue", categoryManager, "", ""},
 		{"4120", "Other fee revenue", categoryManager, "", ""},
 		{"4190", "Expense markup revenue", categoryManager, "", ExpenseMarkup},
+
+		// Expenses.
 		{"5000", "Channel fees", categoryProcessing, "", DepositChannelFee},
 		{"5010", "Merchant fees", categoryProcessing, "", DepositMerchantFee},
 		{"5100", "Management commission", categoryOwnerFees, "", ""},

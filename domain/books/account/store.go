@@ -28,7 +28,7 @@ func booked(account, currency, before string) string {
 }
 
 var (
-	// plainBanking has the stored fields of a bank account; fullBanking adds the figures of the bank and the books, as
+	// The plainBanking has the stored fields of a bank account; fullBanking adds the figures of the bank and the books, as
 	// of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(

@@ -58,7 +58,7 @@ func (h *held) equal(to *stored) bool {
 }
 
 // apply returns the changed record, or the issues of all fields that keep it from being changed. The account is the
-// one that the record moves to or stays on, nil if there is none. leftOut says that the record counts nowhere
+// one that the record moves to or stays on, nil if there is none. The result leftOut says that the record counts nowhere
 // because its account begins later.
 func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err error) {
 	to = h.stored
