@@ -57,7 +57,7 @@ func (c *Config) Check() error {
 	}
 
 	// Regions, ours and those of other deployments.
-	for _, r := range append(slices.Clone(c.Regions), keysOf(c.Elsewhere)...) {
+	for _, r := range append(slices.Clone(c.Regions), regionNames(c.Elsewhere)...) {
 		if !slices.Contains(access.Region("").Enum(), r) {
 			return fmt.Errorf("--regions: %q is not one of ap, ca, eu, sa, us", r)
 		}
@@ -136,8 +136,8 @@ func (c *Config) mail(log *slog.Logger) (mail.Sender, error) {
 	return mail.NewFolder(folder, from)
 }
 
-// keysOf returns the keys of a map.
-func keysOf(m map[string]string) []string {
+// regionNames returns the keys of a map.
+func regionNames(m map[string]string) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
 		out = append(out, k)

@@ -76,8 +76,8 @@ func (m *metrics) handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// described returns the description of a metric.
-func described(name, help string, labels ...string) *prometheus.Desc {
+// describe returns the description of a metric.
+func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("stayledger_"+name, help, labels, nil)
 }
 
@@ -85,9 +85,9 @@ func described(name, help string, labels ...string) *prometheus.Desc {
 type pool struct{ db *db.DB }
 
 var (
-	poolConnections = described("pool_connections", "Database connections of this process by state: used, idle, and the most there may be.", "state")
-	poolWaits       = described("pool_waits_total", "Transactions that had to wait for a connection.")
-	poolWaited      = described("pool_wait_seconds_total", "Time that transactions waited for a connection.")
+	poolConnections = describe("pool_connections", "Database connections of this process by state: used, idle, and the most there may be.", "state")
+	poolWaits       = describe("pool_waits_total", "Transactions that had to wait for a connection.")
+	poolWaited      = describe("pool_wait_seconds_total", "Time that transactions waited for a connection.")
 )
 
 // Describe names the metrics.
@@ -118,11 +118,11 @@ type backlog struct {
 }
 
 var (
-	databaseUp     = described("database_up", "1 when the database answered this reading, else 0.")
-	jobsNow        = described("jobs", "Jobs by lane and state: due, running, later (a retry or a date ahead), unknown kinds in lane none.", "lane", "state")
-	jobOldest      = described("job_oldest_due_seconds", "Age of the job that is due and has waited longest, by lane; 0 when none waits.", "lane")
-	operationsOpen = described("operations_open", "Operations that are not settled, by status.", "status")
-	operationAge   = described("operation_oldest_seconds", "Age of the oldest operation that is not settled, by status; 0 when there is none.", "status")
+	databaseUp     = describe("database_up", "1 when the database answered this reading, else 0.")
+	jobsNow        = describe("jobs", "Jobs by lane and state: due, running, later (a retry or a date ahead), unknown kinds in lane none.", "lane", "state")
+	jobOldest      = describe("job_oldest_due_seconds", "Age of the job that is due and has waited longest, by lane; 0 when none waits.", "lane")
+	operationsOpen = describe("operations_open", "Operations that are not settled, by status.", "status")
+	operationAge   = describe("operation_oldest_seconds", "Age of the oldest operation that is not settled, by status; 0 when there is none.", "status")
 )
 
 // Describe names the metrics.

@@ -68,22 +68,22 @@ func (a *App) console() error {
 
 	for _, asset := range assets {
 		a.API.Handle(http.MethodGet, asset.Path, func(w http.ResponseWriter, r *http.Request) {
-			validated(w, r, asset)
+			serveValidated(w, r, asset)
 		})
 	}
 
 	return nil
 }
 
-// validated answers with a file of a page, or with 304 if the caller has it.
-func validated(w http.ResponseWriter, r *http.Request, asset web.Asset) {
-	guarded(w, asset)
+// serveValidated answers with a file of a page, or with 304 if the caller has it.
+func serveValidated(w http.ResponseWriter, r *http.Request, asset web.Asset) {
+	setGuards(w, asset)
 	w.Header().Set("ETag", `W/"`+asset.Tag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asset.Body))
 }
 
-// guarded sets the headers that say what a browser may do with a file of a page.
-func guarded(w http.ResponseWriter, asset web.Asset) {
+// setGuards sets the headers that say what a browser may do with a file of a page.
+func setGuards(w http.ResponseWriter, asset web.Asset) {
 	w.Header().Set("Content-Type", asset.ContentType)
 	w.Header().Set("Cache-Control", "no-cache")
 
@@ -121,14 +121,14 @@ func (a *App) reference(description []byte) {
 
 		// The page of an unknown path says so.
 		if !found {
-			guarded(w, asset)
+			setGuards(w, asset)
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = w.Write(asset.Body)
 
 			return
 		}
 
-		validated(w, r, asset)
+		serveValidated(w, r, asset)
 	}
 	a.API.Handle(http.MethodGet, "/docs", handle)
 	a.API.Handle(http.MethodGet, "/docs/*", handle)

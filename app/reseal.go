@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/seal"
 )
 
-// sealed returns every column with values that the secret keys seal.
-func sealed() []seal.Column {
+// sealedColumns returns every column with values that the secret keys seal.
+func sealedColumns() []seal.Column {
 	return []seal.Column{contact.Sealed(), connection.Sealed(), payee.Sealed(), delivery.Sealed()}
 }
 
@@ -51,7 +51,7 @@ func Reseal(ctx context.Context, d *db.DB, c *Config, done func(Resealed) error)
 
 	lost := false
 
-	for _, column := range sealed() {
+	for _, column := range sealedColumns() {
 		count, err := resealColumn(ctx, d, box, column)
 		if err != nil {
 			return fmt.Errorf("seal %s.%s anew: %w", column.Table, column.Name, err)

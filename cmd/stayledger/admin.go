@@ -98,7 +98,7 @@ func (c *teamList) Run(r *runContext) error {
 		Name   string
 	}
 
-	return listed(r, &c.database, "TEAM\tTYPE\tSTATUS\tREGION\tNAME",
+	return printList(r, &c.database, "TEAM\tTYPE\tSTATUS\tREGION\tNAME",
 		func(ctx context.Context, tx *db.Tx) ([]row, error) {
 			return db.Select[row](ctx, tx, `select id, type, status, region, name from team order by name, id`, nil)
 		},

@@ -96,7 +96,7 @@ func (c *demoCmd) Run(r *runContext) error {
 
 	// Sealed values must open again at the next start.
 	if len(c.SecretKeys) == 0 {
-		if c.SecretKeys, err = keptKey(c.DataDir); err != nil {
+		if c.SecretKeys, err = loadKey(c.DataDir); err != nil {
 			return err
 		}
 	}
@@ -143,8 +143,8 @@ func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgse
 	return pgserver.Start(starting, pgserver.Options{Dir: filepath.Join(dataDir, "postgres"), Durable: true, Logger: log})
 }
 
-// keptKey returns the folder's own secret key, which the first start makes.
-func keptKey(dataDir string) ([]string, error) {
+// loadKey returns the folder's own secret key, which the first start makes.
+func loadKey(dataDir string) ([]string, error) {
 	if err := os.MkdirAll(dataDir, 0o711); err != nil { //nolint:gosec // the database's account must pass through
 		return nil, fmt.Errorf("data folder: %w", err)
 	}

@@ -31,8 +31,8 @@ func table[T any](heading string, rows []T, cells func(T) []string) error {
 	return w.Flush()
 }
 
-// listed reads rows across teams and prints them.
-func listed[T any](r *runContext, d *database, heading string, read func(context.Context, *db.Tx) ([]T, error), cells func(*db.Tx, T) []string) error {
+// printList reads rows across teams and prints them.
+func printList[T any](r *runContext, d *database, heading string, read func(context.Context, *db.Tx) ([]T, error), cells func(*db.Tx, T) []string) error {
 	var lines [][]string
 
 	err := d.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -52,8 +52,8 @@ func listed[T any](r *runContext, d *database, heading string, read func(context
 	return table(heading, lines, func(line []string) []string { return line })
 }
 
-// written returns an instant as commands print it.
-func written(at *time.Time) string {
+// formatInstant returns an instant as commands print it.
+func formatInstant(at *time.Time) string {
 	if at == nil {
 		return "never"
 	}
@@ -115,10 +115,10 @@ type keyList struct {
 
 // Run prints the keys without their secrets.
 func (c *keyList) Run(r *runContext) error {
-	return listed(r, &c.database, "KEY\tKIND\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tSCOPES",
+	return printList(r, &c.database, "KEY\tKIND\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tSCOPES",
 		func(ctx context.Context, tx *db.Tx) ([]access.KeyInfo, error) { return access.Keys(ctx, tx, c.Team) },
 		func(tx *db.Tx, k access.KeyInfo) []string {
-			return []string{k.ID.String(), k.Kind, k.Prefix + "…", k.State(tx.Now), written(k.ExpiresAt), k.Team, k.Name, strings.Join(k.Scopes, ",")}
+			return []string{k.ID.String(), k.Kind, k.Prefix + "…", k.State(tx.Now), formatInstant(k.ExpiresAt), k.Team, k.Name, strings.Join(k.Scopes, ",")}
 		})
 }
 
@@ -177,7 +177,7 @@ type userList struct {
 
 // Run prints the users.
 func (c *userList) Run(r *runContext) error {
-	return listed(r, &c.database, "USER\tE-MAIL\tTEAMS\tMADE\tNAME",
+	return printList(r, &c.database, "USER\tE-MAIL\tTEAMS\tMADE\tNAME",
 		func(ctx context.Context, tx *db.Tx) ([]access.Person, error) { return access.People(ctx, tx, c.Search) },
 		func(_ *db.Tx, p access.Person) []string {
 			email := "-"
@@ -185,7 +185,7 @@ func (c *userList) Run(r *runContext) error {
 				email = *p.Email
 			}
 
-			return []string{p.ID.String(), email, strconv.FormatInt(p.Teams, 10), written(&p.CreatedAt), p.Name}
+			return []string{p.ID.String(), email, strconv.FormatInt(p.Teams, 10), formatInstant(&p.CreatedAt), p.Name}
 		})
 }
 
@@ -215,7 +215,7 @@ type userGrants struct {
 
 // Run prints the grants.
 func (c *userGrants) Run(r *runContext) error {
-	return listed(r, &c.database, "USER\tTEAM\tOWNER\tNAME\tTEAM NAME\tSCOPES",
+	return printList(r, &c.database, "USER\tTEAM\tOWNER\tNAME\tTEAM NAME\tSCOPES",
 		func(ctx context.Context, tx *db.Tx) ([]access.Grant, error) {
 			return access.Grants(ctx, tx, c.User, c.Team)
 		},
@@ -269,12 +269,12 @@ type userTokens struct {
 
 // Run prints the tokens without their secrets.
 func (c *userTokens) Run(r *runContext) error {
-	return listed(r, &c.database, "TOKEN\tSTATE\tMADE\tEXPIRES",
+	return printList(r, &c.database, "TOKEN\tSTATE\tMADE\tEXPIRES",
 		func(ctx context.Context, tx *db.Tx) ([]access.TokenInfo, error) {
 			return access.Tokens(ctx, tx, c.User)
 		},
 		func(tx *db.Tx, t access.TokenInfo) []string {
-			return []string{t.ID.String(), t.State(tx.Now), written(&t.CreatedAt), written(t.ExpiresAt)}
+			return []string{t.ID.String(), t.State(tx.Now), formatInstant(&t.CreatedAt), formatInstant(t.ExpiresAt)}
 		})
 }
 

@@ -95,14 +95,14 @@ func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
 		var mu sync.Mutex // events come from many requests at a time
 
 		out := json.NewEncoder(os.Stdout)
-		print := func(event any) {
+		emit := func(event any) {
 			mu.Lock()
 			defer mu.Unlock()
 
 			_ = out.Encode(event)
 		}
-		config.Seen = func(e sandbox.Event) { print(e) }
-		feed.Seen = func(e bankfeed.Event) { print(e) }
+		config.Seen = func(e sandbox.Event) { emit(e) }
+		feed.Seen = func(e bankfeed.Event) { emit(e) }
 	}
 
 	payments, err := sandbox.New(config)

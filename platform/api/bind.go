@@ -89,7 +89,7 @@ func newParam(f reflect.StructField, in, name string, index []int) param {
 
 	// Types of ours have a format; strings can have one by their tag.
 	if p.format = f.Tag.Get("format"); p.format == "" {
-		p.format = formatOf(p.typ)
+		p.format = typeFormat(p.typ)
 	}
 
 	p.unique = f.Tag.Get("uniqueItems") == "true"

@@ -14,9 +14,9 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// ofEdge returns the conditions with which the edge itself refuses a request of the endpoint, in the order in which
+// edgeConditions returns the conditions with which the edge itself refuses a request of the endpoint, in the order in which
 // it checks them.
-func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
+func (s *Server) edgeConditions(e *Endpoint) []*apierr.Error {
 	p := s.plans[slices.IndexFunc(s.plans, func(p plan) bool { return p.endpoint.ID == e.ID })]
 
 	// Version and credential are checked before the request is read.
@@ -59,8 +59,8 @@ func (s *Server) ofEdge(e *Endpoint) []*apierr.Error {
 	return append(list, apierr.Internal, errBusy, apierr.GatewayTimeout, errSlow).Conditions()
 }
 
-// statusOf returns the status that a condition is answered with.
-func statusOf(e *apierr.Error) int {
+// conditionStatus returns the status that a condition is answered with.
+func conditionStatus(e *apierr.Error) int {
 	for status, refusal := range refusedStreams {
 		if refusal.Message() == e.Message() {
 			return status
@@ -83,9 +83,9 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 	}
 
 	same := func(c *apierr.Error) bool {
-		return c.Code() == got.Code && c.Reason() == got.Reason && c.Message() == got.Message && statusOf(c) == status
+		return c.Code() == got.Code && c.Reason() == got.Reason && c.Message() == got.Message && conditionStatus(c) == status
 	}
-	if slices.ContainsFunc(s.ofEdge(e), same) || slices.ContainsFunc(e.Errors.Conditions(), same) {
+	if slices.ContainsFunc(s.edgeConditions(e), same) || slices.ContainsFunc(e.Errors.Conditions(), same) {
 		return nil
 	}
 
@@ -95,16 +95,16 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 // fails returns the statuses of all conditions of an endpoint.
 func (s *Server) fails(e *Endpoint) map[int]bool {
 	out := map[int]bool{}
-	for _, c := range slices.Concat(s.ofEdge(e), e.Errors.Conditions()) {
-		out[statusOf(c)] = true
+	for _, c := range slices.Concat(s.edgeConditions(e), e.Errors.Conditions()) {
+		out[conditionStatus(c)] = true
 	}
 
 	return out
 }
 
-// own returns the conditions that an endpoint names and the edge does not add by itself.
-func (s *Server) own(e *Endpoint) []*apierr.Error {
-	edge := s.ofEdge(e)
+// ownConditions returns the conditions that an endpoint names and the edge does not add by itself.
+func (s *Server) ownConditions(e *Endpoint) []*apierr.Error {
+	edge := s.edgeConditions(e)
 	return slices.DeleteFunc(e.Errors.Conditions(), func(c *apierr.Error) bool { return slices.ContainsFunc(edge, c.Alike) })
 }
 
@@ -113,32 +113,32 @@ func (s *Server) edgeTexts() map[int]string {
 	all := apierr.List{}
 
 	for i := range s.Endpoints {
-		for _, c := range s.ofEdge(&s.Endpoints[i]) {
+		for _, c := range s.edgeConditions(&s.Endpoints[i]) {
 			all = append(all, c)
 		}
 	}
 
 	byStatus := map[int][]*apierr.Error{}
 	for _, c := range all.Conditions() {
-		byStatus[statusOf(c)] = append(byStatus[statusOf(c)], c)
+		byStatus[conditionStatus(c)] = append(byStatus[conditionStatus(c)], c)
 	}
 
 	out := map[int]string{}
 	for status, conditions := range byStatus {
-		out[status] = textOf(conditions)
+		out[status] = conditionsText(conditions)
 	}
 
 	return out
 }
 
-// textOf returns the messages of conditions, each under its reason or code.
-func textOf(conditions []*apierr.Error) string {
+// conditionsText returns the messages of conditions, each under its reason or code.
+func conditionsText(conditions []*apierr.Error) string {
 	var parts []string
 
 	label := ""
 
 	for _, c := range conditions {
-		named := labelOf(c)
+		named := conditionLabel(c)
 		if named != label {
 			parts = append(parts, "`"+named+"`: "+c.Message()+".")
 		} else {
@@ -151,11 +151,11 @@ func textOf(conditions []*apierr.Error) string {
 	return strings.Join(parts, " ")
 }
 
-// labelOf returns the reason of a condition, or its code if it has none.
-func labelOf(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(c.Code())) }
+// conditionLabel returns the reason of a condition, or its code if it has none.
+func conditionLabel(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(c.Code())) }
 
-// nameOf returns a name for the conditions of a status that differs from those of other endpoints.
-func nameOf(status int, conditions []*apierr.Error) string {
+// conditionsName returns a name for the conditions of a status that differs from those of other endpoints.
+func conditionsName(status int, conditions []*apierr.Error) string {
 	name := strconv.Itoa(status)
 
 	for i, c := range conditions {
@@ -163,7 +163,7 @@ func nameOf(status int, conditions []*apierr.Error) string {
 			return name + "-others"
 		}
 
-		if label := labelOf(c); i == 0 || label != labelOf(conditions[i-1]) {
+		if label := conditionLabel(c); i == 0 || label != conditionLabel(conditions[i-1]) {
 			name += "-" + label
 		}
 	}
@@ -171,9 +171,9 @@ func nameOf(status int, conditions []*apierr.Error) string {
 	return name
 }
 
-// orderOf returns the order in which conditions of several statuses are checked. Conditions of one status are
+// conditionsOrder returns the order in which conditions of several statuses are checked. Conditions of one status are
 // listed with its answer in their order, so they are named here only if the status occurs several times.
-func orderOf(conditions []*apierr.Error) string {
+func conditionsOrder(conditions []*apierr.Error) string {
 	type run struct {
 		status int
 		labels []string
@@ -185,14 +185,14 @@ func orderOf(conditions []*apierr.Error) string {
 
 	// Join neighbours of the same status.
 	for _, c := range conditions {
-		status := statusOf(c)
+		status := conditionStatus(c)
 		if len(runs) == 0 || runs[len(runs)-1].status != status {
 			runs = append(runs, run{status: status})
 			times[status]++
 		}
 
 		last := &runs[len(runs)-1]
-		if label := "`" + labelOf(c) + "`"; !slices.Contains(last.labels, label) {
+		if label := "`" + conditionLabel(c) + "`"; !slices.Contains(last.labels, label) {
 			last.labels = append(last.labels, label)
 		}
 	}
@@ -225,12 +225,12 @@ var (
 // have the same answer everywhere.
 func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma.Schema, edgeTexts map[int]string) {
 	mine, edge := map[int][]*apierr.Error{}, map[int]bool{}
-	for _, c := range s.own(e) {
-		mine[statusOf(c)] = append(mine[statusOf(c)], c)
+	for _, c := range s.ownConditions(e) {
+		mine[conditionStatus(c)] = append(mine[conditionStatus(c)], c)
 	}
 
-	for _, c := range s.ofEdge(e) {
-		edge[statusOf(c)] = true
+	for _, c := range s.edgeConditions(e) {
+		edge[conditionStatus(c)] = true
 	}
 
 	// Failures of the service can happen on every endpoint, so one answer covers them.
@@ -247,7 +247,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		// The name lets answers that are equal on several endpoints be shared.
 		name, text := strconv.Itoa(status), edgeTexts[status]
 		if own := mine[status]; len(own) > 0 {
-			name, text = nameOf(status, own), textOf(own)
+			name, text = conditionsName(status, own), conditionsText(own)
 			if edge[status] {
 				text += " Or what " + strconv.Itoa(status) + " is everywhere."
 			}
@@ -274,6 +274,6 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 
 	// Descriptions with a list of failures of their own have their order already.
 	if !strings.Contains(op.Description, "Failures in order") {
-		op.Description = strings.TrimSpace(op.Description + " " + orderOf(e.Errors.Conditions()))
+		op.Description = strings.TrimSpace(op.Description + " " + conditionsOrder(e.Errors.Conditions()))
 	}
 }

@@ -47,14 +47,14 @@ func schemaName(t reflect.Type, hint string) string {
 		folder := arg[:strings.LastIndex(arg, "/")+1]
 		pkg, typ, _ := strings.Cut(arg[len(folder):], ".")
 
-		return published(folder+pkg, typ) + base
+		return publicName(folder+pkg, typ) + base
 	}
 
-	return published(t.PkgPath(), name)
+	return publicName(t.PkgPath(), name)
 }
 
-// qualified returns the name of a schema: that of its type, after that of its package unless it says the same.
-func qualified(pkg, name string) string {
+// qualifyName returns the name of a schema: that of its type, after that of its package unless it says the same.
+func qualifyName(pkg, name string) string {
 	if pkg == "api" || pkg == "apierr" || pkg == "page" || strings.HasPrefix(strings.ToLower(name), strings.ToLower(pkg)) {
 		return upper(name)
 	}
@@ -370,8 +370,8 @@ func nullable(r huma.Registry) {
 // Enumerated is a string type that knows its values, in the contract's order.
 type Enumerated interface{ Enum() []string }
 
-// enumOf returns the values of an enumeration, or of a list of them, or nil.
-func enumOf(t reflect.Type) []any {
+// enumValues returns the values of an enumeration, or of a list of them, or nil.
+func enumValues(t reflect.Type) []any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
@@ -397,7 +397,7 @@ func (s *Server) enumNames() map[string][]string {
 			t = t.Elem()
 		}
 
-		if values := enumOf(t); values != nil {
+		if values := enumValues(t); values != nil {
 			text, _ := json.Marshal(values)
 			if !slices.Contains(types[string(text)], t) {
 				types[string(text)] = append(types[string(text)], t)
@@ -454,7 +454,7 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 
 		// The values of an enumeration belong to the items of a list.
 		field := s.Properties[name]
-		if values := enumOf(f.Type); values != nil && field != nil && f.Tag.Get("enum") == "" {
+		if values := enumValues(f.Type); values != nil && field != nil && f.Tag.Get("enum") == "" {
 			target := field
 			if field.Items != nil {
 				target = field.Items

@@ -196,7 +196,7 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 		settled := false
 
 		// Then one short transaction settles the upload.
-		if err = rc.received(ctx, in); err == nil {
+		if err = rc.finishUpload(ctx, in); err == nil {
 			out, err = s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
 				out, err := r.Settle(ctx, tx, input, kept)
 				settled = err == nil

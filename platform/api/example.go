@@ -18,12 +18,12 @@ func (p *publication) exemplify(examples map[string]Example) error {
 	bodies := map[string]Example{}
 
 	p.operations(func(op tree) {
-		bodies[fmt.Sprint(op["operationId"])] = Example{Request: bodyOf(op["requestBody"]), Answer: bodyOf(success(op))}
+		bodies[fmt.Sprint(op["operationId"])] = Example{Request: bodySchema(op["requestBody"]), Answer: bodySchema(success(op))}
 	})
 
 	for _, id := range slices.Sorted(maps.Keys(examples)) {
 		for what, of := range map[string][2]any{"takes": {examples[id].Request, bodies[id].Request}, "answers": {examples[id].Answer, bodies[id].Answer}} {
-			example, body := of[0], p.named("schemas", of[1])
+			example, body := of[0], p.deref("schemas", of[1])
 			switch {
 			case example == nil:
 			case body == nil:
@@ -45,8 +45,8 @@ func success(op tree) any {
 	return responses[slices.Min(slices.Collect(maps.Keys(responses)))]
 }
 
-// bodyOf returns the schema of the body of a request or answer, or nil if there is none or it is a file.
-func bodyOf(holder any) any {
+// bodySchema returns the schema of the body of a request or answer, or nil if there is none or it is a file.
+func bodySchema(holder any) any {
 	h, _ := holder.(tree)
 
 	content, _ := h["content"].(tree)
@@ -59,8 +59,8 @@ func bodyOf(holder any) any {
 	return nil
 }
 
-// named returns a part of the description of a kind, such as schemas, or the target of its reference.
-func (p *publication) named(kind string, part any) tree {
+// deref returns a part of the description of a kind, such as schemas, or the target of its reference.
+func (p *publication) deref(kind string, part any) tree {
 	one, _ := part.(tree)
 	if ref, ok := one["$ref"].(string); ok {
 		return inside(p.component(kind), ref[strings.LastIndex(ref, "/")+1:])

@@ -33,8 +33,8 @@ var typeFormats = map[reflect.Type]string{
 	reflect.TypeFor[page.Ref](): refFormat, reflect.TypeFor[money.Range](): amountFormat, reflect.TypeFor[money.Ranges](): amountsFormat,
 }
 
-// formatOf returns the format of texts that a type reads, or "".
-func formatOf(t reflect.Type) string { return typeFormats[t] }
+// typeFormat returns the format of texts that a type reads, or "".
+func typeFormat(t reflect.Type) string { return typeFormats[t] }
 
 // outside reports whether a text of a format names a day that is not accepted. Texts of another form are refused
 // elsewhere.
@@ -117,8 +117,8 @@ func format(name, text string) (known bool, code apierr.IssueCode) {
 
 var patterns sync.Map // of *regexp.Regexp by text
 
-// compiled returns the compiled pattern; each is compiled once.
-func compiled(pattern string) *regexp.Regexp {
+// compilePattern returns the compiled pattern; each is compiled once.
+func compilePattern(pattern string) *regexp.Regexp {
 	if known, ok := patterns.Load(pattern); ok {
 		return known.(*regexp.Regexp) //nolint:errcheck,forcetypeassert // Nothing else is stored.
 	}

@@ -63,8 +63,8 @@ var namedDocs = map[string]string{
 	"Rate":            "Share in parts per 100000: 15000 is 15 %.",
 }
 
-// named marks a schema so that it is published once under the name.
-func named(name string, s *huma.Schema) *huma.Schema {
+// markNamed marks a schema so that it is published once under the name.
+func markNamed(name string, s *huma.Schema) *huma.Schema {
 	s.Extensions = map[string]any{namedBy: name}
 	return s
 }
@@ -73,56 +73,56 @@ const uuidForm = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 // Schema describes an instant.
 func (instantText) Schema(huma.Registry) *huma.Schema {
-	return named("Instant", &huma.Schema{Type: huma.TypeString, Format: "date-time"})
+	return markNamed("Instant", &huma.Schema{Type: huma.TypeString, Format: "date-time"})
 }
 
 // Schema describes an identifier.
 func (idText) Schema(huma.Registry) *huma.Schema {
-	return named("Id", &huma.Schema{Type: huma.TypeString, Format: "uuid", Pattern: "^" + uuidForm + "$"})
+	return markNamed("Id", &huma.Schema{Type: huma.TypeString, Format: "uuid", Pattern: "^" + uuidForm + "$"})
 }
 
 // Schema describes a range of dates.
 func (rangeText) Schema(huma.Registry) *huma.Schema {
-	return named("DateRange", &huma.Schema{Type: huma.TypeString, Format: rangeFormat})
+	return markNamed("DateRange", &huma.Schema{Type: huma.TypeString, Format: rangeFormat})
 }
 
 // Schema describes an id to select or to leave out.
 func (pickText) Schema(huma.Registry) *huma.Schema {
-	return named("IdFilter", &huma.Schema{Type: huma.TypeString, Format: pickFormat, Pattern: "^!?" + uuidForm + "$"})
+	return markNamed("IdFilter", &huma.Schema{Type: huma.TypeString, Format: pickFormat, Pattern: "^!?" + uuidForm + "$"})
 }
 
 // Schema describes a reference, or null, to select or to leave out.
 func (referenceText) Schema(huma.Registry) *huma.Schema {
-	return named("ReferenceFilter", &huma.Schema{Type: huma.TypeString, Format: refFormat, Pattern: "^!?(null|unmapped|" + uuidForm + ")$"})
+	return markNamed("ReferenceFilter", &huma.Schema{Type: huma.TypeString, Format: refFormat, Pattern: "^!?(null|unmapped|" + uuidForm + ")$"})
 }
 
 // Schema describes an amount or a range of amounts.
 func (amountText) Schema(huma.Registry) *huma.Schema {
-	return named("AmountFilter", &huma.Schema{Type: huma.TypeString, Format: amountFormat, Pattern: money.RangePattern})
+	return markNamed("AmountFilter", &huma.Schema{Type: huma.TypeString, Format: amountFormat, Pattern: money.RangePattern})
 }
 
 // Schema describes amounts and ranges of amounts, separated by commas.
 func (amountsText) Schema(huma.Registry) *huma.Schema {
 	one := strings.Trim(money.RangePattern, "^$")
-	return named("AmountFilters", &huma.Schema{Type: huma.TypeString, Format: amountsFormat, Pattern: "^" + one + "(," + one + "){0,9}$"})
+	return markNamed("AmountFilters", &huma.Schema{Type: huma.TypeString, Format: amountsFormat, Pattern: "^" + one + "(," + one + "){0,9}$"})
 }
 
 // Schema describes a civil date.
 func (dateText) Schema(huma.Registry) *huma.Schema {
-	return named("Date", &huma.Schema{Type: huma.TypeString, Format: "date"})
+	return markNamed("Date", &huma.Schema{Type: huma.TypeString, Format: "date"})
 }
 
 // Schema describes a month.
 func (monthText) Schema(huma.Registry) *huma.Schema {
-	return named("Month", &huma.Schema{Type: huma.TypeString, Format: monthFormat, Pattern: `^\d{4}-(0[1-9]|1[0-2])$`})
+	return markNamed("Month", &huma.Schema{Type: huma.TypeString, Format: monthFormat, Pattern: `^\d{4}-(0[1-9]|1[0-2])$`})
 }
 
 // Schema describes an amount of money.
 func (centsNumber) Schema(huma.Registry) *huma.Schema {
-	return named("Cents", &huma.Schema{Type: huma.TypeInteger, Format: "int64"})
+	return markNamed("Cents", &huma.Schema{Type: huma.TypeInteger, Format: "int64"})
 }
 
 // Schema describes a share.
 func (rateNumber) Schema(huma.Registry) *huma.Schema {
-	return named("Rate", &huma.Schema{Type: huma.TypeInteger, Format: "int64"})
+	return markNamed("Rate", &huma.Schema{Type: huma.TypeInteger, Format: "int64"})
 }

@@ -60,7 +60,7 @@ func (Opt[T]) Schema(r huma.Registry) *huma.Schema {
 	copied := *s
 
 	copied.Nullable = true
-	if copied.Enum = enumOf(reflect.TypeFor[T]()); copied.Enum != nil {
+	if copied.Enum = enumValues(reflect.TypeFor[T]()); copied.Enum != nil {
 		copied.Enum = append(copied.Enum, nil)
 	}
 

@@ -121,9 +121,9 @@ func inside(of tree, name string) tree {
 	return in
 }
 
-// put names a component by the first name that is free, or has the same content, and gives a reference to it. Without
+// addComponent names a component by the first name that is free, or has the same content, and gives a reference to it. Without
 // one it gives nil.
-func (p *publication) put(kind string, content any, names ...string) tree {
+func (p *publication) addComponent(kind string, content any, names ...string) tree {
 	of := p.component(kind)
 	for _, name := range names {
 		if there, taken := of[name]; !taken || reflect.DeepEqual(there, content) {
@@ -162,7 +162,7 @@ func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 	// Operations have schemas in parameters, bodies and answers.
 	replace := func(holder any, at where) {
 		if h, ok := holder.(tree); ok && h["schema"] != nil {
-			h["schema"] = replaced(h["schema"], at, f)
+			h["schema"] = replaceSchema(h["schema"], at, f)
 		}
 	}
 	content := func(holder any, at where) {
@@ -193,8 +193,8 @@ func (p *publication) eachSchema(f func(schema tree, at where) tree) {
 	})
 }
 
-// replaced returns the result of f for a schema after its inner ones were replaced. Other values stay as they are.
-func replaced(schema any, at where, f func(tree, where) tree) any {
+// replaceSchema returns the result of f for a schema after its inner ones were replaced. Other values stay as they are.
+func replaceSchema(schema any, at where, f func(tree, where) tree) any {
 	s, ok := schema.(tree)
 	if !ok {
 		return schema
@@ -209,20 +209,20 @@ func replaced(schema any, at where, f func(tree, where) tree) any {
 func inward(s tree, at where, f func(tree, where) tree) {
 	if properties, ok := s["properties"].(tree); ok {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			properties[name] = replaced(properties[name], where{name: name, owner: at.owner}, f)
+			properties[name] = replaceSchema(properties[name], where{name: name, owner: at.owner}, f)
 		}
 	}
 
 	for _, word := range []string{"items", "additionalProperties"} {
 		if s[word] != nil {
-			s[word] = replaced(s[word], at, f)
+			s[word] = replaceSchema(s[word], at, f)
 		}
 	}
 
 	for _, word := range []string{"anyOf", "allOf", "oneOf"} {
 		options, _ := s[word].([]any)
 		for i := range options {
-			options[i] = replaced(options[i], at, f)
+			options[i] = replaceSchema(options[i], at, f)
 		}
 	}
 }
@@ -230,8 +230,8 @@ func inward(s tree, at where, f func(tree, where) tree) {
 // placeWords are the words of a schema that describe one place where it is used.
 var placeWords = []string{"description", "default", "deprecated", "examples"}
 
-// parted divides a schema into the words about its values and those about the place where it is used.
-func parted(s tree) (core, around tree) {
+// splitSchema divides a schema into the words about its values and those about the place where it is used.
+func splitSchema(s tree) (core, around tree) {
 	core, around = tree{}, tree{}
 
 	for word, value := range s {
@@ -245,8 +245,8 @@ func parted(s tree) (core, around tree) {
 	return core, around
 }
 
-// valuesOf returns the values of a schema that only lists values, and their JSON.
-func valuesOf(core tree) (values []any, text string) {
+// listedValues returns the values of a schema that only lists values, and their JSON.
+func listedValues(core tree) (values []any, text string) {
 	if values, ok := core["enum"].([]any); ok && len(core) == len(tree{"type": 0, "enum": 0}) {
 		listed, _ := json.Marshal(values)
 		return values, string(listed)
@@ -257,10 +257,10 @@ func valuesOf(core tree) (values []any, text string) {
 
 // noteEnum notes where some values are listed, so that they have one name wherever they are.
 func (p *publication) noteEnum(s tree, at where) tree {
-	core, _ := parted(s)
+	core, _ := splitSchema(s)
 	withoutNull(core)
 
-	if values, text := valuesOf(core); values != nil {
+	if values, text := listedValues(core); values != nil {
 		p.enumPlaces[text] = append(p.enumPlaces[text], at)
 	}
 
@@ -270,7 +270,7 @@ func (p *publication) noteEnum(s tree, at where) tree {
 // nameSchema returns a reference in place of a schema that has a name, or of an enumeration. Null, which one place
 // may allow, stays next to it.
 func (p *publication) nameSchema(s tree, _ where) tree {
-	core, around := parted(s)
+	core, around := splitSchema(s)
 	null := withoutNull(core)
 
 	var ref tree
@@ -278,8 +278,8 @@ func (p *publication) nameSchema(s tree, _ where) tree {
 	if name, ok := core[namedBy].(string); ok {
 		delete(core, namedBy)
 		ref = p.nameScalar(name, core)
-	} else if values, text := valuesOf(core); values != nil {
-		ref = p.put("schemas", tree{"type": core["type"], "enum": values}, p.namesOf(text)...)
+	} else if values, text := listedValues(core); values != nil {
+		ref = p.addComponent("schemas", tree{"type": core["type"], "enum": values}, p.enumNamesFor(text)...)
 	}
 
 	switch {
@@ -307,7 +307,7 @@ func (p *publication) nameScalar(name string, core tree) tree {
 		}
 	}
 
-	ref := p.put("schemas", basic, name)
+	ref := p.addComponent("schemas", basic, name)
 	if ref != nil {
 		maps.Copy(ref, bounds)
 	}
@@ -330,9 +330,9 @@ func withoutNull(s tree) bool {
 	return true
 }
 
-// namesOf returns the names that an enumeration can have, the best first: those of its types, then those of its
+// enumNamesFor returns the names that an enumeration can have, the best first: those of its types, then those of its
 // places.
-func (p *publication) namesOf(values string) []string {
+func (p *publication) enumNamesFor(values string) []string {
 	names := slices.Clone(p.enumNames[values])
 	for _, name := range slices.Clone(names) {
 		names = append(names, name+"Value")

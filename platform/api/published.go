@@ -24,8 +24,8 @@ func PublishedUnder[T any](pkg string) struct{} {
 	return struct{}{}
 }
 
-// published returns the name of the schema of a type of a package.
-func published(pkgPath, name string) string {
+// publicName returns the name of the schema of a type of a package.
+func publicName(pkgPath, name string) string {
 	if chosen, ok := publishedAs[pkgPath+"."+name]; ok {
 		return chosen
 	}
@@ -35,5 +35,5 @@ func published(pkgPath, name string) string {
 		pkg = pkgPath[strings.LastIndex(pkgPath, "/")+1:]
 	}
 
-	return qualified(pkg, name)
+	return qualifyName(pkg, name)
 }

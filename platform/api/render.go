@@ -103,8 +103,8 @@ func unsafeNumber(body []byte) bool {
 	return false
 }
 
-// succeed sends the answer of a request and returns its status.
-func (s *Server) succeed(w http.ResponseWriter, r *http.Request, rc *requestContext, out any) int {
+// sendSuccess sends the answer of a request and returns its status.
+func (s *Server) sendSuccess(w http.ResponseWriter, r *http.Request, rc *requestContext, out any) int {
 	switch v := out.(type) {
 	case *rendered:
 		return s.send(w, rc, v)

@@ -16,7 +16,7 @@ func (d Description) Resolved() (map[string]any, error) {
 	}
 
 	for part, content := range root {
-		root[part] = resolved(root, content)
+		root[part] = resolveRefs(root, content)
 	}
 
 	for _, one := range inside(root, "paths") {
@@ -37,13 +37,13 @@ func (d Description) Resolved() (map[string]any, error) {
 	return root, nil
 }
 
-// resolved returns a copy of a node with its references replaced by their targets, except references to objects.
-func resolved(root tree, node any) any {
+// resolveRefs returns a copy of a node with its references replaced by their targets, except references to objects.
+func resolveRefs(root tree, node any) any {
 	switch n := node.(type) {
 	case []any:
 		out := make([]any, len(n))
 		for i := range n {
-			out[i] = resolved(root, n[i])
+			out[i] = resolveRefs(root, n[i])
 		}
 
 		return out
@@ -64,12 +64,12 @@ func resolved(root tree, node any) any {
 			delete(around, "$ref")
 			maps.Copy(one, around)
 
-			return resolved(root, one)
+			return resolveRefs(root, one)
 		}
 
 		out := make(tree, len(n))
 		for name, content := range n {
-			out[name] = resolved(root, content)
+			out[name] = resolveRefs(root, content)
 		}
 
 		return out

@@ -40,8 +40,8 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// take passes over a byte that has to come next.
-func (s *scanner) take(b byte) error {
+// expect passes over a byte that has to come next.
+func (s *scanner) expect(b byte) error {
 	if s.peek() != b {
 		return errSyntax
 	}
@@ -107,7 +107,7 @@ func (t token) length() int {
 
 // string reads a string and returns it as it is written. It fails for control characters and bad escapes.
 func (s *scanner) string() (token, error) {
-	if err := s.take('"'); err != nil {
+	if err := s.expect('"'); err != nil {
 		return token{}, err
 	}
 

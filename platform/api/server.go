@@ -128,7 +128,7 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) { s.outside(w, r, apierr.NotFound) })
 	s.router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		allowed := s.allowed(r)
+		allowed := s.allowMethods(r)
 		if len(allowed) == 0 { // an unknown method on an unknown path
 			s.outside(w, r, apierr.NotFound)
 			return
@@ -208,8 +208,8 @@ func (s *Server) prepare(e *Endpoint) plan {
 	return p
 }
 
-// allowed returns the methods of a path, for the Allow header of a 405.
-func (s *Server) allowed(r *http.Request) []string {
+// allowMethods returns the methods of a path, for the Allow header of a 405.
+func (s *Server) allowMethods(r *http.Request) []string {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
@@ -271,7 +271,7 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 			return
 		}
 
-		status = s.succeed(w, r, rc, out)
+		status = s.sendSuccess(w, r, rc, out)
 	}
 }
 

@@ -56,7 +56,7 @@ func (p *publication) shareAll(kind string, r *repeats, least int) {
 			continue
 		}
 
-		if ref := p.put(kind, one.content, one.names...); ref != nil {
+		if ref := p.addComponent(kind, one.content, one.names...); ref != nil {
 			for _, place := range one.places {
 				place(ref)
 			}
@@ -64,8 +64,8 @@ func (p *publication) shareAll(kind string, r *repeats, least int) {
 	}
 }
 
-// numbered returns names for parts that differ although their first name would be the same.
-func numbered(name string, more ...string) []string {
+// withNumbers returns names for parts that differ although their first name would be the same.
+func withNumbers(name string, more ...string) []string {
 	names := append([]string{name}, more...)
 	for i := 2; i < 20; i++ {
 		names = append(names, name+"-"+strconv.Itoa(i))
@@ -105,7 +105,7 @@ func (p *publication) shareForms() {
 	var r repeats
 
 	note := func(s tree, _ where) tree {
-		form, _ := parted(s)
+		form, _ := splitSchema(s)
 		if names := formNames(form); names != nil {
 			r.add(form, func(ref tree) {
 				for word := range form {
@@ -184,7 +184,7 @@ func (p *publication) liftParameters() {
 		for i, method := range slices.Sorted(maps.Keys(item)) {
 			taken, _ := inside(item, method)["parameters"].([]any)
 			if i == 0 {
-				common = slices.DeleteFunc(slices.Clone(taken), func(one any) bool { return p.named("parameters", one)["in"] == "query" })
+				common = slices.DeleteFunc(slices.Clone(taken), func(one any) bool { return p.deref("parameters", one)["in"] == "query" })
 			}
 
 			common = slices.DeleteFunc(common, func(c any) bool { return !among(taken)(c) })
@@ -240,7 +240,7 @@ func (p *publication) shareParameters() {
 		for i, parameter := range parameters {
 			one, _ := parameter.(tree)
 			name := fmt.Sprint(one["name"])
-			r.add(one, func(ref tree) { parameters[i] = ref }, numbered(name, name+of)...)
+			r.add(one, func(ref tree) { parameters[i] = ref }, withNumbers(name, name+of)...)
 		}
 	})
 	p.shareAll("parameters", &r, 2)
@@ -255,7 +255,7 @@ func (p *publication) shareResponses() {
 			one := inside(responses, status)
 			name := fmt.Sprint(one[namedBy])
 			delete(one, namedBy)
-			r.add(one, func(ref tree) { responses[status] = ref }, numbered(name)...)
+			r.add(one, func(ref tree) { responses[status] = ref }, withNumbers(name)...)
 		}
 	})
 	p.shareAll("responses", &r, 2)

@@ -126,7 +126,7 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 		}
 
 		// The parts count for the idempotency key in the order in which they come.
-		declared, err := u.declared(part, seen)
+		declared, err := u.findPart(part, seen)
 		if err != nil {
 			return nil, err
 		}
@@ -168,9 +168,9 @@ func (u *Upload) Read(take func(Incoming) error) (map[string]string, error) {
 	return values, nil
 }
 
-// declared returns the declaration of a part. It refuses a part that is not declared or came before, and one with
+// findPart returns the declaration of a part. It refuses a part that is not declared or came before, and one with
 // an encoding, because it would not be decoded.
-func (u *Upload) declared(part *multipart.Part, seen map[string]bool) (*Part, error) {
+func (u *Upload) findPart(part *multipart.Part, seen map[string]bool) (*Part, error) {
 	name := part.FormName()
 	switch strings.ToLower(part.Header.Get("Content-Transfer-Encoding")) {
 	case "", "7bit", "8bit", "binary":

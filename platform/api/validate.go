@@ -254,7 +254,7 @@ func (v *validator) text(s *huma.Schema, t token) {
 	switch {
 	case code != "":
 		v.refuse(code)
-	case !known && s.Pattern != "" && !compiled(s.Pattern).MatchString(text):
+	case !known && s.Pattern != "" && !compilePattern(s.Pattern).MatchString(text):
 		v.refuse(apierr.IssueMalformed)
 	case outside(s.Format, text, v.accepted):
 		v.refuse(apierr.IssueDateOutOfRange)
@@ -384,7 +384,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 			index = v.once(mark, name, index)
 		}
 
-		if err := v.take(':'); err != nil {
+		if err := v.expect(':'); err != nil {
 			return err
 		}
 
@@ -411,7 +411,7 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 		v.refuse(apierr.IssueFields)
 	}
 
-	v.required(s, mark)
+	v.checkRequired(s, mark)
 
 	return nil
 }
@@ -474,8 +474,8 @@ func (v *validator) property(s *huma.Schema, name []byte) *huma.Schema {
 	return anything
 }
 
-// required refuses the open object for each required field that is missing.
-func (v *validator) required(s *huma.Schema, mark int) {
+// checkRequired refuses the open object for each required field that is missing.
+func (v *validator) checkRequired(s *huma.Schema, mark int) {
 	for _, name := range s.Required {
 		if !slices.ContainsFunc(v.fields[mark:], func(given []byte) bool { return string(given) == name }) {
 			v.path = append(v.path, step{field: []byte(name)})
@@ -517,7 +517,7 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 	}
 
 	if s.Pattern != "" {
-		compiled(s.Pattern)
+		compilePattern(s.Pattern)
 	}
 
 	// Go on with everything inside.

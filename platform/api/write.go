@@ -142,8 +142,8 @@ func (rc *requestContext) mac(secret []byte) []byte {
 	return h.Sum(nil)
 }
 
-// sent reports whether a request with this digest is the stored one, under any of the server's keys.
-func (s *Server) sent(rc *requestContext, kept []byte) bool {
+// matchesDigest reports whether a request with this digest is the stored one, under any of the server's keys.
+func (s *Server) matchesDigest(rc *requestContext, kept []byte) bool {
 	return hmac.Equal(kept, rc.mac(s.CursorKey)) ||
 		slices.ContainsFunc(s.FormerKeys, func(former []byte) bool { return hmac.Equal(kept, rc.mac(former)) })
 }
@@ -173,9 +173,9 @@ func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestC
 	return nil
 }
 
-// received ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or
+// finishUpload ends the reading of an upload, which can take minutes: meanwhile the team may have been frozen or
 // deleted, or the credential revoked. It fails in that case.
-func (rc *requestContext) received(ctx context.Context, in reflect.Value) error {
+func (rc *requestContext) finishUpload(ctx context.Context, in reflect.Value) error {
 	if rc.plan.uploadIndex == nil {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 		return nil, err
 	}
 
-	if !s.sent(rc, found[0].RequestHash) {
+	if !s.matchesDigest(rc, found[0].RequestHash) {
 		return nil, apierr.IdempotencyConflict
 	}
 

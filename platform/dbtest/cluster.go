@@ -30,9 +30,9 @@ const (
 // 64 MB, which one cluster fills.
 const memoryNeeded = 2 << 30
 
-// sharedCluster returns the URL of the service's role on the user's cluster, and starts the cluster if it is not
+// startCluster returns the URL of the service's role on the user's cluster, and starts the cluster if it is not
 // running.
-func sharedCluster(ctx context.Context) (string, error) {
+func startCluster(ctx context.Context) (string, error) {
 	home, err := clusterHome()
 	if err != nil {
 		return "", err

@@ -80,7 +80,7 @@ var serverURL = sync.OnceValues(func() (string, error) {
 	at := os.Getenv("DATABASE_URL_TEST")
 	if at == "" {
 		var err error
-		if at, err = sharedCluster(ctx); err != nil {
+		if at, err = startCluster(ctx); err != nil {
 			return "", err
 		}
 	}
@@ -168,7 +168,7 @@ func dropDatabase(server, name string) error {
 		switch {
 		case err == nil:
 			return nil
-		case !vacuumed(err) || ctx.Err() != nil:
+		case !isVacuuming(err) || ctx.Err() != nil:
 			return fmt.Errorf("drop %s: %w", name, err)
 		}
 
@@ -176,8 +176,8 @@ func dropDatabase(server, name string) error {
 	}
 }
 
-// vacuumed reports whether the server itself is at work in the database, in a process that the role may not end.
-func vacuumed(err error) bool {
+// isVacuuming reports whether the server itself is at work in the database, in a process that the role may not end.
+func isVacuuming(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && refused.Code == "42501"
 }

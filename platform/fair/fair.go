@@ -61,7 +61,7 @@ func New(total, patient int) *Places {
 func (p *Places) Take(ctx context.Context, team id.ID) error {
 	p.mu.Lock()
 	if len(p.waiting[team]) == 0 && More(p.held[team], p.free) > 0 {
-		p.hold(team)
+		p.occupy(team)
 		p.mu.Unlock()
 
 		return nil
@@ -109,7 +109,7 @@ func (p *Places) Give(team id.ID) {
 	p.release(team)
 }
 
-func (p *Places) hold(team id.ID) {
+func (p *Places) occupy(team id.ID) {
 	p.free--
 	p.held[team]++
 }
@@ -134,7 +134,7 @@ func (p *Places) next() bool {
 		turn := p.waiting[team][0]
 		p.turns = append(slices.Delete(p.turns, i, i+1), team)
 		p.leave(team, 0)
-		p.hold(team)
+		p.occupy(team)
 		close(turn)
 
 		return true

@@ -81,7 +81,7 @@ func (v ID) Compare(o ID) int { return bytes.Compare(v[:], o[:]) }
 // String returns the canonical form: 36 characters in lower case.
 func (v ID) String() string {
 	var b [36]byte
-	v.put(b[:])
+	v.appendTo(b[:])
 
 	return string(b[:])
 }
@@ -89,12 +89,12 @@ func (v ID) String() string {
 // Append adds the canonical form to b.
 func (v ID) Append(b []byte) []byte {
 	var text [36]byte
-	v.put(text[:])
+	v.appendTo(text[:])
 
 	return append(b, text[:]...)
 }
 
-func (v ID) put(b []byte) {
+func (v ID) appendTo(b []byte) {
 	hex.Encode(b[0:8], v[0:4])
 	hex.Encode(b[9:13], v[4:6])
 	hex.Encode(b[14:18], v[6:8])
@@ -123,7 +123,7 @@ func Parse(s string) (ID, error) {
 // MarshalText returns the canonical form.
 func (v ID) MarshalText() ([]byte, error) {
 	b := make([]byte, 36)
-	v.put(b)
+	v.appendTo(b)
 
 	return b, nil
 }
@@ -157,18 +157,18 @@ func (v *ID) ScanUUID(u pgtype.UUID) error {
 
 // ShortRef returns a short code of the id for people: eight characters without look-alikes, from its random part.
 func (v ID) ShortRef() string {
-	return typed(v)[18:]
+	return base32(v)[18:]
 }
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // Typed returns the id as a TypeID: the prefix, an underscore and 26 characters of base 32.
 func (v ID) Typed(prefix string) string {
-	return prefix + "_" + typed(v)
+	return prefix + "_" + base32(v)
 }
 
-// typed returns the 26 characters of base 32.
-func typed(v ID) string {
+// base32 returns the 26 characters of base 32.
+func base32(v ID) string {
 	var out [26]byte
 
 	hi, lo := binary.BigEndian.Uint64(v[:8]), binary.BigEndian.Uint64(v[8:])

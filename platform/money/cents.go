@@ -66,8 +66,8 @@ func (c Cents) magnitude() uint64 {
 	return uint64(c)
 }
 
-// signed turns a magnitude back into an amount, limited to the range of int64.
-func signed(magnitude uint64, negative bool) Cents {
+// withSign turns a magnitude back into an amount, limited to the range of int64.
+func withSign(magnitude uint64, negative bool) Cents {
 	const limit = uint64(1) << 63
 	switch {
 	case negative && magnitude >= limit:

@@ -9,7 +9,7 @@ const WholeRate Rate = 100_000
 // Of returns the rate's share of an amount, rounded half away from zero. A product beyond int64 is limited to its
 // range, which Cents.Valid refuses, instead of wrapping to a plausible amount.
 func (r Rate) Of(c Cents) Cents {
-	return signed(mulDiv(c.magnitude(), Cents(r).magnitude(), uint64(WholeRate)), (r < 0) != (c < 0))
+	return withSign(mulDiv(c.magnitude(), Cents(r).magnitude(), uint64(WholeRate)), (r < 0) != (c < 0))
 }
 
 // Included returns the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from
@@ -22,5 +22,5 @@ func (r Rate) Included(gross Cents) Cents {
 	// Unsigned: WholeRate+r wraps for the largest rates.
 	divisor := uint64(WholeRate) + uint64(r) //nolint:gosec // a negative rate wraps back above zero by the check above.
 
-	return signed(mulDiv(gross.magnitude(), Cents(r).magnitude(), divisor), (r < 0) != (gross < 0))
+	return withSign(mulDiv(gross.magnitude(), Cents(r).magnitude(), divisor), (r < 0) != (gross < 0))
 }

@@ -42,7 +42,7 @@ func Split(total Cents, weights []int64) []Cents {
 
 	split := make([]Cents, len(weights))
 	for i, share := range shares {
-		split[i] = signed(share, total < 0)
+		split[i] = withSign(share, total < 0)
 	}
 
 	return split
@@ -91,7 +91,7 @@ func Nightly(total Cents, nights int) []Cents {
 
 	for i := range amounts {
 		through := mulDiv(total.magnitude(), uint64(i)+1, uint64(nights))
-		amounts[i] = signed(through-before, total < 0)
+		amounts[i] = withSign(through-before, total < 0)
 		before = through
 	}
 

@@ -66,7 +66,7 @@ func Join(parts ...Part) Part {
 
 		// All lists in the order of the parts.
 		sum.Tables = append(sum.Tables, p.Tables...)
-		sum.Outside = both(sum.Outside, p.Outside)
+		sum.Outside = joinOutside(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
 	}
 
@@ -75,8 +75,8 @@ func Join(parts ...Part) Part {
 
 type outside = func(ctx context.Context, d *db.DB, team id.ID) error
 
-// both does one after the other.
-func both(one, other outside) outside {
+// joinOutside does one after the other.
+func joinOutside(one, other outside) outside {
 	switch {
 	case one == nil:
 		return other

@@ -91,7 +91,7 @@ func (d *Doc) EndSection(footer func(n, pages int)) {
 	for i, stream := range d.footers {
 		footer(i+1, d.begun)
 		d.leave()
-		d.out.putStream(stream, "", d.content)
+		d.out.writeStream(stream, "", d.content)
 		d.content, d.state = d.content[:0], graphics{}
 	}
 
@@ -102,7 +102,7 @@ func (d *Doc) EndSection(footer func(n, pages int)) {
 func (d *Doc) flushPage(footer ref) {
 	d.leave()
 	content := d.out.reserve()
-	d.out.putStream(content, "", d.content)
+	d.out.writeStream(content, "", d.content)
 
 	// Pages are in nodes of bounded width, so that readers find one quickly.
 	d.content, d.state = d.content[:0], graphics{}
@@ -127,7 +127,7 @@ func (d *Doc) flushPage(footer ref) {
 
 	b = append(b, "]/Tabs/S/StructParents "...)
 	b = append(strconv.AppendInt(b, int64(d.count), 10), ">>"...)
-	d.out.put(d.page, b)
+	d.out.writeObject(d.page, b)
 	d.kids = append(appendRef(d.kids, d.page), ' ')
 	d.inNode++
 	d.count++
@@ -140,7 +140,7 @@ func (d *Doc) flushPage(footer ref) {
 		b = append(appendRef(b, e), ' ')
 	}
 
-	d.out.put(parents, append(b, ']'))
+	d.out.writeObject(parents, append(b, ']'))
 	d.scratch = b
 	d.parents, d.marks = append(d.parents, parents), d.marks[:0]
 }
@@ -154,7 +154,7 @@ func (d *Doc) endNode() {
 	b := appendRef([]byte("<</Type/Pages/Parent "), d.pages)
 	b = append(strconv.AppendInt(append(b, "/Count "...), int64(d.inNode), 10), "/Kids["...)
 	b = append(append(b, d.kids...), "]>>"...)
-	d.out.put(d.nodes[len(d.nodes)-1], b)
+	d.out.writeObject(d.nodes[len(d.nodes)-1], b)
 	d.kids, d.inNode = d.kids[:0], 0
 }
 
@@ -177,7 +177,7 @@ func (d *Doc) Close() error {
 		b = append(appendRef(b, node), ' ')
 	}
 
-	d.out.put(d.pages, append(b, "]>>"...))
+	d.out.writeObject(d.pages, append(b, "]>>"...))
 	d.writeResources()
 
 	// The structure, and which element each mark belongs to.
@@ -186,18 +186,18 @@ func (d *Doc) Close() error {
 	b = appendRef([]byte("<</Type/StructTreeRoot/K "), d.root.ref)
 	b = appendRef(append(b, "/ParentTree "...), tree)
 	b = strconv.AppendInt(append(b, "/ParentTreeNextKey "...), int64(d.count), 10)
-	d.out.put(d.treeRoot, append(b, ">>"...))
+	d.out.writeObject(d.treeRoot, append(b, ">>"...))
 
 	// The metadata and the catalog, where readers begin.
 	metadata := d.out.reserve()
-	d.out.putRaw(metadata, "/Type/Metadata/Subtype/XML", d.info.xmp())
+	d.out.writeRaw(metadata, "/Type/Metadata/Subtype/XML", d.info.xmp())
 	catalog, info := d.out.reserve(), d.out.reserve()
 	b = appendRef([]byte("<</Type/Catalog/Pages "), d.pages)
 	b = appendRef(append(b, "/StructTreeRoot "...), d.treeRoot)
 	b = appendRef(append(b, "/Metadata "...), metadata)
 	b = appendText(append(b, "/Lang"...), d.info.Lang)
-	d.out.put(catalog, append(b, "/MarkInfo<</Marked true>>/ViewerPreferences<</DisplayDocTitle true>>/PageLayout/OneColumn>>"...))
-	d.out.put(info, d.info.dictionary())
+	d.out.writeObject(catalog, append(b, "/MarkInfo<</Marked true>>/ViewerPreferences<</DisplayDocTitle true>>/PageLayout/OneColumn>>"...))
+	d.out.writeObject(info, d.info.dictionary())
 
 	// The identifier is a hash, so that equal documents are equal bytes.
 	trailer := appendRef([]byte("/Root "), catalog)

@@ -226,7 +226,7 @@ func (d *Doc) Image(e *Element, image *Image, at Box) {
 
 	if n < 0 {
 		n = len(d.images)
-		d.images, d.imageRefs = append(d.images, image), append(d.imageRefs, d.putImage(image))
+		d.images, d.imageRefs = append(d.images, image), append(d.imageRefs, d.writeImage(image))
 	}
 
 	// The element states where the figure is, for readers that reflow pages.
@@ -249,7 +249,7 @@ func (d *Doc) writeResources() {
 	for font, used := range d.used {
 		if used != nil {
 			b = append(strconv.AppendInt(append(b, "/F"...), int64(font+1), 10), ' ')
-			b = appendRef(b, d.putFont(d.fonts.at(font), used))
+			b = appendRef(b, d.writeFont(d.fonts.at(font), used))
 		}
 	}
 
@@ -259,27 +259,27 @@ func (d *Doc) writeResources() {
 		b = appendRef(b, image)
 	}
 
-	d.out.put(d.resources, append(b, ">>>>"...))
+	d.out.writeObject(d.resources, append(b, ">>>>"...))
 }
 
-// putFont embeds a subset of a font and returns its object.
-func (d *Doc) putFont(f *Font, used glyphSet) ref {
+// writeFont embeds a subset of a font and returns its object.
+func (d *Doc) writeFont(f *Font, used glyphSet) ref {
 	cut := f.subset(used)
 	font, descendant, descriptor, file, unicode := d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve()
 	name := cut.tag + "+" + f.name
-	d.out.putRaw(file, "/Filter/FlateDecode/Length1 "+strconv.Itoa(cut.length), cut.file)
-	d.out.putRaw(unicode, "/Filter/FlateDecode", cut.unicode)
+	d.out.writeRaw(file, "/Filter/FlateDecode/Length1 "+strconv.Itoa(cut.length), cut.file)
+	d.out.writeRaw(unicode, "/Filter/FlateDecode", cut.unicode)
 
 	// A font of two-byte codes, which are glyph numbers.
 	b := append([]byte("<</Type/Font/Subtype/Type0/Encoding/Identity-H/BaseFont/"), name...)
 	b = appendRef(append(b, "/DescendantFonts["...), descendant)
 	b = appendRef(append(b, "]/ToUnicode "...), unicode)
-	d.out.put(font, append(b, ">>"...))
+	d.out.writeObject(font, append(b, ">>"...))
 
 	b = append([]byte("<</Type/Font/Subtype/CIDFontType2/CIDToGIDMap/Identity/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/BaseFont/"), name...)
 	b = appendRef(append(b, "/FontDescriptor "...), descriptor)
 	b = append(append(b, "/W"...), cut.widths...)
-	d.out.put(descendant, append(b, ">>"...))
+	d.out.writeObject(descendant, append(b, ">>"...))
 
 	// Readers need these measures to substitute the font, though it is embedded.
 	head, hhea := f.tables["head"], f.tables["hhea"]
@@ -288,21 +288,21 @@ func (d *Doc) putFont(f *Font, used glyphSet) ref {
 
 	b = append(b, "/FontBBox["...)
 	for i := range 4 {
-		b = append(strconv.AppendInt(b, int64(f.scaled(head.i16(36+2*i))), 10), ' ')
+		b = append(strconv.AppendInt(b, int64(f.scale(head.i16(36+2*i))), 10), ' ')
 	}
 
-	capitals := f.scaled(hhea.i16(4))
+	capitals := f.scale(hhea.i16(4))
 	if os2 := f.tables["OS/2"]; os2.u16(0) >= 2 && os2.i16(88) > 0 {
-		capitals = f.scaled(os2.i16(88))
+		capitals = f.scale(os2.i16(88))
 	}
 
-	for key, v := range [...]int{f.scaled(hhea.i16(4)), f.scaled(hhea.i16(6)), capitals} {
+	for key, v := range [...]int{f.scale(hhea.i16(4)), f.scale(hhea.i16(6)), capitals} {
 		b = append(b, [...]string{"]/Ascent ", "/Descent ", "/CapHeight "}[key]...)
 		b = strconv.AppendInt(b, int64(v), 10)
 	}
 
 	b = appendRef(append(b, "/FontFile2 "...), file)
-	d.out.put(descriptor, append(b, ">>"...))
+	d.out.writeObject(descriptor, append(b, ">>"...))
 
 	return font
 }

@@ -103,7 +103,7 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 	// Widths first; then the characters, the kerning and the shaping rules.
 	f.advances = make([]uint16, f.glyphs)
 	for g := range f.glyphs {
-		f.advances[g] = uint16(f.scaled(f.tables["hmtx"].u16(4 * min(g, metrics-1)))) //nolint:gosec // at most 65535 thousandths by any sane font
+		f.advances[g] = uint16(f.scale(f.tables["hmtx"].u16(4 * min(g, metrics-1)))) //nolint:gosec // at most 65535 thousandths by any sane font
 	}
 
 	f.readCmap()
@@ -125,10 +125,10 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 	return f, nil
 }
 
-// scaled converts font units to thousandths of the font size.
-func (f *Font) scaled(units int) int {
+// scale converts font units to thousandths of the font size.
+func (f *Font) scale(units int) int {
 	if units < 0 {
-		return -f.scaled(-units)
+		return -f.scale(-units)
 	}
 
 	return (units*1000 + f.perEm/2) / f.perEm
@@ -161,7 +161,7 @@ func (f *Font) readCmap() {
 
 		first, last, glyph := group.u32(0), group.u32(4), group.u32(8)
 		for c := first; c <= last && c <= unicode.MaxRune; c++ {
-			f.put(rune(c), glyph+c-first) //nolint:gosec // at most the last character
+			f.addGlyph(rune(c), glyph+c-first) //nolint:gosec // at most the last character
 		}
 	}
 }
@@ -181,13 +181,13 @@ func (f *Font) readSegments(t table) {
 				}
 			}
 
-			f.put(rune(c), (glyph+delta)&0xFFFF) //nolint:gosec // at most 65535
+			f.addGlyph(rune(c), (glyph+delta)&0xFFFF) //nolint:gosec // at most 65535
 		}
 	}
 }
 
-// put maps a character to a glyph.
-func (f *Font) put(r rune, glyph int) {
+// addGlyph maps a character to a glyph.
+func (f *Font) addGlyph(r rune, glyph int) {
 	if glyph <= 0 || glyph >= f.glyphs {
 		return
 	}
@@ -267,7 +267,7 @@ func (f *Font) readKerns() {
 		left, right := uint16(pair.u16(0)), uint16(pair.u16(2)) //nolint:gosec // 16-bit numbers
 
 		a, b := f.runes[left], f.runes[right]
-		if value := f.scaled(pair.i16(4)); value != 0 && unicode.IsLetter(a) && (unicode.IsLetter(b) || unicode.IsPunct(b)) {
+		if value := f.scale(pair.i16(4)); value != 0 && unicode.IsLetter(a) && (unicode.IsLetter(b) || unicode.IsPunct(b)) {
 			f.kerns[uint32(left)<<16|uint32(right)] = int16(value) //nolint:gosec // a fraction of the font size
 			f.kerned.add(left)
 		}

@@ -137,27 +137,27 @@ func PackImage(from image.Image) *Image {
 		colours = colours[:len(mask)]
 	}
 
-	out.data = deflated(colours)
+	out.data = deflate(colours)
 	if !opaque {
-		out.mask = deflated(mask)
+		out.mask = deflate(mask)
 	}
 
 	return out
 }
 
-// putImage embeds an image and returns its object.
-func (d *Doc) putImage(i *Image) ref {
+// writeImage embeds an image and returns its object.
+func (d *Doc) writeImage(i *Image) ref {
 	size := "/Type/XObject/Subtype/Image/BitsPerComponent 8/Width " + strconv.Itoa(i.Width) + "/Height " + strconv.Itoa(i.Height)
 
 	dict := size + "/ColorSpace" + i.space + "/Filter" + i.filter + i.decode
 	if i.mask != nil {
 		mask := d.out.reserve()
-		d.out.putRaw(mask, size+"/ColorSpace/DeviceGray/Filter/FlateDecode", i.mask)
+		d.out.writeRaw(mask, size+"/ColorSpace/DeviceGray/Filter/FlateDecode", i.mask)
 		dict += "/SMask " + strconv.Itoa(int(mask)) + " 0 R"
 	}
 
 	image := d.out.reserve()
-	d.out.putRaw(image, dict, i.data)
+	d.out.writeRaw(image, dict, i.data)
 
 	return image
 }

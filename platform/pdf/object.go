@@ -77,8 +77,8 @@ func (o *objects) reserve() ref {
 	return ref(len(o.places) - 1)
 }
 
-// put writes an object that is no stream.
-func (o *objects) put(n ref, body []byte) {
+// writeObject writes an object that is no stream.
+func (o *objects) writeObject(n ref, body []byte) {
 	if o.stream == 0 {
 		o.stream = o.reserve()
 	}
@@ -108,22 +108,22 @@ func (o *objects) flush() {
 	dict := "/Type/ObjStm/N " + strconv.Itoa(o.count) + "/First " + strconv.Itoa(first)
 	body := o.heads
 	o.heads, o.packed, o.count, o.stream = o.heads[:0], o.packed[:0], 0, 0
-	o.putStream(n, dict, body)
+	o.writeStream(n, dict, body)
 }
 
-// putStream writes a stream, compressed when that makes it shorter.
-func (o *objects) putStream(n ref, dict string, data []byte) {
+// writeStream writes a stream, compressed when that makes it shorter.
+func (o *objects) writeStream(n ref, dict string, data []byte) {
 	if len(data) < 80 {
-		o.putRaw(n, dict, data)
+		o.writeRaw(n, dict, data)
 		return
 	}
 
 	o.buffer.Reset()
-	o.putRaw(n, dict+"/Filter/FlateDecode", compress(o.zip, &o.buffer, data))
+	o.writeRaw(n, dict+"/Filter/FlateDecode", compress(o.zip, &o.buffer, data))
 }
 
-// putRaw writes a stream as it is.
-func (o *objects) putRaw(n ref, dict string, data []byte) {
+// writeRaw writes a stream as it is.
+func (o *objects) writeRaw(n ref, dict string, data []byte) {
 	o.places[n] = place{o.at, -1}
 	o.write(strconv.Itoa(int(n)) + " 0 obj\n<<" + dict + "/Length " + strconv.Itoa(len(data)) + ">>\nstream\n")
 
@@ -146,8 +146,8 @@ func compress(zip *zlib.Writer, into *bytes.Buffer, data []byte) []byte {
 	return into.Bytes()
 }
 
-// deflated compresses data that many documents use.
-func deflated(data []byte) []byte {
+// deflate compresses data that many documents use.
+func deflate(data []byte) []byte {
 	zip, _ := zlib.NewWriterLevel(io.Discard, zlib.BestCompression)
 
 	var b bytes.Buffer
@@ -193,7 +193,7 @@ func (o *objects) finish(trailer string) error {
 
 	// The cross references are a stream, which is an object too.
 	start := o.at
-	o.putStream(n, "/Type/XRef/Size "+strconv.Itoa(len(o.places))+"/W[1 "+strconv.Itoa(width)+" 1]"+
+	o.writeStream(n, "/Type/XRef/Size "+strconv.Itoa(len(o.places))+"/W[1 "+strconv.Itoa(width)+" 1]"+
 		"/DecodeParms<</Predictor 12/Columns "+strconv.Itoa(width+2)+">>"+trailer, rows)
 	o.write("startxref\n" + strconv.FormatInt(start, 10) + "\n%%EOF\n")
 

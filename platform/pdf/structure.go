@@ -92,7 +92,7 @@ func (d *Doc) End(e *Element) {
 	}
 
 	b = append(appendKids(b, e.kids), ">>"...)
-	d.out.put(e.ref, b)
+	d.out.writeObject(e.ref, b)
 	d.scratch = b
 	e.kids = nil
 }
@@ -196,11 +196,11 @@ func (d *Doc) parentTree() ref {
 		}
 
 		leaf := d.out.reserve()
-		d.out.put(leaf, append(node, "]>>"...))
+		d.out.writeObject(leaf, append(node, "]>>"...))
 		b = append(appendRef(b, leaf), ' ')
 	}
 
-	d.out.put(tree, append(b, "]>>"...))
+	d.out.writeObject(tree, append(b, "]>>"...))
 
 	return tree
 }

@@ -119,7 +119,7 @@ func (f *Font) subset(used glyphSet) *subset {
 	}
 
 	// Cut without the lock: it takes milliseconds, and two results are equal.
-	made := f.cut(wanted)
+	made := f.makeSubset(wanted)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
@@ -142,12 +142,12 @@ func (f *Font) touch(key string) {
 	f.order = append(f.order, key)
 }
 
-// cut makes a subset.
-func (f *Font) cut(wanted glyphSet) *subset {
+// makeSubset makes a subset.
+func (f *Font) makeSubset(wanted glyphSet) *subset {
 	glyphs := wanted.all()
 	widths := f.widths(glyphs)
 	unicodes := f.unicodes(glyphs)
-	ttf := f.cutFile(wanted)
+	ttf := f.writeSubset(wanted)
 	sum := sha256.Sum256(ttf)
 
 	tag := make([]byte, 6)
@@ -155,7 +155,7 @@ func (f *Font) cut(wanted glyphSet) *subset {
 		tag[i] = 'A' + sum[i]%26
 	}
 
-	return &subset{tag: string(tag), file: deflated(ttf), length: len(ttf), widths: widths, unicode: deflated(unicodes)}
+	return &subset{tag: string(tag), file: deflate(ttf), length: len(ttf), widths: widths, unicode: deflate(unicodes)}
 }
 
 // widths returns the advances of glyphs as the document writes them, neighbours together.
@@ -275,9 +275,9 @@ func parts(outline table, found func(at int)) int {
 	return min(at, len(outline))
 }
 
-// cutFile returns a font file with the wanted glyphs and their parts. Glyphs keep their numbers. Instructions for
+// writeSubset returns a font file with the wanted glyphs and their parts. Glyphs keep their numbers. Instructions for
 // coarse screens are left out: they are half of the size.
-func (f *Font) cutFile(wanted glyphSet) []byte {
+func (f *Font) writeSubset(wanted glyphSet) []byte {
 	kept := slices.Clone(wanted)
 	kept.add(0)
 	stack := kept.all()
@@ -396,7 +396,7 @@ func assemble(tables []namedTable) []byte {
 
 	for _, t := range tables {
 		out = append(out, t.name...)
-		for _, v := range []int{int(sumOf(t.data)), at, len(t.data)} {
+		for _, v := range []int{int(checksum(t.data)), at, len(t.data)} {
 			out = binary.BigEndian.AppendUint32(out, uint32(v)) //nolint:gosec // shorter than the font
 		}
 
@@ -413,8 +413,8 @@ func assemble(tables []namedTable) []byte {
 	return out
 }
 
-// sumOf returns the checksum of a table.
-func sumOf(data []byte) (sum uint32) {
+// checksum returns the checksum of a table.
+func checksum(data []byte) (sum uint32) {
 	for i := 0; i < len(data); i += 4 {
 		var word [4]byte
 		copy(word[:], data[i:])

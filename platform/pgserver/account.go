@@ -44,7 +44,7 @@ func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
 		return nil
 	}
 
-	a, err := ownerOf(c.path("data"))
+	a, err := dataOwner(c.path("data"))
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
 	return c.checkAccount(ctx, bin)
 }
 
-// ownerOf returns the account that owns the data, or nil if there is none yet. It fails if the owner is root.
-func ownerOf(data string) (*account, error) {
+// dataOwner returns the account that owns the data, or nil if there is none yet. It fails if the owner is root.
+func dataOwner(data string) (*account, error) {
 	info, err := os.Stat(data)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // New data has no owner yet, which is no failure.
@@ -159,8 +159,8 @@ func (c *cluster) command(ctx context.Context, name string, args ...string) *exe
 	return cmd
 }
 
-// give hands a file or folder over to the account.
-func (c *cluster) give(name string) error {
+// chown hands a file or folder over to the account.
+func (c *cluster) chown(name string) error {
 	if c.account == nil {
 		return nil
 	}

@@ -96,7 +96,7 @@ func findAll(ctx context.Context) ([]binaries, error) {
 	var found []binaries
 
 	for _, dir := range places {
-		version, err := versionOf(ctx, dir)
+		version, err := findMajor(ctx, dir)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("find PostgreSQL: %w", ctx.Err())
 		}
@@ -135,8 +135,8 @@ var majorVersion = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)`)
 
 var errNoPrograms = errors.New("no initdb and postgres")
 
-// versionOf returns the major version of the programs in a folder. It fails if there are none.
-func versionOf(ctx context.Context, dir string) (int, error) {
+// findMajor returns the major version of the programs in a folder. It fails if there are none.
+func findMajor(ctx context.Context, dir string) (int, error) {
 	if !filepath.IsAbs(dir) {
 		return 0, errNoPrograms
 	}

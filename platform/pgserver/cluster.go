@@ -114,7 +114,7 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 		return fmt.Errorf("create data folder: %w", err)
 	}
 
-	if err := c.give(next); err != nil {
+	if err := c.chown(next); err != nil {
 		return err
 	}
 	// The account cannot read cluster.json, and a command line would show the password to every user of the machine.
@@ -124,7 +124,7 @@ func (c *cluster) create(ctx context.Context, bin string, durable bool) error {
 	}
 	defer func() { _ = os.Remove(password) }()
 
-	if err := c.give(password); err != nil {
+	if err := c.chown(password); err != nil {
 		return err
 	}
 	// Locale C sorts and compares fastest; texts that people read are sorted with ICU collations, which do not depend

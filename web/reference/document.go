@@ -377,7 +377,7 @@ func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
 
 	c.Shown = c.Schema.sample != nil
 	if c.Type == "application/json" {
-		c.Example, err = indented(sample(c.Schema))
+		c.Example, err = indentJSON(sample(c.Schema))
 	}
 
 	return c, err

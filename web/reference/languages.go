@@ -141,7 +141,7 @@ func (r Request) Curl() string {
 	}
 
 	for _, h := range r.headers() {
-		lines = append(lines, "-H "+quoted(h.Name+": "+h.Text))
+		lines = append(lines, "-H "+shellQuote(h.Name+": "+h.Text))
 	}
 
 	for _, part := range r.Form {
@@ -150,13 +150,13 @@ func (r Request) Curl() string {
 			sign = "=@"
 		}
 
-		lines = append(lines, "-F "+quoted(part.Name+sign+part.Text))
+		lines = append(lines, "-F "+shellQuote(part.Name+sign+part.Text))
 	}
 
 	switch {
 	case r.Form != nil || r.Body == "":
 	case r.Type == "application/json":
-		lines = append(lines, "-d "+quoted(r.Body))
+		lines = append(lines, "-d "+shellQuote(r.Body))
 	default:
 		lines = append(lines, "--data-binary @"+r.Body)
 	}
@@ -164,8 +164,8 @@ func (r Request) Curl() string {
 	return strings.Join(lines, " \\\n  ")
 }
 
-// quoted returns a text in quotes for the shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// shellQuote returns a text in quotes for the shell.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // Go returns the request as a program that needs the standard library alone.
 func (r Request) Go() string {

@@ -85,8 +85,8 @@ func compact(v any) ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// indented returns a value as indented JSON.
-func indented(v any) (string, error) {
+// indentJSON returns a value as indented JSON.
+func indentJSON(v any) (string, error) {
 	raw, err := compact(v)
 	if err != nil {
 		return "", err
@@ -104,14 +104,14 @@ func indented(v any) (string, error) {
 func (f *Field) example(request bool) any {
 	switch {
 	case f.sample != nil:
-		return f.ordered(f.sample)
+		return f.sortFields(f.sample)
 	case f.kind == "array":
 		if f.Same && len(f.Fields) == 0 {
 			return []any{}
 		}
 
 		// As many items as the list needs.
-		items := []any{f.items.named(f.Name).example(request)}
+		items := []any{f.items.withListName(f.Name).example(request)}
 		for i := 1; i < f.least; i++ {
 			items = append(items, items[0])
 		}
@@ -130,20 +130,20 @@ func (f *Field) example(request bool) any {
 	}
 }
 
-// named returns the field with the name of its list, which decides about its example.
-func (f *Field) named(list string) *Field {
+// withListName returns the field with the name of its list, which decides about its example.
+func (f *Field) withListName(list string) *Field {
 	one := *f
 	one.Name = strings.TrimSuffix(list, "s")
 
 	return &one
 }
 
-// ordered puts the fields of an example of the description into the order of the list of fields.
-func (f *Field) ordered(value any) any {
+// sortFields puts the fields of an example of the description into the order of the list of fields.
+func (f *Field) sortFields(value any) any {
 	if list, is := value.([]any); is && f.items != nil {
 		out := make([]any, len(list))
 		for i, one := range list {
-			out[i] = f.items.ordered(one)
+			out[i] = f.items.sortFields(one)
 		}
 
 		return out
@@ -158,7 +158,7 @@ func (f *Field) ordered(value any) any {
 
 	for _, inner := range f.Fields {
 		if one, has := given[inner.Name]; has {
-			out = append(out, pair{inner.Name, inner.ordered(one)})
+			out = append(out, pair{inner.Name, inner.sortFields(one)})
 		}
 	}
 

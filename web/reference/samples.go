@@ -53,12 +53,12 @@ var readSamples = sync.OnceValues(func() ([]Sample, error) {
 
 		if r.Body != nil {
 			s.Type = "application/json"
-			if s.Body, err = indented(r.Body); err != nil {
+			if s.Body, err = indentJSON(r.Body); err != nil {
 				return nil, err
 			}
 		}
 
-		if s.Answer, err = indented(r.Answer); err != nil {
+		if s.Answer, err = indentJSON(r.Answer); err != nil {
 			return nil, err
 		}
 

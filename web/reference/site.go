@@ -86,14 +86,14 @@ func New(description []byte) (*Site, error) {
 		return nil, err
 	}
 
-	s.keep(stylePath, "text/css; charset=utf-8", style)
-	s.keep(scriptPath, "text/javascript; charset=utf-8", script)
-	s.keep(searchPath, "application/json", search)
+	s.addFile(stylePath, "text/css; charset=utf-8", style)
+	s.addFile(scriptPath, "text/javascript; charset=utf-8", script)
+	s.addFile(searchPath, "application/json", search)
 
 	return s, nil
 }
 
-func (s *Site) keep(path, contentType string, body []byte) {
+func (s *Site) addFile(path, contentType string, body []byte) {
 	s.files[path] = web.Asset{Path: path, ContentType: contentType, Body: body, Tag: web.Tag(body), Kept: true}
 }
 

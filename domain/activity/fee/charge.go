@@ -59,7 +59,7 @@ func (c Charge) Total() money.Cents { return c.Amount + c.Tax }
 // covers the stay: the journal decides which nights are charged. A fee that others build on counts with the Amount
 // of its subscription at s.At, and with nothing if it has none or is not charged.
 func Charges(subscriptions []Subscription, s *Stay) []Charge {
-	c := charging{
+	c := chargeRun{
 		stay:          s,
 		subscriptions: subscriptions,
 		charges:       make([]Charge, len(subscriptions)),
@@ -83,8 +83,8 @@ const (
 	done
 )
 
-// charging is the computation of all charges on a stay.
-type charging struct {
+// chargeRun is the computation of all charges on a stay.
+type chargeRun struct {
 	stay          *Stay
 	subscriptions []Subscription
 	charges       []Charge
@@ -92,7 +92,7 @@ type charging struct {
 }
 
 // charge computes a charge, unless that is done already. Fees that it builds on are computed first, through fee.
-func (c *charging) charge(i int) *Charge {
+func (c *chargeRun) charge(i int) *Charge {
 	out, s := &c.charges[i], &c.subscriptions[i]
 	if c.progress[i] != waiting {
 		return out // underway only in a ring, which no stored formula closes
@@ -116,7 +116,7 @@ func (c *charging) charge(i int) *Charge {
 }
 
 // fee returns the amount of a fee that others build on.
-func (c *charging) fee(feeID id.ID) money.Cents {
+func (c *chargeRun) fee(feeID id.ID) money.Cents {
 	for i := range c.subscriptions {
 		// Periods of one fee do not overlap, so at most one covers the day.
 		if s := &c.subscriptions[i]; s.Fee.ID == feeID && s.Period.Covers(c.stay.At) {

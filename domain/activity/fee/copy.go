@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/parts"
 )
 
-// inUse loads the active fees of a team that the transaction may read.
-func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
+// loadActive loads the active fees of a team that the transaction may read.
+func loadActive(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' order by f.id`,
 		db.Args{"team": team})
 	if err != nil {
@@ -27,11 +27,11 @@ func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	return fees, nil
 }
 
-// add copies the fees of another team that can be charged here: those with a counterpart for each account, the tax
+// copyFees copies the fees of another team that can be charged here: those with a counterpart for each account, the tax
 // rate and everything else that their formula and conditions name. A fee that the team has already, by name or
 // reference, is not copied; it takes the place of the other team's fee in formulas that build on it.
-func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) error {
-	own, err := ownFees(ctx, tx)
+func copyFees(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) error {
+	own, err := loadOwnFees(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 	var writes, details []db.Stmt
 
 	for _, f := range added {
-		f.move(fees, here)
+		f.replaceIDs(fees, here)
 		f.CreatedAt, f.UpdatedAt = day.At(tx.Now), day.At(tx.Now)
 		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, f)
 		stmts := feeStatements(tx, f)
@@ -91,9 +91,9 @@ func add(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) er
 	return nil
 }
 
-// ownFees returns a function that finds the team's own fee for a fee of another team: the one of the same name,
+// loadOwnFees returns a function that finds the team's own fee for a fee of another team: the one of the same name,
 // else of the same reference. It returns the zero id for none.
-func ownFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
+func loadOwnFees(ctx context.Context, tx *db.Tx) (func(*Fee) id.ID, error) {
 	type own struct {
 		ID        id.ID
 		Name      string
@@ -133,8 +133,8 @@ func (f *Fee) chargeable(here parts.Counterparts) bool {
 		!slices.ContainsFunc(f.References, func(r Reference) bool { return r.Kind == RefAccount && lacks(r.ID) })
 }
 
-// move replaces the records that a copied fee names by their counterparts.
-func (f *Fee) move(fees map[id.ID]id.ID, here parts.Counterparts) {
+// replaceIDs replaces the records that a copied fee names by their counterparts.
+func (f *Fee) replaceIDs(fees map[id.ID]id.ID, here parts.Counterparts) {
 	f.ID, f.CreditAccountID, f.DebitAccountID = fees[f.ID], here[f.CreditAccountID], here[f.DebitAccountID]
 	if f.TaxRateID != nil {
 		rate := here[*f.TaxRateID]

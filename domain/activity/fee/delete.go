@@ -19,23 +19,23 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a fee in use."`
 }
 
-// remove deletes a fee that is not in use, or archives one that is if the caller asks for it.
-func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+// deleteOrArchive deletes a fee that is not in use, or archives one that is if the caller asks for it.
+func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
 
-	f, err := get(ctx, tx, in.ID)
+	f, err := loadFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	periods, err := periodsOf(ctx, tx, f.ID)
+	periods, err := loadPeriods(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	reasons, err := usage(ctx, tx, f.ID)
+	reasons, err := loadUses(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 			notePeriod(tx, audit.Deleted, &periods[i], nil)
 		}
 
-		return &api.None{}, erase(ctx, tx, f.ID)
+		return &api.None{}, deleteFee(ctx, tx, f.ID)
 	case in.OnLocked == "archive":
 		archived := f
 
@@ -60,7 +60,7 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 		}
 
 		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, f, archived)
-		_, err := outdate(ctx, tx, touched{before: &f, after: &archived, old: periods, new: periods})
+		_, err := outdate(ctx, tx, feeChange{before: &f, after: &archived, old: periods, new: periods})
 
 		return &api.None{}, err
 	default:
@@ -68,9 +68,9 @@ func remove(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) 
 	}
 }
 
-// erase deletes a fee that is not in use. Journals that still wait for it, or that could not be derived with it,
+// deleteFee deletes a fee that is not in use. Journals that still wait for it, or that could not be derived with it,
 // are derived without it.
-func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
+func deleteFee(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	args := db.Args{"team": tx.Team, "id": feeID}
 
 	_, err := tx.Exec(ctx, `delete from fee where team_id = @team and id = @id`, args)
@@ -100,9 +100,9 @@ func erase(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	return err
 }
 
-// usage returns the kinds of records that still need the fee: entries in the books, adjustments, and fees that
+// loadUses returns the kinds of records that still need the fee: entries in the books, adjustments, and fees that
 // build on it.
-func usage(ctx context.Context, tx *db.Tx, feeID id.ID) ([]string, error) {
+func loadUses(ctx context.Context, tx *db.Tx, feeID id.ID) ([]string, error) {
 	return db.Select[string](ctx, tx, `
 		select reason from (values
 			(1, 'journalEntries', exists (select from ledger_entry where team_id = @team and recurring_fee_id = @id)),

@@ -166,20 +166,20 @@ func (n shareNode) value(of *Values) money.Cents { return n.rate.Of(n.of.value(o
 func (n sumNode) value(of *Values) (sum money.Cents) {
 	for _, t := range n.terms {
 		// Every step is bounded, so that no intermediate sum can wrap.
-		v := held(t.term.value(of))
+		v := clamp(t.term.value(of))
 		if t.negative {
 			v = -v
 		}
 
-		sum = held(sum + v)
+		sum = clamp(sum + v)
 	}
 
 	return sum
 }
 
-// held bounds an amount, so that an absurd one stays absurd instead of wrapping into a plausible one. The ledger
+// clamp bounds an amount, so that an absurd one stays absurd instead of wrapping into a plausible one. The ledger
 // refuses it later.
-func held(c money.Cents) money.Cents {
+func clamp(c money.Cents) money.Cents {
 	const limit = 1 << 61
 	return min(max(c, -limit), limit)
 }
@@ -190,13 +190,13 @@ func (f Formula) Value(of Values) money.Cents {
 		return 0
 	}
 
-	return held(f.root.value(&of))
+	return clamp(f.root.value(&of))
 }
 
 // Quotient returns both amounts of a formula that divides one by another.
 func (f Formula) Quotient(of Values) (dividend, divisor money.Cents) {
 	if f.divisor != nil {
-		divisor = held(f.divisor.value(&of))
+		divisor = clamp(f.divisor.value(&of))
 	}
 
 	return f.Value(of), divisor
@@ -259,7 +259,7 @@ func (f Formula) Text() string {
 		if m.plain && isName(m.Current) {
 			b.WriteString(m.Current)
 		} else {
-			b.WriteString(quoted(m.Current))
+			b.WriteString(quote(m.Current))
 		}
 
 		at = m.to
@@ -282,8 +282,8 @@ func isName(name string) bool {
 	return name != ""
 }
 
-// quoted returns a name in quotation marks, escaped as formulas expect it.
-func quoted(name string) string {
+// quote returns a name in quotation marks, escaped as formulas expect it.
+func quote(name string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`
 }
 
@@ -344,7 +344,7 @@ func (g Grammar) Parse(text string) (Formula, error) {
 	}, nil
 }
 
-// parser reads a formula from left to right. at is the offset of the next byte, depth the number of open
+// parser reads a formula from left to right. The field at is the offset of the next byte, depth the number of open
 // parentheses.
 type parser struct {
 	grammar  Grammar
@@ -469,9 +469,9 @@ func (p *parser) factor() (node, error) {
 		return inner, nil
 	case c == '"':
 		start := p.at
-		name, err := p.quoted(p.grammar.noun())
+		name, err := p.readQuoted(p.grammar.noun())
 
-		return p.named(name, start), err
+		return p.noteName(name, start), err
 	case isLetter(c):
 		start := p.at
 		for p.at < len(p.text) && isNamePart(p.text[p.at]) {
@@ -486,14 +486,14 @@ func (p *parser) factor() (node, error) {
 
 		p.at = end
 
-		return p.named(name, start), nil
+		return p.noteName(name, start), nil
 	default:
 		return nil, p.fail("expected a " + p.grammar.noun() + ", a share or (")
 	}
 }
 
-// quoted reads a name in quotation marks. A backslash takes the next character as it is.
-func (p *parser) quoted(what string) (string, error) {
+// readQuoted reads a name in quotation marks. A backslash takes the next character as it is.
+func (p *parser) readQuoted(what string) (string, error) {
 	var b strings.Builder
 
 	for i := p.at + 1; i < len(p.text); i++ {
@@ -523,7 +523,7 @@ func (p *parser) mention(kind RefKind) (node, error) {
 
 	from := p.at
 
-	name, err := p.quoted(string(kind))
+	name, err := p.readQuoted(string(kind))
 	if err != nil {
 		return nil, err
 	}
@@ -539,9 +539,9 @@ func (p *parser) mention(kind RefKind) (node, error) {
 	return mentionNode{m}, nil
 }
 
-// named notes a plain name: a line type with the place of its first use, or a reference of the kind that the
+// noteName notes a plain name: a line type with the place of its first use, or a reference of the kind that the
 // grammar takes names for.
-func (p *parser) named(name string, at int) node {
+func (p *parser) noteName(name string, at int) node {
 	// A plain name of another grammar refers to a record, such as a column.
 	if p.grammar.Names != "" {
 		m := &mention{Reference: Reference{Kind: p.grammar.Names, Name: name}, from: at, to: p.at, plain: true}

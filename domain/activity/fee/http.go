@@ -79,7 +79,7 @@ func endpoints() []api.Endpoint {
 			Exclusive: true,
 			Doc: "Listing periods go with the fee. onLocked=archive archives it instead, and the journals " +
 				"follow.",
-		}, remove),
+		}, deleteOrArchive),
 		api.Read(api.Endpoint{
 			Method:  "GET",
 			Path:    "/recurring-fees/listing-periods",
@@ -128,7 +128,7 @@ func endpoints() []api.Endpoint {
 			DryRun:    true,
 			Doc: "Journals of the listing's reservations follow, save those a lock " +
 				"holds.",
-		}, removePeriod),
+		}, deletePeriodHandler),
 	}
 }
 
@@ -186,7 +186,7 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 		found.Data[i].useCurrentNames()
 	}
 
-	return found, complete(ctx, tx, found.Data)
+	return found, fillAll(ctx, tx, found.Data)
 }
 
 type byID struct {
@@ -195,18 +195,18 @@ type byID struct {
 
 // getFee answers with a recurring fee.
 func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
-	return read(ctx, tx, in.ID)
+	return loadShown(ctx, tx, in.ID)
 }
 
-// read loads a fee with all that the API shows of it in one round trip, or fails with apierr.NotFound.
-func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
+// loadShown loads a fee with all that the API shows of it in one round trip, or fails with apierr.NotFound.
+func loadShown(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	var (
 		f       Fee
-		b       beside
+		b       viewData
 		periods []Period
 	)
 	if err := tx.Together(
-		ctx, db.LoadOf(&f, get, feeID), db.LoadOf(&periods, periodsOf, feeID), db.LoadOf(&b, besideOf, []id.ID{feeID}),
+		ctx, db.LoadOf(&f, loadFee, feeID), db.LoadOf(&periods, loadPeriods, feeID), db.LoadOf(&b, loadViewData, []id.ID{feeID}),
 	); err != nil {
 		return nil, err
 	}
@@ -219,23 +219,23 @@ func read(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 
 // show fills in the fields of a fee that are not in its own row.
 func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
-	var b beside
+	var b viewData
 
-	err := tx.Together(ctx, db.LoadOf(&f.ListingPeriods, periodsOf, f.ID), db.LoadOf(&b, besideOf, []id.ID{f.ID}))
+	err := tx.Together(ctx, db.LoadOf(&f.ListingPeriods, loadPeriods, f.ID), db.LoadOf(&b, loadViewData, []id.ID{f.ID}))
 	b.fill(&f)
 
 	return &f, err
 }
 
-// complete fills in, for all fees at once, the accounts that they depend on, their locks and whether their journals
+// fillAll fills in, for all fees at once, the accounts that they depend on, their locks and whether their journals
 // are current.
-func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
+func fillAll(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	ids := make([]id.ID, len(fees))
 	for i := range fees {
 		ids[i] = fees[i].ID
 	}
 
-	b, err := besideOf(ctx, tx, ids)
+	b, err := loadViewData(ctx, tx, ids)
 	for i := range fees {
 		b.fill(&fees[i])
 	}
@@ -243,29 +243,29 @@ func complete(ctx context.Context, tx *db.Tx, fees []Fee) error {
 	return err
 }
 
-// beside has everything that fees show in addition to their own rows, by fee.
-type beside struct {
+// viewData has everything that fees show in addition to their own rows, by fee.
+type viewData struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus
 	mapped   []mapping
 	linked   map[id.ID][]account.NameRef
 }
 
-// besideOf loads everything that fees show in addition to their own rows, in one round trip.
-func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
+// loadViewData loads everything that fees show in addition to their own rows, in one round trip.
+func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
 	err = tx.Together(
 		ctx,
 		db.LoadOf(&b.locks, ledger.LocksOfFees, ids),
 		db.LoadOf(&b.statuses, ledger.StatusOfFees, ids),
-		db.Load(&b.mapped, mappings),
-		db.LoadOf(&b.linked, linkedAccounts, ids),
+		db.Load(&b.mapped, loadMappings),
+		db.LoadOf(&b.linked, loadLinkedAccounts, ids),
 	)
 
 	return b, err
 }
 
 // fill gives a fee its accounts, lock and journal status.
-func (b *beside) fill(f *Fee) {
+func (b *viewData) fill(f *Fee) {
 	f.link(b.linked[f.ID], b.mapped)
 	f.Lock, f.JournalStatus = b.locks[f.ID], b.statuses[f.ID]
 }

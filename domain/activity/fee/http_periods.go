@@ -65,7 +65,7 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 	var issues []apierr.Issue
 
 	// The fee is needed to find the journals that change, so it is loaded rather than only looked up.
-	f, err := get(ctx, tx, b.RecurringFeeID)
+	f, err := loadFee(ctx, tx, b.RecurringFeeID)
 	switch {
 	case errors.Is(err, apierr.NotFound):
 		issues = append(issues, apierr.IssueNotFound.InBody("recurringFeeId"))
@@ -113,7 +113,7 @@ type updatePeriodInput struct {
 
 // updatePeriod changes a listing period. It fails with 404 for an unknown one.
 func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
-	f, before, err := periodOfFee(ctx, tx, in.ID)
+	f, before, err := loadPeriodAndFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -125,18 +125,18 @@ func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Perio
 	return savePeriod(ctx, tx, &periodChange{fee: f, before: before, after: &p, onConflict: b.OnConflict})
 }
 
-// periodOfFee loads a listing period with its fee for a change.
-func periodOfFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period, error) {
+// loadPeriodAndFee loads a listing period with its fee for a change.
+func loadPeriodAndFee(ctx context.Context, tx *db.Tx, periodID id.ID) (*Fee, *Period, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
 
-	p, err := getPeriod(ctx, tx, periodID)
+	p, err := loadPeriod(ctx, tx, periodID)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	f, err := get(ctx, tx, p.FeeID)
+	f, err := loadFee(ctx, tx, p.FeeID)
 
 	return &f, &p, err
 }
@@ -154,7 +154,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 	p := c.after
 
 	// The fee itself does not change, only its periods.
-	t := touched{before: c.fee, after: c.fee, new: []Period{*p}}
+	t := feeChange{before: c.fee, after: c.fee, new: []Period{*p}}
 	if c.before != nil {
 		t.old = append(t.old, *c.before)
 	}
@@ -163,7 +163,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 	var stmts []db.Stmt
 
 	if c.onConflict != nil && *c.onConflict == listing.Truncate {
-		earlier, err := truncatable(ctx, tx, p)
+		earlier, err := loadTruncatable(ctx, tx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 
 	// Then write both, the earlier one first: the two must not overlap at any time.
 	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
-		return nil, refused(err)
+		return nil, constraintError(err)
 	}
 
 	what := audit.Updated
@@ -195,14 +195,14 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 		return nil, err
 	}
 
-	saved, err := getPeriod(ctx, tx, p.ID)
+	saved, err := loadPeriod(ctx, tx, p.ID)
 
 	return &saved, err
 }
 
-// removePeriod deletes a listing period and has the journals of its listing derived again.
-func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
-	f, p, err := periodOfFee(ctx, tx, in.ID)
+// deletePeriodHandler deletes a listing period and has the journals of its listing derived again.
+func deletePeriodHandler(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
+	f, p, err := loadPeriodAndFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
 	}
 
 	notePeriod(tx, audit.Deleted, p, nil)
-	_, err = outdate(ctx, tx, touched{before: f, after: f, old: []Period{*p}})
+	_, err = outdate(ctx, tx, feeChange{before: f, after: f, old: []Period{*p}})
 
 	return &api.None{}, err
 }

@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// touched is a fee before and after a change, with its listing periods. before is nil for a new fee.
-type touched struct {
+// feeChange is a fee before and after a change, with its listing periods. The field before is nil for a new fee.
+type feeChange struct {
 	before, after *Fee
 	old, new      []Period
 }
@@ -23,13 +23,13 @@ type touched struct {
 // outdate marks the journals that a change of a fee makes stale, and starts the operation that derives them: of the
 // stays that the fee is charged on and of those that it may be charged on. Fees that build on it are charged on the
 // same stays. It returns nil if there are no such stays.
-func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgement, error) {
+func outdate(ctx context.Context, tx *db.Tx, t feeChange) (*operation.Acknowledgement, error) {
 	feeChanged := t.before == nil || !t.before.chargesLike(t.after)
 
 	// A change of the fee itself affects all periods, a change of periods only those that differ.
 	periods := slices.Concat(t.old, t.new)
 	if !feeChanged {
-		periods = differing(t.old, t.new)
+		periods = diffPeriods(t.old, t.new)
 	}
 
 	// A fee that is archived before and after is charged nowhere.
@@ -44,7 +44,7 @@ func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgem
 	}
 
 	// Stays that have entries or adjustments of the fee are affected by any change of it, wherever they lie.
-	reservations, err := mayBeCharged(ctx, tx, chargeable{
+	reservations, err := loadChargeable(ctx, tx, chargeable{
 		Fee:      t.after.ID,
 		Charged:  feeChanged && t.before != nil,
 		Periods:  periods,
@@ -61,9 +61,9 @@ func outdate(ctx context.Context, tx *db.Tx, t touched) (*operation.Acknowledgem
 	})
 }
 
-// awaiting returns the journal status of a fee that has started an operation, which is not readable before the
+// pendingStatus returns the journal status of a fee that has started an operation, which is not readable before the
 // transaction ends.
-func awaiting(status ledger.JournalStatus, started *operation.Acknowledgement) ledger.JournalStatus {
+func pendingStatus(status ledger.JournalStatus, started *operation.Acknowledgement) ledger.JournalStatus {
 	if started == nil {
 		return status
 	}
@@ -96,8 +96,8 @@ func (f *Fee) chargesLike(other *Fee) bool {
 	return reflect.DeepEqual(terms(f), terms(other))
 }
 
-// differing returns the listing periods that only one of two states has.
-func differing(old, now []Period) []Period {
+// diffPeriods returns the listing periods that only one of two states has.
+func diffPeriods(old, now []Period) []Period {
 	terms := func(p *Period) string {
 		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, deref(p.Rate))
 	}
@@ -151,9 +151,9 @@ type chargeable struct {
 	Statuses []string
 }
 
-// mayBeCharged loads the reservations, in the order of their ids, that the fee may be charged on. A stay is
+// loadChargeable loads the reservations, in the order of their ids, that the fee may be charged on. A stay is
 // recognised on some day between the first and the last date that it names.
-func mayBeCharged(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
+func loadChargeable(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
 	listings := make([]id.ID, len(c.Periods))
 
 	from, to := make([]*day.Day, len(c.Periods)), make([]*day.Day, len(c.Periods))

@@ -18,8 +18,8 @@ type FormulaContext struct {
 	Problem  string `json:"problem" doc:"What is wrong there, to be shown."`
 }
 
-// invalid returns the error for a formula with a mistake at a position.
-func invalid(problem string, position int) error {
+// formulaError returns the error for a formula with a mistake at a position.
+func formulaError(problem string, position int) error {
 	return apierr.BadRequest.At(apierr.IssueFormulaInvalid.InBody("formula")).With(
 		FormulaContext{Position: position, Problem: problem},
 	)
@@ -35,18 +35,18 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 
 	formula, err := ParseFormula(f.Formula)
 	if wrong, ok := errors.AsType[*FormulaError](err); ok {
-		return invalid(wrong.Message, wrong.Position)
+		return formulaError(wrong.Message, wrong.Position)
 	}
 
 	// First the line types: the standard ones and those that the team maps.
-	types, err := mappedTypes(ctx, tx)
+	types, err := loadLineTypes(ctx, tx)
 	if err != nil {
 		return err
 	}
 
 	for i, name := range formula.names {
 		if !slices.Contains(standardTypes, name) && !slices.Contains(types, name) {
-			return invalid("the formula names an unknown line type", formula.position(formula.nameAt[i]))
+			return formulaError("the formula names an unknown line type", formula.position(formula.nameAt[i]))
 		}
 	}
 
@@ -55,7 +55,7 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 	}
 
 	// Then the fees and accounts. The current names are looked up only if the formula has references.
-	n, err := namesOf(ctx, tx, f, formula)
+	n, err := loadNames(ctx, tx, f, formula)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func checkFormula(ctx context.Context, tx *db.Tx, f *Fee) error {
 
 	for _, m := range formula.mentions {
 		if m.ID.IsZero() {
-			return invalid("the formula names an unknown "+m.Kind.noun(), formula.position(m.from))
+			return formulaError("the formula names an unknown "+m.Kind.noun(), formula.position(m.from))
 		}
 	}
 
@@ -82,17 +82,17 @@ func (k RefKind) noun() string {
 	return "account"
 }
 
-// named has the records that the formulas of a team can refer to, and which fees build on which.
-type named struct {
+// formulaNames has the records that the formulas of a team can refer to, and which fees build on which.
+type formulaNames struct {
 	references []Reference
 	fees       map[id.ID]string
 	buildsOn   map[id.ID][]id.ID
 }
 
-// namesOf loads the records that the formula of a fee may refer to. The fee itself counts with the name that it is
+// loadNames loads the records that the formula of a fee may refer to. The fee itself counts with the name that it is
 // going to have.
-func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, error) {
-	n := &named{fees: map[id.ID]string{}, buildsOn: map[id.ID][]id.ID{}}
+func loadNames(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*formulaNames, error) {
+	n := &formulaNames{fees: map[id.ID]string{}, buildsOn: map[id.ID][]id.ID{}}
 
 	type other struct {
 		ID       id.ID
@@ -138,7 +138,7 @@ func namesOf(ctx context.Context, tx *db.Tx, f *Fee, formula Formula) (*named, e
 }
 
 // checkRing refuses a formula that leads back to its own fee, at the reference where the way back begins.
-func (n *named) checkRing(f *Fee, formula Formula) error {
+func (n *formulaNames) checkRing(f *Fee, formula Formula) error {
 	seen := map[id.ID]bool{}
 
 	for _, m := range formula.mentions {
@@ -146,14 +146,14 @@ func (n *named) checkRing(f *Fee, formula Formula) error {
 			continue
 		}
 
-		if way := n.way(m.ID, f.ID, seen); way != nil {
+		if way := n.findWay(m.ID, f.ID, seen); way != nil {
 			// The message names all fees of the ring, starting and ending with this one.
 			names := make([]string, 0, len(way)+1)
 			for _, v := range append([]id.ID{f.ID}, way...) {
-				names = append(names, quoted(n.fees[v]))
+				names = append(names, quote(n.fees[v]))
 			}
 
-			return invalid(
+			return formulaError(
 				"the recurring fees build on each other in a ring: "+strings.Join(names, " → "),
 				formula.position(m.from),
 			)
@@ -163,8 +163,8 @@ func (n *named) checkRing(f *Fee, formula Formula) error {
 	return nil
 }
 
-// way returns a way from one fee to another along the fees that each builds on, nil if there is none.
-func (n *named) way(from, to id.ID, seen map[id.ID]bool) []id.ID {
+// findWay returns a way from one fee to another along the fees that each builds on, nil if there is none.
+func (n *formulaNames) findWay(from, to id.ID, seen map[id.ID]bool) []id.ID {
 	if from == to {
 		return []id.ID{to}
 	}
@@ -176,7 +176,7 @@ func (n *named) way(from, to id.ID, seen map[id.ID]bool) []id.ID {
 	// A fee that led nowhere once leads nowhere again, so each is visited once.
 	seen[from] = true
 	for _, next := range n.buildsOn[from] {
-		if way := n.way(next, to, seen); way != nil {
+		if way := n.findWay(next, to, seen); way != nil {
 			return append([]id.ID{from}, way...)
 		}
 	}

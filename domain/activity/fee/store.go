@@ -36,8 +36,8 @@ const periodColumns = `p.id, p.fee_id, p.listing_id, p.start_at, p.end_at, p.rat
 
 const periodTables = `fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id`
 
-// get loads a fee without its listing periods, or fails with apierr.NotFound.
-func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
+// loadFee loads a fee without its listing periods, or fails with apierr.NotFound.
+func loadFee(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 	f, err := db.One[Fee](ctx, tx, apierr.NotFound, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.id = @id`, db.Args{"team": tx.Team, "id": feeID})
 	f.useCurrentNames()
 
@@ -46,7 +46,7 @@ func get(ctx context.Context, tx *db.Tx, feeID id.ID) (Fee, error) {
 
 // Active loads a fee that is in use. It fails with NOT_FOUND for one that is archived or does not exist.
 func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
-	f, err := get(ctx, tx, feeID)
+	f, err := loadFee(ctx, tx, feeID)
 
 	// To callers an archived fee looks like none.
 	if err == nil && f.Status != active {
@@ -56,23 +56,23 @@ func Active(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	return &f, err
 }
 
-// getPeriod loads a listing period, or fails with apierr.NotFound.
-func getPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
+// loadPeriod loads a listing period, or fails with apierr.NotFound.
+func loadPeriod(ctx context.Context, tx *db.Tx, periodID id.ID) (Period, error) {
 	p, err := db.One[Period](ctx, tx, apierr.NotFound, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": periodID})
 
 	return p, err
 }
 
-// periodsOf loads the listing periods of a fee.
-func periodsOf(ctx context.Context, tx *db.Tx, feeID id.ID) ([]Period, error) {
+// loadPeriods loads the listing periods of a fee.
+func loadPeriods(ctx context.Context, tx *db.Tx, feeID id.ID) ([]Period, error) {
 	return db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
 		where p.team_id = @team and p.fee_id = @fee order by p.listing_id, p.start_at nulls first, p.id`, db.Args{"team": tx.Team, "fee": feeID})
 }
 
-// truncatable loads the open period of the fee on the listing, at most one, that started before p and can end where
+// loadTruncatable loads the open period of the fee on the listing, at most one, that started before p and can end where
 // p starts.
-func truncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
+func loadTruncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error) {
 	return db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+`
 		where p.team_id = @team and p.fee_id = @fee and p.listing_id = @listing and p.id <> @id
 			and p.end_at is null and (p.start_at is null or p.start_at < @start)
@@ -107,7 +107,7 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 	}
 
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' and f.id = any(@fees)`,
-		db.Args{"team": tx.Team, "fees": feesOf(periods)})
+		db.Args{"team": tx.Team, "fees": collectFees(periods)})
 	if err != nil {
 		return nil, fmt.Errorf("read subscribed fees: %w", err)
 	}
@@ -143,8 +143,8 @@ func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 	return out, nil
 }
 
-// feesOf returns the fees of periods that are ordered by fee, each once.
-func feesOf(periods []Period) (fees []id.ID) {
+// collectFees returns the fees of periods that are ordered by fee, each once.
+func collectFees(periods []Period) (fees []id.ID) {
 	for i := range periods {
 		// The order by fee makes equal ids neighbours.
 		if i == 0 || periods[i].FeeID != periods[i-1].FeeID {
@@ -155,8 +155,8 @@ func feesOf(periods []Period) (fees []id.ID) {
 	return fees
 }
 
-// mappedTypes loads the line types that the team maps.
-func mappedTypes(ctx context.Context, tx *db.Tx) ([]string, error) {
+// loadLineTypes loads the line types that the team maps.
+func loadLineTypes(ctx context.Context, tx *db.Tx) ([]string, error) {
 	return db.Select[string](ctx, tx, `select distinct line_type from reservation_line_mapping where team_id = @team`, db.Args{"team": tx.Team})
 }
 
@@ -309,8 +309,8 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	return nil
 }
 
-// clearPeriods returns the statement that deletes all listing periods of a fee.
-func clearPeriods(tx *db.Tx, feeID id.ID) db.Stmt {
+// deletePeriodsSQL returns the statement that deletes all listing periods of a fee.
+func deletePeriodsSQL(tx *db.Tx, feeID id.ID) db.Stmt {
 	return db.Stmt{SQL: `delete from fee_listing_period where team_id = @team and fee_id = @fee`, Args: db.Args{"team": tx.Team, "fee": feeID}}
 }
 
@@ -329,16 +329,16 @@ type mapping struct {
 	Channel     *string
 }
 
-// mappings loads the accounts that line types are mapped to.
-func mappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
+// loadMappings loads the accounts that line types are mapped to.
+func loadMappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
 	return db.Select[mapping](ctx, tx, `
 		select m.line_type, a.id as account_id, a.name as account_name, m.app_id, m.channel
 		from reservation_line_mapping m join account a on a.team_id = m.team_id and a.id = m.account_id
 		where m.team_id = @team and m.status = 'mapped' order by m.line_type, m.app_id nulls first, m.channel nulls first, a.id`, db.Args{"team": tx.Team})
 }
 
-// linkedAccounts loads the accounts that formulas and conditions of fees name, by fee, ordered by name.
-func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]account.NameRef, error) {
+// loadLinkedAccounts loads the accounts that formulas and conditions of fees name, by fee, ordered by name.
+func loadLinkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]account.NameRef, error) {
 	type linked struct {
 		FeeID id.ID
 		ID    id.ID
@@ -364,8 +364,8 @@ func linkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]a
 	return out, nil
 }
 
-// refused translates a broken constraint into the error that the caller gets; other errors stay as they are.
-func refused(err error) error {
+// constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.
+func constraintError(err error) error {
 	switch db.Constraint(err) {
 	case "fee_name":
 		return errDuplicateName

@@ -71,9 +71,9 @@ func (s *Subscription) amount(nights int, of Values) money.Cents {
 			return times(money.Cents(s.Rate), nights)
 		}
 
-		return held(money.Cents(s.Rate))
+		return clamp(money.Cents(s.Rate))
 	case Percentage:
-		return held(money.Rate(s.Rate).Of(s.formula.Value(of)))
+		return clamp(money.Rate(s.Rate).Of(s.formula.Value(of)))
 	default:
 		return 0
 	}
@@ -81,7 +81,7 @@ func (s *Subscription) amount(nights int, of Values) money.Cents {
 
 // times multiplies without wrapping: a rate in parts of the whole is exact for whole multiples.
 func times(c money.Cents, n int) money.Cents {
-	return held(money.Rate(int64(n) * int64(money.WholeRate)).Of(c))
+	return clamp(money.Rate(int64(n) * int64(money.WholeRate)).Of(c))
 }
 
 // appliesTo reports whether the fee is charged on a reservation of a booking platform.

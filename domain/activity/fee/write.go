@@ -60,18 +60,18 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 		return nil, err
 	}
 
-	return save(ctx, tx, change{after: drafted(tx, b), subscriptions: b.ListingSubscriptions, given: true})
+	return save(ctx, tx, change{after: newFee(tx, b), subscriptions: b.ListingSubscriptions, given: true})
 }
 
 // Unsaved returns the fee that Add would make, without listing periods and without storing it: its name and
 // uniqueRef may be taken. Otherwise it fails as createRecurringFee does.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
-	f := drafted(tx, b)
+	f := newFee(tx, b)
 	return f, (&change{after: f, subscriptions: b.ListingSubscriptions}).check(ctx, tx)
 }
 
-// drafted returns a new fee, with defaults for the fields that the caller left out.
-func drafted(tx *db.Tx, b *Create) *Fee {
+// newFee returns a new fee, with defaults for the fields that the caller left out.
+func newFee(tx *db.Tx, b *Create) *Fee {
 	f := &Fee{
 		ID:                     tx.NewID(),
 		UniqueRef:              b.UniqueRef,
@@ -136,8 +136,8 @@ type updateInput struct {
 	Body Update
 }
 
-// keep sets a field if the caller gave a value.
-func keep[T any](to, given *T) {
+// setIfPresent sets a field if the caller gave a value.
+func setIfPresent[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
@@ -149,28 +149,28 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 		return nil, err
 	}
 
-	before, err := get(ctx, tx, in.ID)
+	before, err := loadFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Apply the fields that are present to a copy: before is needed to find the journals that change.
 	f, b := before, &in.Body
-	keep(&f.Name, b.Name)
-	keep(&f.Status, b.Status)
-	keep(&f.Type, b.Type)
-	keep(&f.Formula, b.Formula)
-	keep(&f.RateType, b.RateType)
-	keep(&f.DefaultRate, b.DefaultRate)
-	keep(&f.CreditParty, b.CreditParty)
-	keep(&f.DebitParty, b.DebitParty)
-	keep(&f.CreditAccountID, b.CreditAccountID)
-	keep(&f.DebitAccountID, b.DebitAccountID)
-	keep(&f.ChargeBasis, b.ChargeBasis)
-	keep(&f.StatusFilter, b.StatusFilter)
-	keep(&f.OwnerStayFilter, b.OwnerStayFilter)
-	keep(&f.BookingChannelsFilter, b.BookingChannelsFilter)
-	keep(&f.AccountTotalConditions, b.AccountTotalConditions)
+	setIfPresent(&f.Name, b.Name)
+	setIfPresent(&f.Status, b.Status)
+	setIfPresent(&f.Type, b.Type)
+	setIfPresent(&f.Formula, b.Formula)
+	setIfPresent(&f.RateType, b.RateType)
+	setIfPresent(&f.DefaultRate, b.DefaultRate)
+	setIfPresent(&f.CreditParty, b.CreditParty)
+	setIfPresent(&f.DebitParty, b.DebitParty)
+	setIfPresent(&f.CreditAccountID, b.CreditAccountID)
+	setIfPresent(&f.DebitAccountID, b.DebitAccountID)
+	setIfPresent(&f.ChargeBasis, b.ChargeBasis)
+	setIfPresent(&f.StatusFilter, b.StatusFilter)
+	setIfPresent(&f.OwnerStayFilter, b.OwnerStayFilter)
+	setIfPresent(&f.BookingChannelsFilter, b.BookingChannelsFilter)
+	setIfPresent(&f.AccountTotalConditions, b.AccountTotalConditions)
 	f.UniqueRef, f.Icon = b.UniqueRef.Or(f.UniqueRef), b.Icon.Or(f.Icon)
 
 	f.RevenueRecognition = b.RevenueRecognition.Or(f.RevenueRecognition)
@@ -214,7 +214,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	f := c.after
 
 	// The periods before the change show which stays the fee is charged on so far.
-	before, err := periodsOf(ctx, tx, f.ID)
+	before, err := loadPeriods(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -224,13 +224,13 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	// Given subscriptions replace all listing periods, with an event for each.
 	after := before
 	if c.given {
-		after = asPeriods(c.subscriptions)
+		after = newPeriods(c.subscriptions)
 
 		for i := range before {
 			notePeriod(tx, audit.Deleted, &before[i], nil)
 		}
 
-		stmts = append(stmts, clearPeriods(tx, f.ID))
+		stmts = append(stmts, deletePeriodsSQL(tx, f.ID))
 
 		for i := range after {
 			p := &after[i]
@@ -245,21 +245,21 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 
 	err = tx.Together(
 		ctx,
-		func(ctx context.Context, tx *db.Tx) error { return refused(tx.Pipeline(ctx, stmts...)) },
-		db.LoadOf(&saved, get, f.ID),
+		func(ctx context.Context, tx *db.Tx) error { return constraintError(tx.Pipeline(ctx, stmts...)) },
+		db.LoadOf(&saved, loadFee, f.ID),
 	)
 	if err != nil {
 		return nil, err
 	}
 
 	if c.before == nil {
-		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, viewOf(&saved))
+		audit.Note(tx, audit.Created, audit.RecurringFee, f.ID, nil, auditView(&saved))
 	} else {
-		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, viewOf(c.before), viewOf(&saved))
+		audit.Note(tx, audit.Updated, audit.RecurringFee, f.ID, auditView(c.before), auditView(&saved))
 	}
 
 	// Then have the journals derived again that charge the fee, or may charge it now.
-	started, err := outdate(ctx, tx, touched{before: c.before, after: &saved, old: before, new: after})
+	started, err := outdate(ctx, tx, feeChange{before: c.before, after: &saved, old: before, new: after})
 	if err != nil {
 		return nil, err
 	}
@@ -270,13 +270,13 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	}
 
 	// The operation starts with the commit, so the status just read does not show it.
-	shown.JournalStatus = awaiting(shown.JournalStatus, started)
+	shown.JournalStatus = pendingStatus(shown.JournalStatus, started)
 
 	return shown, nil
 }
 
-// asPeriods returns listing periods, without ids, from the subscriptions of a body.
-func asPeriods(subscriptions []ListingSubscription) []Period {
+// newPeriods returns listing periods, without ids, from the subscriptions of a body.
+func newPeriods(subscriptions []ListingSubscription) []Period {
 	out := make([]Period, len(subscriptions))
 	for i := range subscriptions {
 		s := &subscriptions[i]
@@ -286,9 +286,9 @@ func asPeriods(subscriptions []ListingSubscription) []Period {
 	return out
 }
 
-// viewOf returns a fee for its audit event: with its formula as it was written, if the records that it names have
+// auditView returns a fee for its audit event: with its formula as it was written, if the records that it names have
 // other names now.
-func viewOf(f *Fee) any {
+func auditView(f *Fee) any {
 	v := struct {
 		*Fee
 		Written string `json:"writtenFormula,omitempty"`

@@ -35,9 +35,9 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	return &t, nil
 }
 
-// hold fills a draft from the team's settings and checks it against them. old is the stored journal, nil for a new
+// checkTerms fills a draft from the team's settings and checks it against them. old is the stored journal, nil for a new
 // one.
-func (t *terms) hold(j, old *Journal) error {
+func (t *terms) checkTerms(j, old *Journal) error {
 	if !t.IsGeneralLedger {
 		return trial.ErrNoLedger
 	}
@@ -63,8 +63,8 @@ func (t *terms) hold(j, old *Journal) error {
 	return j.settle()
 }
 
-// named has the records that journals name, as far as the team has them.
-type named struct {
+// references has the records that journals name, as far as the team has them.
+type references struct {
 	accounts     map[id.ID]accountFact
 	assigned     map[account.Assignment]id.ID
 	contacts     map[id.ID]bool
@@ -91,9 +91,9 @@ type accountFact struct {
 	Currency string
 }
 
-// load loads the records that journals name, listings included.
-func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
-	n := &named{}
+// loadReferences loads the records that journals name, listings included.
+func loadReferences(ctx context.Context, tx *db.Tx, journals []*Journal) (*references, error) {
+	n := &references{}
 	if err := n.load(ctx, tx, journals); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func load(ctx context.Context, tx *db.Tx, journals []*Journal) (*named, error) {
 }
 
 // load loads the records that journals name, except listings.
-func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error {
+func (n *references) load(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	var accounts, contacts, reservations []id.ID
 
 	for _, j := range journals {
@@ -119,7 +119,7 @@ func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error 
 		rows  []namedRow
 	)
 
-	err := tx.Together(ctx, db.LoadOf(&chart, accountFacts, accounts), db.Load(&n.assigned, account.Assigned),
+	err := tx.Together(ctx, db.LoadOf(&chart, loadAccountFacts, accounts), db.Load(&n.assigned, account.Assigned),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			rows, err = db.Select[namedRow](ctx, tx, `
 				select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
@@ -151,8 +151,8 @@ func (n *named) load(ctx context.Context, tx *db.Tx, journals []*Journal) error 
 	return nil
 }
 
-// accountFacts loads the facts about accounts.
-func accountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, error) {
+// loadAccountFacts loads the facts about accounts.
+func loadAccountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, error) {
 	// A bank account without a currency of its own is in the team's.
 	return db.Select[accountFact](ctx, tx, `
 		select a.id, a.type, a.status, c.classification, a.banking_category, coalesce(a.banking_currency, k.default_currency) as currency
@@ -161,7 +161,7 @@ func accountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, e
 }
 
 // loadListings gives lines the listings of their reservations and loads the ownership periods of all listings.
-func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal) error {
+func (n *references) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal) error {
 	ids := []id.ID{}
 
 	for _, j := range journals {
@@ -209,8 +209,8 @@ func (n *named) loadListings(ctx context.Context, tx *db.Tx, journals []*Journal
 // check checks a draft against the records that it names and sets the parties of its lines. Accounts that the
 // stored journal posts to already, and reservations that it names, may stay in whatever state they are now. So may
 // a listing that a reservation has left since.
-func (j *Journal) check(n *named, old *Journal) error {
-	if issues := j.unknown(n); len(issues) > 0 {
+func (j *Journal) check(n *references, old *Journal) error {
+	if issues := j.unknownReferences(n); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
@@ -243,7 +243,7 @@ func (j *Journal) check(n *named, old *Journal) error {
 		a := n.accounts[l.AccountID]
 		refuse(a.Type == account.TypeNonPosting, "accountId", apierr.IssueNonPostingAccount)
 		refuse(a.Status == account.Inactive && !kept[a.ID], "accountId", apierr.IssueAccountInactive)
-		refuse(a.foreignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
+		refuse(a.isForeignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
 		refuse(
 			a.Type == account.TypeBank && a.Currency != j.Currency && (!sameMoney || !kept[a.ID]),
 			"accountId", apierr.IssueCurrencyMismatch,
@@ -259,14 +259,14 @@ func (j *Journal) check(n *named, old *Journal) error {
 			!place.IsZero() && n.currencies[*l.ReservationID] != j.Currency && !kept[*l.ReservationID],
 			"reservationId", apierr.IssueCurrencyMismatch,
 		)
-		refuse(l.Party != nil && n.plays(a.ID, noParty...), "party", apierr.IssuePartyNotSupported)
+		refuse(l.Party != nil && n.isAssigned(a.ID, noParty...), "party", apierr.IssuePartyNotSupported)
 
 		// The party is settled before the checks that depend on it.
-		n.give(l)
+		n.setParty(l)
 
 		if deref(l.Party) == ledger.Owners {
 			refuse(l.ListingID == nil, "listingId", apierr.IssueRequired)
-			refuse(l.ListingID != nil && n.owned(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
+			refuse(l.ListingID != nil && n.periodAt(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
 		}
 	}
 
@@ -277,8 +277,8 @@ func (j *Journal) check(n *named, old *Journal) error {
 	return nil
 }
 
-// unknown returns an issue for each reference to a record that the team does not have.
-func (j *Journal) unknown(n *named) []apierr.Issue {
+// unknownReferences returns an issue for each reference to a record that the team does not have.
+func (j *Journal) unknownReferences(n *references) []apierr.Issue {
 	var issues []apierr.Issue
 
 	for i := range j.Lines {
@@ -307,24 +307,24 @@ func (j *Journal) unknown(n *named) []apierr.Issue {
 	return issues
 }
 
-// plays reports whether an account is the assigned account of one of some assignments.
-func (n *named) plays(accountID id.ID, parts ...account.Assignment) bool {
+// isAssigned reports whether an account is the assigned account of one of some assignments.
+func (n *references) isAssigned(accountID id.ID, parts ...account.Assignment) bool {
 	return slices.ContainsFunc(parts, func(a account.Assignment) bool { return n.assigned[a] == accountID })
 }
 
-// foreignBank reports whether this is a bank account with money of the other ledger. Posting to it would make the
+// isForeignBank reports whether this is a bank account with money of the other ledger. Posting to it would make the
 // ledger differ from the balances of its banks.
-func (a accountFact) foreignBank(in Books) bool {
+func (a accountFact) isForeignBank(in Books) bool {
 	return a.BankingCategory != nil && (*a.BankingCategory == "operating") != (in == Books(ledger.Operating))
 }
 
-// give sets the party of a line if the caller does not. Income, cost and payouts always belong to a party: the
+// setParty sets the party of a line if the caller does not. Income, cost and payouts always belong to a party: the
 // owners if the line has a listing, else the manager.
-func (n *named) give(l *Line) {
+func (n *references) setParty(l *Line) {
 	class := n.accounts[l.AccountID].Classification
 
 	needsParty := class == account.Revenue || class == account.Expense ||
-		n.plays(l.AccountID, account.PayoutDistribution)
+		n.isAssigned(l.AccountID, account.PayoutDistribution)
 	if l.Party != nil || !needsParty {
 		return
 	}
@@ -337,7 +337,7 @@ func (n *named) give(l *Line) {
 	l.Party = &party
 }
 
-// owned returns the ownership period of a line's listing on a day, or nil.
-func (n *named) owned(l *Line, at day.Day) *listing.Period {
+// periodAt returns the ownership period of a line's listing on a day, or nil.
+func (n *references) periodAt(l *Line, at day.Day) *listing.Period {
 	return listing.Covering(n.periods[deref(l.ListingID)], at)
 }

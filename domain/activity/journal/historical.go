@@ -62,11 +62,11 @@ type HistoricalImport struct {
 	PostedAt        *day.Instant     `json:"postedAt" doc:"Null until the operation has posted the entries."`
 }
 
-// digest computes the content of every transaction, in the currency of the books.
-func (b *batch) digest(currency string) {
+// computeContents computes the content of every transaction, in the currency of the books.
+func (b *batch) computeContents(currency string) {
 	b.currency, b.contents = currency, make([][]byte, len(b.txns))
 	for i := range b.txns {
-		b.contents[i] = b.txns[i].content(b.entries, currency)
+		b.contents[i] = b.txns[i].hashContent(b.entries, currency)
 	}
 }
 
@@ -95,9 +95,9 @@ type txn struct {
 	sum     money.Cents
 }
 
-// content returns a hash that differs between two imports of a transaction with different entries. The order of the
+// hashContent returns a hash that differs between two imports of a transaction with different entries. The order of the
 // entries does not matter.
-func (t *txn) content(all []HistoricalEntry, currency string) []byte {
+func (t *txn) hashContent(all []HistoricalEntry, currency string) []byte {
 	texts := make([]string, len(t.entries))
 	for i, at := range t.entries {
 		e := &all[at]
@@ -131,10 +131,10 @@ type batch struct {
 	endAt         day.Day
 }
 
-// grouped groups entries into transactions. It fails for an entry of zero, one that is not before start, a
+// groupEntries groups entries into transactions. It fails for an entry of zero, one that is not before start, a
 // transaction that is too long and sums beyond the safe range; with UNPROCESSABLE_CONTENT for a transaction that
 // has several dates or does not balance.
-func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
+func groupEntries(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	b := &batch{entries: entries, startAt: entries[0].Date, endAt: entries[0].Date}
 
 	var issues []apierr.Issue
@@ -197,7 +197,7 @@ func grouped(entries []HistoricalEntry, start day.Day) (*batch, error) {
 	// Sorted by reference, the result does not depend on the order of the request.
 	slices.SortFunc(b.txns, func(x, y txn) int { return cmp.Compare(x.ref, y.ref) })
 
-	return b, b.balance()
+	return b, b.checkBalance()
 }
 
 // count adds an entry to the totals and the span of dates of the import.
@@ -211,8 +211,8 @@ func (b *batch) count(e *HistoricalEntry) {
 	b.startAt, b.endAt = day.Min(b.startAt, e.Date), day.Max(b.endAt, e.Date)
 }
 
-// balance fails with the transactions that do not sum to zero, at most maxTold of them.
-func (b *batch) balance() error {
+// checkBalance fails with the transactions that do not sum to zero, at most maxTold of them.
+func (b *batch) checkBalance() error {
 	var off []TxnDifference
 	for i := range b.txns {
 		if t := &b.txns[i]; t.sum != 0 && len(off) < maxTold {

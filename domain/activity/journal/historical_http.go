@@ -35,7 +35,7 @@ func historicalEndpoints() []api.Endpoint {
 			Scopes:  []string{"general-ledger:read"},
 			Doc: "Newest first. The entries are those of /reports/journal-entries with ledger=historical and " +
 				"status=inactive.",
-		}, imports),
+		}, listImports),
 		api.Queue(api.Endpoint{
 			Method:  http.MethodPost,
 			Path:    path,
@@ -110,7 +110,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	}
 
 	// Then check the entries, in the documented order of failures.
-	b, err := grouped(in.Body.Entries, *t.StatementStartAt)
+	b, err := groupEntries(in.Body.Entries, *t.StatementStartAt)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	}
 
 	// Transactions that were posted before with the same entries are skipped.
-	b.digest(t.DefaultCurrency)
+	b.computeContents(t.DefaultCurrency)
 
 	fresh, err := b.dropKnown(ctx, tx)
 	if err != nil {
@@ -171,8 +171,8 @@ type importsInput struct {
 	Sort importSort `query:"sort" doc:"Default -createdAt."`
 }
 
-// imports returns a page of imports, the newest first.
-func imports(ctx context.Context, tx *db.Tx, in *importsInput) (*page.Page[HistoricalImport], error) {
+// listImports returns a page of imports, the newest first.
+func listImports(ctx context.Context, tx *db.Tx, in *importsInput) (*page.Page[HistoricalImport], error) {
 	return page.List[HistoricalImport](ctx, tx, page.Query{
 		Columns: `i.id, i.operation_id, i.txn_count, i.entry_count, i.skipped_txn_count, jsonb_build_object('debit', i.debit, 'credit', i.credit) as totals,
 			i.start_at, i.end_at, i.created_at, i.posted_at`,

@@ -20,7 +20,7 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 		"listings": func(e *HistoricalEntry) *id.ID { return e.ListingID },
 		"contacts": func(e *HistoricalEntry) *id.ID { return e.ContactID },
 	} {
-		args[name] = b.distinct(field)
+		args[name] = b.distinctIDs(field)
 	}
 
 	type row struct {
@@ -75,8 +75,8 @@ func (b *batch) checkNamed(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// distinct returns the ids that a function finds in the entries, each once.
-func (b *batch) distinct(field func(*HistoricalEntry) *id.ID) []id.ID {
+// distinctIDs returns the ids that a function finds in the entries, each once.
+func (b *batch) distinctIDs(field func(*HistoricalEntry) *id.ID) []id.ID {
 	seen := map[id.ID]bool{}
 	out := []id.ID{}
 

@@ -84,7 +84,7 @@ func endpoints() []api.Endpoint {
 			Scopes: manage, DryRun: true,
 			Doc: "Takes the journal out of the books. One that is reversed is refused with `inUse`: delete the " +
 				"reversal first. No lock is passed.",
-		}, erase),
+		}, remove),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPost,
 			Path:    onePath + "/reverse",
@@ -121,7 +121,7 @@ type oneInput struct {
 
 // get answers with a manual journal.
 func get(ctx context.Context, tx *db.Tx, in *oneInput) (*Journal, error) {
-	return shown(ctx, tx, in.ID)
+	return loadShown(ctx, tx, in.ID)
 }
 
 type updateInput struct {
@@ -134,8 +134,8 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Journal, error) {
 	return Change(ctx, tx, in.ID, &in.Body)
 }
 
-// erase deletes a manual journal.
-func erase(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
+// remove deletes a manual journal.
+func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 	if err := Remove(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}

@@ -60,8 +60,8 @@ type Reversal struct {
 	Description api.Opt[string] `json:"description,omitzero" maxLength:"1000" doc:"The original's when absent."`
 }
 
-// lines returns the lines of a body.
-func lines(in []LineInput) []Line {
+// newLines returns the lines of a body.
+func newLines(in []LineInput) []Line {
 	out := make([]Line, len(in))
 	for i := range in {
 		l := &in[i]
@@ -79,8 +79,8 @@ func lines(in []LineInput) []Line {
 	return out
 }
 
-// drafted returns a new journal before it is checked against the records that it names.
-func drafted(c *Create, newID id.ID) *Journal {
+// newDraft returns a new journal before it is checked against the records that it names.
+func newDraft(c *Create, newID id.ID) *Journal {
 	j := &Journal{
 		ID:          newID,
 		ShortRef:    newID.ShortRef(),
@@ -89,7 +89,7 @@ func drafted(c *Create, newID id.ID) *Journal {
 		Description: c.Description.Value,
 		Currency:    deref(c.Currency.Value),
 		Ledger:      c.Ledger,
-		Lines:       lines(c.Lines),
+		Lines:       newLines(c.Lines),
 	}
 	if j.Ledger == "" {
 		j.Ledger = Books(ledger.Trust)
@@ -98,8 +98,8 @@ func drafted(c *Create, newID id.ID) *Journal {
 	return j
 }
 
-// redrafted returns a stored journal with changes.
-func redrafted(old *Journal, u *Update) *Journal {
+// newUpdateDraft returns a stored journal with changes.
+func newUpdateDraft(old *Journal, u *Update) *Journal {
 	j := *old
 
 	j.UniqueRef, j.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
@@ -117,7 +117,7 @@ func redrafted(old *Journal, u *Update) *Journal {
 
 	// Lines are replaced as a whole.
 	if u.Lines != nil {
-		j.Lines = lines(u.Lines)
+		j.Lines = newLines(u.Lines)
 	}
 
 	return &j

@@ -91,5 +91,5 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], e
 		return nil, err
 	}
 
-	return found, show(ctx, tx, found.Data)
+	return found, fillStates(ctx, tx, found.Data)
 }

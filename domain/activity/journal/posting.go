@@ -7,9 +7,9 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// posting returns the posting of a journal. It fails with the issue ownershipPeriodMissing for an owners' line on a
+// derivePosting returns the posting of a journal. It fails with the issue ownershipPeriodMissing for an owners' line on a
 // listing that had no owner on the date.
-func (j *Journal) posting(n *named) (ledger.Posting, error) {
+func (j *Journal) derivePosting(n *references) (ledger.Posting, error) {
 	p := ledger.Posting{
 		SourceID: j.ID,
 		TxnCode:  "journal:" + j.ID.String(),
@@ -50,7 +50,7 @@ func (j *Journal) posting(n *named) (ledger.Posting, error) {
 		}
 
 		// Owners' money belongs to the ownership period of the date.
-		period := n.owned(l, j.Date)
+		period := n.periodAt(l, j.Date)
 		if period == nil {
 			return ledger.Posting{}, apierr.BadRequest.At(
 				apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"),

@@ -18,11 +18,11 @@ func Sources() ledger.Sources {
 // Source describes to the ledger how the postings of manual journals are found and made anew, so that they follow
 // the owners of their listings.
 func Source() *ledger.Source {
-	return &ledger.Source{Noun: ledger.ManualJournals, Touched: touched, Derive: derive}
+	return &ledger.Source{Noun: ledger.ManualJournals, Touched: loadTouched, Derive: derive}
 }
 
-// touched loads the journals with owners' lines on listings that changed owners.
-func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
+// loadTouched loads the journals with owners' lines on listings that changed owners.
+func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Listings == nil {
 		return nil, nil
 	}
@@ -34,11 +34,11 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 // derive locks manual journals and makes their postings anew. It reports a failure for one with a listing that has
 // no owner on its date any more.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
-	if err := holdAll(ctx, tx, ids); err != nil {
+	if err := lockAll(ctx, tx, ids); err != nil {
 		return nil, err
 	}
 
-	found, err := byIDs(ctx, tx, ids)
+	found, err := loadAll(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		journals[i] = &found[i]
 	}
 
-	n, err := load(ctx, tx, journals)
+	n, err := loadReferences(ctx, tx, journals)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 
 	// A journal that cannot be derived does not hold up the others.
 	for _, j := range journals {
-		p, err := j.posting(n)
+		p, err := j.derivePosting(n)
 		if err != nil {
 			out.Failed[j.ID] = err
 			continue

@@ -28,8 +28,8 @@ var columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currenc
 		left join reservation r on r.team_id = l.team_id and r.id = l.reservation_id
 	where l.team_id = j.team_id and l.journal_id = j.id) as lines`
 
-// byIDs loads journals with their lines, in the order of their ids.
-func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
+// loadAll loads journals with their lines, in the order of their ids.
+func loadAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
 	found, err := db.Select[Journal](ctx, tx, `select `+columns+` from journal j where j.team_id = @team and j.id = any(@ids) order by j.id`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -39,9 +39,9 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Journal, error) {
 	return found, nil
 }
 
-// byID loads one journal without its state, or fails with apierr.NotFound.
-func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
-	found, err := byIDs(ctx, tx, []id.ID{one})
+// loadOne loads one journal without its state, or fails with apierr.NotFound.
+func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
+	found, err := loadAll(ctx, tx, []id.ID{one})
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +53,13 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	return &found[0], nil
 }
 
-// shown loads one journal with its state in one round trip, or fails with apierr.NotFound.
-func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
+// loadShown loads one journal with its state in one round trip, or fails with apierr.NotFound.
+func loadShown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	var (
 		j *Journal
 		s state
 	)
-	if err := tx.Together(ctx, db.LoadOf(&j, byID, one), db.LoadOf(&s, stateOf, []id.ID{one})); err != nil {
+	if err := tx.Together(ctx, db.LoadOf(&j, loadOne, one), db.LoadOf(&s, loadState, []id.ID{one})); err != nil {
 		return nil, err
 	}
 
@@ -68,19 +68,19 @@ func shown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	return j, nil
 }
 
-// hold makes the changes of a journal take turns and loads it, or fails with apierr.NotFound.
-func hold(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
+// lockOne makes the changes of a journal take turns and loads it, or fails with apierr.NotFound.
+func lockOne(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	var j *Journal
 
 	// The lock comes first, so that the journal is read as the last change left it.
-	take := func(ctx context.Context, tx *db.Tx) error { return holdAll(ctx, tx, []id.ID{one}) }
-	err := tx.Together(ctx, take, db.LoadOf(&j, byID, one))
+	take := func(ctx context.Context, tx *db.Tx) error { return lockAll(ctx, tx, []id.ID{one}) }
+	err := tx.Together(ctx, take, db.LoadOf(&j, loadOne, one))
 
 	return j, err
 }
 
-// holdAll locks journals in the order of their ids.
-func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+// lockAll locks journals in the order of their ids.
+func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if _, err := tx.Exec(ctx, `select from journal where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return fmt.Errorf("lock journals: %w", err)
@@ -96,8 +96,8 @@ type state struct {
 	statuses map[id.ID]ledger.JournalStatus
 }
 
-// stateOf loads the state of journals in one round trip.
-func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
+// loadState loads the state of journals in one round trip.
+func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	err = tx.Together(
 		ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.ManualJournals.StatusOf, ids),
 	)
@@ -108,14 +108,14 @@ func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 // fill gives a journal its lock and its status.
 func (s *state) fill(j *Journal) { j.Lock, j.JournalStatus = s.locks[j.ID], s.statuses[j.ID] }
 
-// show fills in the fields of journals that are not in their own rows, for all of them at once.
-func show(ctx context.Context, tx *db.Tx, journals []Journal) error {
+// fillStates fills in the fields of journals that are not in their own rows, for all of them at once.
+func fillStates(ctx context.Context, tx *db.Tx, journals []Journal) error {
 	ids := make([]id.ID, len(journals))
 	for i := range journals {
 		ids[i] = journals[i].ID
 	}
 
-	s, err := stateOf(ctx, tx, ids)
+	s, err := loadState(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -151,9 +151,9 @@ const insertLinesSQL = `
 	from jsonb_to_recordset(@rows::jsonb) as x (position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid,
 		contact_id uuid, reservation_id uuid, description text)`
 
-// store saves a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal
+// saveRows saves a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal
 // of one journal.
-func store(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
+func saveRows(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	rows := make([]lineRow, len(j.Lines))
 	for i := range j.Lines {
 		l := &j.Lines[i]

@@ -14,13 +14,13 @@ import (
 // Add stores a new journal and posts it. It fails with 400 if a line names a record that the team does not have or
 // if the lines do not balance, and with a lock that holds its day.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Journal, error) {
-	return save(ctx, tx, drafted(c, tx.NewID()), nil)
+	return save(ctx, tx, newDraft(c, tx.NewID()), nil)
 }
 
 // Change changes a journal and posts the difference. Only the date and the texts of a journal that is reversed, or
 // that is a reversal, can change.
 func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, error) {
-	old, err := hold(ctx, tx, one)
+	old, err := lockOne(ctx, tx, one)
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +35,13 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, err
 		return nil, apierr.BadRequest.At(apierr.IssueReversalFixed.InBody(field))
 	}
 
-	return save(ctx, tx, redrafted(old, u), old)
+	return save(ctx, tx, newUpdateDraft(old, u), old)
 }
 
 // Reverse reverses a journal on a date of the caller's choice. The original stays, and the two name each other. It
 // fails with a conflict for one that is reversed already.
 func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, error) {
-	original, err := hold(ctx, tx, one)
+	original, err := lockOne(ctx, tx, one)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, 
 
 // Remove takes a journal out of the books and deletes it. It fails with reason inUse for one that a reversal names.
 func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
-	old, err := hold(ctx, tx, one)
+	old, err := lockOne(ctx, tx, one)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
 	var t *terms
 
-	n := &named{}
+	n := &references{}
 
 	// First load the team's settings and the records that the draft names.
 	if err := tx.Together(
@@ -104,7 +104,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	}
 
 	// Then check it, the cheap checks first: those that need only the settings, then those of the named records.
-	if err := t.hold(j, stored); err != nil {
+	if err := t.checkTerms(j, stored); err != nil {
 		return nil, err
 	}
 
@@ -116,7 +116,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 		return nil, err
 	}
 
-	p, err := j.posting(n)
+	p, err := j.derivePosting(n)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	// Last, store and post it in one round trip.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
-			if err := store(ctx, tx, j, stored == nil); err != nil {
+			if err := saveRows(ctx, tx, j, stored == nil); err != nil {
 				return err
 			}
 
@@ -159,7 +159,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 		return nil, err
 	}
 
-	return shown(ctx, tx, j.ID)
+	return loadShown(ctx, tx, j.ID)
 }
 
 // view is a journal as audit events show it: without the fields that are computed from other records.
@@ -178,8 +178,8 @@ type lineView struct {
 	Reservation *struct{} `json:"reservation,omitempty"`
 }
 
-// viewOf returns the view of a journal for its audit event, nil for none.
-func viewOf(j *Journal) any {
+// auditView returns the view of a journal for its audit event, nil for none.
+func auditView(j *Journal) any {
 	if j == nil {
 		return nil
 	}
@@ -219,5 +219,5 @@ func note(tx *db.Tx, what audit.Type, before, after *Journal) {
 		}
 	}
 
-	audit.Note(tx, what, audit.Journal, journalID, viewOf(before), viewOf(after), refs...)
+	audit.Note(tx, what, audit.Journal, journalID, auditView(before), auditView(after), refs...)
 }

@@ -45,7 +45,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Read a line mapping",
 			Scopes:  read,
 			OneTrip: true,
-		}, one),
+		}, getMapping),
 		api.Write(api.Endpoint{
 			Method: "POST", Path: path, ID: "createReservationLineMapping", Tag: tag, Summary: "Map a line type",
 			Errors: apierr.List{errDuplicate, account.ErrRequiredMissing},
@@ -131,9 +131,9 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Mapping], e
 	return page.List[Mapping](ctx, tx, Query(tx, &in.Filter), in.Params, in.Sort)
 }
 
-// one answers with a line mapping.
-func one(ctx context.Context, tx *db.Tx, in *oneInput) (*Mapping, error) {
-	return get(ctx, tx, in.ID, "")
+// getMapping answers with a line mapping.
+func getMapping(ctx context.Context, tx *db.Tx, in *oneInput) (*Mapping, error) {
+	return loadMapping(ctx, tx, in.ID, "")
 }
 
 // Terms are the fields of a mapping except its line type.
@@ -194,7 +194,7 @@ func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mappin
 		return nil, err
 	}
 
-	m, err := get(ctx, tx, mappingID, " for update of m")
+	m, err := loadMapping(ctx, tx, mappingID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping,
 
 	// An unmapped row of the same lines would be a duplicate.
 	m.UpdatedAt = day.At(tx.Now)
-	if err := clearUnmapped(ctx, tx, m); err != nil {
+	if err := deleteUnmapped(ctx, tx, m); err != nil {
 		return nil, err
 	}
 
@@ -233,7 +233,7 @@ func remap(ctx context.Context, tx *db.Tx, old, m *Mapping, t *Terms) (*Mapping,
 		return nil, err
 	}
 
-	return get(ctx, tx, m.ID, "")
+	return loadMapping(ctx, tx, m.ID, "")
 }
 
 // apply sets the fields that are present, and derives the status if the caller does not set it.
@@ -287,13 +287,13 @@ func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
 		return nil, err
 	}
 
-	m, err := get(ctx, tx, in.ID, " for update of m")
+	m, err := loadMapping(ctx, tx, in.ID, " for update of m")
 	if err != nil {
 		return nil, err
 	}
 
 	// The row was locked when it was read, so it is still the same.
-	if err := erase(ctx, tx, m.ID); err != nil {
+	if err := deleteMapping(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
 
@@ -311,7 +311,7 @@ func outdate(ctx context.Context, tx *db.Tx, mappings ...*Mapping) error {
 			continue
 		}
 
-		found, err := mappedBy(ctx, tx, m)
+		found, err := loadReservations(ctx, tx, m)
 		if err != nil {
 			return err
 		}

@@ -61,11 +61,11 @@ type scope struct{ app, channel, lineType string }
 
 // scope returns the scope of the mapping.
 func (m *Mapping) scope() scope {
-	return scopeOf(m.AppID, m.Channel, m.LineType)
+	return newScope(m.AppID, m.Channel, m.LineType)
 }
 
-// scopeOf returns the scope of an app, a channel and a line type. Channels are compared case aside.
-func scopeOf(app, channel *string, lineType string) scope {
+// newScope returns the scope of an app, a channel and a line type. Channels are compared case aside.
+func newScope(app, channel *string, lineType string) scope {
 	s := scope{lineType: lineType}
 	if app != nil {
 		s.app = *app
@@ -78,8 +78,8 @@ func scopeOf(app, channel *string, lineType string) scope {
 	return s
 }
 
-// alike returns the scopes of the mappings that apply to lines of this scope, the most specific first.
-func (s scope) alike() [4]scope {
+// widerScopes returns the scopes of the mappings that apply to lines of this scope, the most specific first.
+func (s scope) widerScopes() [4]scope {
 	return [4]scope{s, {s.app, "", s.lineType}, {"", s.channel, s.lineType}, {"", "", s.lineType}}
 }
 
@@ -99,7 +99,7 @@ func NewSet(all []Mapping) Set {
 // Of returns the mapping that decides on lines of a type that came from an app over a channel. It returns nil if
 // there is none: an unmapped row decides nothing.
 func (m Set) Of(app, channel *string, lineType string) *Mapping {
-	for _, s := range scopeOf(app, channel, lineType).alike() {
+	for _, s := range newScope(app, channel, lineType).widerScopes() {
 		// An unmapped row of a specific scope does not hide a mapping of a wider one.
 		if found := m.byScope[s]; found != nil && found.Status != Unmapped {
 			return found
@@ -111,7 +111,7 @@ func (m Set) Of(app, channel *string, lineType string) *Mapping {
 
 // Knows reports whether there is a row for the line type, mapped or not.
 func (m Set) Knows(app, channel *string, lineType string) bool {
-	for _, s := range scopeOf(app, channel, lineType).alike() {
+	for _, s := range newScope(app, channel, lineType).widerScopes() {
 		if m.byScope[s] != nil {
 			return true
 		}

@@ -19,6 +19,6 @@ func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),
 		Tables:    parts.Owns("reservation_line_mapping"),
-		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(All, add)},
+		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(All, copyMappings)},
 	}
 }

@@ -67,5 +67,5 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("install the standard line mappings: %w", err)
 	}
 
-	return noteMade(ctx, tx, made)
+	return noteCreated(ctx, tx, made)
 }

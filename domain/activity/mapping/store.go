@@ -21,8 +21,8 @@ var (
 	tables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
 )
 
-// get loads a mapping, or fails with apierr.NotFound. The suffix may lock it.
-func get(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
+// loadMapping loads a mapping, or fails with apierr.NotFound. The suffix may lock it.
+func loadMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string) (*Mapping, error) {
 	m, err := db.One[Mapping](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = @id`+suffix,
 		db.Args{"team": tx.Team, "id": mappingID})
 
@@ -77,9 +77,9 @@ func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	return found, nil
 }
 
-// add copies the line mappings of another team that have a counterpart of their account, unless the team has one
+// copyMappings copies the line mappings of another team that have a counterpart of their account, unless the team has one
 // for the same lines. Running it again adds nothing.
-func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
+func copyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
 	var (
 		writes []db.Stmt
 		made   []id.ID
@@ -110,12 +110,12 @@ func add(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterp
 		return fmt.Errorf("copy line mappings: %w", err)
 	}
 
-	return noteMade(ctx, tx, made)
+	return noteCreated(ctx, tx, made)
 }
 
-// noteMade writes the audit events of those mappings that were inserted; the others existed before under another
+// noteCreated writes the audit events of those mappings that were inserted; the others existed before under another
 // id.
-func noteMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+func noteCreated(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	// A skipped mapping has left no row with the new id.
 	made, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -130,7 +130,7 @@ func noteMade(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// note writes the audit event of a mapping. before is nil for a new one, after for a deleted one.
+// note writes the audit event of a mapping. A nil before means a new one, a nil after a deleted one.
 func note(tx *db.Tx, before, after *Mapping) {
 	type view struct {
 		*Mapping
@@ -156,8 +156,8 @@ func note(tx *db.Tx, before, after *Mapping) {
 	}
 }
 
-// clearUnmapped deletes the unmapped row of a line type that gets a mapping now.
-func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
+// deleteUnmapped deletes the unmapped row of a line type that gets a mapping now.
+func deleteUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	gone, err := db.Select[id.ID](ctx, tx, `delete from reservation_line_mapping where team_id = @team and status = 'unmapped' and line_type = @line_type
 		and app_id is not distinct from @app_id and channel is not distinct from @channel and id <> @id returning id`,
 		db.Args{"team": tx.Team, "line_type": m.LineType, "app_id": m.AppID, "channel": m.Channel, "id": m.ID})
@@ -172,14 +172,14 @@ func clearUnmapped(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	return err
 }
 
-// erase deletes a mapping.
-func erase(ctx context.Context, tx *db.Tx, mappingID id.ID) error {
+// deleteMapping deletes a mapping.
+func deleteMapping(ctx context.Context, tx *db.Tx, mappingID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from reservation_line_mapping where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": mappingID})
 	return err
 }
 
-// mappedBy loads the reservations with posted lines that a mapping applies to.
-func mappedBy(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, error) {
+// loadReservations loads the reservations with posted lines that a mapping applies to.
+func loadReservations(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, error) {
 	// Only booked reservations post their lines.
 	return db.Select[id.ID](ctx, tx, `
 		select r.id from reservation r

@@ -36,8 +36,8 @@ type bankingInput struct {
 	Body BankingInit `required:"false"`
 }
 
-// banked is a bank account with the beginning of its books.
-type banked struct {
+// bankAccount is a bank account with the beginning of its books.
+type bankAccount struct {
 	Type                        account.Type
 	BankingCurrency             *string
 	BankingOpeningAt            *day.Day
@@ -49,7 +49,7 @@ type banked struct {
 // startBanking begins the books of a bank account on a day, or moves their beginning. It excludes the bank records
 // before that day and books the difference between the starting balance and the books.
 func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
-	b, err := db.One[banked](ctx, tx, apierr.NotFound, `
+	b, err := db.One[bankAccount](ctx, tx, apierr.NotFound, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
 		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})
 	switch {
@@ -60,7 +60,7 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	}
 
 	// First the bank records: those before the first day do not count, those from then on do.
-	start, err := b.start(in.Body.StartingBalanceDate)
+	start, err := b.startDay(in.Body.StartingBalanceDate)
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +76,13 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 		return nil, err
 	}
 
-	amount, missing, err := b.missing(ctx, tx, in, start)
+	amount, missing, err := b.computeMissing(ctx, tx, in, start)
 	if err != nil {
 		return nil, err
 	}
 
 	missing += transit
-	if out.Transaction, err = b.open(ctx, tx, shortfall{in.ID, start.AddDays(-1), missing}); err != nil {
+	if out.Transaction, err = b.saveOpening(ctx, tx, shortfall{in.ID, start.AddDays(-1), missing}); err != nil {
 		return nil, err
 	}
 
@@ -97,9 +97,9 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	)
 }
 
-// start returns the first day: the one that was asked for, else the stored one, else the team's. It fails with
+// startDay returns the first day: the one that was asked for, else the stored one, else the team's. It fails with
 // ErrNoStart if there is none.
-func (b *banked) start(wanted *day.Day) (day.Day, error) {
+func (b *bankAccount) startDay(wanted *day.Day) (day.Day, error) {
 	for _, d := range []*day.Day{wanted, b.BankingOpeningAt, b.StatementStartAt} {
 		if d != nil {
 			return *d, nil
@@ -109,9 +109,9 @@ func (b *banked) start(wanted *day.Day) (day.Day, error) {
 	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
-// missing returns the starting balance, and the amount that the books lack of it before the first day, without the
+// computeMissing returns the starting balance, and the amount that the books lack of it before the first day, without the
 // opening transaction.
-func (b *banked) missing(
+func (b *bankAccount) computeMissing(
 	ctx context.Context, tx *db.Tx,
 	in *bankingInput,
 	start day.Day,
@@ -155,9 +155,9 @@ type shortfall struct {
 	amount money.Cents
 }
 
-// open keeps the one opening transaction of a bank account: it makes, changes or deletes it. The money beyond the
+// saveOpening keeps the one opening transaction of a bank account: it makes, changes or deletes it. The money beyond the
 // owners' and guests' is the manager's.
-func (b *banked) open(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
+func (b *bankAccount) saveOpening(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
 	line := transaction.LineInput{Amount: o.amount}
 	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
 

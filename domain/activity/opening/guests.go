@@ -35,8 +35,8 @@ type PutGuests struct {
 // opened is the SQL of the part of the guests' opening balance that a line l is.
 var opened = account.ActingPart("l", account.AccountsReceivable, account.DeferredRevenue)
 
-// guestOpening answers with the opening balance of guests, zero while there is none.
-func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) {
+// getGuestOpening answers with the opening balance of guests, zero while there is none.
+func getGuestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) {
 	// A deposit that was archived counts as none.
 	o, err := db.Get[Guests](ctx, tx, `
 		select coalesce(t.total, 0) as amount, coalesce(t.currency, m.default_currency) as currency, t.updated_at, t.id as transaction_id,
@@ -56,9 +56,9 @@ func guestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) 
 
 type putGuestOpening struct{ Body PutGuests }
 
-// guestOpeningPut keeps one deposit for the team, dated the day before the first day of the books. Putting it again
+// putGuestOpeningBalance keeps one deposit for the team, dated the day before the first day of the books. Putting it again
 // as it is changes nothing.
-func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
+func putGuestOpeningBalance(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
 	terms, err := trial.MayOpen(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -85,15 +85,15 @@ func guestOpeningPut(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Gues
 		lines[0].Assignment = api.Set(account.AccountsReceivable) // a deposit of nothing needs no account of its own
 	}
 
-	if err := bookGuestOpening(ctx, tx, terms, in.Body.Currency, lines); err != nil {
+	if err := saveGuestOpening(ctx, tx, terms, in.Body.Currency, lines); err != nil {
 		return nil, err
 	}
 
-	return guestOpening(ctx, tx, nil)
+	return getGuestOpening(ctx, tx, nil)
 }
 
-// bookGuestOpening makes the opening deposit of guests or changes the stored one.
-func bookGuestOpening(
+// saveGuestOpening makes the opening deposit of guests or changes the stored one.
+func saveGuestOpening(
 	ctx context.Context, tx *db.Tx,
 	terms *trial.Terms,
 	currency api.Opt[string],
@@ -134,7 +134,7 @@ func bookGuestOpening(
 		return fmt.Errorf("read the account assignments: %w", err)
 	}
 
-	if same(old, at, currency.Value, lines, assigned) {
+	if isSameOpening(old, at, currency.Value, lines, assigned) {
 		return nil
 	}
 
@@ -151,9 +151,9 @@ func bookGuestOpening(
 	return err
 }
 
-// same reports whether a stored opening deposit is the wanted one. A line that names the assigned account counts as
+// isSameOpening reports whether a stored opening deposit is the wanted one. A line that names the assigned account counts as
 // one that names the assignment.
-func same(
+func isSameOpening(
 	old *transaction.Transaction,
 	at day.Day,
 	currency *string,

@@ -43,8 +43,8 @@ var openingOnly = `t.team_id = @team and t.is_opening_balance and t.status = 'ac
 		where u.team_id = @team and m.listing_id = l.listing_id and ` + account.Acting("m", account.OpeningBalance) + ` and u.is_opening_balance
 			and u.status = 'active' and u.id < t.id)`
 
-// openings returns the list of the opening balances of listings.
-func openings(tx *db.Tx) page.Query {
+// openingQuery returns the list of the opening balances of listings.
+func openingQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: "l.listing_id, t.total as amount, t.currency, t.updated_at, t.id as transaction_id", From: openingFrom,
 		Where: []string{openingOnly}, Args: db.Args{"team": tx.Team},
@@ -57,17 +57,17 @@ type listOpenings struct {
 	ListingIDs page.IDs `query:"listingIds"`
 }
 
-// openingList returns a page of opening balances of listings.
-func openingList(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Listing], error) {
-	q := openings(tx)
+// listOpeningBalances returns a page of opening balances of listings.
+func listOpeningBalances(ctx context.Context, tx *db.Tx, in *listOpenings) (*page.Page[Listing], error) {
+	q := openingQuery(tx)
 	q.IDs("l.listing_id = any(?)", in.ListingIDs)
 
 	return page.List[Listing](ctx, tx, q, in.Params, "")
 }
 
-// opening loads the opening balance of a listing, nil for none.
-func opening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
-	q := openings(tx)
+// loadOpening loads the opening balance of a listing, nil for none.
+func loadOpening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
+	q := openingQuery(tx)
 	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
 
 	// The query finds at most one for each listing, its oldest.
@@ -84,10 +84,10 @@ type putOpening struct {
 	Body PutListing
 }
 
-// openingPut keeps one opening deposit for each listing, dated the day before the first day of the statements.
+// putOpeningBalance keeps one opening deposit for each listing, dated the day before the first day of the statements.
 // Putting it again as it is changes nothing.
-func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
-	if err := holdListing(ctx, tx, in.ID); err != nil {
+func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
+	if err := lockListing(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -109,20 +109,20 @@ func openingPut(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error
 	}
 
 	// Then change the stored deposit, or make one.
-	stored, err := opening(ctx, tx, in.ID)
+	stored, err := loadOpening(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := book(ctx, tx, in, stored, start.AddDays(-1)); err != nil {
+	if err := saveOpening(ctx, tx, in, stored, start.AddDays(-1)); err != nil {
 		return nil, err
 	}
 
-	return opening(ctx, tx, in.ID)
+	return loadOpening(ctx, tx, in.ID)
 }
 
-// book makes the opening deposit of a listing or changes the stored one.
-func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
+// saveOpening makes the opening deposit of a listing or changes the stored one.
+func saveOpening(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
 	line := transaction.LineInput{Amount: in.Body.Amount}
 
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
@@ -170,9 +170,9 @@ func book(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at da
 	return err
 }
 
-// holdListing locks a listing for a change of its opening balance, without waiting: while another change is under
+// lockListing locks a listing for a change of its opening balance, without waiting: while another change is under
 // way, the caller gets ErrBusy and has to try again (RSN-34). It fails with apierr.NotFound for an unknown listing.
-func holdListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
+func lockListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 	args := db.Args{"team": tx.Team, "id": listingID}
 
 	known, err := db.Get[bool](ctx, tx, `select exists (select from listing where team_id = @team and id = @id)`, args)

@@ -48,7 +48,7 @@ func (r routes) endpoints() []api.Endpoint {
 			Summary: "List opening balances of listings",
 			Scopes:  []string{"listings:read"},
 			Doc:     "Listings that have one, by listing id.",
-		}, openingList),
+		}, listOpeningBalances),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPut,
 			Path:    "/listings/{id}/opening-balance",
@@ -59,7 +59,7 @@ func (r routes) endpoints() []api.Endpoint {
 			Scopes:  []string{"listings:write"}, DryRun: true,
 			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: " +
 				"404; `openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
-		}, openingPut),
+		}, putOpeningBalance),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
 			Path:    guests,
@@ -70,7 +70,7 @@ func (r routes) endpoints() []api.Endpoint {
 			OneTrip: true,
 			Doc: "Advance deposits and deferred revenue of the day before the statement start date; zero while there " +
 				"are none.",
-		}, guestOpening),
+		}, getGuestOpening),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPut,
 			Path:    guests,
@@ -82,7 +82,7 @@ func (r routes) endpoints() []api.Endpoint {
 			DryRun:  true,
 			Doc: "Keeps one deposit per team, dated the day before the statement start date. " + trial.Failures +
 				"those of createTransaction.",
-		}, guestOpeningPut),
+		}, putGuestOpeningBalance),
 		api.Write(api.Endpoint{
 			Method:  "POST",
 			Path:    "/accounts/{id}/banking-init",

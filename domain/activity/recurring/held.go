@@ -74,12 +74,12 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 		}
 
 		for _, v := range ids {
-			t, err := byID(ctx, tx, v, false)
+			t, err := loadTemplate(ctx, tx, v, false)
 			if err != nil {
 				return err
 			}
 
-			templates = append(templates, waiting{v, t.runs(day.Of(tx.Now))})
+			templates = append(templates, waiting{v, t.countRuns(day.Of(tx.Now))})
 		}
 
 		return nil
@@ -128,7 +128,7 @@ func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) 
 func (t *Template) addEach(
 	ctx context.Context, tx *db.Tx, dates []day.Day, named bool,
 ) (made []transaction.Transaction, refused []HeldBack, err error) {
-	all, err := instances(ctx, tx, t, dates)
+	all, err := newInstances(ctx, tx, t, dates)
 	if err != nil {
 		return nil, nil, err
 	}

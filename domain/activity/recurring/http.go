@@ -106,7 +106,7 @@ func endpoints() []api.Endpoint {
 			Scopes:  deleting,
 			DryRun:  true,
 			Doc:     "One that has made transactions is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
-		}, erase),
+		}, deleteOrArchive),
 		run(http.MethodPost, "runRecurringTemplate"), run(http.MethodPut, "putRecurringTemplateRun"),
 	}
 }
@@ -165,12 +165,12 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Template], 
 
 // get answers with a recurring template.
 func get(ctx context.Context, tx *db.Tx, in *oneInput) (*Template, error) {
-	return told(ctx, tx, in.ID)
+	return loadShown(ctx, tx, in.ID)
 }
 
-// told loads a recurring template with the fields that follow from its pattern, or fails with apierr.NotFound.
-func told(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
-	t, err := byID(ctx, tx, one, false)
+// loadShown loads a recurring template with the fields that follow from its pattern, or fails with apierr.NotFound.
+func loadShown(ctx context.Context, tx *db.Tx, one id.ID) (*Template, error) {
+	t, err := loadTemplate(ctx, tx, one, false)
 	if err == nil {
 		t.describe()
 	}
@@ -208,7 +208,7 @@ func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 	t.skip(b.SkippedDates)
 
 	// The first instance is checked like a transaction of the first date.
-	d, err := check(ctx, tx, &t, &transaction.Create{
+	d, err := checkTemplate(ctx, tx, &t, &transaction.Create{
 		Type:        b.Type,
 		Date:        b.Date,
 		Description: b.Description,
@@ -221,11 +221,11 @@ func Add(ctx context.Context, tx *db.Tx, b *Put) (*Template, error) {
 		return nil, err
 	}
 
-	if err := d.store(ctx, tx, true); err != nil {
+	if err := d.save(ctx, tx, true); err != nil {
 		return nil, err
 	}
 
-	made, err := told(ctx, tx, t.ID)
+	made, err := loadShown(ctx, tx, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ type updateInput struct {
 
 // update changes a recurring template. Instances that were made stay as they are.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) {
-	t, err := byID(ctx, tx, in.ID, true)
+	t, err := loadTemplate(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -298,16 +298,16 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Template, error) 
 		t.skip(u.SkippedDates)
 	}
 
-	d, err := check(ctx, tx, t, &c)
+	d, err := checkTemplate(ctx, tx, t, &c)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := d.store(ctx, tx, false); err != nil {
+	if err := d.save(ctx, tx, false); err != nil {
 		return nil, err
 	}
 
-	changed, err := told(ctx, tx, t.ID)
+	changed, err := loadShown(ctx, tx, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -322,10 +322,10 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the template as inactive instead of deleting it."`
 }
 
-// erase deletes a recurring template, or archives it if the caller asks for that. It fails with inUse for one that
+// deleteOrArchive deletes a recurring template, or archives it if the caller asks for that. It fails with inUse for one that
 // has made transactions.
-func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	t, err := byID(ctx, tx, in.ID, true)
+func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	t, err := loadTemplate(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}

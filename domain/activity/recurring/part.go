@@ -26,6 +26,6 @@ func Part() parts.Part {
 			RunKind:             operation.Work(10*time.Minute, runTask),
 			ledger.HeldBackKind: job.Handler{Timeout: 10 * time.Minute, Do: tryHeldBack}.InBulk(),
 		},
-		Every: every(),
+		Every: periodicTasks(),
 	}
 }

@@ -95,9 +95,9 @@ func (p *Pattern) check(first day.Day) []apierr.Issue {
 	return issues
 }
 
-// settled returns the pattern with everything that follows from the first date, its lists in order and without
+// complete returns the pattern with everything that follows from the first date, its lists in order and without
 // repetition.
-func (p *Pattern) settled(first day.Day) Pattern {
+func (p *Pattern) complete(first day.Day) Pattern {
 	s := *p
 
 	s.WeekDays, s.MonthDays = append([]Weekday{}, p.WeekDays...), append([]int64{}, p.MonthDays...)
@@ -105,7 +105,7 @@ func (p *Pattern) settled(first day.Day) Pattern {
 
 	// A list that the caller left out follows from the first date.
 	if p.Frequency == Weekly && len(s.WeekDays) == 0 {
-		s.WeekDays = []Weekday{Weekday(Weekday("").Enum()[fromMonday(first)])}
+		s.WeekDays = []Weekday{Weekday(Weekday("").Enum()[daysSinceMonday(first)])}
 	}
 
 	if (p.Frequency == Monthly || p.Frequency == Yearly) && len(s.MonthDays) == 0 {
@@ -137,13 +137,13 @@ func place(monthDay int64) int64 {
 	return monthDay
 }
 
-// fromMonday returns how many days a day is after the Monday of its week.
-func fromMonday(d day.Day) int { return (int(d.In(time.UTC).Weekday()) + 6) % 7 }
+// daysSinceMonday returns how many days a day is after the Monday of its week.
+func daysSinceMonday(d day.Day) int { return (int(d.In(time.UTC).Weekday()) + 6) % 7 }
 
 // Dates returns the dates of the pattern in order, from the first date on, until its end or the end of the
 // calendar.
 func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
-	s := p.settled(first)
+	s := p.complete(first)
 
 	return func(yield func(day.Day) bool) {
 		var n int64
@@ -187,7 +187,7 @@ func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 		return []day.Day{d}, !d.IsZero()
 	case Weekly:
 		// A week is counted from its Monday, so that all its days belong to one cycle.
-		monday := first.AddDays(7*after - fromMonday(first))
+		monday := first.AddDays(7*after - daysSinceMonday(first))
 		for _, w := range p.WeekDays {
 			if d := monday.AddDays(w.place()); !d.IsZero() {
 				dates = append(dates, d)
@@ -200,11 +200,11 @@ func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 		month := first.Month()
 		at := month.Year*12 + int(month.Month) - 1 + after
 
-		return p.daysOf(at/12, time.Month(at%12+1)), at/12 < lastYear
+		return p.monthDates(at/12, time.Month(at%12+1)), at/12 < lastYear
 	case Yearly:
 		year := first.Month().Year + after
 		for _, m := range p.Months {
-			dates = append(dates, p.daysOf(year, time.Month(m))...)
+			dates = append(dates, p.monthDates(year, time.Month(m))...)
 		}
 
 		return dates, year < lastYear
@@ -213,9 +213,9 @@ func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 	return nil, false
 }
 
-// daysOf returns the dates of a month. A day that the month lacks falls on its last day; two that do so are one
+// monthDates returns the dates of a month. A day that the month lacks falls on its last day; two that do so are one
 // date.
-func (p *Pattern) daysOf(year int, m time.Month) (dates []day.Day) {
+func (p *Pattern) monthDates(year int, m time.Month) (dates []day.Day) {
 	month := day.Month{Year: year, Month: m}
 	if !month.Valid() {
 		return nil
@@ -238,7 +238,7 @@ func (p *Pattern) daysOf(year int, m time.Month) (dates []day.Day) {
 
 // Format returns the pattern in words.
 func (p *Pattern) Format(first day.Day) string {
-	s := p.settled(first)
+	s := p.complete(first)
 	unit := map[Frequency]string{Daily: "day", Weekly: "week", Monthly: "month", Yearly: "year"}[s.Frequency]
 
 	text := "Every " + unit
@@ -267,11 +267,11 @@ func (p *Pattern) Format(first day.Day) string {
 
 	// Then put the parts together: months, days, and how the pattern ends.
 	if months != nil {
-		text += " in " + listed(months)
+		text += " in " + joinWords(months)
 	}
 
 	if days != nil {
-		text += " on " + listed(days)
+		text += " on " + joinWords(days)
 	}
 
 	if s.Count != nil && *s.Count == 1 {
@@ -287,8 +287,8 @@ func (p *Pattern) Format(first day.Day) string {
 	return text
 }
 
-// listed joins words with commas and a last "and".
-func listed(words []string) string {
+// joinWords joins words with commas and a last "and".
+func joinWords(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

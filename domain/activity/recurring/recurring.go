@@ -71,13 +71,13 @@ func columns() string {
 // describe fills in the fields that follow from the pattern.
 func (t *Template) describe() {
 	t.PatternFormatted = t.Pattern.Format(t.Date)
-	t.NextTransactionInstanceAt = t.next()
-	t.Pattern = t.Pattern.settled(t.Date)
+	t.NextTransactionInstanceAt = t.nextOpen()
+	t.Pattern = t.Pattern.complete(t.Date)
 }
 
-// open yields the dates of the pattern without those that have passed, that have an instance or that are skipped,
+// yieldOpen yields the dates of the pattern without those that have passed, that have an instance or that are skipped,
 // up to and including a day, or all for nil.
-func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
+func (t *Template) yieldOpen(through *day.Day, yield func(day.Day) bool) {
 	// Made has the dates that were made ahead of their day.
 	made := make(map[day.Day]bool, len(t.Made))
 	for _, d := range t.Made {
@@ -97,26 +97,26 @@ func (t *Template) open(through *day.Day, yield func(day.Day) bool) {
 	}
 }
 
-// next returns the first open date of an active template, nil for none.
-func (t *Template) next() (next *day.Day) {
+// nextOpen returns the first open date of an active template, nil for none.
+func (t *Template) nextOpen() (next *day.Day) {
 	if t.Status != transaction.Active {
 		return nil
 	}
 
-	t.open(nil, func(d day.Day) bool { next = &d; return false })
+	t.yieldOpen(nil, func(d day.Day) bool { next = &d; return false })
 
 	return next
 }
 
-// due returns the dates that the next task of a run tries, in order: the open dates up to today, at most atOnce of
+// dueDates returns the dates that the next task of a run tries, in order: the open dates up to today, at most maxInstances of
 // them, then, as far as there is room, the dates that are held back, those first that were not tried for the
 // longest time. It also returns the last day up to which no open date is left out.
-func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
+func (t *Template) dueDates(today day.Day) (dates []day.Day, through day.Day) {
 	through = today
 
 	// If there are more open dates than fit, through ends at the last one that does.
-	t.open(&today, func(d day.Day) bool {
-		if len(dates) == t.atOnce() {
+	t.yieldOpen(&today, func(d day.Day) bool {
+		if len(dates) == t.maxInstances() {
 			through = dates[len(dates)-1]
 			return false
 		}
@@ -130,7 +130,7 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	held := slices.Clone(t.HeldBack)
 	slices.SortStableFunc(held, func(a, b HeldBack) int { return a.TriedAt.Compare(b.TriedAt.Time) })
 
-	for _, h := range held[:min(len(held), t.atOnce()-len(dates))] {
+	for _, h := range held[:min(len(held), t.maxInstances()-len(dates))] {
 		dates = append(dates, h.Date)
 	}
 
@@ -139,16 +139,18 @@ func (t *Template) due(today day.Day) (dates []day.Day, through day.Day) {
 	return slices.Compact(dates), through
 }
 
-// atOnce returns how many instances a run makes in one transaction: a thousand, or fewer if they would have too
+// maxInstances returns how many instances a run makes in one transaction: a thousand, or fewer if they would have too
 // many lines.
-func (t *Template) atOnce() int { return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines)))) }
+func (t *Template) maxInstances() int {
+	return max(1, min(maxDates, page.MaxLines/max(1, len(t.Lines))))
+}
 
-// runs returns how many transactions it takes to try all dates that are due or held back.
-func (t *Template) runs(today day.Day) int {
+// countRuns returns how many transactions it takes to try all dates that are due or held back.
+func (t *Template) countRuns(today day.Day) int {
 	n := len(t.HeldBack)
-	t.open(&today, func(day.Day) bool { n++; return true })
+	t.yieldOpen(&today, func(day.Day) bool { n++; return true })
 
-	return max(1, (n+t.atOnce()-1)/t.atOnce())
+	return max(1, (n+t.maxInstances()-1)/t.maxInstances())
 }
 
 // instance returns the transaction of a date as a caller would create it. Assignments are resolved when it is made.
@@ -203,16 +205,16 @@ type Update struct {
 	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
-// checked is a template on its way to be stored. instance is its transaction on the first date, which must be one
+// checkedTemplate is a template on its way to be stored. instance is its transaction on the first date, which must be one
 // that could be made.
-type checked struct {
+type checkedTemplate struct {
 	Template
 	instance *transaction.Checked
 }
 
-// check checks a template against the rules of the transactions that it will make. It fails with patternInvalid, as
+// checkTemplate checks a template against the rules of the transactions that it will make. It fails with patternInvalid, as
 // transaction.Check does, and with paymentStatusMismatch for a bill that cannot be unpaid.
-func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (*checked, error) {
+func checkTemplate(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (*checkedTemplate, error) {
 	if issues := t.Pattern.check(t.Date); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
@@ -239,11 +241,11 @@ func check(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (
 		}
 	}
 
-	return &checked{Template: *t, instance: d}, nil
+	return &checkedTemplate{Template: *t, instance: d}, nil
 }
 
-// statement returns the statement that inserts or updates the template.
-func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
+// saveSQL returns the statement that inserts or updates the template.
+func (d *checkedTemplate) saveSQL(tx *db.Tx, isNew bool) db.Stmt {
 	i := d.instance
 
 	// A change clears failed_at, so that dates which are held back are tried at the next round.
@@ -269,7 +271,7 @@ func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 			"lines":       i.StoredLines(),
 			"skipped":     d.SkippedDates,
 			"held":        d.HeldBack,
-			"next":        d.next(),
+			"next":        d.nextOpen(),
 			"now":         tx.Now,
 		},
 	}
@@ -283,9 +285,9 @@ func (d *checked) statement(tx *db.Tx, isNew bool) db.Stmt {
 	return s
 }
 
-// store saves the template. It fails with duplicateUniqueRef.
-func (d *checked) store(ctx context.Context, tx *db.Tx, isNew bool) error {
-	err := tx.Pipeline(ctx, d.statement(tx, isNew))
+// save saves the template. It fails with duplicateUniqueRef.
+func (d *checkedTemplate) save(ctx context.Context, tx *db.Tx, isNew bool) error {
+	err := tx.Pipeline(ctx, d.saveSQL(tx, isNew))
 	if db.Constraint(err) == "transaction_template_unique_ref" {
 		return errDuplicateRef
 	}
@@ -297,8 +299,8 @@ func (d *checked) store(ctx context.Context, tx *db.Tx, isNew bool) error {
 	return nil
 }
 
-// byID loads a template, locked if it is going to be changed. It fails with apierr.NotFound.
-func byID(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, error) {
+// loadTemplate loads a template, locked if it is going to be changed. It fails with apierr.NotFound.
+func loadTemplate(ctx context.Context, tx *db.Tx, one id.ID, toChange bool) (*Template, error) {
 	args := db.Args{"team": tx.Team, "id": one}
 	if toChange {
 		// Locked in a statement of its own, so that the next one sees the instances that were made until then.

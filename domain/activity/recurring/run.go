@@ -80,7 +80,7 @@ func (in *runInput) args() runArgs {
 // startRun starts the operation that makes instances of a template. It fails for an archived template and for dates
 // with too many lines.
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
-	t, err := byID(ctx, tx, in.ID, false)
+	t, err := loadTemplate(ctx, tx, in.ID, false)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 	// All that is due may need several tasks; dates that are named must fit into one.
 	args, tasks := in.args(), 1
 	if args.Dates == nil {
-		tasks = t.runs(day.Of(tx.Now))
-	} else if err := t.bound(args.Dates); err != nil {
+		tasks = t.countRuns(day.Of(tx.Now))
+	} else if err := t.checkDates(args.Dates); err != nil {
 		return nil, err
 	}
 
@@ -139,14 +139,14 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	return nil
 }
 
-// bound refuses dates with instances that would have too many lines together.
-func (t *Template) bound(dates []day.Day) error {
-	if len(dates) <= t.atOnce() {
+// checkDates refuses dates with instances that would have too many lines together.
+func (t *Template) checkDates(dates []day.Day) error {
+	if len(dates) <= t.maxInstances() {
 		return nil
 	}
 
 	return apierr.BadRequest.At(apierr.IssueTooManyLines.InBody("dates")).
-		With(map[string]any{"suggestedLimit": t.atOnce()})
+		With(map[string]any{"suggestedLimit": t.maxInstances()})
 }
 
 // run makes the instances of a template that are still missing, each by itself. Of the due dates it makes as many
@@ -154,7 +154,7 @@ func (t *Template) bound(dates []day.Day) error {
 // back only by locks; any other refusal is returned as an error. The template is locked, so that runs take turns
 // and no date gets two instances.
 func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Transaction, refused []HeldBack, err error) {
-	t, err := byID(ctx, tx, args.TemplateID, true)
+	t, err := loadTemplate(ctx, tx, args.TemplateID, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,13 +165,13 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	}
 
 	// First find the dates: those that are named, or all that are due.
-	dates, through := t.due(day.Of(tx.Now))
+	dates, through := t.dueDates(day.Of(tx.Now))
 	if args.Dates != nil {
-		if err = t.bound(args.Dates); err != nil {
+		if err = t.checkDates(args.Dates); err != nil {
 			return nil, nil, err
 		}
 
-		if dates, err = missing(ctx, tx, t.ID, args.Dates); err != nil {
+		if dates, err = findMissing(ctx, tx, t.ID, args.Dates); err != nil {
 			return nil, nil, err
 		}
 	} else if t.DoneThrough == nil || t.DoneThrough.Before(through) {
@@ -198,7 +198,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 			"team":   tx.Team,
 			"id":     t.ID,
 			"done":   t.DoneThrough,
-			"next":   t.next(),
+			"next":   t.nextOpen(),
 			"held":   t.HeldBack,
 			"failed": len(t.HeldBack) > 0,
 			"now":    tx.Now,
@@ -210,9 +210,9 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	return made, refused, nil
 }
 
-// instances returns the transactions of some dates. A bill that is paid at once is paid on its own date, from the
+// newInstances returns the transactions of some dates. A bill that is paid at once is paid on its own date, from the
 // account assigned to payout_bankAccount.
-func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]transaction.Create, error) {
+func newInstances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]transaction.Create, error) {
 	bank, err := db.Get[bool](ctx, tx, `select exists (select from account where team_id = @team and id = @id and type = 'bank')`,
 		db.Args{"team": tx.Team, "id": t.AccountID})
 	if err != nil {
@@ -231,8 +231,8 @@ func instances(ctx context.Context, tx *db.Tx, t *Template, dates []day.Day) ([]
 	return all, nil
 }
 
-// missing returns the dates that have no instance, in order and each once.
-func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.Day, error) {
+// findMissing returns the dates that have no instance, in order and each once.
+func findMissing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.Day, error) {
 	made, err := db.Select[day.Day](ctx, tx, `
 		select recurring_at from transaction where team_id = @team and recurring_template_id = @id and recurring_at = any(@dates)`,
 		db.Args{"team": tx.Team, "id": one, "dates": dates})
@@ -247,8 +247,8 @@ func missing(ctx context.Context, tx *db.Tx, one id.ID, dates []day.Day) ([]day.
 	return slices.Compact(open), nil
 }
 
-// every returns the periodic tasks of the package.
-func every() []job.Every {
+// periodicTasks returns the periodic tasks of the package.
+func periodicTasks() []job.Every {
 	return []job.Every{{Name: "transaction-recurring", Interval: time.Hour, Do: runDue}}
 }
 

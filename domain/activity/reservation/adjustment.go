@@ -51,19 +51,19 @@ type Adjustment struct {
 	CreditParty     ledger.Party           `json:"-"`
 }
 
-// credited returns the party of a financial adjustment: the one that was named, else the one that its account
+// partyOrDefault returns the party of a financial adjustment: the one that was named, else the one that its account
 // implies.
-func (a *Adjustment) credited() ledger.Party {
+func (a *Adjustment) partyOrDefault() ledger.Party {
 	if a.Party != nil {
 		return *a.Party
 	}
 
-	return partyOf(a.Classification)
+	return defaultParty(a.Classification)
 }
 
-// partyOf returns the party that an amount on an account belongs to if the caller named none: the owners for income
+// defaultParty returns the party that an amount on an account belongs to if the caller named none: the owners for income
 // and cost, no party for money that is owed.
-func partyOf(c account.Classification) ledger.Party {
+func defaultParty(c account.Classification) ledger.Party {
 	if c == account.Revenue || c == account.Expense {
 		return ledger.Owners
 	}

@@ -106,7 +106,7 @@ func Adjust(ctx context.Context, tx *db.Tx, reservationID id.ID, b *CreateAdjust
 	}
 
 	// The fee is checked before the reservation is locked, so that a mistaken request locks nothing.
-	r, err := takeTurn(ctx, tx, reservationID)
+	r, err := lockOne(ctx, tx, reservationID)
 	if err != nil {
 		return nil, err
 	}
@@ -133,19 +133,19 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 		return nil, err
 	}
 
-	r, err := takeTurn(ctx, tx, in.ID)
+	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// With the reservation locked, no one else can change the adjustment.
-	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
+	a, err := loadAdjustment(ctx, tx, in.ID, in.AdjustmentID)
 	if err != nil {
 		return nil, err
 	}
 
 	before := *a
-	keep(&a.Amount, in.Body.Amount)
+	setIfPresent(&a.Amount, in.Body.Amount)
 
 	return adjust(ctx, tx, r, &before, a, &in.Body.AdjustmentTerms)
 }
@@ -153,24 +153,24 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 // deleteAdjustment deletes an adjustment and answers with the whole reservation. It fails with 404 for one that the
 // reservation does not have.
 func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Reservation, error) {
-	r, err := takeTurn(ctx, tx, in.ID)
+	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	a, err := getAdjustment(ctx, tx, in.ID, in.AdjustmentID)
+	a, err := loadAdjustment(ctx, tx, in.ID, in.AdjustmentID)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := removeAdjustment(ctx, tx, in.AdjustmentID); err != nil {
+	if err := deleteAdjustmentRow(ctx, tx, in.AdjustmentID); err != nil {
 		return nil, err
 	}
 
 	noteAdjustment(tx, audit.Deleted, a, nil)
 
 	// Without the adjustment, deriving takes its posting out of the books.
-	return readjusted(ctx, tx, r)
+	return rederive(ctx, tx, r)
 }
 
 // checkFee fails if the terms name a fee that is not in use. Rules ERR-108 … ERR-110.
@@ -183,9 +183,9 @@ func (t *AdjustmentTerms) checkFee(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// takeTurn locks a reservation for a change and loads it, or fails with apierr.NotFound.
-func takeTurn(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	found, err := holdAll(ctx, tx, []id.ID{reservationID})
+// lockOne locks a reservation for a change and loads it, or fails with apierr.NotFound.
+func lockOne(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+	found, err := lockAndLoad(ctx, tx, []id.ID{reservationID})
 	if err == nil && len(found) == 0 {
 		err = apierr.NotFound
 	}
@@ -225,7 +225,7 @@ func adjust( //nolint:revive // before and after are one thing
 			return nil, err
 		}
 
-		a.AccountID = given(assigned[account.CancellationRevenue])
+		a.AccountID = idOrNil(assigned[account.CancellationRevenue])
 	}
 
 	// Only now is the account settled, so only now can its absence be an issue.
@@ -246,25 +246,25 @@ func adjust( //nolint:revive // before and after are one thing
 
 	noteAdjustment(tx, what, before, a)
 
-	return readjusted(ctx, tx, r)
+	return rederive(ctx, tx, r)
 }
 
-// readjusted derives the adjustments of a locked reservation, which a lock on the stay itself does not hold back,
+// rederive derives the adjustments of a locked reservation, which a lock on the stay itself does not hold back,
 // then everything else that no lock holds. It returns the reservation as the API shows it.
-func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, error) {
+func rederive(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, error) {
 	loaded, own, err := Known{}.inputs(ctx, tx, []Reservation{*r})
 	if err != nil {
 		return nil, err
 	}
 
 	derived := journals(loaded)
-	if err := mapping.AddUnmapped(ctx, tx, unmapped(loaded)); err != nil {
+	if err := mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)); err != nil {
 		return nil, err
 	}
 
 	// First the adjustments alone, strictly: a locked posting date of an adjustment refuses the change.
 	if _, err := Source().Store(ctx, tx, derived, string(DecoupledAdjustmentsOnly), ledger.Lenience{}); err != nil {
-		return nil, held(err)
+		return nil, lockError(err)
 	}
 
 	// Then the rest, leaving alone what is locked.
@@ -272,7 +272,7 @@ func readjusted(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, e
 		return nil, err
 	}
 
-	return written(ctx, tx, loaded[0].Reservation, loaded[0].Mappings, own)
+	return render(ctx, tx, loaded[0].Reservation, loaded[0].Mappings, own)
 }
 
 // account returns the account that the terms name, by its id or by a reference, or the issue why there is no such
@@ -282,7 +282,7 @@ func (t *AdjustmentTerms) account(ctx context.Context, tx *db.Tx) (*id.ID, []api
 	case t.AccountRef != nil && t.AccountID.Value != nil:
 		return nil, []apierr.Issue{apierr.IssueContradiction.InBody("accountRef")}, nil
 	case t.AccountRef != nil:
-		found, err := accountByRef(ctx, tx, *t.AccountRef)
+		found, err := loadAccountByRef(ctx, tx, *t.AccountRef)
 		if err == nil && found == nil {
 			return nil, []apierr.Issue{apierr.IssueNotFound.InBody("accountRef")}, nil
 		}

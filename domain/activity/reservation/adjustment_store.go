@@ -23,8 +23,8 @@ const adjustmentSQL = `
 	left join fee f on f.team_id = a.team_id and f.id = a.recurring_fee_id
 	where a.team_id = @team and `
 
-// adjustmentsOf loads the adjustments of reservations, by reservation, the oldest first.
-func adjustmentsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adjustment, error) {
+// loadAdjustments loads the adjustments of reservations, by reservation, the oldest first.
+func loadAdjustments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adjustment, error) {
 	rows, err := db.Select[Adjustment](ctx, tx, adjustmentSQL+`a.reservation_id = any(@ids) order by a.reservation_id, a.created_at, a.id`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -39,8 +39,8 @@ func adjustmentsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adj
 	return out, nil
 }
 
-// getAdjustment loads an adjustment of a reservation, or fails with apierr.NotFound.
-func getAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID id.ID) (*Adjustment, error) {
+// loadAdjustment loads an adjustment of a reservation, or fails with apierr.NotFound.
+func loadAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID id.ID) (*Adjustment, error) {
 	a, err := db.One[Adjustment](ctx, tx, apierr.NotFound, adjustmentSQL+`a.reservation_id = @reservation and a.id = @id`,
 		db.Args{"team": tx.Team, "reservation": reservationID, "id": adjustmentID})
 
@@ -102,17 +102,17 @@ func saveAdjustment(ctx context.Context, tx *db.Tx, a *Adjustment) error {
 		"updated_at":                a.UpdatedAt,
 	})
 
-	return refused(err)
+	return constraintError(err)
 }
 
-// removeAdjustment deletes the row of an adjustment.
-func removeAdjustment(ctx context.Context, tx *db.Tx, adjustmentID id.ID) error {
+// deleteAdjustmentRow deletes the row of an adjustment.
+func deleteAdjustmentRow(ctx context.Context, tx *db.Tx, adjustmentID id.ID) error {
 	_, err := tx.Exec(ctx, `delete from reservation_adjustment where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": adjustmentID})
 	return err
 }
 
-// accountByRef loads the id of an account by its uniqueRef, else by its code. It returns nil if there is none.
-func accountByRef(ctx context.Context, tx *db.Tx, ref string) (*id.ID, error) {
+// loadAccountByRef loads the id of an account by its uniqueRef, else by its code. It returns nil if there is none.
+func loadAccountByRef(ctx context.Context, tx *db.Tx, ref string) (*id.ID, error) {
 	return db.Maybe[id.ID](ctx, tx, `select id from account where team_id = @team and (unique_ref = @ref or code = @ref)
 		order by unique_ref = @ref desc nulls last limit 1`, db.Args{"team": tx.Team, "ref": ref})
 }

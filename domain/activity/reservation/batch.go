@@ -100,14 +100,14 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	}
 
 	// All reservations are locked before the first chunk, see hold.
-	if err := b.hold(ctx, tx); err != nil {
+	if err := b.lockAll(ctx, tx); err != nil {
 		return nil, err
 	}
 
 	// Everything happens in one savepoint, so that an atomic batch can be undone and still be answered.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		for chunk := range slices.Chunk(wanted, batchChunk) {
-			if err := b.land(ctx, tx, chunk); err != nil {
+			if err := b.saveChunk(ctx, tx, chunk); err != nil {
 				return err
 			}
 		}
@@ -135,9 +135,9 @@ type batcher struct {
 	out     api.Outcome
 }
 
-// hold locks all reservations that the batch names, at once. Its items come in any order and are saved in chunks;
+// lockAll locks all reservations that the batch names, at once. Its items come in any order and are saved in chunks;
 // if each chunk locked its own, two batches could wait for each other.
-func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
+func (b *batcher) lockAll(ctx context.Context, tx *db.Tx) error {
 	ids, refs := []id.ID{}, []string{}
 
 	for i := range b.batch.Data {
@@ -151,26 +151,26 @@ func (b *batcher) hold(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
-	_, err := holdNamed(ctx, tx, ids, refs)
+	_, err := lockNamed(ctx, tx, ids, refs)
 
 	return err
 }
 
-// land saves some items and derives their journals together. If that fails, it tries each half by itself, down to
+// saveChunk saves some items and derives their journals together. If that fails, it tries each half by itself, down to
 // the item that is to blame. It fails only with defects; refused items are collected.
-func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
+func (b *batcher) saveChunk(ctx context.Context, tx *db.Tx, items []int) error {
 	var (
 		drafts  []*draft
 		refused []api.Refused
 	)
 
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		var k known
-		if drafts, refused, err = b.drafts(ctx, tx, items, &k); err != nil || len(drafts) == 0 {
+		var k saveContext
+		if drafts, refused, err = b.loadDrafts(ctx, tx, items, &k); err != nil || len(drafts) == 0 {
 			return err
 		}
 
-		return k.write(ctx, tx, drafts)
+		return k.saveAll(ctx, tx, drafts)
 	})
 
 	// A savepoint has undone the attempt, so its outcome counts only if it succeeded.
@@ -193,19 +193,19 @@ func (b *batcher) land(ctx context.Context, tx *db.Tx, items []int) error {
 
 	// One of several items is refused: the others must not fail with it.
 	half := len(items) / 2
-	if err := b.land(ctx, tx, items[:half]); err != nil {
+	if err := b.saveChunk(ctx, tx, items[:half]); err != nil {
 		return err
 	}
 
-	return b.land(ctx, tx, items[half:])
+	return b.saveChunk(ctx, tx, items[half:])
 }
 
-// drafts locks and loads the records that the items name, which go into k, and returns drafts of the items that
+// loadDrafts locks and loads the records that the items name, which go into k, and returns drafts of the items that
 // pass all checks and refusals of the others.
-func (b *batcher) drafts(
+func (b *batcher) loadDrafts(
 	ctx context.Context, tx *db.Tx,
 	items []int,
-	k *known,
+	k *saveContext,
 ) (good []*draft, bad []api.Refused, err error) {
 	var (
 		ids  []id.ID
@@ -224,12 +224,12 @@ func (b *batcher) drafts(
 		}
 	}
 
-	named, err := holdNamed(ctx, tx, ids, refs)
+	named, err := lockNamed(ctx, tx, ids, refs)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	found, err := readAll(ctx, tx, named)
+	found, err := loadReservations(ctx, tx, named)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -276,7 +276,7 @@ func (b *batcher) drafts(
 	}
 
 	// Last, check the drafts against the records that they refer to, loaded for all of them at once.
-	if *k, err = loadKnown(ctx, tx, drafts); err != nil {
+	if *k, err = loadSaveContext(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
 
@@ -321,12 +321,12 @@ func (b *batcher) draft(
 		d.ID = tx.NewID()
 
 		d.ShortRef, d.AppID, d.CreatedAt, d.relined = d.ID.ShortRef(), b.batch.AppID, day.At(tx.Now), true
-		if issues := item.missing(); issues != nil {
+		if issues := item.missingFields(); issues != nil {
 			return nil, apierr.BadRequest.At(issues...)
 		}
 	}
 
-	d.change(item.update())
+	d.change(item.asUpdate())
 	d.UpdatedAt = day.At(tx.Now)
 	d.settleDefaults(tx)
 
@@ -346,8 +346,8 @@ func (b *batcher) draft(
 	return d, nil
 }
 
-// missing returns an issue for each absent field that only a change can do without.
-func (item *BatchItem) missing() (issues []apierr.Issue) {
+// missingFields returns an issue for each absent field that only a change can do without.
+func (item *BatchItem) missingFields() (issues []apierr.Issue) {
 	for _, field := range []struct {
 		name   string
 		absent bool
@@ -360,8 +360,8 @@ func (item *BatchItem) missing() (issues []apierr.Issue) {
 	return issues
 }
 
-// update returns the item as a change. An inquiry that is imported is an inactive reservation.
-func (item *BatchItem) update() *Update {
+// asUpdate returns the item as a change. An inquiry that is imported is an inactive reservation.
+func (item *BatchItem) asUpdate() *Update {
 	u := Update{Fields: item.Fields}
 	if item.Status != nil {
 		status := Status(*item.Status)

@@ -20,8 +20,8 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	r := &in.Reservation
 
 	return &fee.Stay{
-		Line:      in.named,
-		Account:   func(accountID id.ID) money.Cents { return in.credited(lines, accountID) },
+		Line:      in.amountByName,
+		Account:   func(accountID id.ID) money.Cents { return in.sumCredits(lines, accountID) },
 		Channel:   deref(r.BookingPlatform),
 		Currency:  r.Currency,
 		Status:    string(r.Status),
@@ -31,9 +31,9 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	}
 }
 
-// named returns the amount that a name in the formula of a fee has for this stay: the active lines of a type, the
+// amountByName returns the amount that a name in the formula of a fee has for this stay: the active lines of a type, the
 // costs of deposits, or the sum that was kept of a cancellation.
-func (in *Input) named(name string) (sum money.Cents) {
+func (in *Input) amountByName(name string) (sum money.Cents) {
 	r := &in.Reservation
 
 	switch name {
@@ -55,7 +55,7 @@ func (in *Input) named(name string) (sum money.Cents) {
 	// Discounts are negative lines and positive in formulas; a cancellation is kept by adjustments.
 	switch name {
 	case cancellation:
-		return sum + in.adjusted(in.Assigned[account.CancellationRevenue])
+		return sum + in.sumAdjustments(in.Assigned[account.CancellationRevenue])
 	case discount:
 		return -sum
 	default:
@@ -63,9 +63,9 @@ func (in *Input) named(name string) (sum money.Cents) {
 	}
 }
 
-// credited returns the sum that the stay's lines and financial adjustments credit to an account.
-func (in *Input) credited(lines []postable, accountID id.ID) money.Cents {
-	sum := in.adjusted(accountID)
+// sumCredits returns the sum that the stay's lines and financial adjustments credit to an account.
+func (in *Input) sumCredits(lines []postable, accountID id.ID) money.Cents {
+	sum := in.sumAdjustments(accountID)
 	for i := range lines {
 		if lines[i].accountID == accountID {
 			sum += lines[i].Amount
@@ -75,8 +75,8 @@ func (in *Input) credited(lines []postable, accountID id.ID) money.Cents {
 	return sum
 }
 
-// adjusted returns the sum that active financial adjustments credit to an account, nothing for the zero id.
-func (in *Input) adjusted(accountID id.ID) (sum money.Cents) {
+// sumAdjustments returns the sum that active financial adjustments credit to an account, nothing for the zero id.
+func (in *Input) sumAdjustments(accountID id.ID) (sum money.Cents) {
 	r := &in.Reservation
 	if accountID.IsZero() || r.Status == Inactive {
 		return 0
@@ -98,14 +98,14 @@ func (j *journal) charge(c *fee.Charge) {
 		return
 	}
 
-	for _, s := range j.in.charged(c.Subscription) {
+	for _, s := range j.in.feeSegments(c.Subscription) {
 		j.post(s, "fee:"+c.Subscription.Fee.ID.String(), j.feeLines(s, c))
 	}
 }
 
-// charged returns the parts of the stay that the listing period of a subscription covers, on the dates on which the
+// feeSegments returns the parts of the stay that the listing period of a subscription covers, on the dates on which the
 // fee is recognised.
-func (in *Input) charged(s *fee.Subscription) (parts []segment) {
+func (in *Input) feeSegments(s *fee.Subscription) (parts []segment) {
 	// A fee may have a recognition of its own.
 	recognition := in.recognition()
 	if s.Fee.RevenueRecognition != nil {
@@ -113,7 +113,7 @@ func (in *Input) charged(s *fee.Subscription) (parts []segment) {
 	}
 
 	for _, whole := range in.segments(recognition) {
-		if part, covered := whole.during(s.Period); covered {
+		if part, covered := whole.narrowTo(s.Period); covered {
 			parts = append(parts, part)
 		}
 	}
@@ -141,7 +141,7 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 	add("credit", f.CreditAccountID, f.CreditParty, -amount)
 
 	if tax != 0 {
-		add("tax", j.assigned(account.ExpenseSalesTax), ledger.NoParty, -tax)
+		add("tax", j.requireAccount(account.ExpenseSalesTax), ledger.NoParty, -tax)
 	}
 
 	return lines
@@ -164,7 +164,7 @@ func (j *journal) adjustment(a *Adjustment) {
 			at = *a.GeneralLedgerPostingAt
 		}
 
-		s = j.in.on(at)
+		s = j.in.wholeStay(at)
 	}
 
 	// Debit and credit share everything but account, party and sign.
@@ -182,8 +182,8 @@ func (j *journal) adjustment(a *Adjustment) {
 	switch {
 	case a.Type == Financial:
 		name = "adjustment:"
-		debit.AccountID = j.assigned(receivableOf(s.period))
-		credit.AccountID, credit.Party = *a.AccountID, a.credited()
+		debit.AccountID = j.requireAccount(receivableAssignment(s.period))
+		credit.AccountID, credit.Party = *a.AccountID, a.partyOrDefault()
 	case a.RecurringFeeID != nil:
 		debit.AccountID, debit.Party = a.DebitAccountID, a.DebitParty
 		credit.AccountID, credit.Party = a.CreditAccountID, a.CreditParty

@@ -29,7 +29,7 @@ type Known struct {
 // SourceKnowing returns the Source for a transaction that has read some of the inputs.
 func SourceKnowing(known Known) *ledger.Source {
 	return &ledger.Source{
-		Noun: ledger.Reservations, Touched: touched, Derive: known.derive, Replaces: replaces,
+		Noun: ledger.Reservations, Touched: loadTouched, Derive: known.derive, Replaces: replaces,
 		Operation: operation.ReservationJournal, Resource: operation.Reservation, Group: "listing_id", Having: "true",
 	}
 }
@@ -51,7 +51,7 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 		return nil, err
 	}
 
-	return journals(loaded), mapping.AddUnmapped(ctx, tx, unmapped(loaded))
+	return journals(loaded), mapping.AddUnmapped(ctx, tx, findUnmapped(loaded))
 }
 
 // journals derives the journals of loaded reservations. One that fails its check is left out with its error.
@@ -73,15 +73,15 @@ func journals(loaded []Input) *ledger.Derived {
 	return out
 }
 
-// touched loads the reservations that are affected by a change of the records which their journals depend on: those
+// loadTouched loads the reservations that are affected by a change of the records which their journals depend on: those
 // of the listings, those with entries that the assignments decide on, and all of them if the team's settings move
 // their dates.
-func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
+func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
 		return ledger.All(ctx, tx, ledger.Reservations)
 	}
 
-	found, err := ofListings(ctx, tx, b.Listings)
+	found, err := loadIDsByListing(ctx, tx, b.Listings)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 
 	// Fees charge the costs of deposits on, so a reservation may depend on an account that its own journal does not
 	// name.
-	charged, err := chargedOn(ctx, tx, b.Assignments)
+	charged, err := loadByCostAccounts(ctx, tx, b.Assignments)
 
 	return slices.Concat(found, assigned, charged), err
 }
@@ -135,7 +135,7 @@ func (d *Derived) check(in *Input) error {
 
 // load locks reservations and loads the records that their journals depend on.
 func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, error) {
-	found, err := holdAll(ctx, tx, ids)
+	found, err := lockAndLoad(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -147,13 +147,13 @@ func (known Known) load(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Input, e
 
 // inputs loads, for all reservations at once, the records that their journals depend on. It also returns the
 // records that belong to the reservations.
-func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, own, error) {
+func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) ([]Input, ownRecords, error) {
 	var (
-		own own
+		own ownRecords
 		b   basis
 	)
 	if err := tx.Together(
-		ctx, db.LoadOf(&own, ownOf, idsOf(found)), db.LoadOf(&b, known.basis, listingsOf(found)),
+		ctx, db.LoadOf(&own, loadOwnRecords, collectIDs(found)), db.LoadOf(&b, known.basis, collectListings(found)),
 	); err != nil {
 		return nil, own, err
 	}
@@ -168,31 +168,31 @@ func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) (
 	return out, own, nil
 }
 
-// own has the records that belong to reservations, by reservation.
-type own struct {
+// ownRecords has the records that belong to reservations, by reservation.
+type ownRecords struct {
 	lines       map[id.ID][]Line
 	adjustments map[id.ID][]Adjustment
 	deposits    map[id.ID]deposits
 }
 
-// ownOf loads the lines, adjustments and deposits of reservations in one round trip.
-func ownOf(ctx context.Context, tx *db.Tx, ids []id.ID) (o own, err error) {
+// loadOwnRecords loads the lines, adjustments and deposits of reservations in one round trip.
+func loadOwnRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (o ownRecords, err error) {
 	if len(ids) == 0 {
-		return own{}, nil
+		return ownRecords{}, nil
 	}
 
 	err = tx.Together(
 		ctx,
-		db.LoadOf(&o.lines, linesOf, ids),
-		db.LoadOf(&o.adjustments, adjustmentsOf, ids),
-		db.LoadOf(&o.deposits, depositsOf, ids),
+		db.LoadOf(&o.lines, loadLines, ids),
+		db.LoadOf(&o.adjustments, loadAdjustments, ids),
+		db.LoadOf(&o.deposits, loadDeposits, ids),
 	)
 
 	return o, err
 }
 
 // attach gives a reservation its lines and adjustments.
-func (o *own) attach(r *Reservation) {
+func (o *ownRecords) attach(r *Reservation) {
 	r.Lines, r.Adjustments = o.lines[r.ID], o.adjustments[r.ID]
 }
 
@@ -211,7 +211,7 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 	b.assigned, b.periods = known.Assigned, known.Periods
 
 	// Assignments and periods are skipped if the transaction has read them before.
-	works := []db.Work{db.Load(&b.settings, settingsOf), db.LoadOf(&b.fees, fee.Subscribed, listings)}
+	works := []db.Work{db.Load(&b.settings, loadSettings), db.LoadOf(&b.fees, fee.Subscribed, listings)}
 	if b.assigned == nil {
 		works = append(works, db.Load(&b.assigned, account.Assigned))
 	}
@@ -228,7 +228,7 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 }
 
 // input returns the input of a reservation's journal.
-func (b *basis) input(r *Reservation, o own) Input {
+func (b *basis) input(r *Reservation, o ownRecords) Input {
 	return Input{
 		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
 		LongTermStayNights: b.settings.LongTermStayNights, Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
@@ -236,8 +236,8 @@ func (b *basis) input(r *Reservation, o own) Input {
 	}
 }
 
-// listingsOf returns the listings of reservations, each once.
-func listingsOf(rs []Reservation) []id.ID {
+// collectListings returns the listings of reservations, each once.
+func collectListings(rs []Reservation) []id.ID {
 	ids := make([]id.ID, len(rs))
 	for i := range rs {
 		ids[i] = rs[i].ListingID
@@ -246,8 +246,8 @@ func listingsOf(rs []Reservation) []id.ID {
 	return id.Distinct(ids)
 }
 
-// idsOf returns the ids of reservations.
-func idsOf(rs []Reservation) []id.ID {
+// collectIDs returns the ids of reservations.
+func collectIDs(rs []Reservation) []id.ID {
 	ids := make([]id.ID, len(rs))
 	for i := range rs {
 		ids[i] = rs[i].ID
@@ -256,37 +256,37 @@ func idsOf(rs []Reservation) []id.ID {
 	return ids
 }
 
-// beside has everything that reservations show in addition to their own rows.
-type beside struct {
-	own      own
+// viewData has everything that reservations show in addition to their own rows.
+type viewData struct {
+	own      ownRecords
 	mappings mapping.Set
-	booked   booked
+	booked   bookState
 }
 
-// besideOf loads everything that reservations show apart from their own rows, in one round trip.
-func besideOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b beside, err error) {
+// loadViewData loads everything that reservations show apart from their own rows, in one round trip.
+func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
 	var s settings
 
-	err = tx.Together(ctx, db.LoadOf(&b.own, ownOf, ids), db.Load(&s, settingsOf), db.LoadOf(&b.booked, bookedOf, ids))
+	err = tx.Together(ctx, db.LoadOf(&b.own, loadOwnRecords, ids), db.Load(&s, loadSettings), db.LoadOf(&b.booked, loadBookState, ids))
 	b.mappings = mapping.NewSet(s.Mappings)
 
 	return b, err
 }
 
 // fill gives a reservation the loaded records and the fields computed from them.
-func (b *beside) fill(r *Reservation, withLines bool) {
+func (b *viewData) fill(r *Reservation, withLines bool) {
 	b.own.attach(r)
 	b.booked.fill(r)
 	r.finish(b.mappings, b.own, withLines)
 }
 
-// complete fills in the fields of reservations that are not in their own rows, for all of them at once.
-func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
+// fillAll fills in the fields of reservations that are not in their own rows, for all of them at once.
+func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
 	if len(rs) == 0 {
 		return nil
 	}
 
-	b, err := besideOf(ctx, tx, idsOf(rs))
+	b, err := loadViewData(ctx, tx, collectIDs(rs))
 	if err != nil {
 		return err
 	}
@@ -298,34 +298,34 @@ func complete(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) 
 	return nil
 }
 
-// booked is the state of reservations in the books, by reservation: their locks, whether their journals are
+// bookState is the state of reservations in the books, by reservation: their locks, whether their journals are
 // current, and the sums credited to owners although the stay has no owner.
-type booked struct {
+type bookState struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
 }
 
-// bookedOf loads the state of reservations in the books in one round trip.
-func bookedOf(ctx context.Context, tx *db.Tx, ids []id.ID) (b booked, err error) {
+// loadBookState loads the state of reservations in the books in one round trip.
+func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, err error) {
 	err = tx.Together(
 		ctx,
 		db.LoadOf(&b.locks, ledger.LocksOf, ids),
 		db.LoadOf(&b.statuses, ledger.Reservations.StatusOf, ids),
-		db.LoadOf(&b.ownerless, ownerless, ids),
+		db.LoadOf(&b.ownerless, loadOwnerless, ids),
 	)
 
 	return b, err
 }
 
 // fill gives a reservation its lock, its journal status and its ownerless sum.
-func (b *booked) fill(r *Reservation) {
+func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
 }
 
 // finish computes the remaining fields once all else is loaded: financials, payment and issues. Without lines, the
 // lines and adjustments that these were computed from are dropped.
-func (r *Reservation) finish(mappings mapping.Set, o own, withLines bool) {
+func (r *Reservation) finish(mappings mapping.Set, o ownRecords, withLines bool) {
 	r.settle(mappings, o.deposits[r.ID].Paid)
 
 	r.Issues = r.issues(mappings)
@@ -345,8 +345,8 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// unmapped returns the lines without an account of their own and of a type that has no row in the mappings.
-func unmapped(loaded []Input) (lines []mapping.UnmappedLine) {
+// findUnmapped returns the lines without an account of their own and of a type that has no row in the mappings.
+func findUnmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 	for i := range loaded {
 		r := &loaded[i].Reservation
 		for j := range r.Lines {

@@ -55,7 +55,7 @@ type FeePreviewTotals struct {
 func previewFee(ctx context.Context, tx *db.Tx, request *feePreviewInput) (*FeePreview, error) {
 	r, err := show(ctx, tx, request.Body.ReservationID)
 	if err != nil {
-		return nil, unknown(err, "reservationId")
+		return nil, notFoundIssue(err, "reservationId")
 	}
 
 	f, err := request.Body.fee(ctx, tx)
@@ -78,7 +78,7 @@ func previewFee(ctx context.Context, tx *db.Tx, request *feePreviewInput) (*FeeP
 	out := &FeePreview{Lines: derived.previewLines(in)}
 
 	// Costs of deposits are not in the stay's journal, but they reduce the same balances.
-	costs, err := depositCosts(ctx, tx, r.ID)
+	costs, err := loadDepositCosts(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func previewFee(ctx context.Context, tx *db.Tx, request *feePreviewInput) (*FeeP
 	}
 
 	for i := range out.Lines {
-		out.Lines[i].Account = refOf(accounts, ids[i])
+		out.Lines[i].Account = renderAccount(accounts, ids[i])
 	}
 
 	out.total(&derived, r)
@@ -149,19 +149,19 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error) {
 	if b.Fee != nil {
 		f, err := fee.Unsaved(ctx, tx, b.Fee)
-		return f, inFee(err)
+		return f, underFee(err)
 	}
 
 	f, err := fee.Active(ctx, tx, *b.RecurringFeeID)
 
-	return f, unknown(err, "recurringFeeId")
+	return f, notFoundIssue(err, "recurringFeeId")
 }
 
 // subscribe adds a subscription of the stay's listing to a fee, unless a listing period of the fee charges the stay
 // already.
 func (in *Input) subscribe(f *fee.Fee) error {
 	for i := range in.Fees {
-		if s := &in.Fees[i]; s.Fee.ID == f.ID && in.charged(s) != nil {
+		if s := &in.Fees[i]; s.Fee.ID == f.ID && in.feeSegments(s) != nil {
 			return nil
 		}
 	}
@@ -177,9 +177,9 @@ func (in *Input) subscribe(f *fee.Fee) error {
 	return nil
 }
 
-// unknown turns the absence of a record that the body names into an issue of the field; other errors stay as they
+// notFoundIssue turns the absence of a record that the body names into an issue of the field; other errors stay as they
 // are.
-func unknown(err error, field string) error {
+func notFoundIssue(err error, field string) error {
 	if err != nil && apierr.From(err).Code() == apierr.CodeNotFound {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	}
@@ -187,8 +187,8 @@ func unknown(err error, field string) error {
 	return err
 }
 
-// inFee moves the issues of an unsaved fee to its place in the body.
-func inFee(err error) error {
+// underFee moves the issues of an unsaved fee to its place in the body.
+func underFee(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -201,9 +201,9 @@ func inFee(err error) error {
 	return e.Under("fee")
 }
 
-// depositCosts returns lines for the sums that processor and channel kept of the active deposits of a reservation,
+// loadDepositCosts returns lines for the sums that processor and channel kept of the active deposits of a reservation,
 // by date.
-func depositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]PreviewLine, error) {
+func loadDepositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]PreviewLine, error) {
 	type row struct {
 		ID         id.ID
 		ShortRef   string

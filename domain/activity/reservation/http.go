@@ -98,7 +98,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Takes the journal out of the books. Fails with 404, and with 400 for one that transactions or " +
 				"journal entries name (reason inUse, context.lockReasons); onLocked=archive makes that one inactive " +
 				"instead." + derives,
-		}, del),
+		}, deleteOrArchive),
 		api.Write(api.Endpoint{
 			Method:  "POST",
 			Path:    "/reservations/journal-entries",
@@ -142,10 +142,10 @@ func getReservation(ctx context.Context, tx *db.Tx, in *byID) (*Reservation, err
 func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	var (
 		r *Reservation
-		b beside
+		b viewData
 	)
 	if err := tx.Together(
-		ctx, db.LoadOf(&r, get, reservationID), db.LoadOf(&b, besideOf, []id.ID{reservationID}),
+		ctx, db.LoadOf(&r, loadReservation, reservationID), db.LoadOf(&b, loadViewData, []id.ID{reservationID}),
 	); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Reservation, erro
 
 // Add makes a reservation and derives its journal. It fails as createReservation does.
 func Add(ctx context.Context, tx *db.Tx, b *Create) (*Reservation, error) {
-	return save(ctx, tx, drafted(tx, b))
+	return save(ctx, tx, newDraft(tx, b))
 }
 
 type updateInput struct {
@@ -174,12 +174,12 @@ type updateInput struct {
 
 // update changes a reservation.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Reservation, error) {
-	r, err := takeTurn(ctx, tx, in.ID)
+	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	return save(ctx, tx, redrafted(tx, r, &in.Body))
+	return save(ctx, tx, newUpdateDraft(tx, r, &in.Body))
 }
 
 type deleteInput struct {
@@ -187,15 +187,15 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a reservation in use."`
 }
 
-// del deletes a reservation, or archives one that is in use if the caller asks for it.
-func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	r, err := takeTurn(ctx, tx, in.ID)
+// deleteOrArchive deletes a reservation, or archives one that is in use if the caller asks for it.
+func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// A reservation that other records name can only be archived.
-	reasons, err := references(ctx, tx, in.ID)
+	reasons, err := loadUses(ctx, tx, in.ID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -205,12 +205,12 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 
 	// In both cases make it inactive first: that takes its journal out of the books, or fails on a lock.
 	inactive := Inactive
-	if _, err := record(ctx, tx, redrafted(tx, r, &Update{Status: &inactive})); err != nil {
+	if _, err := saveDraft(ctx, tx, newUpdateDraft(tx, r, &Update{Status: &inactive})); err != nil {
 		return nil, err
 	}
 
 	if reasons == nil {
-		err = remove(ctx, tx, r)
+		err = deleteReservation(ctx, tx, r)
 	}
 
 	return &api.None{}, err

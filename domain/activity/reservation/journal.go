@@ -54,7 +54,7 @@ type Derived struct {
 //
 // Lines without an account and amounts of zero are left out.
 func Journal(in *Input) Derived {
-	j := journal{in: in, recognition: in.recognition(), lines: in.postable()}
+	j := journal{in: in, recognition: in.recognition(), lines: in.postableLines()}
 
 	// Charges are computed even if nothing is posted: previews show them.
 	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
@@ -105,9 +105,9 @@ func (l *postable) label() string {
 	return l.Type
 }
 
-// postable returns the lines that are posted. A line that names its account and has no mapping belongs to the
+// postableLines returns the lines that are posted. A line that names its account and has no mapping belongs to the
 // owners if the account is income or cost, and to no party if it is money owed, such as tax.
-func (in *Input) postable() []postable {
+func (in *Input) postableLines() []postable {
 	r := &in.Reservation
 
 	out := make([]postable, 0, len(r.Lines))
@@ -136,7 +136,7 @@ func (in *Input) postable() []postable {
 		if l.AccountID != nil {
 			p.accountID = *l.AccountID
 			if m == nil {
-				p.party = partyOf(l.Classification)
+				p.party = defaultParty(l.Classification)
 			}
 		}
 
@@ -160,7 +160,7 @@ func (j *journal) revenue() {
 	deferred := map[fee.Recognition][]segment{}
 	for i := range j.lines {
 		if own := j.lines[i].own; own != "" && deferred[own] == nil {
-			if segments := j.in.segments(own); !together(segments, defaults) {
+			if segments := j.in.segments(own); !sameSegments(segments, defaults) {
 				deferred[own] = segments
 			}
 		}
@@ -168,20 +168,20 @@ func (j *journal) revenue() {
 
 	// Then post what the guest owes, on the dates of the reservation.
 	for _, s := range defaults {
-		j.post(s, "revenue", j.owed(s, deferred))
+		j.post(s, "revenue", j.guestLines(s, deferred))
 	}
 
 	// Last, recognise what was deferred. The order is fixed, so that the same input gives the same postings.
 	for _, own := range []fee.Recognition{fee.CheckIn, fee.CheckOut, fee.ProRata, fee.BookedAt} {
 		for _, s := range deferred[own] {
-			j.post(s, "recognition:"+string(own), j.recognised(s, own))
+			j.post(s, "recognition:"+string(own), j.recognitionLines(s, own))
 		}
 	}
 }
 
-// owed returns the entries of a segment for the sum that the guest owes, against the lines or against deferred
+// guestLines returns the entries of a segment for the sum that the guest owes, against the lines or against deferred
 // revenue.
-func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledger.Line {
+func (j *journal) guestLines(s segment, deferred map[fee.Recognition][]segment) []ledger.Line {
 	lines := make([]ledger.Line, 1, len(j.lines)+1)
 
 	var owed money.Cents
@@ -200,7 +200,7 @@ func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledg
 		entry.Ref, entry.AccountID, entry.Party, entry.CentTotal = l.ref(), l.accountID, l.party, -amount
 		if deferred[l.own] != nil {
 			entry.Trigger, entry.Party = ledger.TriggerDeferredRevenue, ledger.NoParty
-			entry.AccountID = j.assigned(account.DeferredRevenue)
+			entry.AccountID = j.requireAccount(account.DeferredRevenue)
 		}
 
 		lines = append(lines, entry)
@@ -213,14 +213,14 @@ func (j *journal) owed(s segment, deferred map[fee.Recognition][]segment) []ledg
 	}
 
 	lines[0] = j.entry(s, ledger.TriggerReservation, "Guest deposits")
-	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", j.assigned(receivableOf(s.period)), owed
+	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", j.requireAccount(receivableAssignment(s.period)), owed
 
 	return lines
 }
 
-// recognised returns the entries by which lines with a recognition of their own are earned in a segment, out of
+// recognitionLines returns the entries by which lines with a recognition of their own are earned in a segment, out of
 // deferred revenue.
-func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Line) {
+func (j *journal) recognitionLines(s segment, own fee.Recognition) (lines []ledger.Line) {
 	for i := range j.lines {
 		l := &j.lines[i]
 
@@ -233,7 +233,7 @@ func (j *journal) recognised(s segment, own fee.Recognition) (lines []ledger.Lin
 		debit := j.entry(s, ledger.TriggerRevenueRecognition, l.label())
 		credit := debit
 		debit.Ref, debit.CentTotal = "deferred:"+strconv.Itoa(l.index), amount
-		debit.AccountID = j.assigned(account.DeferredRevenue)
+		debit.AccountID = j.requireAccount(account.DeferredRevenue)
 		credit.Ref, credit.AccountID, credit.Party, credit.CentTotal = l.ref(), l.accountID, l.party, -amount
 		lines = append(lines, debit, credit)
 	}
@@ -253,9 +253,9 @@ func (j *journal) entry(s segment, trigger, description string) ledger.Line {
 	return l
 }
 
-// assigned returns the account of an assignment. If the team has not made it, it returns the zero id and notes the
+// requireAccount returns the account of an assignment. If the team has not made it, it returns the zero id and notes the
 // assignment as missing.
-func (j *journal) assigned(a account.Assignment) id.ID {
+func (j *journal) requireAccount(a account.Assignment) id.ID {
 	accountID := j.in.Assigned[a]
 	if accountID.IsZero() && !slices.Contains(j.out.Missing, a) {
 		j.out.Missing = append(j.out.Missing, a)
@@ -264,9 +264,9 @@ func (j *journal) assigned(a account.Assignment) id.ID {
 	return accountID
 }
 
-// receivableOf returns the assignment of the account that guests owe on. Where the channel pays owner and co-host
+// receivableAssignment returns the assignment of the account that guests owe on. Where the channel pays owner and co-host
 // separately, the co-host waits for the channel's payout.
-func receivableOf(p *listing.Period) account.Assignment {
+func receivableAssignment(p *listing.Period) account.Assignment {
 	if p == nil {
 		return account.AccountsReceivable
 	}

@@ -38,9 +38,9 @@ type Filter struct {
 	Amount         money.Ranges            `query:"amount" json:"amount,omitempty" doc:"Financial total in cents, or 100...200 with both ends; several are separated by commas."`
 }
 
-// byDate narrows a list to a range of days. With dateField intersection a reservation only has to touch the range:
+// narrowByDate narrows a list to a range of days. With dateField intersection a reservation only has to touch the range:
 // its last night counts and its check-out does not.
-func byDate(q *page.Query, f *Filter) {
+func narrowByDate(q *page.Query, f *Filter) {
 	span := cmp.Or(f.DateRange, f.Date)
 	if span.IsZero() {
 		return
@@ -68,8 +68,8 @@ func byDate(q *page.Query, f *Filter) {
 // ofConnection is the SQL of a reservation's connection: no reservation is written by one.
 const ofConnection = "null::uuid"
 
-// byWhat narrows a list by the fields of reservations, their listings and their lines.
-func byWhat(q *page.Query, f *Filter) {
+// narrowByFields narrows a list by the fields of reservations, their listings and their lines.
+func narrowByFields(q *page.Query, f *Filter) {
 	q.IDs("r.id = any(?)", f.IDs)
 	q.Narrow("r.short_ref = any(?)", f.ShortRefs)
 	q.Narrow("r.unique_ref = any(?)", f.UniqueRefs)
@@ -116,8 +116,8 @@ func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
 	}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
 	q.Kept("reservation")
-	byWhat(&q, f)
-	byDate(&q, f)
+	narrowByFields(&q, f)
+	narrowByDate(&q, f)
 	q.Amounts("f.expected", f.Amount)
 
 	// A leading ! turns the condition around.
@@ -168,7 +168,7 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 	}
 
 	// Then fill in locks, payments and issues for the whole page at once.
-	if err := complete(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
+	if err := fillAll(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
 		return found, err
 	}
 

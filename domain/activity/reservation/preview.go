@@ -116,7 +116,7 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	for i := range derived.Postings {
 		p := &derived.Postings[i]
 		for k := range p.Lines {
-			out.Entries = append(out.Entries, previewOf(p, &p.Lines[k]))
+			out.Entries = append(out.Entries, renderEntry(p, &p.Lines[k]))
 			ids = append(ids, p.Lines[k].AccountID)
 		}
 	}
@@ -132,18 +132,18 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 	}
 
 	for i := range out.Entries {
-		out.Entries[i].Account = refOf(accounts, ids[i])
+		out.Entries[i].Account = renderAccount(accounts, ids[i])
 	}
 
 	for i := range out.Lines {
-		out.Lines[i].Account = refOf(accounts, out.Lines[i].accountID)
+		out.Lines[i].Account = renderAccount(accounts, out.Lines[i].accountID)
 	}
 
 	return out, nil
 }
 
-// refOf returns the id and name of an account, nil if it was not found.
-func refOf(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef {
+// renderAccount returns the id and name of an account, nil if it was not found.
+func renderAccount(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef {
 	if a, known := accounts[accountID]; known {
 		return &account.NameRef{ID: a.ID, Name: a.Name}
 	}
@@ -151,8 +151,8 @@ func refOf(accounts map[id.ID]account.Account, accountID id.ID) *account.NameRef
 	return nil
 }
 
-// previewOf returns the entry of a posting as the API shows it.
-func previewOf(p *ledger.Posting, l *ledger.Line) PreviewEntry {
+// renderEntry returns the entry of a posting as the API shows it.
+func renderEntry(p *ledger.Posting, l *ledger.Line) PreviewEntry {
 	return PreviewEntry{
 		TxnCode:           p.TxnCode,
 		UniqueRef:         l.Ref,
@@ -161,17 +161,17 @@ func previewOf(p *ledger.Posting, l *ledger.Line) PreviewEntry {
 		TxnAt:             p.TxnAt,
 		CentTotal:         l.CentTotal,
 		Currency:          p.Currency,
-		Party:             shown(l.Party),
+		Party:             partyOrNil(l.Party),
 		ListingID:         l.ListingID,
-		OwnershipPeriodID: given(l.OwnershipPeriodID),
-		RecurringFeeID:    given(l.RecurringFeeID),
+		OwnershipPeriodID: idOrNil(l.OwnershipPeriodID),
+		RecurringFeeID:    idOrNil(l.RecurringFeeID),
 		TriggerType:       l.Trigger,
 		Description:       l.Description,
 	}
 }
 
-// shown returns a party as the API shows it, null for no party.
-func shown(p ledger.Party) *ledger.Party {
+// partyOrNil returns a party as the API shows it, null for no party.
+func partyOrNil(p ledger.Party) *ledger.Party {
 	if p == ledger.NoParty {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	// Lines that are posted show their party and account.
 	posted := map[int]*postable{}
 
-	lines := in.postable()
+	lines := in.postableLines()
 	for i := range lines {
 		posted[lines[i].index] = &lines[i]
 	}
@@ -211,7 +211,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 
 		reason := r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, l.Type))
 		if at := posted[i]; at != nil {
-			p.Name, p.Party, p.accountID = at.label(), shown(at.party), at.accountID
+			p.Name, p.Party, p.accountID = at.label(), partyOrNil(at.party), at.accountID
 		} else if reason == "" {
 			reason = UnassignedAccount
 		}
@@ -226,7 +226,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	// Fees count for the parts of the stay that their listing period covers.
 	for i := range d.Charges {
 		c := &d.Charges[i]
-		if parts := in.charged(c.Subscription); parts != nil {
+		if parts := in.feeSegments(c.Subscription); parts != nil {
 			add(feeLine(c, parts), c.InactiveReason)
 		}
 	}
@@ -248,10 +248,10 @@ func (a *Adjustment) previewLine() PreviewLine {
 	p := PreviewLine{Name: a.label(), Type: PreviewAdjustment, Amount: a.Amount}
 	switch {
 	case a.RecurringFeeID != nil:
-		p.Party, p.accountID = shown(a.CreditParty), a.CreditAccountID
+		p.Party, p.accountID = partyOrNil(a.CreditParty), a.CreditAccountID
 		p.RecurringFee = &FeeRef{*a.RecurringFeeID, a.FeeName}
 	case a.Type == Financial:
-		p.Party, p.accountID = shown(a.credited()), *a.AccountID
+		p.Party, p.accountID = partyOrNil(a.partyOrDefault()), *a.AccountID
 	default:
 		p.Party, p.accountID = a.Party, *a.AccountID
 	}
@@ -271,15 +271,15 @@ func feeLine(c *fee.Charge, parts []segment) PreviewLine {
 	return PreviewLine{
 		Name:         f.Name,
 		Type:         PreviewRecurringFee,
-		Party:        shown(f.CreditParty),
+		Party:        partyOrNil(f.CreditParty),
 		Amount:       amount,
 		accountID:    f.CreditAccountID,
 		RecurringFee: &FeeRef{f.ID, f.Name},
 	}
 }
 
-// given returns a pointer to an id, nil for the zero id.
-func given(v id.ID) *id.ID {
+// idOrNil returns a pointer to an id, nil for the zero id.
+func idOrNil(v id.ID) *id.ID {
 	if v.IsZero() {
 		return nil
 	}

@@ -296,9 +296,9 @@ var (
 	)
 )
 
-// held names the reservation in a lock that refuses its change; the reasons of the lock stay in the context. Rule
+// lockError names the reservation in a lock that refuses its change; the reasons of the lock stay in the context. Rule
 // RSN-53. Other errors stay as they are.
-func held(err error) error {
+func lockError(err error) error {
 	if !ledger.IsLock(err) {
 		return err
 	}

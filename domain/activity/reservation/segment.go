@@ -28,9 +28,9 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
-// fixedAt returns the one date of everything that has no date of its own, whatever the settings: the override, or
+// overrideDate returns the one date of everything that has no date of its own, whatever the settings: the override, or
 // the date of the cancellation. It returns nil if there is neither.
-func (in *Input) fixedAt() *day.Day {
+func (in *Input) overrideDate() *day.Day {
 	r := &in.Reservation
 	switch {
 	case r.GeneralLedgerPostingAt != nil:
@@ -49,7 +49,7 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 	at := r.CheckIn
 
 	// A fixed date comes before every setting; booked-at falls back to the check-in when that date is missing.
-	fixed := in.fixedAt()
+	fixed := in.overrideDate()
 	switch {
 	case fixed != nil:
 		at = *fixed
@@ -61,19 +61,19 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 		at = *r.BookedAt
 	}
 
-	return []segment{in.on(at)}
+	return []segment{in.wholeStay(at)}
 }
 
-// on returns the whole stay as one segment, recognised on one date.
-func (in *Input) on(at day.Day) segment {
+// wholeStay returns the whole stay as one segment, recognised on one date.
+func (in *Input) wholeStay(at day.Day) segment {
 	nights := in.Reservation.Nights()
-	return segment{at: at, period: in.owned(at), to: nights, nights: nights}
+	return segment{at: at, period: in.periodAt(at), to: nights, nights: nights}
 }
 
-// owned returns the ownership period that an entry dated on a day belongs to: the one that covers the day. If no
+// periodAt returns the ownership period that an entry dated on a day belongs to: the one that covers the day. If no
 // period covers it, because the stay is recognised before or after its nights, it returns the period of the nearest
 // owned night of the stay, of two equally near the earlier. It returns nil for a stay without any owned night.
-func (in *Input) owned(at day.Day) (nearest *listing.Period) {
+func (in *Input) periodAt(at day.Day) (nearest *listing.Period) {
 	if p := listing.Covering(in.Periods, at); p != nil {
 		return p
 	}
@@ -105,7 +105,7 @@ func (in *Input) nightly(nights int) []segment {
 	for night := range nights {
 		at := in.Reservation.CheckIn.AddDays(night)
 
-		period := in.owned(at)
+		period := in.periodAt(at)
 
 		// A night that continues the last segment extends it instead of starting one of its own.
 		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
@@ -119,14 +119,14 @@ func (in *Input) nightly(nights int) []segment {
 	return out
 }
 
-// together reports whether two ways to cut the stay recognise the same nights on the same dates.
-func together(a, b []segment) bool {
+// sameSegments reports whether two ways to cut the stay recognise the same nights on the same dates.
+func sameSegments(a, b []segment) bool {
 	return slices.EqualFunc(a, b, func(a, b segment) bool { return a.at == b.at && a.from == b.from && a.to == b.to })
 }
 
-// during narrows the segment to the nights in which a fee is charged, and reports whether any are left. A segment
+// narrowTo narrows the segment to the nights in which a fee is charged, and reports whether any are left. A segment
 // on one date is charged as a whole or not at all.
-func (s segment) during(p fee.Period) (segment, bool) {
+func (s segment) narrowTo(p fee.Period) (segment, bool) {
 	if !s.proRata {
 		return s, p.Covers(s.at)
 	}

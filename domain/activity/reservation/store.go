@@ -25,22 +25,22 @@ var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
 
-// get loads a reservation without its lines, or fails with apierr.NotFound.
-func get(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+// loadReservation loads a reservation without its lines, or fails with apierr.NotFound.
+func loadReservation(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
 	r, err := db.One[Reservation](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
 		db.Args{"team": tx.Team, "id": reservationID})
 
 	return &r, err
 }
 
-// hold makes changes and derivations of the same reservations take turns, and keeps their listings from being
+// lockReservations makes changes and derivations of the same reservations take turns, and keeps their listings from being
 // deleted or deactivated, until the transaction ends. Everything else that journals depend on changes under the
 // team's gate. Reservations are locked in the order of their ids, so that two transactions cannot wait for each
 // other in a ring.
 //
 // The rows are read afterwards, in a statement of its own: one that locked and read at once would, after waiting
 // for a reservation to be moved, join it with the listing that it has left and find nothing.
-func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+func lockReservations(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": ids}
 
 	// Listings first: a share lock is enough, because it only has to keep deletion and deactivation out.
@@ -61,16 +61,16 @@ func hold(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// holdAll locks reservations and loads them in the order of their ids.
-func holdAll(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, err error) {
-	take := func(ctx context.Context, tx *db.Tx) error { return hold(ctx, tx, ids) }
-	err = tx.Together(ctx, take, db.LoadOf(&found, readAll, ids))
+// lockAndLoad locks reservations and loads them in the order of their ids.
+func lockAndLoad(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, err error) {
+	take := func(ctx context.Context, tx *db.Tx) error { return lockReservations(ctx, tx, ids) }
+	err = tx.Together(ctx, take, db.LoadOf(&found, loadReservations, ids))
 
 	return found, err
 }
 
-// readAll loads reservations in the order of their ids.
-func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
+// loadReservations loads reservations in the order of their ids.
+func loadReservations(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error) {
 	found, err := db.Select[Reservation](ctx, tx, `select `+columns+` from `+tables+`
 		where r.team_id = @team and r.id = any(@ids) order by r.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -80,19 +80,19 @@ func readAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Reservation, error)
 	return found, nil
 }
 
-// holdNamed locks reservations by their ids or uniqueRefs and returns their ids.
-func holdNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id.ID, error) {
+// lockNamed locks reservations by their ids or uniqueRefs and returns their ids.
+func lockNamed(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]id.ID, error) {
 	named, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and (id = any(@ids::uuid[]) or unique_ref = any(@refs::text[]))`,
 		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
 	if err != nil {
 		return nil, fmt.Errorf("find reservations: %w", err)
 	}
 
-	return named, hold(ctx, tx, named)
+	return named, lockReservations(ctx, tx, named)
 }
 
-// ofListings loads the ids of the reservations of listings, none for nil.
-func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
+// loadIDsByListing loads the ids of the reservations of listings, none for nil.
+func loadIDsByListing(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
 	if listingIDs == nil {
 		return nil, nil
 	}
@@ -101,9 +101,9 @@ func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, er
 		db.Args{"team": tx.Team, "listings": listingIDs})
 }
 
-// waitingFor loads the active transactions with a line that is not linked and names one of these confirmation codes
+// loadUnlinkedTransactions loads the active transactions with a line that is not linked and names one of these confirmation codes
 // or guests. Empty texts name nothing.
-func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
+func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
 	named := func(text string) bool { return text != "" }
 	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
 		return nil, nil
@@ -125,9 +125,9 @@ func waitingFor(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID
 	return found, nil
 }
 
-// followersOf loads the transactions with a line that has its listing from one of these reservations. Archived ones
+// loadFollowers loads the transactions with a line that has its listing from one of these reservations. Archived ones
 // count too: otherwise they would return to the former listing when they are brought back.
-func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+func loadFollowers(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -142,9 +142,9 @@ func followersOf(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	return found, nil
 }
 
-// linesOf loads the lines of reservations in their order, by reservation. Classification is that of the account
+// loadLines loads the lines of reservations in their order, by reservation. Classification is that of the account
 // that a line names.
-func linesOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
+func loadLines(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
 	rows, err := db.Select[Line](ctx, tx, `
 		select l.id, l.reservation_id, l.unique_ref, l.type, l.description, l.amount, l.account_id, coalesce(c.classification, '') as classification
 		from reservation_line l
@@ -211,8 +211,8 @@ var moneyTables = `
 		select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
 			when f.received = 0 then 'unpaid' else 'underpaid' end as status) payment`
 
-// depositsOf loads the deposits of reservations, by reservation. A reservation without deposits is absent.
-func depositsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
+// loadDeposits loads the deposits of reservations, by reservation. A reservation without deposits is absent.
+func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
 	// Costs are negative lines of a deposit, hence the minus signs.
 	rows, err := db.Select[deposits](ctx, tx, `
 		select l.reservation_id, coalesce(sum(l.amount) filter (where l.owed), 0)::bigint as paid,
@@ -243,8 +243,8 @@ type settings struct {
 	Mappings                  []mapping.Mapping
 }
 
-// settingsOf loads the team's settings and its mappings of line types in one statement.
-func settingsOf(ctx context.Context, tx *db.Tx) (settings, error) {
+// loadSettings loads the team's settings and its mappings of line types in one statement.
+func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
 	// The mappings travel as one JSON array, so that settings and mappings need one statement.
 	s, err := db.Get[settings](ctx, tx, `
 		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
@@ -266,9 +266,9 @@ type namedListing struct {
 	DefaultCurrency string
 }
 
-// holdListings keeps listings from being deleted or deactivated until the transaction ends, and loads them. A
+// lockListings keeps listings from being deleted or deactivated until the transaction ends, and loads them. A
 // listing that the team does not have is absent.
-func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
+func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
 	rows, err := db.Select[namedListing](ctx, tx, `
 		select id, name, unique_ref, short_ref, default_currency from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -284,10 +284,10 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedL
 	return out, nil
 }
 
-// bookedOtherwise returns those of some reservations that a record in another currency names; currencies has the
+// loadCurrencyConflicts returns those of some reservations that a record in another currency names; currencies has the
 // wanted currency of each reservation, in the same order. Each reservation is locked first, so that no new record
 // can name it until the change is committed.
-func bookedOtherwise(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
+func loadCurrencyConflicts(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -441,8 +441,8 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 	})
 }
 
-// references returns the kinds of records that name a reservation, as reasons why it is in use.
-func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
+// loadUses returns the kinds of records that name a reservation, as reasons why it is in use.
+func loadUses(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
 	type row struct{ Transactions, JournalEntries bool }
 
 	// Entries of the reservation's own journal do not count, nor do those of transactions, which count as such.
@@ -460,14 +460,14 @@ func references(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, 
 	), nil
 }
 
-// remove deletes a reservation with its lines and adjustments, and writes the audit events.
-func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
-	adjusted, err := adjustmentsOf(ctx, tx, []id.ID{r.ID})
+// deleteReservation deletes a reservation with its lines and adjustments, and writes the audit events.
+func deleteReservation(ctx context.Context, tx *db.Tx, r *Reservation) error {
+	adjusted, err := loadAdjustments(ctx, tx, []id.ID{r.ID})
 	if err != nil {
 		return err
 	}
 
-	lines, err := linesOf(ctx, tx, []id.ID{r.ID})
+	lines, err := loadLines(ctx, tx, []id.ID{r.ID})
 	if err != nil {
 		return err
 	}
@@ -489,9 +489,9 @@ func remove(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	return nil
 }
 
-// ownerless loads the sums that journals of reservations have credited to owners without an ownership period,
+// loadOwnerless loads the sums that journals of reservations have credited to owners without an ownership period,
 // because no one owned the listing on those days. A reservation without such entries is absent.
-func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
+func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
 	type row struct {
 		SourceID id.ID
 		Total    money.Cents
@@ -513,10 +513,10 @@ func ownerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Ce
 	return out, nil
 }
 
-// chargedOn loads the reservations, in the order of their ids, that have a deposit with a line on an account that
+// loadByCostAccounts loads the reservations, in the order of their ids, that have a deposit with a line on an account that
 // gained or lost an assignment, if the line was or becomes the cost of the channel or the processor. Fees charge
 // that cost on, and no entry of the stay's own journal names the account.
-func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
+func loadByCostAccounts(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
 	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}
 
 	// Lines on an account that gains or loses a cost assignment are affected in any case. On the other accounts
@@ -546,8 +546,8 @@ func chargedOn(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]i
 	return found, nil
 }
 
-// refused translates a broken constraint into the error that the caller gets; other errors stay as they are.
-func refused(err error) error {
+// constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.
+func constraintError(err error) error {
 	switch db.Constraint(err) {
 	case "reservation_unique_ref":
 		return errDuplicateUniqueRef

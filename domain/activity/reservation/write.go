@@ -96,8 +96,8 @@ type draft struct {
 	issues []apierr.Issue
 }
 
-// drafted returns the draft of a new reservation, with defaults for the fields that the caller left out.
-func drafted(tx *db.Tx, b *Create) *draft {
+// newDraft returns the draft of a new reservation, with defaults for the fields that the caller left out.
+func newDraft(tx *db.Tx, b *Create) *draft {
 	reservationID := tx.NewID()
 
 	// A new reservation has no stored lines, so the lines in memory are all that it gets.
@@ -127,15 +127,15 @@ func drafted(tx *db.Tx, b *Create) *draft {
 		Metadata:               b.Metadata,
 		CreatedAt:              day.At(tx.Now),
 		UpdatedAt:              day.At(tx.Now),
-		Lines:                  linesFrom(b.Lines),
+		Lines:                  newLines(b.Lines),
 	}}
 	d.settleDefaults(tx)
 
 	return d
 }
 
-// redrafted returns a draft of a stored reservation with changes.
-func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
+// newUpdateDraft returns a draft of a stored reservation with changes.
+func newUpdateDraft(tx *db.Tx, r *Reservation, b *Update) *draft {
 	d := &draft{Reservation: *r, before: r}
 	d.change(b)
 	d.UpdatedAt = day.At(tx.Now)
@@ -144,8 +144,8 @@ func redrafted(tx *db.Tx, r *Reservation, b *Update) *draft {
 	return d
 }
 
-// keep sets a value if a new one is given.
-func keep[T any](to, given *T) {
+// setIfPresent sets a value if a new one is given.
+func setIfPresent[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
@@ -154,13 +154,13 @@ func keep[T any](to, given *T) {
 // change applies the fields that are present in the body to the draft.
 func (d *draft) change(b *Update) {
 	// Fields that cannot be null are pointers; those that can be null are options.
-	keep(&d.ListingID, b.ListingID)
-	keep(&d.Type, b.Type)
-	keep(&d.Status, b.Status)
-	keep(&d.GeneralLedgerStatus, b.GeneralLedgerStatus)
-	keep(&d.CheckIn, b.CheckIn)
-	keep(&d.CheckOut, b.CheckOut)
-	keep(&d.Currency, b.Currency)
+	setIfPresent(&d.ListingID, b.ListingID)
+	setIfPresent(&d.Type, b.Type)
+	setIfPresent(&d.Status, b.Status)
+	setIfPresent(&d.GeneralLedgerStatus, b.GeneralLedgerStatus)
+	setIfPresent(&d.CheckIn, b.CheckIn)
+	setIfPresent(&d.CheckOut, b.CheckOut)
+	setIfPresent(&d.Currency, b.Currency)
 	d.UniqueRef, d.GuestName = b.UniqueRef.Or(d.UniqueRef), b.GuestName.Or(d.GuestName)
 	d.BookerName = b.BookerName.Or(d.BookerName)
 	d.AppID, d.SourceID = b.AppID.Or(d.AppID), b.SourceID.Or(d.SourceID)
@@ -180,7 +180,7 @@ func (d *draft) change(b *Update) {
 
 	// Lines are replaced as a whole; relined makes the stored ones go.
 	if b.Lines != nil {
-		d.Lines, d.relined = linesFrom(*b.Lines), true
+		d.Lines, d.relined = newLines(*b.Lines), true
 	}
 }
 
@@ -217,8 +217,8 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 	}
 }
 
-// linesFrom returns lines without ids from the lines of a body.
-func linesFrom(given []LineInput) []Line {
+// newLines returns lines without ids from the lines of a body.
+func newLines(given []LineInput) []Line {
 	out := make([]Line, len(given))
 	for i := range given {
 		l := &given[i]
@@ -236,17 +236,17 @@ func linesFrom(given []LineInput) []Line {
 
 // save checks and saves a reservation, derives its journal, and returns the reservation as the API shows it.
 func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
-	k, err := record(ctx, tx, d)
+	k, err := saveDraft(ctx, tx, d)
 	if err != nil {
 		return nil, err
 	}
 
-	return written(ctx, tx, d.Reservation, k.mappings, k.own)
+	return render(ctx, tx, d.Reservation, k.mappings, k.own)
 }
 
-// written loads the locks and the journal status of a saved reservation and returns it as the API shows it.
-func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o own) (*Reservation, error) {
-	b, err := bookedOf(ctx, tx, []id.ID{r.ID})
+// render loads the locks and the journal status of a saved reservation and returns it as the API shows it.
+func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o ownRecords) (*Reservation, error) {
+	b, err := loadBookState(ctx, tx, []id.ID{r.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -257,9 +257,9 @@ func written(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set
 	return &r, nil
 }
 
-// record checks and saves a reservation and derives its journal. It returns the loaded records that it worked with.
-func record(ctx context.Context, tx *db.Tx, d *draft) (known, error) {
-	k, err := loadKnown(ctx, tx, []*draft{d})
+// saveDraft checks and saves a reservation and derives its journal. It returns the loaded records that it worked with.
+func saveDraft(ctx context.Context, tx *db.Tx, d *draft) (saveContext, error) {
+	k, err := loadSaveContext(ctx, tx, []*draft{d})
 	if err != nil {
 		return k, err
 	}
@@ -268,18 +268,18 @@ func record(ctx context.Context, tx *db.Tx, d *draft) (known, error) {
 		return k, err
 	}
 
-	return k, k.write(ctx, tx, []*draft{d})
+	return k, k.saveAll(ctx, tx, []*draft{d})
 }
 
-// write saves checked drafts and the journals derived from them, all or none.
-func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+// saveAll saves checked drafts and the journals derived from them, all or none.
+func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	// First, in memory: complete the drafts and derive their journals.
 	loaded := make([]Input, len(drafts))
 
 	existing := false
 	for i, d := range drafts {
 		existing = existing || d.before != nil
-		k.complete(tx, d)
+		k.fillDraft(tx, d)
 		loaded[i] = k.input(&d.Reservation, k.own)
 	}
 
@@ -291,34 +291,34 @@ func (k *known) write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 
 	// Then all writes in one round trip: none needs the result of another.
 	err := tx.Together(ctx,
-		func(ctx context.Context, tx *db.Tx) error { return store(ctx, tx, drafts) },
-		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, unmapped(loaded)) },
+		func(ctx context.Context, tx *db.Tx) error { return saveRows(ctx, tx, drafts) },
+		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
 		func(ctx context.Context, tx *db.Tx) error {
 			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
 
 			// A lock on a changed reservation is named after the reservation (RSN-53); a new one keeps the reason
 			// of the ledger.
 			if existing {
-				err = held(err)
+				err = lockError(err)
 			}
 
 			return err
 		},
-		db.LoadOf(&waiting, waitingOn, drafts))
+		db.LoadOf(&waiting, loadRelinks, drafts))
 	if err != nil {
 		return err
 	}
 
 	// Last, transactions that were booked before one of these reservations existed, or that follow one which moved.
-	return bookWaiting(ctx, tx, drafts[0].ID, waiting)
+	return startRelink(ctx, tx, drafts[0].ID, waiting)
 }
 
-// store writes the rows and lines of drafts and their audit events.
-func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+// saveRows writes the rows and lines of drafts and their audit events.
+func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err := tx.Pipeline(
 		ctx, append([]db.Stmt{upsertStatement(tx, drafts)}, replaceLines(tx, drafts)...)...,
 	); err != nil {
-		return refused(err)
+		return constraintError(err)
 	}
 
 	for _, d := range drafts {
@@ -332,10 +332,10 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// complete gives a draft what the caller does not bring along: the listing that it shows, its adjustments, and its
+// fillDraft gives a draft what the caller does not bring along: the listing that it shows, its adjustments, and its
 // lines as they are stored or, where these change, as they are going to be. The version before the change gets the
 // lines that it had.
-func (k *known) complete(tx *db.Tx, d *draft) {
+func (k *saveContext) fillDraft(tx *db.Tx, d *draft) {
 	given := d.Lines
 	k.own.attach(&d.Reservation)
 
@@ -374,8 +374,8 @@ type view struct {
 	Payment     *struct{}   `json:"payment,omitempty"`
 }
 
-// viewOf returns the view of a reservation for its audit event, nil for none.
-func viewOf(r *Reservation) any {
+// auditView returns the view of a reservation for its audit event, nil for none.
+func auditView(r *Reservation) any {
 	if r == nil {
 		return nil
 	}
@@ -411,26 +411,26 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 		}
 	}
 
-	audit.Note(tx, what, audit.Reservation, reservationID, viewOf(before), viewOf(after), refs...)
+	audit.Note(tx, what, audit.Reservation, reservationID, auditView(before), auditView(after), refs...)
 }
 
-// waitingOn loads the transactions to derive again after drafts were saved: those that were booked before their
+// loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
 // reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
 // those with lines that have their listing from a reservation which moves to another. Only drafts that gain or lose
 // such a name or a listing are looked up.
-func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
+func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
 		moved         []id.ID
 	)
 
 	for _, d := range drafts {
-		code, guest := d.matches()
+		code, guest := d.matchKeys()
 
 		// A stored reservation matters if its names or its listing change; then the old names count as well,
 		// because they may fit another reservation now.
 		if d.before != nil {
-			oldCode, oldGuest := d.before.matches()
+			oldCode, oldGuest := d.before.matchKeys()
 
 			elsewhere := d.ListingID != d.before.ListingID
 			if elsewhere {
@@ -448,12 +448,12 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 	}
 
 	// Then look up both kinds of transactions. One may be of both kinds.
-	waiting, err := waitingFor(ctx, tx, codes, guests)
+	waiting, err := loadUnlinkedTransactions(ctx, tx, codes, guests)
 	if err != nil {
 		return nil, err
 	}
 
-	following, err := followersOf(ctx, tx, moved)
+	following, err := loadFollowers(ctx, tx, moved)
 	if err != nil {
 		return nil, err
 	}
@@ -463,9 +463,9 @@ func waitingOn(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error)
 	return id.Distinct(waiting), nil
 }
 
-// bookWaiting starts the operation that links transactions to the reservations that they wait for, and that moves
+// startRelink starts the operation that links transactions to the reservations that they wait for, and that moves
 // lines which have their listing from a reservation to its new listing.
-func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) error {
+func startRelink(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) error {
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason:  ledger.TransactionChanged,
 		Cause:   operation.Resource{Type: operation.Reservation, ID: cause},
@@ -476,9 +476,9 @@ func bookWaiting(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) e
 	return err
 }
 
-// matches returns the confirmation code and the Stripe guest that transactions may know the reservation by. An
+// matchKeys returns the confirmation code and the Stripe guest that transactions may know the reservation by. An
 // inactive reservation has none.
-func (r *Reservation) matches() (code, guest string) {
+func (r *Reservation) matchKeys() (code, guest string) {
 	if r.Status == Inactive {
 		return "", ""
 	}
@@ -488,18 +488,18 @@ func (r *Reservation) matches() (code, guest string) {
 	return deref(r.ConfirmationCode), guest
 }
 
-// known has the records that drafts refer to and that their journals are derived from.
-type known struct {
+// saveContext has the records that drafts refer to and that their journals are derived from.
+type saveContext struct {
 	basis
 
-	own      own
+	own      ownRecords
 	listings map[id.ID]namedListing
 	booked   map[id.ID]bool // reservations that a record names in another currency than the one that they get now
 	accounts map[id.ID]account.Account
 }
 
-// loadKnown loads and locks the records that drafts refer to, for all of them at once.
-func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err error) {
+// loadSaveContext loads and locks the records that drafts refer to, for all of them at once.
+func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveContext, err error) {
 	var (
 		stored, listings, accounts, converted []id.ID
 		currencies                            []string
@@ -529,12 +529,12 @@ func loadKnown(ctx context.Context, tx *db.Tx, drafts []*draft) (k known, err er
 
 	// Then load everything in one round trip.
 	works := []db.Work{
-		db.LoadOf(&k.listings, holdListings, listings),
+		db.LoadOf(&k.listings, lockListings, listings),
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			k.booked, err = bookedOtherwise(ctx, tx, converted, currencies)
+			k.booked, err = loadCurrencyConflicts(ctx, tx, converted, currencies)
 			return err
 		},
-		db.LoadOf(&k.own, ownOf, stored), db.LoadOf(&k.basis, Known{}.basis, listings),
+		db.LoadOf(&k.own, loadOwnRecords, stored), db.LoadOf(&k.basis, Known{}.basis, listings),
 	}
 	if accounts != nil {
 		works = append(works, db.LoadOf(&k.accounts, account.ByID, accounts))
@@ -550,7 +550,7 @@ const maxNights = 3660
 
 // check refuses what the schema of the API cannot see, and settles the currency. It reports all issues of a draft
 // at once.
-func (k *known) check(d *draft) error {
+func (k *saveContext) check(d *draft) error {
 	found := d.issues
 	add := func(code apierr.IssueCode, path ...any) { found = append(found, code.InBody(path...)) }
 

@@ -66,7 +66,7 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 		if was != nil && old.Amount == l.Amount && was.TaxRateID == a.TaxRateID && was.TaxBehavior == a.TaxBehavior {
 			a.TaxAmount = was.TaxAmount
 		} else {
-			a.TaxAmount = taxOn(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
+			a.TaxAmount = computeTax(l.Amount, rates[a.TaxRateID].BasisPoints, a.TaxBehavior)
 		}
 	}
 
@@ -80,15 +80,15 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 			deref(was.TaxBehavior) == deref(m.TaxBehavior):
 			m.TaxAmount = was.TaxAmount
 		default:
-			m.TaxAmount = taxOn(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
+			m.TaxAmount = computeTax(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
 		}
 	}
 
 	l.Total = l.Base() + l.MarkupRevenue() + l.Taxes()
 }
 
-// taxOn returns the tax that an amount contains, or the tax on top of it.
-func taxOn(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cents {
+// computeTax returns the tax that an amount contains, or the tax on top of it.
+func computeTax(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cents {
 	if behavior == TaxIncluded {
 		return rate.Included(amount)
 	}

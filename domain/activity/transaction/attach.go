@@ -57,9 +57,9 @@ func checkAttachments(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// linkStatements returns the statements that link the attachments of drafts and unlink all others. Drafts that
+// attachStatements returns the statements that link the attachments of drafts and unlink all others. Drafts that
 // leave their attachments as they are have none.
-func linkStatements(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
+func attachStatements(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 	for _, d := range drafts {
 		if d.attach != nil {
 			stmts = append(stmts, file.Attach(tx, d.ID, d.attach)...)

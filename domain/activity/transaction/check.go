@@ -183,7 +183,7 @@ func (d *draft) checkDates(t *terms) error {
 
 // check checks a filled draft against the records that it names, then settles its parties and amounts.
 func (d *draft) check(t *terms, r *references) error {
-	if issues := d.unknown(r); len(issues) > 0 {
+	if issues := d.unknownReferences(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
@@ -193,7 +193,7 @@ func (d *draft) check(t *terms, r *references) error {
 		return err
 	}
 
-	if issues := d.closedAccounts(r); len(issues) > 0 {
+	if issues := d.checkOpenAccounts(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
@@ -217,8 +217,8 @@ func (d *draft) check(t *terms, r *references) error {
 	return nil
 }
 
-// unknown returns an issue for each reference to a record that the team does not have.
-func (d *draft) unknown(r *references) []apierr.Issue {
+// unknownReferences returns an issue for each reference to a record that the team does not have.
+func (d *draft) unknownReferences(r *references) []apierr.Issue {
 	var issues []apierr.Issue
 
 	missing := func(named, exists bool, path ...any) {
@@ -262,9 +262,9 @@ func (d *draft) unknown(r *references) []apierr.Issue {
 	return issues
 }
 
-// closedAccounts returns an issue for each account that nothing is posted to. An account that was closed later may
+// checkOpenAccounts returns an issue for each account that nothing is posted to. An account that was closed later may
 // stay on the transactions that have it.
-func (d *draft) closedAccounts(r *references) []apierr.Issue {
+func (d *draft) checkOpenAccounts(r *references) []apierr.Issue {
 	before := idSet{}
 	if d.old != nil {
 		before.addAccounts(d.old)
@@ -375,7 +375,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 // mismatches returns an issue for references that exist but do not fit each other. A line with a listing that the
 // caller named keeps it when the stay moves away, and may be sent again as it is.
 func (d *draft) mismatches(r *references) []apierr.Issue {
-	issues := append(d.foreign(r), d.foreignBanks(r)...)
+	issues := append(d.checkCurrencies(r), d.checkBankCurrencies(r)...)
 
 	stored := d.storedLines()
 	for i := range d.Lines {
@@ -406,7 +406,7 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 		switch {
 		case owners && l.ListingID == nil:
 			issues = append(issues, apierr.IssueRequired.InBody(d.paths[i], "listingId"))
-		case owners && r.facts.owned(&d.Transaction, l, d.Date) == nil:
+		case owners && r.facts.periodAt(&d.Transaction, l, d.Date) == nil:
 			issues = append(issues, apierr.IssueOwnershipPeriodMissing.InBody(d.paths[i], "listingId"))
 		}
 	}
@@ -414,9 +414,9 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 	return issues
 }
 
-// foreign returns an issue for each reservation and owner statement of another currency: money of one currency
+// checkCurrencies returns an issue for each reservation and owner statement of another currency: money of one currency
 // cannot pay a debt in another. A line that was booked that way stays until its reference or the currency changes.
-func (d *draft) foreign(r *references) []apierr.Issue {
+func (d *draft) checkCurrencies(r *references) []apierr.Issue {
 	before := idSet{}
 
 	if d.old != nil && d.old.Currency == d.Currency {
@@ -446,10 +446,10 @@ func (d *draft) foreign(r *references) []apierr.Issue {
 	return issues
 }
 
-// foreignBanks returns an issue for each bank account of another currency: an account at a bank has one. A
+// checkBankCurrencies returns an issue for each bank account of another currency: an account at a bank has one. A
 // transaction that was booked that way stays until its account or currency changes. If the caller named no account,
 // the issue is about the currency.
-func (d *draft) foreignBanks(r *references) []apierr.Issue {
+func (d *draft) checkBankCurrencies(r *references) []apierr.Issue {
 	before := idSet{}
 	if d.old != nil && d.old.Currency == d.Currency {
 		before.addAccounts(d.old)

@@ -22,9 +22,9 @@ type Checked struct {
 // Check completes a transaction and checks it against all rules but the locks, without storing it. It fails as Add
 // does before the locks.
 func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
-	d := drafted(c, tx.NewID)
+	d := newDraft(c, tx.NewID)
 
-	t, r, err := complete(ctx, tx, nil, []*draft{d})
+	t, r, err := fillDrafts(ctx, tx, nil, []*draft{d})
 	if err != nil {
 		return nil, err
 	}
@@ -52,5 +52,5 @@ func (c *Checked) StoredLines() any { return c.draft.lineRows([]lineRow{}) }
 // LinesStoredIn returns the SQL of lines from a column of a row t that StoredLines filled, in the form of
 // Transaction.Lines; template is the SQL of the id of their template.
 func LinesStoredIn(column, template string) string {
-	return linesOf("jsonb_to_recordset("+column+") as l("+lineTypes+")", template, "true")
+	return linesSQL("jsonb_to_recordset("+column+") as l("+lineTypes+")", template, "true")
 }

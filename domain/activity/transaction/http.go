@@ -92,7 +92,7 @@ func endpoints() []api.Endpoint {
 			DryRun:  true,
 			Doc: "Takes the transaction out of the books and deletes it. One that is still referenced is refused " +
 				"with `inUse`; `onLocked=archive` keeps the row as inactive. Neither passes a lock.",
-		}, erase),
+		}, deleteOrArchive),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPost,
 			Path:    "/transactions/journal-entries",
@@ -127,8 +127,8 @@ type createInput struct {
 
 // create makes a transaction.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
-	d := drafted(&in.Body, tx.NewID)
-	return d.shown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
+	d := newDraft(&in.Body, tx.NewID)
+	return d.loadShown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
 }
 
 type getInput struct {
@@ -137,7 +137,7 @@ type getInput struct {
 
 // get answers with a transaction.
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Transaction, error) {
-	return read(ctx, tx, in.ID)
+	return loadOne(ctx, tx, in.ID)
 }
 
 type updateInput struct {
@@ -149,7 +149,7 @@ type updateInput struct {
 // update changes a transaction.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
 	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience())
-	return d.shown(ctx, tx, err)
+	return d.loadShown(ctx, tx, err)
 }
 
 type deleteInput struct {
@@ -158,8 +158,8 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the row as inactive instead of deleting it."`
 }
 
-// erase deletes or archives a transaction.
-func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+// deleteOrArchive deletes or archives a transaction.
+func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience()); err != nil {
 		return nil, err
 	}

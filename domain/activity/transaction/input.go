@@ -122,8 +122,8 @@ type draft struct {
 	old *Transaction
 }
 
-// drafted returns the draft of a new transaction. Accounts that the caller does not name are still zero.
-func drafted(c *Create, newID func() id.ID) *draft {
+// newDraft returns the draft of a new transaction. Accounts that the caller does not name are still zero.
+func newDraft(c *Create, newID func() id.ID) *draft {
 	d := &draft{Transaction: Transaction{
 		ID:                  newID(),
 		Type:                c.Type,
@@ -151,8 +151,8 @@ func drafted(c *Create, newID func() id.ID) *draft {
 	return d
 }
 
-// redrafted returns a draft of a stored transaction with changes, and the issues of lines that do not exist.
-func redrafted(old *Transaction, u *Update, newID func() id.ID) (*draft, []apierr.Issue) {
+// newUpdateDraft returns a draft of a stored transaction with changes, and the issues of lines that do not exist.
+func newUpdateDraft(old *Transaction, u *Update, newID func() id.ID) (*draft, []apierr.Issue) {
 	d := &draft{Transaction: *old, old: old, attach: u.AttachmentIDs}
 	d.UniqueRef, d.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
 
@@ -239,7 +239,7 @@ func (d *draft) changeLines(old []Line, u *Update, newID func() id.ID) []apierr.
 			continue
 		}
 
-		l, path := old[i].cloned(), []any{"lines", i}
+		l, path := old[i].clone(), []any{"lines", i}
 
 		// Issues of a changed line have the path where the caller wrote the change.
 		if n, ok := updates[l.ID]; ok {
@@ -268,8 +268,8 @@ func (d *draft) append(lineID id.ID, in *LineInput, list string, i int) {
 	d.Lines, d.paths = append(d.Lines, l), append(d.paths, []any{list, i})
 }
 
-// cloned returns a copy with computed parts that can be set without touching the original.
-func (l *Line) cloned() Line {
+// clone returns a copy with computed parts that can be set without touching the original.
+func (l *Line) clone() Line {
 	c := *l
 	if l.AppliedAmount != nil {
 		a := *l.AppliedAmount
@@ -312,7 +312,7 @@ func (l *Line) apply(f *LineFields) {
 		l.AppliedAmount = nil
 		if a := f.AppliedAmount.Value; a != nil {
 			behavior := orExcluded(a.TaxBehavior)
-			l.AppliedAmount = &Applied{TaxRateID: a.TaxRateID, TaxBehavior: behavior, TaxPayee: a.TaxPayee.or(behavior)}
+			l.AppliedAmount = &Applied{TaxRateID: a.TaxRateID, TaxBehavior: behavior, TaxPayee: a.TaxPayee.orDefault(behavior)}
 		}
 	}
 

@@ -123,7 +123,7 @@ func (d *derivation) pay() {
 
 		// Only the manager's draw into a bank account of the other ledger needs more than one entry for its line.
 		in, bank := d.f.Banks[l.AccountID]
-		if !bank || deref(l.Party) != ledger.Manager || in == d.ledgerOf(d.t.AccountID) {
+		if !bank || deref(l.Party) != ledger.Manager || in == d.findLedger(d.t.AccountID) {
 			e.line(i, "", l.Base())
 			continue
 		}
@@ -131,10 +131,10 @@ func (d *derivation) pay() {
 		// In this ledger the draw is debited. In the other one the bank account is debited and the manager's
 		// balance credited.
 		drawn, arrived, held := e.entry(i, ":drawn", l.Base()), e.entry(i, "", l.Base()), e.entry(i, ":held", -l.Base())
-		drawn.AccountID, drawn.Party = d.assigned(account.PayoutDistribution), ledger.Manager
+		drawn.AccountID, drawn.Party = d.requireAccount(account.PayoutDistribution), ledger.Manager
 		arrived.AccountID = l.AccountID
 		held.AccountID, held.Party = drawn.AccountID, ledger.Manager
-		e.add(d.ledgerOf(d.t.AccountID), drawn)
+		e.add(d.findLedger(d.t.AccountID), drawn)
 		e.add(in, arrived)
 		e.add(in, held)
 	}
@@ -147,7 +147,7 @@ func (d *derivation) pay() {
 func (d *derivation) bill() {
 	payable := d.t.AccountID
 	if _, bank := d.f.Banks[payable]; bank {
-		payable = d.assigned(account.AccountsPayable)
+		payable = d.requireAccount(account.AccountsPayable)
 	}
 
 	// On the accounting date: the cost against the payable.
@@ -155,7 +155,7 @@ func (d *derivation) bill() {
 	e.charges()
 
 	for i := range d.t.Lines {
-		e.held(i, "payable", payable, -d.t.Lines[i].Payable())
+		e.trustEntry(i, "payable", payable, -d.t.Lines[i].Payable())
 	}
 
 	e.post()
@@ -167,7 +167,7 @@ func (d *derivation) bill() {
 	// On the payment date: the payable against the bank account.
 	e = d.event(ledger.TriggerExpensePayment, d.t.Payment.Date)
 	for i := range d.t.Lines {
-		e.held(i, "payable", payable, d.t.Lines[i].Payable())
+		e.trustEntry(i, "payable", payable, d.t.Lines[i].Payable())
 	}
 
 	e.bank(d.t.Payment.AccountID, -d.t.Total)
@@ -187,14 +187,14 @@ func (e *event) charges() {
 		// The markup is a cost of the line's party and the revenue of the manager.
 		if markup != 0 {
 			revenue := e.entry(i, ":markupRevenue", -markup)
-			revenue.AccountID, revenue.Party = e.d.assigned(account.ExpenseMarkup), ledger.Manager
+			revenue.AccountID, revenue.Party = e.d.requireAccount(account.ExpenseMarkup), ledger.Manager
 			e.add(e.home(l), revenue)
 		}
 
 		// Taxes that the manager remits are owed to the authority, not to the vendor.
 		if owed != 0 {
 			payable := e.entry(i, ":salesTax", -owed)
-			payable.AccountID = e.d.assigned(account.ExpenseSalesTax)
+			payable.AccountID = e.d.requireAccount(account.ExpenseSalesTax)
 			e.add(e.home(l), payable)
 		}
 	}
@@ -213,8 +213,8 @@ func (e *event) line(i int, suffix string, cents money.Cents) {
 	e.add(e.home(l), entry)
 }
 
-// held adds an entry of a line on an account that belongs to no party, in the trust.
-func (e *event) held(i int, suffix string, accountID id.ID, cents money.Cents) {
+// trustEntry adds an entry of a line on an account that belongs to no party, in the trust.
+func (e *event) trustEntry(i int, suffix string, accountID id.ID, cents money.Cents) {
 	entry := e.entry(i, ":"+suffix, cents)
 	entry.AccountID = accountID
 	e.add(ledger.Trust, entry)
@@ -250,7 +250,7 @@ func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 
 // bank adds the sum that moves through the transaction's account.
 func (e *event) bank(accountID id.ID, cents money.Cents) {
-	e.add(e.d.ledgerOf(accountID), ledger.Line{
+	e.add(e.d.findLedger(accountID), ledger.Line{
 		Ref:           "account",
 		AccountID:     accountID,
 		CentTotal:     cents,
@@ -293,7 +293,7 @@ func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
 	if open != 0 {
 		lines = append(lines, ledger.Line{
 			Ref:           "dueToFromTrust",
-			AccountID:     e.d.assigned(account.DueToFromTrust),
+			AccountID:     e.d.requireAccount(account.DueToFromTrust),
 			CentTotal:     -open,
 			ContactID:     deref(e.d.t.ContactID),
 			TransactionID: e.d.t.ID,
@@ -321,15 +321,15 @@ func (e *event) home(l *Line) ledger.Ledger {
 	}
 
 	// A bill with a payment of its own is booked in the trust, whatever account pays it.
-	if deref(l.Party) == ledger.Manager && e.d.ledgerOf(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
+	if deref(l.Party) == ledger.Manager && e.d.findLedger(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
 		return ledger.Operating
 	}
 
 	return ledger.Trust
 }
 
-// ledgerOf returns the ledger of an account: that of a bank account, else the trust.
-func (d *derivation) ledgerOf(accountID id.ID) ledger.Ledger {
+// findLedger returns the ledger of an account: that of a bank account, else the trust.
+func (d *derivation) findLedger(accountID id.ID) ledger.Ledger {
 	if in, bank := d.f.Banks[accountID]; bank {
 		return in
 	}
@@ -337,8 +337,8 @@ func (d *derivation) ledgerOf(accountID id.ID) ledger.Ledger {
 	return ledger.Trust
 }
 
-// assigned returns the account of an assignment. If the team has not made it, the derivation fails.
-func (d *derivation) assigned(a account.Assignment) id.ID {
+// requireAccount returns the account of an assignment. If the team has not made it, the derivation fails.
+func (d *derivation) requireAccount(a account.Assignment) id.ID {
 	if err := account.Require(d.f.Assigned, a); err != nil && d.err == nil {
 		d.err = err
 	}
@@ -348,7 +348,7 @@ func (d *derivation) assigned(a account.Assignment) id.ID {
 
 // period returns the ownership period of a line on the date of the event. Without one the derivation fails.
 func (e *event) period(i int) id.ID {
-	p := e.d.f.owned(e.d.t, &e.d.t.Lines[i], e.at)
+	p := e.d.f.periodAt(e.d.t, &e.d.t.Lines[i], e.at)
 	if p != nil {
 		return p.ID
 	}
@@ -369,13 +369,13 @@ func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day)
 
 	f := Facts{Periods: periods}
 
-	return f.owned(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
+	return f.periodAt(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
 }
 
-// owned returns the ownership period of a line's listing on a day, or nil. A line that pays an owner statement
+// periodAt returns the ownership period of a line's listing on a day, or nil. A line that pays an owner statement
 // belongs to the statement's own period, whoever owns the listing by then. An opening balance is dated the day
 // before the first day on record; if no one owned the listing on that day, it belongs to the owner of the next day.
-func (f *Facts) owned(t *Transaction, l *Line, at day.Day) *listing.Period {
+func (f *Facts) periodAt(t *Transaction, l *Line, at day.Day) *listing.Period {
 	periods := f.Periods[deref(l.ListingID)]
 	if paid, known := f.Paid[deref(l.OwnerStatementID)]; known {
 		if i := slices.IndexFunc(periods, func(p listing.Period) bool { return p.ID == paid }); i >= 0 {

@@ -69,7 +69,7 @@ const (
 // lines. The caller sets the argument team.
 func ListQuery(f Filter) page.Query {
 	q := page.Query{
-		Columns: columns(false),
+		Columns: columnsSQL(false),
 		From:    from,
 		Rows:    "transaction t",
 		Joined:  "a c",
@@ -107,7 +107,7 @@ func ListQuery(f Filter) page.Query {
 	q.Refs(ofConnection, f.ConnectionID.List())
 	q.Search(f.Search, "t.description", "t.unique_ref", "t.short_ref", "c.name")
 	q.Narrow(paidStatus+" = any(?)", f.PaidStatus)
-	f.byState(&q)
+	f.narrowByState(&q)
 	q.Dates("t.date", f.Dates)
 	q.Days(moved, f.PaidAtRange, f.IsDateRangeEndInclusive)
 	q.Amounts("t.total", f.Amount)
@@ -115,8 +115,8 @@ func ListQuery(f Filter) page.Query {
 	return q
 }
 
-// byState narrows a list by the yes-or-no parameters.
-func (f *Filter) byState(q *page.Query) {
+// narrowByState narrows a list by the yes-or-no parameters.
+func (f *Filter) narrowByState(q *page.Query) {
 	// Only the condition on locks knows the argument reader.
 	if f.IsLocked != nil {
 		q.Args["reader"] = f.reader
@@ -144,7 +144,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 	in.reader = tx.Actor.User
 	q := ListQuery(in.Filter)
 
-	q.Columns, q.Args["team"] = listed(in.IncludeLines), tx.Team
+	q.Columns, q.Args["team"] = listColumnsSQL(in.IncludeLines), tx.Team
 
 	// A page with lines is bounded by their number, so the query has to count them.
 	if in.IncludeLines {

@@ -32,17 +32,17 @@ type lineView struct {
 	MatchStatus       *struct{} `json:"matchStatus,omitempty"`
 }
 
-// viewOf returns the view of a transaction for its audit event, nil for none.
-func viewOf(t *Transaction) any {
+// auditView returns the view of a transaction for its audit event, nil for none.
+func auditView(t *Transaction) any {
 	if t == nil {
 		return nil
 	}
 
-	return view{Transaction: t, Lines: viewsOf(t.Lines)}
+	return view{Transaction: t, Lines: auditLines(t.Lines)}
 }
 
-// viewsOf returns the views of lines for audit events.
-func viewsOf(lines []Line) []lineView {
+// auditLines returns the views of lines for audit events.
+func auditLines(lines []Line) []lineView {
 	var out []lineView
 	for i := range lines {
 		out = append(out, lineView{Line: &lines[i]})
@@ -52,7 +52,7 @@ func viewsOf(lines []Line) []lineView {
 }
 
 // ViewLines returns lines as audit events show them: without the fields that are computed from other records.
-func ViewLines(lines []Line) any { return viewsOf(lines) }
+func ViewLines(lines []Line) any { return auditLines(lines) }
 
 // after returns the transaction that the draft makes, with the attachments that it will have.
 func (d *draft) after() *Transaction {
@@ -98,7 +98,7 @@ func note(tx *db.Tx, what audit.Type, before, after *Transaction) {
 		}
 	}
 
-	audit.Note(tx, what, audit.Transaction, transactionID, viewOf(before), viewOf(after), refs...)
+	audit.Note(tx, what, audit.Transaction, transactionID, auditView(before), auditView(after), refs...)
 
 	// Attachments have events of their own, for those that were linked or let go.
 	if before != nil {

@@ -23,12 +23,12 @@ func BookPayment(ctx context.Context, tx *db.Tx, bill id.ID, p *PaymentInput) (*
 	}
 
 	// A change of the payment alone names no line, so it has no issues.
-	d, _ := redrafted(old, &Update{Payment: api.Opt[PaymentInput]{Present: true, Value: p}}, tx.NewID)
+	d, _ := newUpdateDraft(old, &Update{Payment: api.Opt[PaymentInput]{Present: true, Value: p}}, tx.NewID)
 	if err := save(ctx, tx, nil, []*draft{d}, ledger.Lenience{}); err != nil {
 		return nil, err
 	}
 
-	return byID(ctx, tx, bill)
+	return load(ctx, tx, bill)
 }
 
 // describes reports whether a change only describes the transaction: its own reference, text and attachments say
@@ -46,12 +46,12 @@ func (u *Update) archives() bool {
 	return u.Status == Inactive && other.describes()
 }
 
-// guard refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and
+// checkPayer refuses to touch the money of a transaction that is part of a return, with 400 paymentReturnInvolved, and
 // of one that a provider was asked to pay, with 409 paymentAttempted, until that attempt is recovered. When the
 // transaction is archived, a payment that waits for approval does not count as an attempt: it is canceled with the
 // transaction. The transaction is locked, so no attempt begins meanwhile (RSN-38, RSN-39).
-func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
-	by, err := paidBy(ctx, tx, asked{one, archive})
+func checkPayer(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
+	by, err := loadPayer(ctx, tx, payerQuery{one, archive})
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func guard(ctx context.Context, tx *db.Tx, one id.ID, archive bool) error {
 	return by.refusal()
 }
 
-// asked names a transaction and says whether it is going to be archived.
-type asked struct {
+// payerQuery names a transaction and says whether it is going to be archived.
+type payerQuery struct {
 	id      id.ID
 	archive bool
 }
@@ -68,8 +68,8 @@ type asked struct {
 // payer says which record handles the money of a transaction: a return, a payment or none.
 type payer string
 
-// paidBy loads which record handles the money of a transaction.
-func paidBy(ctx context.Context, tx *db.Tx, a asked) (payer, error) {
+// loadPayer loads which record handles the money of a transaction.
+func loadPayer(ctx context.Context, tx *db.Tx, a payerQuery) (payer, error) {
 	// A return counts on either side: the transaction that was returned and the one that books the return.
 	by, err := db.Get[payer](ctx, tx, `
 		select case

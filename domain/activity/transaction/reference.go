@@ -29,7 +29,7 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 		t        terms
 		assigned map[account.Assignment]id.ID
 	)
-	if err := tx.Together(ctx, db.Load(&t, settingsOf), db.Load(&assigned, account.Assigned)); err != nil {
+	if err := tx.Together(ctx, db.Load(&t, loadSettings), db.Load(&assigned, account.Assigned)); err != nil {
 		return nil, fmt.Errorf("read the team and its account assignments: %w", err)
 	}
 
@@ -38,8 +38,8 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	return &t, nil
 }
 
-// settingsOf loads the team's settings.
-func settingsOf(ctx context.Context, tx *db.Tx) (terms, error) {
+// loadSettings loads the team's settings.
+func loadSettings(ctx context.Context, tx *db.Tx) (terms, error) {
 	return db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 }
 
@@ -115,9 +115,9 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 		}
 	}
 
-	// The listings are locked before their periods are read, see holdListings.
+	// The listings are locked before their periods are read, see lockListings.
 	works := []db.Work{
-		db.LoadOf(&r.listings, holdListings, listings.list()), db.LoadOf(&r.facts.Periods, periodsOf, listings.list()),
+		db.LoadOf(&r.listings, lockListings, listings.list()), db.LoadOf(&r.facts.Periods, loadPeriods, listings.list()),
 	}
 	if len(rates) > 0 {
 		works = append(works, db.LoadOf(&r.rates, tax.ByID, rates.list()))
@@ -249,9 +249,9 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	return nil
 }
 
-// holdListings locks listings and loads their statuses. A change of ownership locks its listing: it either commits
+// lockListings locks listings and loads their statuses. A change of ownership locks its listing: it either commits
 // before the periods are read here, or waits for this transaction and derives the journals written here again.
-func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
+func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	statuses := map[id.ID]string{}
 	if len(ids) == 0 {
 		return statuses, nil
@@ -271,8 +271,8 @@ func holdListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string
 	return statuses, err
 }
 
-// periodsOf loads the ownership periods of listings. Without listings it needs no query.
-func periodsOf(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID][]listing.Period, error) {
+// loadPeriods loads the ownership periods of listings. Without listings it needs no query.
+func loadPeriods(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID][]listing.Period, error) {
 	if len(listings) == 0 {
 		return map[id.ID][]listing.Period{}, nil
 	}

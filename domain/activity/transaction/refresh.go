@@ -17,7 +17,7 @@ import (
 func Source() *ledger.Source {
 	return &ledger.Source{
 		Noun:      ledger.Transactions,
-		Touched:   touched,
+		Touched:   loadTouched,
 		AtOnce:    trial.Rebook,
 		Derive:    derive,
 		Operation: operation.TransactionJournal,
@@ -27,11 +27,11 @@ func Source() *ledger.Source {
 	}
 }
 
-// touched loads the transactions that are affected by a change of the records which their journals depend on: those
+// loadTouched loads the transactions that are affected by a change of the records which their journals depend on: those
 // with a line on the listings, and those with entries on an assignment that deriving looks up each time. Other
 // assignments are looked up once, when a transaction is written.
-func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
-	found, err := ofListings(ctx, tx, b.Listings)
+func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
+	found, err := loadIDsByListing(ctx, tx, b.Listings)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func touched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	return append(found, assigned...), err
 }
 
-// ofListings loads the active transactions with a line on some listings, none for nil.
-func ofListings(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
+// loadIDsByListing loads the active transactions with a line on some listings, none for nil.
+func loadIDsByListing(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.ID, error) {
 	if listingIDs == nil {
 		return nil, nil
 	}
@@ -84,7 +84,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		db.Send(lock),
 		db.LoadOf(&linked, linkLines, ids),
 		follow,
-		db.LoadOf(&stored, byIDs, ids),
+		db.LoadOf(&stored, loadAll, ids),
 		db.Load(&t, loadTerms),
 	); err != nil {
 		return nil, fmt.Errorf("lock and read transactions: %w", err)

@@ -23,7 +23,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 		return fmt.Errorf("lock transactions: %w", err)
 	}
 
-	all, err := byIDs(ctx, tx, ids)
+	all, err := loadAll(ctx, tx, ids)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -54,7 +54,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 
 	// Last, take them out of the books and away.
 	if len(stays) > 0 {
-		if err := tx.Pipeline(ctx, holdStays(tx, stays)); err != nil {
+		if err := tx.Pipeline(ctx, lockStays(tx, stays)); err != nil {
 			return fmt.Errorf("lock reservations: %w", err)
 		}
 	}
@@ -74,7 +74,7 @@ func DeleteAll(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) e
 	stmts = append(stmts, db.Stmt{
 		SQL: `delete from transaction where team_id = @team and id = any(@ids)`, Args: db.Args{"team": tx.Team, "ids": found},
 	})
-	if err := refusedInUse(
+	if err := deletionError(
 		tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return tx.Pipeline(ctx, stmts...) }),
 	); err != nil {
 		return err

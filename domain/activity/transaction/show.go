@@ -70,8 +70,8 @@ type state struct {
 	issues   map[id.ID][]Issue
 }
 
-// stateOf loads the state of transactions in one round trip.
-func stateOf(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
+// loadState loads the state of transactions in one round trip.
+func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	err = tx.Together(
 		ctx,
 		db.LoadOf(&s.locks, ledger.LocksOf, ids),
@@ -102,7 +102,7 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 		ids[i] = all[i].ID
 	}
 
-	s, err := stateOf(ctx, tx, ids)
+	s, err := loadState(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transact
 	return &all[0], Show(ctx, tx, all)
 }
 
-// read loads a transaction as the API shows it, or fails with apierr.NotFound.
-func read(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
+// loadOne loads a transaction as the API shows it, or fails with apierr.NotFound.
+func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var (
 		stored *Transaction
 		s      state
 	)
-	if err := tx.Together(ctx, db.LoadOf(&stored, byID, one), db.LoadOf(&s, stateOf, []id.ID{one})); err != nil {
+	if err := tx.Together(ctx, db.LoadOf(&stored, load, one), db.LoadOf(&s, loadState, []id.ID{one})); err != nil {
 		return nil, err
 	}
 
@@ -141,11 +141,11 @@ func read(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	return stored, nil
 }
 
-// shown loads a draft that was stored as the API shows it, or returns the error with which storing it failed.
-func (d *draft) shown(ctx context.Context, tx *db.Tx, err error) (*Transaction, error) {
+// loadShown loads a draft that was stored as the API shows it, or returns the error with which storing it failed.
+func (d *draft) loadShown(ctx context.Context, tx *db.Tx, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
 
-	return read(ctx, tx, d.ID)
+	return loadOne(ctx, tx, d.ID)
 }

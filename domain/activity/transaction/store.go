@@ -37,9 +37,9 @@ const paidStatus = `case
 			+ coalesce((select -sum(x.total) from payment_return r join transaction x on x.team_id = r.team_id and x.id = r.transaction_id
 				where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return' and x.status = 'active'), 0) as cents) open) end`
 
-// linesOf returns the SQL of the lines l, with the columns of transaction_line, of a parent t that is a transaction
+// linesSQL returns the SQL of the lines l, with the columns of transaction_line, of a parent t that is a transaction
 // or a template; template is the SQL of the template's id, condition the SQL that joins lines and parent.
-func linesOf(rows, template, condition string) string {
+func linesSQL(rows, template, condition string) string {
 	return `(select coalesce(jsonb_agg(jsonb_build_object(
 		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
 		'account', ` + account.RefSQL("l.account_id", "la") + `, 'amount', l.amount,
@@ -70,10 +70,10 @@ func linesOf(rows, template, condition string) string {
 	where ` + condition + `) as lines`
 }
 
-// columns returns the columns of a transaction, with its lines or with null in their place.
-func columns(withLines bool) string {
+// columnsSQL returns the columns of a transaction, with its lines or with null in their place.
+func columnsSQL(withLines bool) string {
 	if withLines {
-		return head + linesOf(
+		return head + linesSQL(
 			"transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id",
 		)
 	}
@@ -81,20 +81,20 @@ func columns(withLines bool) string {
 	return head + "null::jsonb as lines"
 }
 
-// listed returns the columns of a list. Without lines it selects one for each listing that a transaction has lines
+// listColumnsSQL returns the columns of a list. Without lines it selects one for each listing that a transaction has lines
 // on, with nothing but the listing: Show needs that.
-func listed(withLines bool) string {
+func listColumnsSQL(withLines bool) string {
 	if withLines {
-		return columns(true)
+		return columnsSQL(true)
 	}
 
 	return head + `(select jsonb_agg(distinct jsonb_build_object('listingId', l.listing_id)) from transaction_line l
 		where l.team_id = t.team_id and l.transaction_id = t.id) as lines`
 }
 
-// byIDs loads transactions with their lines, in the order of their ids.
-func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
-	query := "select " + columns(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) order by t.id"
+// loadAll loads transactions with their lines, in the order of their ids.
+func loadAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
+	query := "select " + columnsSQL(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) order by t.id"
 
 	found, err := db.Select[Transaction](ctx, tx, query, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -104,9 +104,9 @@ func byIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
 	return found, nil
 }
 
-// byID loads one transaction with its lines, or fails with apierr.NotFound.
-func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
-	found, err := byIDs(ctx, tx, []id.ID{one})
+// load loads one transaction with its lines, or fails with apierr.NotFound.
+func load(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
+	found, err := loadAll(ctx, tx, []id.ID{one})
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +122,13 @@ func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 func Lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var found *Transaction
 
-	err := tx.Together(ctx, db.Send(hold(tx, one)), db.LoadOf(&found, byID, one))
+	err := tx.Together(ctx, db.Send(lockSQL(tx, one)), db.LoadOf(&found, load, one))
 
 	return found, err
 }
 
-// hold returns the statement that locks a transaction until the end.
-func hold(tx *db.Tx, one id.ID) db.Stmt {
+// lockSQL returns the statement that locks a transaction until the end.
+func lockSQL(tx *db.Tx, one id.ID) db.Stmt {
 	return db.Stmt{SQL: `select from transaction where team_id = @team and id = @id for update`, Args: db.Args{"team": tx.Team, "id": one}}
 }
 
@@ -214,20 +214,20 @@ const (
 		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
 )
 
-// holdStays returns the statement that locks reservations as strongly as refreshing them will, before anything else
+// lockStays returns the statement that locks reservations as strongly as refreshing them will, before anything else
 // locks them. Lines that name them would take a shared lock first, so that two deposits for one stay would block
 // each other. Balances are locked after reservations everywhere.
-func holdStays(tx *db.Tx, stays idSet) db.Stmt {
+func lockStays(tx *db.Tx, stays idSet) db.Stmt {
 	return db.Stmt{
 		SQL:  `select from reservation where team_id = @team and id = any(@ids) order by id for update`,
 		Args: db.Args{"team": tx.Team, "ids": stays.list()},
 	}
 }
 
-// holdFollowed returns the statements that lock the stays that will be refreshed and the stays that lines have
+// lockFollowedStays returns the statements that lock the stays that will be refreshed and the stays that lines have
 // their listing from. If a stay was moved since it was read, the second statement makes the transaction start
 // again: whoever moved the stay could not see these lines and move them along.
-func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
+func lockFollowedStays(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	locked, ids, listings := maps.Clone(stays), []id.ID{}, []id.ID{}
 
 	// The listings travel with their stays, so that the database can compare them.
@@ -244,7 +244,7 @@ func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 		return nil
 	}
 
-	return []db.Stmt{holdStays(tx, locked), {
+	return []db.Stmt{lockStays(tx, locked), {
 		SQL: `
 			select stay_has_moved() from unnest(@stays::uuid[], @listings::uuid[]) f (id, listing_id)
 			join reservation r on r.team_id = @team and r.id = f.id and r.listing_id <> f.listing_id`,
@@ -252,9 +252,9 @@ func holdFollowed(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	}}
 }
 
-// store saves drafts: new ones are inserted, others updated and their lines replaced. The stays are those that will
+// saveRows saves drafts: new ones are inserted, others updated and their lines replaced. The stays are those that will
 // be refreshed. It fails with a conflict for a reference or a date of a template that is used already.
-func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
+func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var (
 		added, changed []headRow
 		changedIDs     []id.ID
@@ -273,7 +273,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	}
 
 	// Reservations are locked before the lines that name them are written.
-	stmts := holdFollowed(tx, drafts, stays)
+	stmts := lockFollowedStays(tx, drafts, stays)
 	if added != nil {
 		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
 	}
@@ -288,7 +288,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	}
 
 	stmts = append(stmts, db.Stmt{SQL: insertLines, Args: db.Args{"team": tx.Team, "rows": rows}})
-	stmts = append(stmts, linkStatements(tx, drafts)...)
+	stmts = append(stmts, attachStatements(tx, drafts)...)
 
 	// Then send everything in one round trip.
 	err := tx.Pipeline(ctx, stmts...)
@@ -373,18 +373,18 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 	return rows
 }
 
-// remove deletes a transaction with its lines. It fails with reason inUse if another record refers to it; a
+// deleteRow deletes a transaction with its lines. It fails with reason inUse if another record refers to it; a
 // savepoint then leaves the work before it intact.
-func remove(ctx context.Context, tx *db.Tx, one id.ID) error {
-	return refusedInUse(tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+func deleteRow(ctx context.Context, tx *db.Tx, one id.ID) error {
+	return deletionError(tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx, file.Detach(tx, one, []id.ID{}), db.Stmt{
 			SQL: `delete from transaction where team_id = @team and id = @id`, Args: db.Args{"team": tx.Team, "id": one},
 		})
 	}))
 }
 
-// refusedInUse returns the error of a deletion: errInUse if a record refers to a row that was to be deleted.
-func refusedInUse(err error) error {
+// deletionError returns the error of a deletion: errInUse if a record refers to a row that was to be deleted.
+func deletionError(err error) error {
 	const foreignKeyViolation = "23503"
 	if db.SQLState(err) == foreignKeyViolation {
 		return errInUse.With(apierr.InUse{LockReasons: []string{"inUse"}, SuggestedOnLocked: apierr.Archive})

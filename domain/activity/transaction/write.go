@@ -30,7 +30,7 @@ func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]
 
 	ids := make([]id.ID, len(all))
 	for i := range all {
-		drafts[i] = drafted(&all[i], tx.NewID)
+		drafts[i] = newDraft(&all[i], tx.NewID)
 		ids[i] = drafts[i].ID
 	}
 
@@ -38,13 +38,13 @@ func AddAll(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]
 		return nil, err
 	}
 
-	return inOrder(ctx, tx, ids)
+	return loadInOrder(ctx, tx, ids)
 }
 
-// inOrder loads transactions in the order of the given ids.
-func inOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
+// loadInOrder loads transactions in the order of the given ids.
+func loadInOrder(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
 	// The database returns them by id, the caller expects his own order.
-	found, err := byIDs(ctx, tx, ids)
+	found, err := loadAll(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		return nil, err
 	}
 
-	return byID(ctx, tx, one)
+	return load(ctx, tx, one)
 }
 
 // change does the work of Change and returns the draft that was stored, without loading the result.
@@ -84,9 +84,9 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 
 	// First lock and read, in one round trip. A change of the description alone does not touch the money, so
 	// payments do not matter to it.
-	works := []db.Work{db.Send(hold(tx, one)), db.LoadOf(&old, byID, one), db.Load(&t, loadTerms)}
+	works := []db.Work{db.Send(lockSQL(tx, one)), db.LoadOf(&old, load, one), db.Load(&t, loadTerms)}
 	if !u.describes() {
-		works = append(works, db.LoadOf(&by, paidBy, asked{one, u.archives()}))
+		works = append(works, db.LoadOf(&by, loadPayer, payerQuery{one, u.archives()}))
 	}
 
 	if err := tx.Together(ctx, works...); err != nil {
@@ -103,7 +103,7 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 	}
 
 	// Then apply the change and save it.
-	d, issues := redrafted(old, u, tx.NewID)
+	d, issues := newUpdateDraft(old, u, tx.NewID)
 	if len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
@@ -126,7 +126,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		return err
 	}
 
-	if err := guard(ctx, tx, one, archive); err != nil {
+	if err := checkPayer(ctx, tx, one, archive); err != nil {
 		return err
 	}
 
@@ -143,7 +143,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	stays.addReservations(old)
 
 	if len(stays) > 0 {
-		if err := tx.Pipeline(ctx, holdStays(tx, stays)); err != nil {
+		if err := tx.Pipeline(ctx, lockStays(tx, stays)); err != nil {
 			return fmt.Errorf("lock reservations: %w", err)
 		}
 	}
@@ -174,7 +174,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 		}
 
 		note(tx, audit.Deleted, old, nil)
-		err = remove(ctx, tx, one)
+		err = deleteRow(ctx, tx, one)
 	}
 
 	if err != nil {
@@ -187,7 +187,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 
 // save completes drafts, checks them, stores them and books them. It loads the terms if they are nil.
 func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Lenience) error {
-	t, r, err := complete(ctx, tx, t, drafts)
+	t, r, err := fillDrafts(ctx, tx, t, drafts)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 	// Then all writes in one round trip.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
-			if err := store(ctx, tx, drafts, stays); err != nil {
+			if err := saveRows(ctx, tx, drafts, stays); err != nil {
 				return err
 			}
 
@@ -271,15 +271,15 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 	).BookAfter(ctx, tx, stays.list(), l)
 }
 
-// complete gives drafts the values that the caller left to the service, and loads the records that they name.
-func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *terms, _ *references, err error) {
+// fillDrafts gives drafts the values that the caller left to the service, and loads the records that they name.
+func fillDrafts(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *terms, _ *references, err error) {
 	if t == nil {
 		if t, err = loadTerms(ctx, tx); err != nil {
 			return nil, nil, err
 		}
 	}
 
-	if err := byLast4(ctx, tx, drafts); err != nil {
+	if err := findBankAccounts(ctx, tx, drafts); err != nil {
 		return nil, nil, err
 	}
 
@@ -304,9 +304,9 @@ func complete(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *ter
 	return t, r, err
 }
 
-// byLast4 finds the bank accounts that drafts name by their last digits alone. It fails with the issue notFound for
+// findBankAccounts finds the bank accounts that drafts name by their last digits alone. It fails with the issue notFound for
 // digits without an active account.
-func byLast4(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+func findBankAccounts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	for _, d := range drafts {
 		if d.bankLast4 == "" || !d.AccountID.IsZero() {
 			continue

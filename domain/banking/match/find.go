@@ -43,7 +43,7 @@ func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, 
 	for i := range answers {
 		a := &answers[i]
 		if cutRivals || cutCandidates {
-			a.cutShort()
+			a.markCut()
 		}
 
 		out[a.RecordID] = a
@@ -52,8 +52,8 @@ func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, 
 	return out, nil
 }
 
-// cutShort makes the answer less certain, because its search lacked rivals or candidates.
-func (a *Answer) cutShort() {
+// markCut makes the answer less certain, because its search lacked rivals or candidates.
+func (a *Answer) markCut() {
 	if a.Result != Ambiguous {
 		a.Result = Unknown
 	}

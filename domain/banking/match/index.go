@@ -52,9 +52,9 @@ var epoch = day.Of(time.Unix(0, 0).UTC())
 // ordinal numbers the days.
 func ordinal(d day.Day) int { return epoch.DaysUntil(d) }
 
-// indexed returns the books of candidates by place. A candidate without an amount explains nothing and would fit
+// indexCandidates returns the books of candidates by place. A candidate without an amount explains nothing and would fit
 // every set, so it is left out.
-func indexed(candidates []Candidate) map[place]*book {
+func indexCandidates(candidates []Candidate) map[place]*book {
 	books := map[place]*book{}
 
 	for i := range candidates {

@@ -11,8 +11,8 @@ import (
 // keyMembers is how many transactions a key names at the most: the sum of more could leave 64 bits.
 const keyMembers = 1000
 
-// byKeys answers the records that name their transactions in their text, and returns the others.
-func byKeys(asks []*ask) []*ask {
+// answerByKeys answers the records that name their transactions in their text, and returns the others.
+func answerByKeys(asks []*ask) []*ask {
 	var left, found []*ask
 
 	for _, a := range asks {
@@ -22,7 +22,7 @@ func byKeys(asks []*ask) []*ask {
 		}
 
 		a.wants = union(a.sets)
-		a.want()
+		a.countWants()
 		found = append(found, a)
 	}
 
@@ -46,7 +46,7 @@ func (a *ask) findKeys() {
 			group := a.book.within(index[key], a.at-a.bounds.KeyDays, a.at+a.bounds.KeyDays)
 			switch {
 			case len(group) > keyMembers:
-				a.cut(CutKeys)
+				a.noteCut(CutKeys)
 			case len(group) > 0:
 				groups = append(groups, group)
 			}
@@ -69,7 +69,7 @@ func (a *ask) findKeys() {
 func (a *ask) together(groups [][]int) []int {
 	all := union(groups)
 	if len(all) > keyMembers {
-		a.cut(CutKeys)
+		a.noteCut(CutKeys)
 		return nil
 	}
 
@@ -115,8 +115,8 @@ func (a *ask) keys(index map[string][]int) []string {
 	return named
 }
 
-// want notes in the book that the record wants the items of its sets.
-func (a *ask) want() {
+// countWants notes in the book that the record wants the items of its sets.
+func (a *ask) countWants() {
 	for _, i := range a.wants {
 		a.book.items[i].wanted++
 	}

@@ -184,7 +184,7 @@ func (b Bounds) Reach() int { return max(b.Days, b.Before, b.After, b.KeyDays) }
 // Suggest returns an answer for each record, in the order of the records.
 func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 	answers := make([]Answer, len(records))
-	books := indexed(candidates)
+	books := indexCandidates(candidates)
 
 	// Records without any candidate in their place have their answer already.
 	asks := make([]*ask, 0, len(records))
@@ -202,9 +202,9 @@ func Suggest(records []Record, candidates []Candidate, bounds Bounds) []Answer {
 	})
 
 	// The most certain kind of evidence comes first; what it explains is not offered to the next.
-	asks = byKeys(asks)
-	asks = oneToOne(asks, &bounds)
-	bySets(asks, &bounds)
+	asks = answerByKeys(asks)
+	asks = answerByPairs(asks, &bounds)
+	answerBySets(asks, &bounds)
 
 	return answers
 }
@@ -224,8 +224,8 @@ type ask struct {
 	pools [][]int
 }
 
-// cut notes once that something was left out.
-func (a *ask) cut(c Cut) {
+// noteCut notes once that something was left out.
+func (a *ask) noteCut(c Cut) {
 	if !slices.Contains(a.answer.Cut, c) {
 		a.answer.Cut = append(a.answer.Cut, c)
 	}
@@ -242,8 +242,8 @@ func (a *ask) settle(reason Reason, ways int, contested bool) {
 		}
 	}
 
-	a.answer.Sets = a.ranked()
+	a.answer.Sets = a.rankSets()
 	if ways > len(a.answer.Sets) {
-		a.cut(CutSets)
+		a.noteCut(CutSets)
 	}
 }

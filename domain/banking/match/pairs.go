@@ -8,9 +8,9 @@ import (
 // rankedSets is how many sets of a record are put in order at the most.
 const rankedSets = 64
 
-// oneToOne answers the records with the amount of a single transaction, and returns the others. A pair is certain
+// answerByPairs answers the records with the amount of a single transaction, and returns the others. A pair is certain
 // if neither side has another choice.
-func oneToOne(asks []*ask, bounds *Bounds) []*ask {
+func answerByPairs(asks []*ask, bounds *Bounds) []*ask {
 	seen := map[*book]bool{}
 	for _, a := range asks {
 		if !seen[a.book] {

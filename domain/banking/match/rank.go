@@ -7,9 +7,9 @@ import (
 	"stayledger/platform/plain"
 )
 
-// ranked returns the first of the sets: the nearest in time, then the most similar, then the smallest, then by
+// rankSets returns the first of the sets: the nearest in time, then the most similar, then the smallest, then by
 // their items.
-func (a *ask) ranked() []Set {
+func (a *ask) rankSets() []Set {
 	type found struct {
 		Set
 		items []int

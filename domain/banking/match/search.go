@@ -88,7 +88,7 @@ func (s *search) fillTable() {
 	for _, g := range s.groups[s.tail:] {
 		without := s.table
 		for k := 1; k <= len(g.places); k++ {
-			s.table = merged(s.table, without, partial{g.amount * money.Cents(k), k * choices})
+			s.table = mergeSums(s.table, without, partial{g.amount * money.Cents(k), k * choices})
 		}
 
 		choices *= len(g.places) + 1
@@ -97,9 +97,9 @@ func (s *search) fillTable() {
 	s.nodes += len(s.table)
 }
 
-// merged returns the sums of one table together with those of another one plus a partial sum, in order. Both tables
+// mergeSums returns the sums of one table together with those of another one plus a partial sum, in order. Both tables
 // must be in order.
-func merged(table, other []partial, added partial) []partial {
+func mergeSums(table, other []partial, added partial) []partial {
 	out := make([]partial, 0, len(table)+len(other))
 	for _, p := range other {
 		p.sum, p.choice = p.sum+added.sum, p.choice+added.choice

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// bySets answers the records that several transactions of one channel sum to, and those that nothing explains.
-func bySets(asks []*ask, bounds *Bounds) {
+// answerBySets answers the records that several transactions of one channel sum to, and those that nothing explains.
+func answerBySets(asks []*ask, bounds *Bounds) {
 	for _, a := range asks {
 		a.findPools()
 	}
@@ -23,7 +23,7 @@ func bySets(asks []*ask, bounds *Bounds) {
 	for i, a := range asks {
 		ways[i] = a.findSets(min(bounds.Nodes, left/(len(asks)-i)))
 		left -= a.answer.Nodes
-		a.want()
+		a.countWants()
 	}
 
 	for i, a := range asks {
@@ -92,7 +92,7 @@ func (a *ask) pool(places []int) []int {
 		}
 
 		fitting := slices.DeleteFunc(slices.Clone(open), func(i int) bool {
-			amount := a.directed(i)
+			amount := a.signedAmount(i)
 			return amount > a.magnitude()+against || -amount > toward-a.magnitude()
 		})
 		if len(fitting) == len(open) {
@@ -104,7 +104,7 @@ func (a *ask) pool(places []int) []int {
 
 	// The search is exponential, so its candidates are bounded.
 	if len(open) > a.bounds.Candidates {
-		a.cut(CutCandidates)
+		a.noteCut(CutCandidates)
 		open = a.book.nearest(open, a.at, a.bounds.Candidates)
 	}
 
@@ -117,7 +117,7 @@ const farthest = 1 << 60
 // reaches sums what the items move in the direction of the record, and what they move against it.
 func (a *ask) reaches(places []int) (toward, against money.Cents) {
 	for _, i := range places {
-		if amount := a.directed(i); amount < 0 {
+		if amount := a.signedAmount(i); amount < 0 {
 			against = min(against-amount, farthest)
 		} else {
 			toward = min(toward+amount, farthest)
@@ -127,8 +127,8 @@ func (a *ask) reaches(places []int) (toward, against money.Cents) {
 	return toward, against
 }
 
-// directed returns the amount of an item, positive in the direction of the record.
-func (a *ask) directed(i int) money.Cents {
+// signedAmount returns the amount of an item, positive in the direction of the record.
+func (a *ask) signedAmount(i int) money.Cents {
 	if a.Amount < 0 {
 		return -a.book.items[i].Amount
 	}
@@ -144,18 +144,18 @@ func (a *ask) findSets(nodes int) int {
 
 	for _, pool := range a.pools {
 		if a.answer.Nodes >= nodes {
-			a.cut(CutSearch)
+			a.noteCut(CutSearch)
 			break
 		}
 
 		// Equal amounts are interchangeable, so the search only counts them.
-		groups := a.grouped(pool)
+		groups := a.groupByAmount(pool)
 		s := newSearch(groups, a.magnitude(), nodes-a.answer.Nodes)
 		s.run()
 
 		a.answer.Nodes += s.nodes
 		if s.cut {
-			a.cut(CutSearch)
+			a.noteCut(CutSearch)
 		}
 
 		// A way can stand for several sets.
@@ -179,14 +179,14 @@ type group struct {
 	places []int
 }
 
-// grouped puts equal amounts together, the largest magnitudes first.
-func (a *ask) grouped(pool []int) []group {
+// groupByAmount puts equal amounts together, the largest magnitudes first.
+func (a *ask) groupByAmount(pool []int) []group {
 	byAmount := map[money.Cents]*group{}
 
 	var groups []*group
 
 	for _, i := range pool {
-		amount := a.directed(i)
+		amount := a.signedAmount(i)
 
 		g := byAmount[amount]
 		if g == nil {

@@ -14,8 +14,8 @@ type bands struct {
 	sets []set
 }
 
-// banded returns the bands of rules.
-func banded(rules []compiled, tests []test) bands {
+// newBands returns the bands of rules.
+func newBands(rules []compiled, tests []test) bands {
 	limits := make([]money.Range, len(rules))
 	from := []money.Cents{0}
 

@@ -142,7 +142,7 @@ func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 		ContactID: api.SetIf(c.VendorContactID), Description: api.SetIf(c.DescriptionOverride),
 	}
 	if c.DescriptionOverride == nil && r.Description != "" {
-		t.Description = api.Set(shortened(r.Description))
+		t.Description = api.Set(shorten(r.Description))
 	}
 
 	if c.UsePriorMonthEnd {
@@ -160,8 +160,8 @@ func (c *compiled) book(r *Record) (*transaction.Create, Reason) {
 	return t, ""
 }
 
-// shortened returns the description cut to the length that transactions allow.
-func shortened(description string) string {
+// shorten returns the description cut to the length that transactions allow.
+func shorten(description string) string {
 	if utf8.RuneCountInString(description) <= descriptionLength {
 		return description
 	}

@@ -81,8 +81,8 @@ type test struct {
 	amounts  money.Range
 }
 
-// compiled returns the test of a condition that passed Check.
-func (c Condition) compiled() test {
+// compile returns the test of a condition that passed Check.
+func (c Condition) compile() test {
 	if c.Type == Amount {
 		amounts, _ := c.amounts()
 		return test{field: c.Type, operator: c.Operator, amounts: amounts}
@@ -97,8 +97,8 @@ type facts struct {
 	amount                 money.Cents
 }
 
-// factsOf returns the facts of a record.
-func factsOf(r *Record) facts {
+// newFacts returns the facts of a record.
+func newFacts(r *Record) facts {
 	return facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
 }
 
@@ -155,11 +155,11 @@ func (t *test) holdsFor(amount money.Cents) bool {
 
 // Holding returns the indexes of the rule's conditions that hold for a record, from 0.
 func (r *Rule) Holding(record *Record) []int {
-	f := factsOf(record)
+	f := newFacts(record)
 	places := []int{}
 
 	for i, c := range r.Conditions {
-		if t := c.compiled(); t.holds(&f) {
+		if t := c.compile(); t.holds(&f) {
 			places = append(places, i)
 		}
 	}

@@ -72,7 +72,7 @@ func Compile(rules []Rule) (*Engine, error) {
 		}
 
 		if rules[i].Status == Active {
-			e.rules = append(e.rules, compiled{Rule: &rules[i], lines: rules[i].ordered()})
+			e.rules = append(e.rules, compiled{Rule: &rules[i], lines: rules[i].sortLines()})
 		}
 	}
 
@@ -80,7 +80,7 @@ func Compile(rules []Rule) (*Engine, error) {
 	e.compileConditions()
 	e.compileAccounts()
 	e.compileKeys()
-	e.bands = banded(e.rules, e.tests)
+	e.bands = newBands(e.rules, e.tests)
 
 	return e, nil
 }
@@ -91,7 +91,7 @@ func (e *Engine) compileConditions() {
 	for i := range e.rules {
 		r := &e.rules[i]
 		for _, c := range r.Conditions {
-			t := c.compiled()
+			t := c.compile()
 
 			n, known := numbers[t]
 			if !known {
@@ -239,7 +239,7 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	}
 
 	p.record++
-	p.facts = factsOf(r)
+	p.facts = newFacts(r)
 	p.find()
 
 	// Intersect three sets: rules with a key of the record, rules for its account and direction, rules for its

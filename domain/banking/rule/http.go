@@ -119,7 +119,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Stored, error) {
 // Add stores a new rule. It fails with the issues of check, with the refusal of room, and with apierr.MissingScope when
 // the rule acts by itself and the caller may not write transactions.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Stored, error) {
-	s := &Stored{Rule: drafted(tx, c), CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
+	s := &Stored{Rule: newRule(tx, c), CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
 	if err := check(ctx, tx, nil, &s.Rule); err != nil {
 		return nil, err
 	}
@@ -132,13 +132,13 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Stored, error) {
 		return nil, err
 	}
 
-	if err := s.store(ctx, tx); err != nil {
+	if err := s.save(ctx, tx); err != nil {
 		return nil, err
 	}
 
 	note(tx, nil, &s.Rule)
 
-	return s.shown(ctx, tx)
+	return s.render(ctx, tx)
 }
 
 // mayStore fails with apierr.MissingScope when the rule acts by itself and the caller may not write transactions.
@@ -150,8 +150,8 @@ func (r *Rule) mayStore(tx *db.Tx) error {
 	return nil
 }
 
-// shown returns the rule with the names of its references.
-func (s *Stored) shown(ctx context.Context, tx *db.Tx) (*Stored, error) {
+// render returns the rule with the names of its references.
+func (s *Stored) render(ctx context.Context, tx *db.Tx) (*Stored, error) {
 	all := []Stored{*s}
 	return &all[0], complete(ctx, tx, all)
 }
@@ -167,16 +167,16 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Stored, error) {
 		err error
 	)
 	if in.Version != nil {
-		s, err = versionOf(ctx, tx, in.ID, *in.Version)
+		s, err = loadVersion(ctx, tx, in.ID, *in.Version)
 	} else {
-		s, err = byID(ctx, tx, in.ID)
+		s, err = load(ctx, tx, in.ID)
 	}
 
 	if err != nil {
 		return nil, err
 	}
 
-	return s.shown(ctx, tx)
+	return s.render(ctx, tx)
 }
 
 type updateInput struct {
@@ -187,7 +187,7 @@ type updateInput struct {
 // update changes a rule. It fails if the rule is running, or if the caller may not book transactions and the rule
 // would.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
-	s, err := toChange(ctx, tx, in.ID)
+	s, err := lockForChange(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 	}
 
 	// A rule that names something which has vanished may keep it.
-	to := changed(tx, s.Rule, &in.Body)
+	to := applyUpdate(tx, s.Rule, &in.Body)
 	if err := check(ctx, tx, &s.Rule, &to); err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 		return nil, err
 	}
 
-	return s.shown(ctx, tx)
+	return s.render(ctx, tx)
 }
 
 type deleteInput struct {
@@ -220,7 +220,7 @@ type deleteInput struct {
 
 // erase deletes a rule that has reconciled nothing, or archives it if the caller asked for that.
 func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	s, err := toDelete(ctx, tx, in.ID)
+	s, err := lockForDelete(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ type versionsInput struct {
 }
 
 func versions(ctx context.Context, tx *db.Tx, in *versionsInput) (*page.Page[Version], error) {
-	if _, err := byID(ctx, tx, in.ID); err != nil {
+	if _, err := load(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 

@@ -73,20 +73,20 @@ type Update struct {
 	Lines               *[]LineInput      `json:"lines,omitempty" minItems:"1" maxItems:"100" doc:"Replaces all lines; one takes over the id of the line in its place."`
 }
 
-// drafted returns the rule that a body describes, in its first version.
-func drafted(tx *db.Tx, b *Create) Rule {
+// newRule returns the rule that a body describes, in its first version.
+func newRule(tx *db.Tx, b *Create) Rule {
 	r := Rule{
 		ID: tx.NewID(), Version: 1, Name: b.Name, Status: cmp.Or(b.Status, Active), Priority: b.Priority, TransactionType: b.TransactionType,
 		Mode: cmp.Or(b.Mode, Suggest), MatchMode: cmp.Or(b.MatchMode, All), Conditions: b.Conditions, DescriptionOverride: b.DescriptionOverride.Value,
 		UsePriorMonthEnd: b.UsePriorMonthEnd, VendorContactID: b.VendorContactID.Value, AccountIDs: append([]id.ID{}, b.AccountIDs...),
 	}
-	r.Lines = linesOf(tx, b.Lines, nil)
+	r.Lines = newLines(tx, b.Lines, nil)
 
 	return r
 }
 
-// changed returns the rule with the changes of a body.
-func changed(tx *db.Tx, r Rule, b *Update) Rule {
+// applyUpdate returns the rule with the changes of a body.
+func applyUpdate(tx *db.Tx, r Rule, b *Update) Rule {
 	keep(&r.Name, b.Name)
 	keep(&r.Status, b.Status)
 	keep(&r.Priority, b.Priority)
@@ -99,7 +99,7 @@ func changed(tx *db.Tx, r Rule, b *Update) Rule {
 
 	r.DescriptionOverride, r.VendorContactID = b.DescriptionOverride.Or(r.DescriptionOverride), b.VendorContactID.Or(r.VendorContactID)
 	if b.Lines != nil {
-		r.Lines = linesOf(tx, *b.Lines, r.Lines)
+		r.Lines = newLines(tx, *b.Lines, r.Lines)
 	}
 
 	return r
@@ -112,8 +112,8 @@ func keep[T any](to, given *T) {
 	}
 }
 
-// linesOf returns the lines that a caller describes. They take over the ids of the lines at the same places before.
-func linesOf(tx *db.Tx, given []LineInput, old []Line) []Line {
+// newLines returns the lines that a caller describes. They take over the ids of the lines at the same places before.
+func newLines(tx *db.Tx, given []LineInput, old []Line) []Line {
 	out := make([]Line, len(given))
 	for i := range given {
 		in := &given[i]
@@ -161,7 +161,7 @@ func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error
 		both = append(both, before)
 	}
 
-	n, err := namesOf(ctx, tx, both...)
+	n, err := loadNames(ctx, tx, both...)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *Stored) change(ctx context.Context, tx *db.Tx, to Rule) error {
 	to.Version++
 
 	s.Rule, s.UpdatedAt = to, day.At(tx.Now)
-	if err := s.store(ctx, tx); err != nil {
+	if err := s.save(ctx, tx); err != nil {
 		return err
 	}
 

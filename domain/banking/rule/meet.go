@@ -7,8 +7,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// sound returns the rules that an engine can be made of, so that a broken one does not stop the others.
-func sound(rules []Stored) []Rule {
+// soundRules returns the rules that an engine can be made of, so that a broken one does not stop the others.
+func soundRules(rules []Stored) []Rule {
 	var out []Rule
 
 	for i := range rules {
@@ -23,12 +23,12 @@ func sound(rules []Stored) []Rule {
 // Meet sets the active rules that bank records meet, in the order in which these take records. It ignores the state
 // of the records.
 func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
-	stored, err := rulesOf(ctx, tx, "r.status = 'active'", nil)
+	stored, err := loadRules(ctx, tx, "r.status = 'active'", nil)
 	if err != nil {
 		return err
 	}
 
-	engine, err := Compile(sound(stored))
+	engine, err := Compile(soundRules(stored))
 	if err != nil {
 		return err
 	}

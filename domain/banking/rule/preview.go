@@ -87,12 +87,12 @@ type previewInput struct {
 func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error) {
 	b := &in.Body
 
-	p, err := previewed(ctx, tx, b)
+	p, err := newPreview(ctx, tx, b)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := knownAccounts(ctx, tx, b.AccountIDs); err != nil {
+	if err := checkAccounts(ctx, tx, b.AccountIDs); err != nil {
 		return nil, err
 	}
 
@@ -103,7 +103,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	}
 
 	// Read one record more than are looked at, to know whether there are more.
-	most := p.most()
+	most := p.maxRecords()
 	days := bank.Days{Range: b.DateRange.Range(b.IsDateRangeEndInclusive), Accounts: b.AccountIDs}
 
 	open, err := bank.OpenIn(ctx, tx, days, most+1)
@@ -115,7 +115,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	pass := engine.Pass()
 
 	// Decide about all of them, because the rules are counted over all pages.
-	taken, err := p.take(ctx, pass, open[:out.OpenRecords])
+	taken, err := p.countTaken(ctx, pass, open[:out.OpenRecords])
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	// Show the rules that matter: those that take a record and those with issues.
 	for i := range p.rules {
 		if r := &p.rules[i]; p.takes[r.ID] > 0 || len(r.Issues) > 0 {
-			out.Rules = append(out.Rules, PreviewRule{p.told(r.ID), r.Name, p.takes[r.ID], r.Issues})
+			out.Rules = append(out.Rules, PreviewRule{p.publicID(r.ID), r.Name, p.takes[r.ID], r.Issues})
 		}
 	}
 
@@ -167,19 +167,19 @@ type previewing struct {
 	takes    map[id.ID]int
 }
 
-// previewed returns the rules that a request asks for, with their issues. It fails for a rule of the body that
+// newPreview returns the rules that a request asks for, with their issues. It fails for a rule of the body that
 // could not be stored, and for ids of no rule.
-func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, error) {
+func newPreview(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, error) {
 	p := &previewing{unstored: b.Rule != nil, broken: map[id.ID]bool{}, takes: map[id.ID]int{}}
 
 	var err error
 
 	switch {
 	case b.Rule != nil:
-		p.rules = []Stored{{Rule: drafted(tx, b.Rule)}}
+		p.rules = []Stored{{Rule: newRule(tx, b.Rule)}}
 		err = check(ctx, tx, nil, &p.rules[0].Rule, "rule")
 	case len(b.BankRuleIDs) > 0:
-		if p.rules, err = rulesOf(ctx, tx, "r.id = any(@ids)", db.Args{"ids": b.BankRuleIDs}); err == nil {
+		if p.rules, err = loadRules(ctx, tx, "r.id = any(@ids)", db.Args{"ids": b.BankRuleIDs}); err == nil {
 			err = unknown("bankRuleIds", b.BankRuleIDs, func(v id.ID) apierr.IssueCode {
 				if slices.ContainsFunc(p.rules, func(s Stored) bool { return s.ID == v }) {
 					return ""
@@ -189,7 +189,7 @@ func previewed(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing, 
 			})
 		}
 	default:
-		p.rules, err = rulesOf(ctx, tx, "r.status = 'active'", nil)
+		p.rules, err = loadRules(ctx, tx, "r.status = 'active'", nil)
 	}
 
 	if err != nil {
@@ -225,9 +225,9 @@ func unknown(field string, ids []id.ID, fault func(id.ID) apierr.IssueCode) erro
 	return apierr.BadRequest.At(issues...)
 }
 
-// knownAccounts refuses ids that are no bank account of the team.
-func knownAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
-	n, err := namesOf(ctx, tx, &Rule{AccountIDs: accounts})
+// checkAccounts refuses ids that are no bank account of the team.
+func checkAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
+	n, err := loadNames(ctx, tx, &Rule{AccountIDs: accounts})
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func knownAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 
 // usable returns the rules that an engine can be made of, all of them active.
 func (p *previewing) usable() []Rule {
-	out := sound(p.rules)
+	out := soundRules(p.rules)
 	for i := range out {
 		out[i].Status = Active
 	}
@@ -252,8 +252,8 @@ const maxRecords = 10_000
 // conditions.
 const maxTests = 20_000_000
 
-// most returns how many records can be looked at: fewer with many conditions.
-func (p *previewing) most() int {
+// maxRecords returns how many records can be looked at: fewer with many conditions.
+func (p *previewing) maxRecords() int {
 	conditions := 1
 	for i := range p.rules {
 		conditions += len(p.rules[i].Conditions)
@@ -262,8 +262,8 @@ func (p *previewing) most() int {
 	return min(maxRecords, maxTests/conditions)
 }
 
-// ofOpen returns an open record as rules look at it.
-func ofOpen(o *bank.Open) Record {
+// newRecord returns an open record as rules look at it.
+func newRecord(o *bank.Open) Record {
 	r := Record{
 		ID: o.ID, AccountID: o.AccountID, Currency: o.Currency, TeamCurrency: o.TeamCurrency, Date: o.Date, Amount: o.Amount, Description: o.Description, Status: bank.Active, Type: bank.Movement,
 	}
@@ -274,14 +274,14 @@ func ofOpen(o *bank.Open) Record {
 	return r
 }
 
-// take finds the records that the rules take, and counts them by rule.
-func (p *previewing) take(ctx context.Context, pass *Pass, open []bank.Open) (taken []bank.Open, err error) {
+// countTaken finds the records that the rules take, and counts them by rule.
+func (p *previewing) countTaken(ctx context.Context, pass *Pass, open []bank.Open) (taken []bank.Open, err error) {
 	for i := range open {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("preview bank rules: %w", err)
 		}
 
-		record := ofOpen(&open[i])
+		record := newRecord(&open[i])
 		if r := pass.first(&record); r != nil {
 			taken = append(taken, open[i])
 			p.takes[r.ID]++
@@ -291,8 +291,8 @@ func (p *previewing) take(ctx context.Context, pass *Pass, open []bank.Open) (ta
 	return taken, nil
 }
 
-// told returns the id of a rule as callers know it: nil for the rule of the body.
-func (p *previewing) told(rule id.ID) *id.ID {
+// publicID returns the id of a rule as callers know it: nil for the rule of the body.
+func (p *previewing) publicID(rule id.ID) *id.ID {
 	if p.unstored {
 		return nil
 	}
@@ -313,7 +313,7 @@ func (p *previewing) match(pass *Pass, r *Record) Match {
 	}
 
 	for _, met := range pass.Matching(r) {
-		m.Matches = append(m.Matches, MatchedRule{p.told(met.ID), met.Name, met.Holding(r)})
+		m.Matches = append(m.Matches, MatchedRule{p.publicID(met.ID), met.Name, met.Holding(r)})
 	}
 
 	return m

@@ -31,8 +31,8 @@ type namedRow struct {
 	Type, Status string
 }
 
-// namesOf loads the records that rules refer to.
-func namesOf(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
+// loadNames loads the records that rules refer to.
+func loadNames(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	args := db.Args{"team": tx.Team, "accounts": []id.ID{}, "contacts": []id.ID{}, "listings": []id.ID{}, "rates": []id.ID{}}
 
 	add := func(name string, ids ...*id.ID) {
@@ -120,7 +120,7 @@ func (n *named) lacks(r *Rule) []lack {
 		l := &r.Lines[i]
 
 		// The account of a line must be open and fit its assignment.
-		if code := n.closed(l); code != "" {
+		if code := n.refuseAccount(l); code != "" {
 			refuse(code, *l.AccountID, "lines", i, "accountId")
 		}
 
@@ -147,8 +147,8 @@ func (n *named) notBank(of id.ID) apierr.IssueCode {
 	return ""
 }
 
-// closed returns why nothing can be booked on the account of a line, or "" if it is open or none is named.
-func (n *named) closed(l *Line) apierr.IssueCode {
+// refuseAccount returns why nothing can be booked on the account of a line, or "" if it is open or none is named.
+func (n *named) refuseAccount(l *Line) apierr.IssueCode {
 	if l.AccountID == nil {
 		return ""
 	}
@@ -232,7 +232,7 @@ func complete(ctx context.Context, tx *db.Tx, rules []Stored) error {
 		all[i] = &rules[i].Rule
 	}
 
-	n, err := namesOf(ctx, tx, all...)
+	n, err := loadNames(ctx, tx, all...)
 	if err != nil {
 		return err
 	}

@@ -126,8 +126,8 @@ func (r *Rule) compare(other *Rule) int {
 	return cmp.Or(cmp.Compare(r.Priority, other.Priority), r.ID.Compare(other.ID))
 }
 
-// ordered returns the lines by their sort order, and lines with the same order as they were given.
-func (r *Rule) ordered() []Line {
+// sortLines returns the lines by their sort order, and lines with the same order as they were given.
+func (r *Rule) sortLines() []Line {
 	lines := slices.Clone(r.Lines)
 	slices.SortStableFunc(lines, func(a, b Line) int { return cmp.Compare(a.SortOrder, b.SortOrder) })
 

@@ -68,13 +68,13 @@ func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 		condition, args = "r.id = @rule", db.Args{"rule": *rule}
 	}
 
-	stored, err := rulesOf(ctx, tx, condition, args)
+	stored, err := loadRules(ctx, tx, condition, args)
 	if err != nil {
 		return nil, err
 	}
 
 	// A person may run an inactive rule.
-	usable := sound(stored)
+	usable := soundRules(stored)
 	for i := range usable {
 		usable[i].Status = Active
 	}
@@ -92,13 +92,13 @@ func (e *Engine) hasAuto() bool {
 	return slices.ContainsFunc(e.rules, func(c compiled) bool { return c.Mode == Auto })
 }
 
-// takes returns those of some open records that the rules of a run may book: the ones of any rule in a person's run,
+// selectTaken returns those of some open records that the rules of a run may book: the ones of any rule in a person's run,
 // else those that an auto rule takes.
-func (p *Pass) takes(open []bank.Open, byPerson bool) (taken []bank.Open, rules map[id.ID]bool) {
+func (p *Pass) selectTaken(open []bank.Open, byPerson bool) (taken []bank.Open, rules map[id.ID]bool) {
 	rules = map[id.ID]bool{}
 
 	for i := range open {
-		r := ofOpen(&open[i])
+		r := newRecord(&open[i])
 		if c := p.first(&r); c != nil && (byPerson || c.Mode == Auto) {
 			taken = append(taken, open[i])
 			rules[c.ID] = true
@@ -129,7 +129,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 		return nil, nil, err
 	}
 
-	open, _ = pass.takes(open, args.RuleID != nil)
+	open, _ = pass.selectTaken(open, args.RuleID != nil)
 
 	records, err := loadTaken(ctx, tx, open)
 	if err != nil {
@@ -223,15 +223,15 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 		}
 
 		if err != nil {
-			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(reasonOf(err)), Version: bookings[i].rule.Version}
+			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(refusalReason(err)), Version: bookings[i].rule.Version}
 		}
 	}
 
 	return items, nil
 }
 
-// reasonOf returns the reason of a refusal, else the code of its first issue, else its own code.
-func reasonOf(err error) string {
+// refusalReason returns the reason of a refusal, else the code of its first issue, else its own code.
+func refusalReason(err error) string {
 	e := apierr.From(err)
 	if e.Reason() != "" {
 		return string(e.Reason())
@@ -254,7 +254,7 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 		return err
 	}
 
-	if err := keepItems(ctx, tx, r.OperationID, items, rules); err != nil {
+	if err := insertItems(ctx, tx, r.OperationID, items, rules); err != nil {
 		return err
 	}
 
@@ -275,8 +275,8 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	return nil
 }
 
-// keepItems inserts the outcomes of a run.
-func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules []*Rule) error {
+// insertItems inserts the outcomes of a run.
+func insertItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules []*Rule) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -305,8 +305,8 @@ func keepItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules
 	return nil
 }
 
-// tasksOf divides records among tasks of a kind. Without records there is one task, because an operation needs one.
-func tasksOf(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation.Task {
+// newTasks divides records among tasks of a kind. Without records there is one task, because an operation needs one.
+func newTasks(kind job.Kind, records []id.ID, args func([]id.ID) any) []operation.Task {
 	tasks := []operation.Task{}
 	for some := range slices.Chunk(records, runTogether) {
 		tasks = append(tasks, operation.Task{Kind: kind, Args: args(some), Priority: 1})
@@ -349,7 +349,7 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 		return err
 	}
 
-	taken, rules := pass.takes(open, false)
+	taken, rules := pass.selectTaken(open, false)
 	if len(taken) == 0 {
 		return nil
 	}
@@ -377,7 +377,7 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 
 	_, err = operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Resources: resources,
-		Tasks: tasksOf(RunKind, ids, func(some []id.ID) any { return runArgs{Records: some} }),
+		Tasks: newTasks(RunKind, ids, func(some []id.ID) any { return runArgs{Records: some} }),
 	})
 
 	return err
@@ -403,7 +403,7 @@ type undoArgs struct {
 // undoTask takes back what a run made of records: they are open again, and its transactions are gone. What cannot be
 // taken back stays, with the reason.
 func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) error {
-	items, err := itemsOf(ctx, tx, args.RunID, args.Records)
+	items, err := lockItems(ctx, tx, args.RunID, args.Records)
 	if err != nil {
 		return err
 	}
@@ -417,7 +417,7 @@ func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) er
 		return err
 	}
 
-	return undone(ctx, tx, args.RunID, items)
+	return updateItems(ctx, tx, args.RunID, items)
 }
 
 // undoItems opens the records of items again and deletes their transactions, all or none.
@@ -449,7 +449,7 @@ func undoEach(ctx context.Context, tx *db.Tx, items []RunItem) error {
 		switch {
 		case err == nil:
 		case apierr.Refused(err):
-			items[i].Reason = new(reasonOf(err))
+			items[i].Reason = new(refusalReason(err))
 		default:
 			return err
 		}
@@ -458,8 +458,8 @@ func undoEach(ctx context.Context, tx *db.Tx, items []RunItem) error {
 	return nil
 }
 
-// itemsOf locks and returns what a run booked for records.
-func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunItem, error) {
+// lockItems locks and returns what a run booked for records.
+func lockItems(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunItem, error) {
 	found, err := db.Select[RunItem](ctx, tx, `
 		select bank_record_id, outcome, reason, transaction_id, version from bank_rule_run_item
 		where team_id = @team and operation_id = @run and bank_record_id = any(@records) and outcome = 'applied' order by transaction_id for update`,
@@ -471,8 +471,8 @@ func itemsOf(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]RunI
 	return found, nil
 }
 
-// undone saves the new outcomes of items after an undo.
-func undone(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
+// updateItems saves the new outcomes of items after an undo.
+func updateItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
 	n := len(items)
 
 	records, outcomes, reasons, transactions := make([]id.ID, n), make([]string, n), make([]*string, n), make([]*id.ID, n)

@@ -89,8 +89,8 @@ func (a *RunAnswer) HTTPStatus() int {
 // readTogether is how many open records are looked at together.
 const readTogether = 5000
 
-// taking returns the open records that a rule takes, among the given ones or, with nil, among all.
-func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.ID, error) {
+// loadTakenIDs returns the open records that a rule takes, among the given ones or, with nil, among all.
+func loadTakenIDs(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.ID, error) {
 	pass, err := loadDeciding(ctx, tx, &rule)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.I
 	taken := []id.ID{}
 
 	take := func(open []bank.Open) {
-		open, _ = pass.takes(open, true)
+		open, _ = pass.selectTaken(open, true)
 		for i := range open {
 			taken = append(taken, open[i].ID)
 		}
@@ -131,11 +131,11 @@ func taking(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) ([]id.I
 // startRun starts the operation that books the records that a rule takes. It fails while an earlier run has not
 // finished.
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
-	if _, err := toChange(ctx, tx, in.ID); err != nil {
+	if _, err := lockForChange(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
-	if err := finished(ctx, tx, in.ID); err != nil {
+	if err := checkFinished(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -155,7 +155,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 		return nil, err
 	}
 
-	taken, err := taking(ctx, tx, in.ID, in.Body.BankRecordIDs)
+	taken, err := loadTakenIDs(ctx, tx, in.ID, in.Body.BankRecordIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 	target := operation.Resource{Type: operation.BankRule, ID: in.ID, Role: operation.Source}
 	ack, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: tasksOf(RunKind, taken, func(some []id.ID) any { return runArgs{RuleID: &in.ID, Records: some} }),
+		Tasks: newTasks(RunKind, taken, func(some []id.ID) any { return runArgs{RuleID: &in.ID, Records: some} }),
 	})
 
 	return &RunAnswer{Acknowledgement: ack, taken: taken}, err
@@ -207,9 +207,9 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 	return nil
 }
 
-// finished fails with errIncomplete while a run of the rule that a person started has not finished, or its undo.
+// checkFinished fails with errIncomplete while a run of the rule that a person started has not finished, or its undo.
 // The caller has locked the rule, so that no run begins meanwhile.
-func finished(ctx context.Context, tx *db.Tx, rule id.ID) error {
+func checkFinished(ctx context.Context, tx *db.Tx, rule id.ID) error {
 	return checkRuns(ctx, tx, rule, "o.resource_id = @rule", errIncomplete)
 }
 
@@ -249,7 +249,7 @@ type listRunInput struct {
 }
 
 func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunItem], error) {
-	if err := tookPart(ctx, tx, &in.runPath); err != nil {
+	if err := checkTookPart(ctx, tx, &in.runPath); err != nil {
 		return nil, err
 	}
 
@@ -264,9 +264,9 @@ func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunIt
 	return page.List[RunItem](ctx, tx, q, in.Params, "")
 }
 
-// tookPart fails with apierr.NotFound unless the operation is a run that was started for the rule, or in which it
+// checkTookPart fails with apierr.NotFound unless the operation is a run that was started for the rule, or in which it
 // took a record.
-func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
+func checkTookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
 	found, err := db.Get[bool](ctx, tx, `
 		select exists (select from operation o where o.team_id = @team and o.id = @run and o.type = @type and o.resource_id = @rule)
 			or exists (select from bank_rule_run_item i where i.team_id = @team and i.bank_rule_id = @rule and i.operation_id = @run)`,
@@ -281,15 +281,15 @@ func tookPart(ctx context.Context, tx *db.Tx, run *runPath) error {
 // startUndo starts the operation that opens the records again that the rule booked in a run, and deletes their
 // transactions.
 func startUndo(ctx context.Context, tx *db.Tx, in *runPath) (*operation.Acknowledgement, error) {
-	if _, err := toChange(ctx, tx, in.ID); err != nil {
+	if _, err := lockForChange(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
-	if err := tookPart(ctx, tx, in); err != nil {
+	if err := checkTookPart(ctx, tx, in); err != nil {
 		return nil, err
 	}
 
-	if err := finished(ctx, tx, in.ID); err != nil {
+	if err := checkFinished(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -304,6 +304,6 @@ func startUndo(ctx context.Context, tx *db.Tx, in *runPath) (*operation.Acknowle
 
 	return operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: tasksOf(UndoKind, records, func(some []id.ID) any { return undoArgs{RunID: in.OperationID, Records: some} }),
+		Tasks: newTasks(UndoKind, records, func(some []id.ID) any { return undoArgs{RunID: in.OperationID, Records: some} }),
 	})
 }

@@ -53,18 +53,18 @@ var sorts = page.Sorts{
 	{Name: "updatedAt", Expr: "r.updated_at"},
 }
 
-// byID reads a rule. It fails with apierr.NotFound.
-func byID(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) { return read(ctx, tx, one, "") }
+// load reads a rule. It fails with apierr.NotFound.
+func load(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) { return read(ctx, tx, one, "") }
 
-// toChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by it
+// lockForChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by it
 // meanwhile. It fails with apierr.NotFound.
-func toChange(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
+func lockForChange(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for no key update")
 }
 
-// toDelete locks a rule against every other use. It waits for transactions that reconcile a record by the rule. It
+// lockForDelete locks a rule against every other use. It waits for transactions that reconcile a record by the rule. It
 // fails with apierr.NotFound.
-func toDelete(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
+func lockForDelete(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for update")
 }
 
@@ -78,8 +78,8 @@ func read(ctx context.Context, tx *db.Tx, one id.ID, lock string) (*Stored, erro
 	return &found, nil
 }
 
-// versionOf returns a rule as it was in a version. It fails with apierr.NotFound.
-func versionOf(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Stored, error) {
+// loadVersion returns a rule as it was in a version. It fails with apierr.NotFound.
+func loadVersion(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Stored, error) {
 	type row struct {
 		Rule                 Rule
 		CreatedAt, UpdatedAt day.Instant
@@ -96,8 +96,8 @@ func versionOf(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Store
 	return &Stored{Rule: found.Rule, CreatedAt: found.CreatedAt, UpdatedAt: found.UpdatedAt}, nil
 }
 
-// store saves a rule that passed Check, and its version.
-func (s *Stored) store(ctx context.Context, tx *db.Tx) error {
+// save saves a rule that passed Check, and its version.
+func (s *Stored) save(ctx context.Context, tx *db.Tx) error {
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `insert into bank_rule (team_id, id, version, name, status, priority, transaction_type, mode, match_mode, conditions, description_override,
 				use_prior_month_end, vendor_contact_id, account_ids, lines, created_at, updated_at)
@@ -147,8 +147,8 @@ func room(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// rulesOf returns the rules that a condition selects, in the order in which they take records.
-func rulesOf(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Stored, error) {
+// loadRules returns the rules that a condition selects, in the order in which they take records.
+func loadRules(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Stored, error) {
 	q := query(tx)
 	q.And(condition, args)
 

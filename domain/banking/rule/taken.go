@@ -30,7 +30,7 @@ func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, erro
 
 	records := make([]Record, len(open))
 	for i := range open {
-		records[i] = ofOpen(&open[i])
+		records[i] = newRecord(&open[i])
 		records[i].OpenDuplicate = duplicates[open[i].ID]
 		records[i].Explained = answers[open[i].ID].Explained()
 	}

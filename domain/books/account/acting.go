@@ -2,24 +2,24 @@ package account
 
 import "strings"
 
-// partsOf returns the SQL of the assignments that the account of a transaction line has. It does not matter whether
+// assignmentsSQL returns the SQL of the assignments that the account of a transaction line has. It does not matter whether
 // the line named its account by the assignment or by its id. If an account has no assignment any more, the
 // assignment by which the line named it counts, so that earlier bookings keep their meaning. The line is given by
 // its alias, in a query that takes the argument team.
-func partsOf(line string) string {
+func assignmentsSQL(line string) string {
 	return "(select coalesce(array_agg(y.assignment), array[" + line + ".assignment]) from account_assignment y" +
 		" where y.team_id = @team and y.account_id = " + line + ".account_id)"
 }
 
 // Acting returns the SQL condition that the account of a transaction line has one of the given assignments, as in
-// partsOf.
+// assignmentsSQL.
 func Acting(line string, wanted ...Assignment) string {
 	quoted := make([]string, len(wanted))
 	for i, p := range wanted {
 		quoted[i] = "'" + string(p) + "'"
 	}
 
-	return partsOf(line) + " && array[" + strings.Join(quoted, ", ") + "]"
+	return assignmentsSQL(line) + " && array[" + strings.Join(quoted, ", ") + "]"
 }
 
 // ActingPart returns the SQL of the one assignment, of some, that a line acts as, null for none. If its account has
@@ -35,5 +35,5 @@ func ActingPart(line string, wanted ...Assignment) string {
 		played.WriteString(" when " + plays + " then '" + string(p) + "'")
 	}
 
-	return "(select case" + named.String() + played.String() + " end from (select " + partsOf(line) + " as parts) x)"
+	return "(select case" + named.String() + played.String() + " end from (select " + assignmentsSQL(line) + " as parts) x)"
 }

@@ -88,7 +88,7 @@ func createCategory(ctx context.Context, tx *db.Tx, in *createCategoryInput) (*C
 		return nil, err
 	}
 
-	made, err := oneCategory(ctx, tx, c.ID)
+	made, err := loadCategory(ctx, tx, c.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ type putCategoryInput struct {
 
 // putCategory changes a category. It refuses another classification while ledger entries use its accounts.
 func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Category, error) {
-	c, err := oneCategory(ctx, tx, in.ID)
+	c, err := loadCategory(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func putCategory(ctx context.Context, tx *db.Tx, in *putCategoryInput) (*Categor
 
 	// Reports that were given out depend on the classification.
 	if v := in.Body.Classification; v != nil && *v != c.Classification {
-		used, err := posted(ctx, tx, c.ID)
+		used, err := isPosted(ctx, tx, c.ID)
 		if err != nil {
 			return nil, err
 		}

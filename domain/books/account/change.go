@@ -42,8 +42,8 @@ type Update struct {
 	Common
 }
 
-// known has the records that a change names; nil if they do not exist.
-type known struct {
+// references has the records that a change names; nil if they do not exist.
+type references struct {
 	category *Category
 	offset   *Account
 }
@@ -51,7 +51,7 @@ type known struct {
 // apply applies the change to an account, or refuses what the schema of the API cannot see: an unknown category or
 // offset account, banking data on an account that is not at a bank, a locked classification, an assignment that the
 // type of account cannot have.
-func (in *Update) apply(a *Account, k known) error {
+func (in *Update) apply(a *Account, k references) error {
 	if in.CategoryID != nil {
 		if k.category == nil {
 			return apierr.BadRequest.At(apierr.IssueNotFound.InBody("categoryId"))
@@ -87,7 +87,7 @@ func (in *Update) apply(a *Account, k known) error {
 }
 
 // applyOffset sets or removes the offset account.
-func (in *Update) applyOffset(a *Account, k known) error {
+func (in *Update) applyOffset(a *Account, k references) error {
 	switch {
 	case !in.OffsetAccountID.Present:
 		return nil

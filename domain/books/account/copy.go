@@ -12,33 +12,33 @@ import (
 	"stayledger/platform/parts"
 )
 
-// copied is the chart of a team for another team that copies it. It leaves out last digits and opening balances,
+// chartCopy is the chart of a team for another team that copies it. It leaves out last digits and opening balances,
 // because they belong to real bank accounts.
-type copied struct {
+type chartCopy struct {
 	categories  []Category
 	accounts    []chartAccount
-	assignments []assigned
+	assignments []assignmentRow
 }
 
 // readCopy loads the chart of a team that the transaction may read, and returns the function that copies it:
 // accounts first, then assignments.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
-	c, err := chartOf(ctx, tx, from)
+	c, err := loadChartCopy(ctx, tx, from)
 
 	return func(ctx context.Context, tx *db.Tx, asked bool, here parts.Counterparts) error {
 		if asked {
-			if err := c.add(ctx, tx); err != nil {
+			if err := c.copyAccounts(ctx, tx); err != nil {
 				return err
 			}
 		}
 
 		// Other parts of the copy need the counterparts even if the chart itself is not copied.
-		own, err := c.counterparts(ctx, tx)
+		own, err := c.loadCounterparts(ctx, tx)
 		if maps.Copy(here, own); err != nil || !asked {
 			return err
 		}
 
-		return c.assign(ctx, tx, own)
+		return c.copyAssignments(ctx, tx, own)
 	}, err
 }
 
@@ -55,15 +55,15 @@ type chartAccount struct {
 	BankingCurrency *string `json:"banking_currency"`
 }
 
-// assigned is an assignment with its account.
-type assigned struct {
+// assignmentRow is an assignment with its account.
+type assignmentRow struct {
 	Assignment Assignment `json:"assignment"`
 	AccountID  id.ID      `json:"account_id"`
 }
 
-// chartOf loads the chart of a team that the transaction may read.
-func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
-	c := &copied{}
+// loadChartCopy loads the chart of a team that the transaction may read.
+func loadChartCopy(ctx context.Context, tx *db.Tx, team id.ID) (*chartCopy, error) {
+	c := &chartCopy{}
 	args := db.Args{"team": team}
 
 	var err error
@@ -79,7 +79,7 @@ func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
 		return nil, fmt.Errorf("read the accounts to copy: %w", err)
 	}
 
-	c.assignments, err = db.Select[assigned](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, args)
+	c.assignments, err = db.Select[assignmentRow](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read the assignments to copy: %w", err)
 	}
@@ -87,8 +87,8 @@ func chartOf(ctx context.Context, tx *db.Tx, team id.ID) (*copied, error) {
 	return c, nil
 }
 
-// add inserts the categories and accounts of a chart that the team does not have. Running it again adds nothing.
-func (c *copied) add(ctx context.Context, tx *db.Tx) error {
+// copyAccounts inserts the categories and accounts of a chart that the team does not have. Running it again adds nothing.
+func (c *chartCopy) copyAccounts(ctx context.Context, tx *db.Tx) error {
 	categories, accounts := append([]Category{}, c.categories...), append([]chartAccount{}, c.accounts...)
 	for i := range categories {
 		categories[i].ID = tx.NewID()
@@ -142,9 +142,9 @@ func (c *copied) add(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// counterparts loads the team's own accounts by those of a chart that they correspond to: of the same name, else
+// loadCounterparts loads the team's own accounts by those of a chart that they correspond to: of the same name, else
 // code, else reference.
-func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
+func (c *chartCopy) loadCounterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, error) {
 	type own struct {
 		ID              id.ID
 		Name            string
@@ -191,19 +191,19 @@ func (c *copied) counterparts(ctx context.Context, tx *db.Tx) (map[id.ID]id.ID, 
 	return out, nil
 }
 
-// assign makes the assignments of a chart, with the counterparts of its accounts, unless the team has made them
+// copyAssignments makes the assignments of a chart, with the counterparts of its accounts, unless the team has made them
 // itself.
-func (c *copied) assign(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
-	rows := []assigned{}
+func (c *chartCopy) copyAssignments(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
+	rows := []assignmentRow{}
 
 	for _, a := range c.assignments {
 		if here, exists := counterparts[a.AccountID]; exists {
-			rows = append(rows, assigned{a.Assignment, here})
+			rows = append(rows, assignmentRow{a.Assignment, here})
 		}
 	}
 
 	// An assignment that the team has made stays where it is.
-	made, err := db.Select[assigned](ctx, tx, `
+	made, err := db.Select[assignmentRow](ctx, tx, `
 		insert into account_assignment (team_id, assignment, account_id)
 		select @team, x.assignment, x.account_id from jsonb_to_recordset(@rows) as x (assignment text, account_id uuid)
 		on conflict (team_id, assignment) do nothing returning assignment, account_id`, db.Args{"team": tx.Team, "rows": rows})

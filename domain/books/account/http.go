@@ -69,7 +69,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Errors:  apierr.List{errInUse},
 			Doc:     "Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes:  []string{"accounts:delete"}, DryRun: true,
-		}, del),
+		}, deleteOrArchive),
 	)
 
 	return append(all, summaryEndpoints()...)
@@ -89,7 +89,7 @@ func (h handler) create(ctx context.Context, tx *db.Tx, in *createInput) (*Accou
 	a := &Account{ID: tx.NewID(), Type: in.Body.Type, Status: Active}
 	change := &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common}
 
-	return h.assigning(ctx, tx, change, func() (*Account, error) { return write(ctx, tx, a, change) })
+	return h.outdateAfter(ctx, tx, change, func() (*Account, error) { return write(ctx, tx, a, change) })
 }
 
 type putInput struct {
@@ -99,8 +99,8 @@ type putInput struct {
 
 // put changes an account.
 func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, error) {
-	return h.assigning(ctx, tx, &in.Body, func() (*Account, error) {
-		a, err := lock(ctx, tx, in.ID)
+	return h.outdateAfter(ctx, tx, &in.Body, func() (*Account, error) {
+		a, err := lockAccount(ctx, tx, in.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +109,8 @@ func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, er
 	})
 }
 
-// assigning runs a write of an account and outdates the journals that look up assignments which have moved.
-func (h handler) assigning(
+// outdateAfter runs a write of an account and outdates the journals that look up assignments which have moved.
+func (h handler) outdateAfter(
 	ctx context.Context, tx *db.Tx,
 	in *Update,
 	write func() (*Account, error),
@@ -141,13 +141,13 @@ func (h handler) assigning(
 		return nil, err
 	}
 
-	noteReassigned(tx, a.ID, before, after)
+	noteReassignments(tx, a.ID, before, after)
 
 	return a, OutdateJournals(ctx, tx, h.journals, Reassignments(before, after))
 }
 
-// noteReassigned writes the audit events of the other accounts that lost assignments to the written one.
-func noteReassigned(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID) {
+// noteReassignments writes the audit events of the other accounts that lost assignments to the written one.
+func noteReassignments(tx *db.Tx, written id.ID, before, after map[Assignment]id.ID) {
 	type parts struct {
 		Assignments []Assignment `json:"assignments"`
 	}
@@ -177,7 +177,7 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 	isNew, before, was := a.CreatedAt.IsZero(), audit.See(a), a.Banking
 
 	// First apply the change, with the records that it names.
-	k, err := loadKnown(ctx, tx, in)
+	k, err := loadReferences(ctx, tx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -190,13 +190,13 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 		return nil, err
 	}
 
-	if err := tx.Pipeline(ctx, save(tx, a, isNew)...); err != nil {
-		return nil, conflict(err)
+	if err := tx.Pipeline(ctx, saveSQL(tx, a, isNew)...); err != nil {
+		return nil, constraintError(err)
 	}
 
 	// Uses are checked after the write, because the account may have lost its assignments with it.
 	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
-		uses, err := usesOf(ctx, tx, a.ID)
+		uses, err := loadUses(ctx, tx, a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +242,7 @@ func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) erro
 		return nil
 	}
 
-	if other, err := fedInAnotherCurrency(ctx, tx, a); err != nil || !other {
+	if other, err := hasForeignFeed(ctx, tx, a); err != nil || !other {
 		return err
 	}
 
@@ -254,14 +254,14 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with an account in use."`
 }
 
-// del deletes an account, or archives it if it is in use and the caller asks for that.
-func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	a, err := lock(ctx, tx, in.ID)
+// deleteOrArchive deletes an account, or archives it if it is in use and the caller asks for that.
+func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	a, err := lockAccount(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	uses, err := usesOf(ctx, tx, in.ID)
+	uses, err := loadUses(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	refused := checkDelete(uses)
 	switch {
 	case refused == nil:
-		err = remove(ctx, tx, a)
+		err = deleteAccount(ctx, tx, a)
 	case in.OnLocked == "archive" && checkArchive(uses) == nil:
 		before := audit.See(a)
 		a.Status = Inactive

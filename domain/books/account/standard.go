@@ -98,7 +98,7 @@ func standardAccounts() []standardAccount {
 // ones and changes nothing that exists. An account takes its place in the chart if it has the assignment, the code
 // or the name, in this order. Running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
-	have, err := readChart(ctx, tx)
+	have, err := loadChart(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("read the chart: %w", err)
 	}
@@ -133,7 +133,7 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 
 	// Then the accounts. An assignment that the team has made stays where it is.
 	for _, a := range standardAccounts() {
-		holder := have.stand(a)
+		holder := have.findAccount(a)
 		if holder.IsZero() {
 			holder = id.New(tx.Now)
 			audit.Note(tx, audit.Created, audit.Account, holder, nil, map[string]any{
@@ -170,7 +170,7 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 // Standing loads the team's accounts by the codes of their places in the standard chart, as InstallStandard decides
 // it. Places without an account are absent.
 func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
-	have, err := readChart(ctx, tx)
+	have, err := loadChart(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}
@@ -178,7 +178,7 @@ func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	out := map[string]id.ID{}
 
 	for _, a := range standardAccounts() {
-		if holder := have.stand(a); !holder.IsZero() {
+		if holder := have.findAccount(a); !holder.IsZero() {
 			out[a.code] = holder
 		}
 	}
@@ -215,8 +215,8 @@ type chart struct {
 	position   int64
 }
 
-// stand returns the account in a place of the standard chart, or the zero id.
-func (c *chart) stand(a standardAccount) id.ID {
+// findAccount returns the account in a place of the standard chart, or the zero id.
+func (c *chart) findAccount(a standardAccount) id.ID {
 	if a.assignment != "" && !c.assigned[a.assignment].IsZero() {
 		return c.assigned[a.assignment]
 	}
@@ -229,8 +229,8 @@ func (c *chart) stand(a standardAccount) id.ID {
 	return c.names[a.name]
 }
 
-// readChart loads the chart of the team.
-func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
+// loadChart loads the chart of the team.
+func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	type named struct {
 		ID       id.ID
 		Name     string

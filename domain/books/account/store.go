@@ -15,9 +15,9 @@ import (
 	"stayledger/platform/page"
 )
 
-// booked returns the SQL of the balance of an account in both ledgers before a day. It reads whole months, and the
+// bookedSQL returns the SQL of the balance of an account in both ledgers before a day. It reads whole months, and the
 // last month day by day.
-func booked(account, currency, before string) string {
+func bookedSQL(account, currency, before string) string {
 	return `(select coalesce(sum(cents), 0)::bigint from (
 		select debit - credit as cents from ledger_month
 		where team_id = @team and ledger in ('trust', 'operating') and account_id = ` + account + ` and currency = ` + currency + `
@@ -36,7 +36,7 @@ var (
 			'status', k.status)) from account_connection k where k.team_id = a.team_id and k.account_id = a.id), '[]'),
 		'bankRecords', ` + bank.CountsOfAccount + `,
 		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
-			` + booked("a.id", "a.banking_currency", "(@today::date + 1)") + `))`
+			` + bookedSQL("a.id", "a.banking_currency", "(@today::date + 1)") + `))`
 	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
 	categoryColumns = `id, name, classification, position, created_at`
@@ -46,8 +46,8 @@ var (
 // attached to.
 const last4OutOfSync = "bankAccountLast4OutOfSync"
 
-// columns returns the columns of an account; banking is the SQL of its banking.
-func columns(banking string) string {
+// columnsSQL returns the columns of an account; banking is the SQL of its banking.
+func columnsSQL(banking string) string {
 	return `a.id, a.code, a.name, a.unique_ref, a.status, a.type,
 		jsonb_build_object('id', c.id, 'name', c.name, 'classification', c.classification) as category, c.classification,
 		case when exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id)
@@ -65,17 +65,17 @@ func columns(banking string) string {
 // ByID loads accounts of the team by id; ids that name none are absent. A bank account comes without its
 // connections, records and balance.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
-	return byID(ctx, tx, ids, "")
+	return loadByID(ctx, tx, ids, "")
 }
 
 // Hold is ByID for accounts that must not change until the transaction ends: it locks them.
 func Hold(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {
-	return byID(ctx, tx, ids, " order by a.id for update of a")
+	return loadByID(ctx, tx, ids, " order by a.id for update of a")
 }
 
-// byID loads accounts by id; locked is the SQL that orders and locks them, or "".
-func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID]Account, error) {
-	rows, err := db.Select[Account](ctx, tx, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`+locked,
+// loadByID loads accounts by id; locked is the SQL that orders and locks them, or "".
+func loadByID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID]Account, error) {
+	rows, err := db.Select[Account](ctx, tx, `select `+columnsSQL(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = any(@ids::uuid[])`+locked,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read accounts: %w", err)
@@ -93,7 +93,7 @@ func byID(ctx context.Context, tx *db.Tx, ids []id.ID, locked string) (map[id.ID
 // accountQuery returns the list of all accounts; its columns take the argument today.
 func accountQuery(tx *db.Tx) page.Query {
 	q := page.Query{
-		Columns: columns(fullBanking),
+		Columns: columnsSQL(fullBanking),
 		From:    accountFrom,
 		Rows:    "account a",
 		Joined:  "c o",
@@ -129,9 +129,9 @@ func Get(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	return &found, nil
 }
 
-// lock locks an account until the transaction ends and loads it. It fails with apierr.NotFound.
-func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
-	found, err := db.One[Account](ctx, tx, apierr.NotFound, `select `+columns(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
+// lockAccount locks an account until the transaction ends and loads it. It fails with apierr.NotFound.
+func lockAccount(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
+	found, err := db.One[Account](ctx, tx, apierr.NotFound, `select `+columnsSQL(plainBanking)+` from `+accountFrom+` where a.team_id = @team and a.id = @id for update of a`,
 		db.Args{"team": tx.Team, "id": account})
 	if err != nil {
 		return nil, fmt.Errorf("lock account: %w", err)
@@ -140,12 +140,12 @@ func lock(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	return &found, nil
 }
 
-// loadKnown loads the records that a change names.
-func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
-	var k known
+// loadReferences loads the records that a change names.
+func loadReferences(ctx context.Context, tx *db.Tx, in *Update) (references, error) {
+	var k references
 
 	if in.CategoryID != nil {
-		c, err := oneCategory(ctx, tx, *in.CategoryID)
+		c, err := loadCategory(ctx, tx, *in.CategoryID)
 		if err != nil && !errors.Is(err, apierr.NotFound) {
 			return k, err
 		}
@@ -168,8 +168,8 @@ func loadKnown(ctx context.Context, tx *db.Tx, in *Update) (known, error) {
 	return k, nil
 }
 
-// save returns the statements that save an account and its assignments.
-func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
+// saveSQL returns the statements that save an account and its assignments.
+func saveSQL(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 	args := db.Args{
 		"team":     tx.Team,
 		"id":       a.ID,
@@ -230,14 +230,14 @@ func save(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
 	}
 }
 
-// fedInAnotherCurrency reports whether an account at a bank in another currency is attached to the account.
-func fedInAnotherCurrency(ctx context.Context, tx *db.Tx, a *Account) (bool, error) {
+// hasForeignFeed reports whether an account at a bank in another currency is attached to the account.
+func hasForeignFeed(ctx context.Context, tx *db.Tx, a *Account) (bool, error) {
 	return db.Get[bool](ctx, tx, `select exists (select from account_connection where team_id = @team and account_id = @id and currency <> @currency)`,
 		db.Args{"team": tx.Team, "id": a.ID, "currency": a.Banking.Currency})
 }
 
-// conflict translates a broken constraint into the error that the caller gets; other errors stay as they are.
-func conflict(err error) error {
+// constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.
+func constraintError(err error) error {
 	// The constraints that callers can break.
 	switch db.Constraint(err) {
 	case "account_name", "account_code", "account_category_name":
@@ -249,8 +249,8 @@ func conflict(err error) error {
 	return err
 }
 
-// remove deletes an account, and with it its row of the opening trial balance.
-func remove(ctx context.Context, tx *db.Tx, a *Account) error {
+// deleteAccount deletes an account, and with it its row of the opening trial balance.
+func deleteAccount(ctx context.Context, tx *db.Tx, a *Account) error {
 	// The row goes with the account, so it is read in the same statement, for the audit event of the team.
 	opening, err := db.Select[int64](ctx, tx, `
 		with lost as (select cent_total from opening_trial_balance_row where team_id = @team and account_id = @id),
@@ -300,8 +300,8 @@ var categorySorts = page.Sorts{
 	{Name: "createdAt", Expr: "created_at"},
 }
 
-// oneCategory loads a category, or fails with apierr.NotFound.
-func oneCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
+// loadCategory loads a category, or fails with apierr.NotFound.
+func loadCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, error) {
 	found, err := db.One[Category](ctx, tx, apierr.NotFound, `select `+categoryColumns+` from account_category where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": category})
 	if err != nil {
@@ -325,7 +325,7 @@ func insertCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 			"now":            tx.Now,
 		})
 
-	return conflict(err)
+	return constraintError(err)
 }
 
 // updateCategory updates a category.
@@ -340,11 +340,11 @@ func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
 			"position":       c.Position,
 		})
 
-	return conflict(err)
+	return constraintError(err)
 }
 
-// posted reports whether ledger entries use an account of the category.
-func posted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
+// isPosted reports whether ledger entries use an account of the category.
+func isPosted(ctx context.Context, tx *db.Tx, category id.ID) (bool, error) {
 	return db.Get[bool](ctx, tx, `select exists (select from account a where a.team_id = @team and a.category_id = @id
 		and exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id))`, db.Args{"team": tx.Team, "id": category})
 }

@@ -199,7 +199,7 @@ func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 			Date:     s.to.AddDays(-1),
 		}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			t.BookBalance, err = db.Get[money.Cents](ctx, tx, `select `+booked("@account", "@currency", "@to::date"),
+			t.BookBalance, err = db.Get[money.Cents](ctx, tx, `select `+bookedSQL("@account", "@currency", "@to::date"),
 				db.Args{"team": tx.Team, "account": s.account, "currency": s.currency, "to": s.to})
 
 			return err

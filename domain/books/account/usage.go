@@ -53,8 +53,8 @@ func usesSQL() string {
 	) u order by n`
 }
 
-// usesOf loads the uses of an account.
-func usesOf(ctx context.Context, tx *db.Tx, account id.ID) ([]use, error) {
+// loadUses loads the uses of an account.
+func loadUses(ctx context.Context, tx *db.Tx, account id.ID) ([]use, error) {
 	// One query for all kinds of uses.
 	uses, err := db.Select[use](ctx, tx, usesSQL(), db.Args{"team": tx.Team, "id": account})
 	if err != nil {

@@ -28,7 +28,7 @@ type place struct {
 // before the account's first day as Exclude does, and applies bank rules to the others. It fails with
 // ErrTooManyRecords.
 func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
-	loose, err := hold(ctx, tx, bankAccount, nil)
+	loose, err := lockFeedRecords(ctx, tx, bankAccount, nil)
 	if err != nil || len(loose) == 0 {
 		return err
 	}
@@ -69,7 +69,7 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 // excluded count again. They keep their currency. It fails with ErrTooManyRecords, and with ErrReconciled if
 // transactions make one of them up.
 func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
-	ids, err := hold(ctx, tx, bankAccount, &account)
+	ids, err := lockFeedRecords(ctx, tx, bankAccount, &account)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -121,9 +121,9 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	return nil
 }
 
-// hold locks the records of an account at a bank that are on an account of the chart, or for nil on none, until the
+// lockFeedRecords locks the records of an account at a bank that are on an account of the chart, or for nil on none, until the
 // transaction ends. It fails with ErrTooManyRecords.
-func hold(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]id.ID, error) {
+func lockFeedRecords(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]id.ID, error) {
 	on := "account_id is null"
 
 	args := db.Args{"team": tx.Team, "bank": bankAccount, "most": maxExcluded + 1}

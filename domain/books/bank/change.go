@@ -2,9 +2,9 @@ package bank
 
 import "stayledger/platform/apierr"
 
-// held is a locked record: no other transaction changes or reconciles it until this one ends.
-type held struct {
-	stored
+// lockedRecord is a locked record: no other transaction changes or reconciles it until this one ends.
+type lockedRecord struct {
+	storedRecord
 	state
 }
 
@@ -16,10 +16,10 @@ type state struct {
 	LeftOut           bool
 }
 
-// may refuses a change, or for nil the deletion, of a record that others rely on. A record of a bank feed keeps
+// checkChange refuses a change, or for nil the deletion, of a record that others rely on. A record of a bank feed keeps
 // what the feed says, one that a rule has matched keeps everything, and one that transactions make up keeps what
 // they explain. Rules RSN-09 to RSN-12.
-func (h *held) may(to *stored) error {
+func (h *lockedRecord) checkChange(to *storedRecord) error {
 	moves, excludes := true, false
 	if to != nil {
 		moves, excludes = h.movesMoney(to), h.Status != to.Status
@@ -41,7 +41,7 @@ func (h *held) may(to *stored) error {
 }
 
 // movesMoney reports whether a change affects what transactions explain: amount, account and date.
-func (h *held) movesMoney(to *stored) bool {
+func (h *lockedRecord) movesMoney(to *storedRecord) bool {
 	return h.Date != to.Date || h.Amount != to.Amount || !same(h.Balance, to.Balance) ||
 		!same(h.AccountID, to.AccountID)
 }
@@ -52,7 +52,7 @@ func same[T comparable](a, b *T) bool {
 }
 
 // equal reports whether nothing has changed.
-func (h *held) equal(to *stored) bool {
+func (h *lockedRecord) equal(to *storedRecord) bool {
 	return !h.movesMoney(to) && h.Status == to.Status && h.Description == to.Description &&
 		same(h.UniqueRef, to.UniqueRef)
 }
@@ -60,14 +60,14 @@ func (h *held) equal(to *stored) bool {
 // apply returns the changed record, or the issues of all fields that keep it from being changed. The account is the
 // one that the record moves to or stays on, nil if there is none. The result leftOut says that the record counts nowhere
 // because its account begins later.
-func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err error) {
-	to = h.stored
+func (u *Update) apply(h *lockedRecord, a *chartAccount) (to storedRecord, leftOut bool, err error) {
+	to = h.storedRecord
 
 	var issues []apierr.Issue
 
 	to.UniqueRef = u.UniqueRef.Or(to.UniqueRef)
-	set(&to.Description, u.Description)
-	set(&to.Date, u.Date)
+	setIfPresent(&to.Description, u.Description)
+	setIfPresent(&to.Date, u.Date)
 
 	// A movement has an amount, a stated balance has a balance.
 	switch {
@@ -89,13 +89,13 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	if u.AccountID != nil && !same(u.AccountID, to.AccountID) {
 		to.AccountID = u.AccountID
 
-		if code := a.takes(h.Currency); code != "" {
+		if code := a.refusal(h.Currency); code != "" {
 			issues = append(issues, code.InBody("accountId"))
 		}
 	}
 
 	// Last, settle whether the record counts from now on.
-	leftOut, possible := u.place(h, &to, a)
+	leftOut, possible := u.settleStatus(h, &to, a)
 	if !possible {
 		issues = append(issues, apierr.IssueDateOutOfRange.InBody("status"))
 	}
@@ -107,10 +107,10 @@ func (u *Update) apply(h *held, a *chartAccount) (to stored, leftOut bool, err e
 	return to, leftOut, nil
 }
 
-// place sets whether a record counts from now on. It returns whether the record is excluded only because its
+// settleStatus sets whether a record counts from now on. It returns whether the record is excluded only because its
 // account begins later, and whether the change is possible: a record before the account's first day is part of its
 // opening and would count twice. A record that a person has excluded stays excluded wherever it moves.
-func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible bool) {
+func (u *Update) settleStatus(h *lockedRecord, to *storedRecord, a *chartAccount) (leftOut, possible bool) {
 	moved := h.Date != to.Date || !same(h.AccountID, to.AccountID)
 
 	early, status := a.leavesOut(to.Date), h.Status
@@ -139,8 +139,8 @@ func (u *Update) place(h *held, to *stored, a *chartAccount) (leftOut, possible 
 	return leftOut, true
 }
 
-// set sets a value if a new one is given.
-func set[T any](to, from *T) {
+// setIfPresent sets a value if a new one is given.
+func setIfPresent[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}

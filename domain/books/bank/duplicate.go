@@ -67,8 +67,8 @@ var hasDuplicates = `(r.status = 'active' and r.type = 'transaction' and r.accou
 // duplicatesShown is how many duplicates a record lists.
 const duplicatesShown = 25
 
-// duplicates fills in the possible duplicates of records, the nearest in time first.
-func duplicates(ctx context.Context, tx *db.Tx, records []Record) error {
+// loadDuplicates fills in the possible duplicates of records, the nearest in time first.
+func loadDuplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	at := make(map[id.ID]int, len(records))
 
 	ids := make([]id.ID, len(records))

@@ -80,11 +80,11 @@ func (r routes) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[
 	}
 
 	if listed, days := in.matches(); listed {
-		works = append(works, func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, found.Data, days) })
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return loadMatches(ctx, tx, found.Data, days) })
 	}
 
 	if in.IncludeDuplicates {
-		works = append(works, func(ctx context.Context, tx *db.Tx) error { return duplicates(ctx, tx, found.Data) })
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return loadDuplicates(ctx, tx, found.Data) })
 	}
 
 	return found, tx.Together(ctx, works...)
@@ -96,7 +96,7 @@ type getInput struct {
 
 // get answers with a bank record and everything that matches it.
 func (r routes) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
-	q := query(tx)
+	q := newQuery(tx)
 	q.And("r.id = @id", db.Args{"id": in.ID})
 
 	found, err := db.One[Record](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
@@ -107,7 +107,7 @@ func (r routes) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, erro
 	all := []Record{found}
 
 	return &all[0], tx.Together(ctx,
-		func(ctx context.Context, tx *db.Tx) error { return match(ctx, tx, all, usualDays) },
-		func(ctx context.Context, tx *db.Tx) error { return duplicates(ctx, tx, all) },
+		func(ctx context.Context, tx *db.Tx) error { return loadMatches(ctx, tx, all, usualDays) },
+		func(ctx context.Context, tx *db.Tx) error { return loadDuplicates(ctx, tx, all) },
 		func(ctx context.Context, tx *db.Tx) error { return r.rules.Meet(ctx, tx, all) })
 }

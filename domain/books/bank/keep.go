@@ -52,7 +52,7 @@ func (b *Batch) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 
 	for i := range b.Data {
-		if field, code := b.Data[i].fault(); field != "" {
+		if field, code := b.Data[i].findFault(); field != "" {
 			issues = append(issues, code.InBody("data", i, field))
 		}
 	}
@@ -69,8 +69,8 @@ func (c *Create) kind() Type {
 	return cmp.Or(c.Type, Movement)
 }
 
-// fault returns the field that does not fit the type, and the code of its issue; empty if all fit.
-func (c *Create) fault() (field string, code apierr.IssueCode) {
+// findFault returns the field that does not fit the type, and the code of its issue; empty if all fit.
+func (c *Create) findFault() (field string, code apierr.IssueCode) {
 	// Each type has one of the two amounts, and must not have the other.
 	wanted, field, other, otherField := c.Amount, "amount", c.Balance, "balance"
 	if c.kind() == Stated {
@@ -98,8 +98,8 @@ type Update struct {
 	Status      *Status         `json:"status,omitempty" doc:"inactive excludes the record, active brings it back."`
 }
 
-// stored is a record as its row has it, and as the audit event shows it.
-type stored struct {
+// storedRecord is a record as its row has it, and as the audit event shows it.
+type storedRecord struct {
 	ID          id.ID        `json:"id"`
 	UniqueRef   *string      `json:"uniqueRef"`
 	Date        day.Day      `json:"date"`
@@ -114,7 +114,7 @@ type stored struct {
 }
 
 // differences returns the fields in which another record with the same reference differs.
-func (s *stored) differences(other *stored) []string {
+func (s *storedRecord) differences(other *storedRecord) []string {
 	fields := []string{}
 
 	for field, differs := range map[string]bool{
@@ -150,8 +150,8 @@ func (a *chartAccount) leavesOut(date day.Day) bool {
 	return a != nil && a.First != nil && date.Before(*a.First)
 }
 
-// takes returns why a record in this currency may not be on the account, or "". A nil account was not found.
-func (a *chartAccount) takes(currency string) apierr.IssueCode {
+// refusal returns why a record in this currency may not be on the account, or "". A nil account was not found.
+func (a *chartAccount) refusal(currency string) apierr.IssueCode {
 	switch {
 	case a == nil:
 		return apierr.IssueNotFound
@@ -166,12 +166,12 @@ func (a *chartAccount) takes(currency string) apierr.IssueCode {
 	return ""
 }
 
-// made returns the records of a batch, or all issues with them.
-func made(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) ([]stored, error) {
-	out, issues := make([]stored, len(data)), []apierr.Issue{}
+// newRecords returns the records of a batch, or all issues with them.
+func newRecords(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) ([]storedRecord, error) {
+	out, issues := make([]storedRecord, len(data)), []apierr.Issue{}
 	for i := range data {
 		// The issues of all records are reported together.
-		r, field, code := data[i].record(accounts[data[i].AccountID])
+		r, field, code := data[i].newRecord(accounts[data[i].AccountID])
 		if code != "" {
 			issues = append(issues, code.InBody("data", i, field))
 		}
@@ -187,9 +187,9 @@ func made(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) (
 	return out, nil
 }
 
-// record returns the record on an account, or the field that keeps it from being made.
-func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.IssueCode) {
-	r = stored{
+// newRecord returns the record on an account, or the field that keeps it from being made.
+func (c *Create) newRecord(a *chartAccount) (r storedRecord, field string, code apierr.IssueCode) {
+	r = storedRecord{
 		UniqueRef: c.UniqueRef.Value, Date: c.Date, Status: Active, Description: c.Description, AccountID: &c.AccountID,
 		Source: cmp.Or(c.Source, Manual), Type: c.kind(), Balance: c.Balance,
 	}
@@ -212,7 +212,7 @@ func (c *Create) record(a *chartAccount) (r stored, field string, code apierr.Is
 	}
 
 	// A currency that does not fit is an issue of the currency, everything else one of the account.
-	switch code = a.takes(r.Currency); code {
+	switch code = a.refusal(r.Currency); code {
 	case "":
 	case apierr.IssueCurrencyMismatch:
 		return r, "currency", code

@@ -51,7 +51,7 @@ func (r routes) writes() []api.Endpoint {
 			Errors:  apierr.List{errFed, errNotCSV, errRuleMatched, ErrReconciled},
 			Doc:     "Only of a record that came in a file; all others can be excluded.",
 			Scopes:  []string{"bank:delete"}, DryRun: true,
-		}, del),
+		}, deleteHandler),
 	}
 }
 
@@ -92,7 +92,7 @@ func (r routes) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Added, e
 		return nil, err
 	}
 
-	return out, duplicates(ctx, tx, out.Data)
+	return out, loadDuplicates(ctx, tx, out.Data)
 }
 
 type putInput struct {
@@ -102,7 +102,7 @@ type putInput struct {
 
 // put changes a record and applies bank rules to it if it counts anew.
 func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, error) {
-	offered, err := change(ctx, tx, in.ID, &in.Body)
+	offered, err := saveChange(ctx, tx, in.ID, &in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, erro
 	return r.get(ctx, tx, &getInput{in.ID})
 }
 
-// del deletes a record.
-func del(ctx context.Context, tx *db.Tx, in *getInput) (*api.None, error) {
-	return &api.None{}, remove(ctx, tx, in.ID)
+// deleteHandler deletes a record.
+func deleteHandler(ctx context.Context, tx *db.Tx, in *getInput) (*api.None, error) {
+	return &api.None{}, deleteRecord(ctx, tx, in.ID)
 }

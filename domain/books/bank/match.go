@@ -8,9 +8,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// candidates returns the SQL of the transactions that move a bank account and are reconciled with no record of it:
+// candidatesSQL returns the SQL of the transactions that move a bank account and are reconciled with no record of it:
 // their amounts and dates. The entries e that are added up come from the given tables.
-func candidates(tables string) string {
+func candidatesSQL(tables string) string {
 	return `select e.account_id, e.currency, e.transaction_id as id, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents
 		from ` + tables + `
 		where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' and e.transaction_id is not null
@@ -33,7 +33,7 @@ var found = `
 			from ` + tables + ` where r.team_id = @team
 			union all
 			select null, c.account_id, c.currency, c.cents, c.date, c.date from (` +
-	candidates(`account b join ledger_entry e on e.team_id = b.team_id and e.account_id = b.id and b.type = 'bank'`) + `) c) s) w
+	candidatesSQL(`account b join ledger_entry e on e.team_id = b.team_id and e.account_id = b.id and b.type = 'bank'`) + `) c) s) w
 	where w.id is not null and coalesce(w.date - w.before <= @days::int or w.after - w.date <= @days::int, false) = @matching`
 
 // foundTables are tables with the records r that were found, each looked up by its id. As a condition on the ids, they
@@ -47,8 +47,8 @@ const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is
 // matchesShown is how many matching transactions a record lists: the same amount can be moved every day.
 const matchesShown = 25
 
-// match fills in the matching transactions of records that are at most some days away.
-func match(ctx context.Context, tx *db.Tx, records []Record, days int) error {
+// loadMatches fills in the matching transactions of records that are at most some days away.
+func loadMatches(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 	at := make(map[id.ID]int, len(records))
 
 	ids := make([]id.ID, len(records))
@@ -79,7 +79,7 @@ func match(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 			from around a join ledger_entry x on x.account_id = a.account_id and x.txn_at between a.first and a.last
 			where x.team_id = @team and x.transaction_id is not null
 		), candidate as materialized (`+
-		candidates(`touched x join ledger_entry e on e.transaction_id = x.transaction_id and e.account_id = x.account_id`)+`
+		candidatesSQL(`touched x join ledger_entry e on e.transaction_id = x.transaction_id and e.account_id = x.account_id`)+`
 		), placed as (
 			select o.id as record_id, c.*, row_number() over (partition by o.id order by abs(c.date - o.date), c.date, c.id) as place
 			from open o join candidate c on c.account_id = o.account_id and c.currency = o.currency and c.cents = o.cents

@@ -57,21 +57,21 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 
 // OpenOf loads those of some records that are open movements on bank accounts, by id.
 func OpenOf(ctx context.Context, tx *db.Tx, records []id.ID) ([]Open, error) {
-	return openWhere(ctx, tx, "r.id = any(@ids)", db.Args{"ids": records})
+	return loadOpen(ctx, tx, "r.id = any(@ids)", db.Args{"ids": records})
 }
 
 // OpenAfter loads the open movements of the team with ids after the given one, for the zero id all of them, by id,
 // and at most so many.
 func OpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, error) {
-	return openWhere(
+	return loadOpen(
 		ctx, tx,
 		"r.id > coalesce(@last, '00000000-0000-0000-0000-000000000000'::uuid)",
 		db.Args{"last": last, "most": most},
 	)
 }
 
-// openWhere loads the open movements on bank accounts that meet a condition, by id.
-func openWhere(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Open, error) {
+// loadOpen loads the open movements on bank accounts that meet a condition, by id.
+func loadOpen(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Open, error) {
 	args["team"] = tx.Team
 
 	limit := ""

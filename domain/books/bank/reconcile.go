@@ -77,7 +77,7 @@ type Refusal struct {
 // more than what is left of its transaction, or the parts more than what is open of the record, or less where no part
 // says its cents.
 func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, error) {
-	f, err := holdMatched(ctx, tx, matches)
+	f, err := lockMatches(ctx, tx, matches)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, erro
 
 	// The matches are made in order, in memory: each uses up what later ones can have.
 	for i := range matches {
-		made, refusal := f.make(&matches[i])
+		made, refusal := f.addMatch(&matches[i])
 		if refusal != nil {
 			refusal.Match = i
 			refusals = append(refusals, *refusal)
@@ -100,11 +100,11 @@ func Reconcile(ctx context.Context, tx *db.Tx, matches []Match) ([]Refusal, erro
 		rows = append(rows, made...)
 	}
 
-	return refusals, f.store(ctx, tx, rows)
+	return refusals, f.saveRows(ctx, tx, rows)
 }
 
-// heldRecord is a record that is reconciled or freed.
-type heldRecord struct {
+// matchRecord is a record that is reconciled or freed.
+type matchRecord struct {
 	ID        id.ID
 	AccountID *id.ID
 	Status    Status
@@ -112,25 +112,25 @@ type heldRecord struct {
 	Amount    money.Cents
 	Made      money.Cents
 	RuleID    *id.ID
-	Parts     []told
+	Parts     []partView
 
 	// before is its reconciliation as callers saw it.
 	before reconciliationView
 }
 
-// told is a part as callers see it.
-type told struct {
+// partView is a part as callers see it.
+type partView struct {
 	ID     id.ID       `json:"id"`
 	Amount money.Cents `json:"amount"`
 }
 
 type reconciliationView struct {
-	Transactions      []told `json:"transactions"`
-	MatchedByBankRule *id.ID `json:"matchedByBankRule"`
+	Transactions      []partView `json:"transactions"`
+	MatchedByBankRule *id.ID     `json:"matchedByBankRule"`
 }
 
 // view returns the reconciliation as the audit event shows it.
-func (r *heldRecord) view() reconciliationView {
+func (r *matchRecord) view() reconciliationView {
 	return reconciliationView{slices.Clone(r.Parts), r.RuleID}
 }
 
@@ -147,9 +147,9 @@ type leg struct {
 
 type legKey struct{ transaction, account id.ID }
 
-// matched has the loaded records and transactions that matches are checked against.
-type matched struct {
-	records map[id.ID]*heldRecord
+// matchContext has the loaded records and transactions that matches are checked against.
+type matchContext struct {
+	records map[id.ID]*matchRecord
 	types   map[id.ID]*leg // by transaction, whatever its account
 	legs    map[legKey]*leg
 	changed []id.ID
@@ -172,8 +172,8 @@ const heldRecords = `select r.id, r.account_id, r.status, r.type, r.amount, r.ma
 		from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id), '[]') as parts
 	from bank_record r where r.team_id = @team and r.id = any(@ids) order by r.id`
 
-// holdMatched locks the transactions and records of matches and loads the facts that these are checked against.
-func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, error) {
+// lockMatches locks the transactions and records of matches and loads the facts that these are checked against.
+func lockMatches(ctx context.Context, tx *db.Tx, matches []Match) (*matchContext, error) {
 	var records, transactions []id.ID
 	for i := range matches {
 		records = append(records, matches[i].RecordID)
@@ -187,12 +187,12 @@ func holdMatched(ctx context.Context, tx *db.Tx, matches []Match) (*matched, err
 		return nil, err
 	}
 
-	held, err := holdRecords(ctx, tx, records)
+	held, err := lockRecords(ctx, tx, records)
 	if err != nil {
 		return nil, err
 	}
 
-	f := &matched{records: held, types: map[id.ID]*leg{}, legs: map[legKey]*leg{}}
+	f := &matchContext{records: held, types: map[id.ID]*leg{}, legs: map[legKey]*leg{}}
 
 	// Then load what each transaction moved on each bank account, and what of it is on records already.
 	legs, err := db.Select[leg](ctx, tx, `
@@ -234,20 +234,20 @@ func lockSources(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// holdRecords locks records and loads them with their parts.
-func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRecord, error) {
+// lockRecords locks records and loads them with their parts.
+func lockRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*matchRecord, error) {
 	if _, err := tx.Exec(ctx, `select from bank_record where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return nil, fmt.Errorf("hold bank records: %w", err)
 	}
 
 	// The parts are loaded after the lock, so that none is missing.
-	found, err := db.Select[heldRecord](ctx, tx, heldRecords, db.Args{"team": tx.Team, "ids": ids})
+	found, err := db.Select[matchRecord](ctx, tx, heldRecords, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read bank records: %w", err)
 	}
 
-	out := make(map[id.ID]*heldRecord, len(found))
+	out := make(map[id.ID]*matchRecord, len(found))
 	for i := range found {
 		found[i].before = found[i].view()
 		out[found[i].ID] = &found[i]
@@ -256,8 +256,8 @@ func holdRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*heldRe
 	return out, nil
 }
 
-// make checks a match and notes the amounts that it uses up, or returns the refusal.
-func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
+// addMatch checks a match and notes the amounts that it uses up, or returns the refusal.
+func (f *matchContext) addMatch(m *Match) ([]reconciliationRow, *Refusal) {
 	refuse := func(part int, err *apierr.Error) ([]reconciliationRow, *Refusal) {
 		return nil, &Refusal{Part: part, Err: err}
 	}
@@ -281,12 +281,12 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 		switch source := f.types[p.TransactionID]; {
 		case source == nil:
 			return nil, &Refusal{Part: i, Err: apierr.BadRequest, Issue: apierr.IssueNotFound}
-		case slices.ContainsFunc(r.Parts, func(o told) bool { return o.ID == p.TransactionID }),
+		case slices.ContainsFunc(r.Parts, func(o partView) bool { return o.ID == p.TransactionID }),
 			slices.ContainsFunc(rows[:i], func(o reconciliationRow) bool { return o.TransactionID == p.TransactionID }):
 			return nil, &Refusal{Part: i, Err: apierr.BadRequest, Issue: apierr.IssueUnique}
 		}
 
-		cents, err := f.part(r, p)
+		cents, err := f.computePart(r, p)
 		if err != nil {
 			return refuse(i, err)
 		}
@@ -298,7 +298,7 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 	}
 
 	// Without stated cents the parts must make up the record exactly; with them they may leave a rest.
-	if open := r.Amount - r.Made; exact && sum != open || beyond(sum, open) {
+	if open := r.Amount - r.Made; exact && sum != open || exceeds(sum, open) {
 		return refuse(-1, ErrAmountMismatch.With(map[string]any{"bankRecordAmount": open, "transactionAmount": sum}))
 	}
 
@@ -307,10 +307,10 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 		l := f.legs[legKey{row.TransactionID, row.AccountID}]
 		l.Used += row.Cents
 		l.RecordIDs = append(l.RecordIDs, r.ID)
-		r.Parts = append(r.Parts, told{row.TransactionID, row.Cents})
+		r.Parts = append(r.Parts, partView{row.TransactionID, row.Cents})
 	}
 
-	slices.SortFunc(r.Parts, func(a, b told) int { return a.ID.Compare(b.ID) })
+	slices.SortFunc(r.Parts, func(a, b partView) int { return a.ID.Compare(b.ID) })
 	r.Made += sum
 	r.RuleID = cmp.Or(r.RuleID, m.RuleID)
 	f.changed = append(f.changed, r.ID)
@@ -318,13 +318,13 @@ func (f *matched) make(m *Match) ([]reconciliationRow, *Refusal) {
 	return rows, nil
 }
 
-// beyond reports whether a part goes the other way than the rest, or further.
-func beyond(part, left money.Cents) bool {
+// exceeds reports whether a part goes the other way than the rest, or further.
+func exceeds(part, left money.Cents) bool {
 	return part == 0 || (part > 0) != (left > 0) || max(part, -part) > max(left, -left)
 }
 
-// part returns how many cents of a record a transaction makes up that is not on it yet.
-func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
+// computePart returns how many cents of a record a transaction makes up that is not on it yet.
+func (f *matchContext) computePart(r *matchRecord, p Portion) (money.Cents, *apierr.Error) {
 	of, l := f.types[p.TransactionID], f.legs[legKey{p.TransactionID, *r.AccountID}]
 	switch {
 	case of.Status != string(Active):
@@ -348,8 +348,8 @@ func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 	}
 
 	// A part that would fit into the whole transaction fails because of the other records.
-	if beyond(*p.Cents, left) {
-		if l.Used != 0 && !beyond(*p.Cents, l.Moved) {
+	if exceeds(*p.Cents, left) {
+		if l.Used != 0 && !exceeds(*p.Cents, l.Moved) {
 			return 0, ErrElsewhere.With(map[string]any{"bankRecordIds": l.RecordIDs[:min(len(l.RecordIDs), maxNamed)]})
 		}
 
@@ -359,8 +359,8 @@ func (f *matched) part(r *heldRecord, p Portion) (money.Cents, *apierr.Error) {
 	return *p.Cents, nil
 }
 
-// store inserts the rows of matches and writes the audit events of the records.
-func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow) error {
+// saveRows inserts the rows of matches and writes the audit events of the records.
+func (f *matchContext) saveRows(ctx context.Context, tx *db.Tx, rows []reconciliationRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -390,11 +390,11 @@ func (f *matched) store(ctx context.Context, tx *db.Tx, rows []reconciliationRow
 		return fmt.Errorf("reconcile bank records: %w", err)
 	}
 
-	return f.tell(ctx, tx)
+	return f.saveRules(ctx, tx)
 }
 
-// tell saves which rule matched the changed records, and writes their audit events.
-func (f *matched) tell(ctx context.Context, tx *db.Tx) error {
+// saveRules saves which rule matched the changed records, and writes their audit events.
+func (f *matchContext) saveRules(ctx context.Context, tx *db.Tx) error {
 	rules := make([]*id.ID, len(f.changed))
 	for i, recordID := range f.changed {
 		rules[i] = f.records[recordID].RuleID
@@ -434,8 +434,8 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		return 0, err
 	}
 
-	f := &matched{}
-	if f.records, err = holdRecords(ctx, tx, records); err != nil {
+	f := &matchContext{}
+	if f.records, err = lockRecords(ctx, tx, records); err != nil {
 		return 0, err
 	}
 
@@ -449,7 +449,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 	// Then update the records in memory, each once.
 	for _, row := range gone {
 		r := f.records[row.RecordID]
-		r.Parts = slices.DeleteFunc(r.Parts, func(t told) bool { return t.ID == row.TransactionID })
+		r.Parts = slices.DeleteFunc(r.Parts, func(t partView) bool { return t.ID == row.TransactionID })
 
 		r.RuleID = nil
 		if !slices.Contains(f.changed, r.ID) {
@@ -457,7 +457,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 		}
 	}
 
-	if err := f.tell(ctx, tx); err != nil {
+	if err := f.saveRules(ctx, tx); err != nil {
 		return 0, err
 	}
 

@@ -49,8 +49,8 @@ const (
 		where n.team_id = r.team_id and n.bank_record_id = r.id)`
 )
 
-// query returns the list of all bank records.
-func query(tx *db.Tx) page.Query {
+// newQuery returns the list of all bank records.
+func newQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns,
 		From:    tables,
@@ -74,7 +74,7 @@ var sorts = page.Sorts{
 
 // ByID loads records without the transactions that match them; ids that name none are absent.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*Record, error) {
-	q := query(tx)
+	q := newQuery(tx)
 	q.And("r.id = any(@ids)", db.Args{"ids": ids})
 
 	found, err := db.Select[Record](ctx, tx, q.SQL(""), q.Args)

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// landing is the outcome of a batch of records.
-type landing struct {
+// batchResult is the outcome of a batch of records.
+type batchResult struct {
 	// ids are those of the new records, in the order of the request.
 	ids   []id.ID
 	known []Known
@@ -20,19 +20,19 @@ type landing struct {
 
 // insertAll inserts records in the order of the data. A record with a reference that the team has already is left
 // out and returned as known. It fails with the issues of made, and then inserts nothing.
-func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) {
+func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*batchResult, error) {
 	named := make([]id.ID, len(data))
 	for i := range data {
 		named[i] = data[i].AccountID
 	}
 
 	// First lock the accounts, so that their first days and currencies stay as they are.
-	accounts, err := holdAccounts(ctx, tx, named, nil)
+	accounts, err := lockAccounts(ctx, tx, named, nil)
 	if err != nil {
 		return nil, err
 	}
 
-	records, err := made(tx.NewID, data, accounts)
+	records, err := newRecords(tx.NewID, data, accounts)
 	if err != nil {
 		return nil, err
 	}
@@ -66,13 +66,13 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 		return nil, err
 	}
 
-	out := &landing{ids: []id.ID{}, known: []Known{}}
+	out := &batchResult{ids: []id.ID{}, known: []Known{}}
 
-	var rest []numbered
+	var rest []batchRecord
 
 	for i := range records {
 		if !isNew[records[i].ID] {
-			rest = append(rest, numbered{i, &records[i]})
+			rest = append(rest, batchRecord{i, &records[i]})
 			continue
 		}
 
@@ -81,7 +81,7 @@ func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*landing, error) 
 	}
 
 	// The records that were not inserted have references that exist.
-	out.known, err = loadKnown(ctx, tx, rest)
+	out.known, err = loadExisting(ctx, tx, rest)
 
 	return out, err
 }
@@ -125,15 +125,15 @@ func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 	return landed.ids, nil
 }
 
-// numbered is a record of a batch and its place there.
-type numbered struct {
+// batchRecord is a record of a batch and its place there.
+type batchRecord struct {
 	index  int
-	record *stored
+	record *storedRecord
 }
 
-// loadKnown loads the stored records that have the references of the given ones, with the fields in which they
+// loadExisting loads the stored records that have the references of the given ones, with the fields in which they
 // differ.
-func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error) {
+func loadExisting(ctx context.Context, tx *db.Tx, given []batchRecord) ([]Known, error) {
 	out := make([]Known, len(given))
 	if len(given) == 0 {
 		return out, nil
@@ -144,7 +144,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 		refs[i] = *g.record.UniqueRef
 	}
 
-	found, err := db.Select[stored](ctx, tx, `
+	found, err := db.Select[storedRecord](ctx, tx, `
 		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
 		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
 		where r.team_id = @team and r.unique_ref = any(@refs)`, db.Args{"team": tx.Team, "refs": refs})
@@ -153,7 +153,7 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 	}
 
 	// A reference is unique in the team, so it names one record.
-	byRef := make(map[string]*stored, len(found))
+	byRef := make(map[string]*storedRecord, len(found))
 	for i := range found {
 		byRef[*found[i].UniqueRef] = &found[i]
 	}
@@ -175,11 +175,11 @@ func loadKnown(ctx context.Context, tx *db.Tx, given []numbered) ([]Known, error
 	return out, nil
 }
 
-// change changes a record and reports whether bank rules have to be applied to it: it was brought back, or moved to
+// saveChange changes a record and reports whether bank rules have to be applied to it: it was brought back, or moved to
 // another account. It fails with apierr.NotFound, the issues of apply and the refusals of may.
-func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bool, err error) {
+func saveChange(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bool, err error) {
 	// First lock the record, its account and the one that it moves to.
-	accounts, h, err := holdRecord(ctx, tx, record, u.AccountID)
+	accounts, h, err := lockRecord(ctx, tx, record, u.AccountID)
 	if err != nil {
 		return false, err
 	}
@@ -204,7 +204,7 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 		return false, nil
 	}
 
-	if err := h.may(&to); err != nil {
+	if err := h.checkChange(&to); err != nil {
 		return false, err
 	}
 
@@ -241,20 +241,20 @@ func change(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bo
 		}
 	}
 
-	note(tx, &h.stored, &to)
+	note(tx, &h.storedRecord, &to)
 
 	return to.Status == Active && (h.Status != Active || !same(h.AccountID, to.AccountID)), nil
 }
 
-// remove deletes a record that came in a file. It fails with apierr.NotFound and the refusals of may.
-func remove(ctx context.Context, tx *db.Tx, record id.ID) error {
-	_, h, err := holdRecord(ctx, tx, record, nil)
+// deleteRecord deletes a record that came in a file. It fails with apierr.NotFound and the refusals of may.
+func deleteRecord(ctx context.Context, tx *db.Tx, record id.ID) error {
+	_, h, err := lockRecord(ctx, tx, record, nil)
 	if err != nil {
 		return err
 	}
 
 	// A nil change is the deletion.
-	if err := h.may(nil); err != nil {
+	if err := h.checkChange(nil); err != nil {
 		return err
 	}
 
@@ -262,13 +262,13 @@ func remove(ctx context.Context, tx *db.Tx, record id.ID) error {
 		return fmt.Errorf("delete a bank record: %w", err)
 	}
 
-	note(tx, &h.stored, nil)
+	note(tx, &h.storedRecord, nil)
 
 	return nil
 }
 
 // note writes the audit event of a record.
-func note(tx *db.Tx, before, after *stored) {
+func note(tx *db.Tx, before, after *storedRecord) {
 	switch {
 	case before == nil:
 		audit.Note(
@@ -289,10 +289,10 @@ func note(tx *db.Tx, before, after *stored) {
 	}
 }
 
-// holdAccounts keeps accounts, and the account of a record if one is given, from being changed and from getting
+// lockAccounts keeps accounts, and the account of a record if one is given, from being changed and from getting
 // another first day until the transaction ends. Other writers of their records do not wait. Accounts are locked
 // before records, as in Attach.
-func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (map[id.ID]*chartAccount, error) {
+func lockAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (map[id.ID]*chartAccount, error) {
 	args, of := db.Args{"team": tx.Team, "ids": ids}, ""
 	if record != nil {
 		args["record"], of = *record, " union select account_id from bank_record where team_id = @team and id = @record"
@@ -314,19 +314,19 @@ func holdAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (m
 	return out, nil
 }
 
-// holdRecord locks a record, its account and the one that it moves to until the transaction ends. It fails with
+// lockRecord locks a record, its account and the one that it moves to until the transaction ends. It fails with
 // apierr.NotFound.
-func holdRecord(
+func lockRecord(
 	ctx context.Context, tx *db.Tx,
 	record id.ID,
 	to *id.ID,
-) (accounts map[id.ID]*chartAccount, h *held, err error) {
+) (accounts map[id.ID]*chartAccount, h *lockedRecord, err error) {
 	named := []id.ID{}
 	if to != nil {
 		named = append(named, *to)
 	}
 
-	h = &held{}
+	h = &lockedRecord{}
 
 	// All three in one round trip, in the order in which they lock.
 	err = tx.Together(ctx,
@@ -334,10 +334,10 @@ func holdRecord(
 		// the one that it is on.
 		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || @id::uuid::text, 0))`, Args: db.Args{"id": record}}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			accounts, err = holdAccounts(ctx, tx, named, &record)
+			accounts, err = lockAccounts(ctx, tx, named, &record)
 			return err
 		},
-		func(ctx context.Context, tx *db.Tx) error { return h.read(ctx, tx, record) },
+		func(ctx context.Context, tx *db.Tx) error { return h.lockAndLoad(ctx, tx, record) },
 	)
 	if err != nil {
 		return nil, nil, err
@@ -346,18 +346,18 @@ func holdRecord(
 	// Attaching and detaching may have moved it since its account was looked up. Two transactions that wait for each
 	// other because of that are run again.
 	if h.AccountID != nil && accounts[*h.AccountID] == nil {
-		accounts, err = holdAccounts(ctx, tx, append(named, *h.AccountID), nil)
+		accounts, err = lockAccounts(ctx, tx, append(named, *h.AccountID), nil)
 	}
 
 	return accounts, h, err
 }
 
-// read locks the record and loads it. Its state is loaded by a statement of its own, which sees everything that was
+// lockAndLoad locks the record and loads it. Its state is loaded by a statement of its own, which sees everything that was
 // done to the record until it was locked.
-func (h *held) read(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
+func (h *lockedRecord) lockAndLoad(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	args := db.Args{"team": tx.Team, "id": record}
 
-	h.stored, err = db.One[stored](ctx, tx, apierr.NotFound, `
+	h.storedRecord, err = db.One[storedRecord](ctx, tx, apierr.NotFound, `
 		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
 		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
 		where r.team_id = @team and r.id = @id for update of r`, args)

@@ -28,7 +28,7 @@ func freeze() bool {
 	lockRules = append(lockRules, lockRule{
 		refusals: []*apierr.Error{ErrFrozen}, day: "? between '2019-07-01' and '2019-07-31'",
 		holds: func(_ Closing, p *Touched) error {
-			if !Frozen.Load() || !p.reported() || p.TxnAt.Before(first) || p.TxnAt.After(last) {
+			if !Frozen.Load() || !p.isReported() || p.TxnAt.Before(first) || p.TxnAt.After(last) {
 				return nil
 			}
 

@@ -70,7 +70,7 @@ type lockRule struct {
 var lockRules = []lockRule{
 	{
 		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, day: "? < " + closedBefore,
-		holds: func(c Closing, p *Touched) error { return closedBooks(c.BooksClosedAt, nil, p) },
+		holds: func(c Closing, p *Touched) error { return checkClosedBooks(c.BooksClosedAt, nil, p) },
 	},
 	{
 		refusals:  []*apierr.Error{ErrBooksClosed},
@@ -83,23 +83,23 @@ var lockRules = []lockRule{
 				return nil
 			}
 
-			return closedBooks(c.SoftClosedAt, c.SoftClosedAt, p)
+			return checkClosedBooks(c.SoftClosedAt, c.SoftClosedAt, p)
 		},
 	},
 	{
 		refusals: []*apierr.Error{ErrStatementAttachment}, told: true, entry: "h.statement_id is not null",
 		holder: "exists (select from statement x where x.team_id = s.team_id and x.id = s.held_by)",
-		holds:  func(_ Closing, p *Touched) error { return heldBy(ErrStatementAttachment, p.AttachedTo) },
+		holds:  func(_ Closing, p *Touched) error { return checkStatements(ErrStatementAttachment, p.AttachedTo) },
 	},
 	{
 		refusals: []*apierr.Error{ErrStatementPeriod, ErrStatementInReview}, told: true,
 		entry: reported + " and h.party = 'owners' and exists (select from statement x where " + covers + ")",
 		holds: func(_ Closing, p *Touched) error {
-			if !p.reported() {
+			if !p.isReported() {
 				return nil
 			}
 
-			return cmp.Or(heldBy(ErrStatementPeriod, p.Published), heldBy(ErrStatementInReview, p.InReview))
+			return cmp.Or(checkStatements(ErrStatementPeriod, p.Published), checkStatements(ErrStatementInReview, p.InReview))
 		},
 	},
 	{
@@ -172,7 +172,7 @@ const (
 
 // onEntry returns the rule as a condition on a stored entry h.
 func (r *lockRule) onEntry() string {
-	// A lock on a day holds entries that closed books show, as closedBooks does.
+	// A lock on a day holds entries that closed books show, as checkClosedBooks does.
 	if r.day != "" {
 		return reported + " and " + r.onDay("h.txn_at")
 	}
@@ -276,10 +276,10 @@ type Closing struct {
 	MayPost bool
 }
 
-// closedBooks refuses a reported posting of a day before the first open one. soft is that day for softly closed
+// checkClosedBooks refuses a reported posting of a day before the first open one. soft is that day for softly closed
 // books, else nil.
-func closedBooks(first, soft *day.Day, p *Touched) error {
-	if first == nil || !p.reported() || !p.TxnAt.Before(*first) {
+func checkClosedBooks(first, soft *day.Day, p *Touched) error {
+	if first == nil || !p.isReported() || !p.TxnAt.Before(*first) {
 		return nil
 	}
 
@@ -312,9 +312,9 @@ type Saved struct {
 	EndAt day.Day
 }
 
-// reported reports whether closed books and statements show the posting, as the SQL of this name does for its
+// isReported reports whether closed books and statements show the posting, as the SQL of this name does for its
 // entries.
-func (p *Touched) reported() bool { return p.Status == Active && p.Ledger != Historical }
+func (p *Touched) isReported() bool { return p.Status == Active && p.Ledger != Historical }
 
 // LockContext shows the caller of a refused change which records hold it.
 type LockContext struct {
@@ -331,8 +331,8 @@ type LockContext struct {
 	openFrom *day.Day
 }
 
-// heldBy refuses a posting that statements hold. The day after the last of them is open.
-func heldBy(condition *apierr.Error, statements []Saved) error {
+// checkStatements refuses a posting that statements hold. The day after the last of them is open.
+func checkStatements(condition *apierr.Error, statements []Saved) error {
 	if len(statements) == 0 {
 		return nil
 	}

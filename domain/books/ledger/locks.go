@@ -87,8 +87,8 @@ func (r *lockRow) lock() Lock {
 	return lock
 }
 
-// locks loads the locks on all of the ids; ids that are not found are Unlocked.
-func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]Lock, error) {
+// loadLocks loads the locks on all of the ids; ids that are not found are Unlocked.
+func loadLocks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]Lock, error) {
 	rows, err := db.Select[lockRow](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
 	if err != nil {
 		return nil, fmt.Errorf("read locks: %w", err)
@@ -107,9 +107,9 @@ func locks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]L
 	return out, nil
 }
 
-// first returns the SQL that joins the day of the earliest entry h of those that are described, looked up in an
+// firstEntrySQL returns the SQL that joins the day of the earliest entry h of those that are described, looked up in an
 // index that has their days in order.
-func first(entries string) string {
+func firstEntrySQL(entries string) string {
 	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
 }
 
@@ -119,8 +119,8 @@ const closing = ` cross join (select ` + booksClosed + ` as books, ` + softClose
 // closedAt is the SQL of the first day that is open to @reader if the first entry is before it.
 const closedAt = `case when first.txn_at < closing.books then closing.books when first.txn_at < closing.soft then closing.soft end`
 
-// untold returns the condition that an entry h is held by a lock that Lock has no field for.
-func untold() string {
+// otherLocksSQL returns the condition that an entry h is held by a lock that Lock has no field for.
+func otherLocksSQL() string {
 	return anyLock(func(r *lockRule) string {
 		if r.told {
 			return ""
@@ -130,11 +130,11 @@ func untold() string {
 	})
 }
 
-// held returns the condition that one of the described entries h is held by a lock that Lock has no field for. If
+// otherLocksExistSQL returns the condition that one of the described entries h is held by a lock that Lock has no field for. If
 // there is no such lock it asks nothing: PostgreSQL would start parallel workers to find out that no row fulfills
 // "false".
-func held(entries string) string {
-	condition := untold()
+func otherLocksExistSQL(entries string) string {
+	condition := otherLocksSQL()
 	if condition == noLock {
 		return noLock
 	}
@@ -145,14 +145,14 @@ func held(entries string) string {
 // LocksOf loads the locks on the journals of sources. The offset makes PostgreSQL look each source up, as in
 // stored.
 func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
-	return locks(ctx, tx, `
+	return loadLocks(ctx, tx, `
 		select first.id, `+closedAt+` as closed_at, first.statements, first.hits, first.records, first.held from (
 			select s.id, min(h.txn_at) as txn_at,
 				coalesce(array_agg(distinct h.statement_id) filter (where h.statement_id is not null), '{}') as statements,
 				coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from))
 					filter (where o.open_from is not null and h.listing_id is not null), '[]') as hits,
 				array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
-				coalesce(bool_or(`+untold()+`), false) as held
+				coalesce(bool_or(`+otherLocksSQL()+`), false) as held
 			from unnest(@ids::uuid[]) as s (id)
 			left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+` offset 0) h on true
 			left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
@@ -168,7 +168,7 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 			` order by x.start_at desc limit 1)`
 	)
 
-	return locks(ctx, tx, `
+	return loadLocks(ctx, tx, `
 		select f.id, `+closedAt+` as closed_at,
 			array(select distinct n.statement_id from (
 				select h.statement_id from ledger_entry h where `+entries+` and h.statement_id is not null order by h.txn_at desc limit 100) n order by 1 desc) as statements,
@@ -178,8 +178,8 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 					from (select * from ledger_entry h where `+entries+` and `+covered+` order by h.txn_at desc offset 0) h
 					cross join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+`) o
 					where o.open_from is not null limit 100) n group by 1, 2) n), '[]') as hits,
-			'{}'::uuid[] as records, `+held(entries)+` as held
-		from unnest(@ids::uuid[]) as f (id)`+first(entries)+closing, fees)
+			'{}'::uuid[] as records, `+otherLocksExistSQL(entries)+` as held
+		from unnest(@ids::uuid[]) as f (id)`+firstEntrySQL(entries)+closing, fees)
 }
 
 // overPeriod is the SQL condition on a saved statement x that fixes the owners and the terms of an ownership
@@ -191,11 +191,11 @@ const overPeriod = "x.team_id = @team and x.ownership_period_id"
 func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
 
-	return locks(ctx, tx, `
+	return loadLocks(ctx, tx, `
 		select p.id, `+closedAt+` as closed_at,
 			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
-			'{}'::uuid[] as records, `+held(entries)+` as held
-		from unnest(@ids::uuid[]) as p (id)`+first(entries)+closing, periods)
+			'{}'::uuid[] as records, `+otherLocksExistSQL(entries)+` as held
+		from unnest(@ids::uuid[]) as p (id)`+firstEntrySQL(entries)+closing, periods)
 }
 
 // StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its

@@ -25,16 +25,16 @@ type policy struct {
 	mode string
 }
 
-// refreshed is the result of a refresh.
-type refreshed struct {
+// refreshResult is the result of a refresh.
+type refreshResult struct {
 	Change
 	// failed is how many sources could not be derived, and refusal why the first of them could not.
 	failed  int
 	refusal error
 }
 
-// plus adds up two results; the refusal is the first one.
-func (r refreshed) plus(o refreshed) refreshed {
+// add adds up two results; the refusal is the first one.
+func (r refreshResult) add(o refreshResult) refreshResult {
 	r.Change, r.failed = r.Plus(o.Change), r.failed+o.failed
 	if r.refusal == nil {
 		r.refusal = o.refusal
@@ -89,32 +89,32 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 
 // refresh derives the journals of sources and stores the differences. One that cannot be derived keeps its journal
 // and is marked as failed.
-func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
+func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshResult, err error) {
 	for some := range slices.Chunk(id.Distinct(ids), together) {
 		// Deriving locks the sources, so that two refreshes of one source take turns.
 		derived, err := s.Derive(ctx, tx, some)
 		if err != nil {
-			return refreshed{}, err
+			return refreshResult{}, err
 		}
 
-		if err := markFailed(ctx, tx, s.Noun, derived.failed()); err != nil {
-			return refreshed{}, err
+		if err := markFailed(ctx, tx, s.Noun, derived.failedIDs()); err != nil {
+			return refreshResult{}, err
 		}
 
 		// What could be derived is stored, even if others of the chunk failed.
-		done := refreshed{failed: len(derived.Failed), refusal: derived.refusal()}
+		done := refreshResult{failed: len(derived.Failed), refusal: derived.refusal()}
 		if done.Change, err = s.replace(ctx, tx, derived, by); err != nil {
-			return refreshed{}, fmt.Errorf("book the journals of a %s: %w", s.Noun, err)
+			return refreshResult{}, fmt.Errorf("book the journals of a %s: %w", s.Noun, err)
 		}
 
 		// Journals of another noun that follow these come last, when these are stored.
 		if with := derived.With; with != nil {
 			if err := with.Source.BookAfter(ctx, tx, with.IDs, by.Lenience); err != nil {
-				return refreshed{}, err
+				return refreshResult{}, err
 			}
 		}
 
-		total = total.plus(done)
+		total = total.add(done)
 	}
 
 	return total, nil
@@ -130,7 +130,7 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 		)
 	}
 
-	present, err := stored(ctx, tx, derived.Sources)
+	present, err := loadPostings(ctx, tx, derived.Sources)
 	if err != nil {
 		return Change{}, err
 	}
@@ -229,7 +229,7 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 		return s.startAll(ctx, tx, args)
 	}
 
-	ids, err := s.known(ctx, tx, r.IDs)
+	ids, err := s.checkIDs(ctx, tx, r.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args Refresh
 // startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that the cost of
 // starting it hardly grows with the team. A source that is written meanwhile has its journal already.
 func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*RefreshAnswer, error) {
-	places, err := s.boundaries(ctx, tx)
+	places, err := s.loadBoundaries(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -301,9 +301,9 @@ func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*Re
 	return &RefreshAnswer{Acknowledgement: ack}, err
 }
 
-// known returns the given ids in order, each once. It fails with an issue for each that the team does not have, up
+// checkIDs returns the given ids in order, each once. It fails with an issue for each that the team does not have, up
 // to 100.
-func (s *Source) known(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+func (s *Source) checkIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `select id from `+string(s.Noun)+` where team_id = @team and id = any(@ids) order by id`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {

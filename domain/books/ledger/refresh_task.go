@@ -42,8 +42,8 @@ type Place struct {
 	ID      id.ID `json:"id"`
 }
 
-// boundaries loads the places of the sources that begin a task, in their order: every n-th one.
-func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
+// loadBoundaries loads the places of the sources that begin a task, in their order: every n-th one.
+func (s *Source) loadBoundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 	places, err := db.Select[Place](ctx, tx, `
 		select group_id, id from (
 			select `+s.Group+` as group_id, id, row_number() over (order by `+s.Group+`, id) as n from `+string(s.Noun)+` where team_id = @team and `+s.Having+`) r
@@ -55,8 +55,8 @@ func (s *Source) boundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 	return places, nil
 }
 
-// within loads the sources of a stretch.
-func (s *Source) within(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.ID, error) {
+// loadStretch loads the sources of a stretch.
+func (s *Source) loadStretch(ctx context.Context, tx *db.Tx, stretch *Stretch) ([]id.ID, error) {
 	args := db.Args{"team": tx.Team, "group": stretch.From.GroupID, "id": stretch.From.ID}
 
 	until := ""
@@ -123,7 +123,7 @@ func (s *Source) work(
 	// A stretch is resolved only now, so that it has the sources that exist when the task runs.
 	if args.Stretch != nil {
 		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-			args.IDs, err = s.within(ctx, tx, args.Stretch)
+			args.IDs, err = s.loadStretch(ctx, tx, args.Stretch)
 			return err
 		})
 		if err != nil {
@@ -131,9 +131,9 @@ func (s *Source) work(
 		}
 	}
 
-	var done refreshed
+	var done refreshResult
 
-	derive := func(how func(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (refreshed, error)) error {
+	derive := func(how func(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (refreshResult, error)) error {
 		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			done, err = how(ctx, tx, args.IDs, args.policy())
 			return err
@@ -143,7 +143,7 @@ func (s *Source) work(
 	// First try all together. If one is refused, for example because its amounts are too large, try each by itself.
 	err := derive(s.refresh)
 	if apierr.Refused(err) && !IsLock(err) {
-		err = derive(s.oneByOne)
+		err = derive(s.refreshEach)
 	}
 
 	if err == nil && done.failed > 0 {
@@ -156,13 +156,13 @@ func (s *Source) work(
 	return nil, err
 }
 
-// oneByOne is refresh for sources that are refused together: it derives each by itself and marks those that are
+// refreshEach is refresh for sources that are refused together: it derives each by itself and marks those that are
 // refused alone as failed.
-func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshed, err error) {
+func (s *Source) refreshEach(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshResult, err error) {
 	var failed []id.ID
 
 	for _, v := range ids {
-		var done refreshed
+		var done refreshResult
 
 		// A savepoint for each source, so that the others are kept.
 		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -170,12 +170,12 @@ func (s *Source) oneByOne(ctx context.Context, tx *db.Tx, ids []id.ID, by policy
 			return err
 		})
 		if apierr.Refused(err) && !IsLock(err) {
-			failed, done = append(failed, v), refreshed{failed: 1, refusal: err}
+			failed, done = append(failed, v), refreshResult{failed: 1, refusal: err}
 		} else if err != nil {
-			return refreshed{}, err
+			return refreshResult{}, err
 		}
 
-		total = total.plus(done)
+		total = total.add(done)
 	}
 
 	return total, markFailed(ctx, tx, s.Noun, failed)
@@ -197,7 +197,7 @@ func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 
 	if args.Stretch != nil {
 		var err error
-		if args.IDs, err = s.within(ctx, tx, args.Stretch); err != nil {
+		if args.IDs, err = s.loadStretch(ctx, tx, args.Stretch); err != nil {
 			return err
 		}
 	}

@@ -54,14 +54,14 @@ type subset struct {
 	read     bool
 }
 
-// some returns the subset for some of the sources.
-func (of subset) some(sources []id.ID) subset {
+// narrow returns the subset for some of the sources.
+func (of subset) narrow(sources []id.ID) subset {
 	of.sources = sources
 	return of
 }
 
-// stored returns the stored postings of the sources, which are in the order of their ids.
-func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
+// loadPostings returns the stored postings of the sources, which are in the order of their ids.
+func (of *subset) loadPostings(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 	switch {
 	case of.made:
 		return nil, nil
@@ -71,7 +71,7 @@ func (of *subset) stored(ctx context.Context, tx *db.Tx) ([]Posting, error) {
 			return !found
 		}), nil
 	default:
-		return stored(ctx, tx, of.sources)
+		return loadPostings(ctx, tx, of.sources)
 	}
 }
 
@@ -101,7 +101,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 	}
 
 	if len(ordered) > fewSources {
-		if err := planAfresh(ctx, tx); err != nil {
+		if err := forceNewPlans(ctx, tx); err != nil {
 			return Change{}, err
 		}
 	}
@@ -112,7 +112,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 	for len(ordered) > 0 {
 		n, postings := chunk(ordered, bySource)
 
-		change, err := replaceChunk(ctx, tx, of.some(ordered[:n]), postings, l)
+		change, err := replaceChunk(ctx, tx, of.narrow(ordered[:n]), postings, l)
 		if err != nil {
 			return Change{}, err
 		}
@@ -148,7 +148,7 @@ func chunk(sources []id.ID, bySource map[id.ID][]Posting) (n int, postings []Pos
 // replaceChunk is one round of replacePart.
 func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
 	// First find the postings that differ.
-	present, err := of.stored(ctx, tx)
+	present, err := of.loadPostings(ctx, tx)
 	if err != nil {
 		return Change{}, err
 	}
@@ -156,12 +156,12 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	gone, added := compare(present, wanted)
 
 	// Then ask the locks about them. Periods of unchanged postings are shared as well.
-	f, err := factsOf(ctx, tx, ownerPeriods(slices.Concat(present, wanted)), slices.Concat(gone, added))
+	f, err := loadFacts(ctx, tx, ownerPeriods(slices.Concat(present, wanted)), slices.Concat(gone, added))
 	if err != nil {
 		return Change{}, err
 	}
 
-	skipped, err := f.decide(gone, added, l)
+	skipped, err := f.checkPostings(gone, added, l)
 	if err != nil {
 		return Change{}, err
 	}
@@ -180,7 +180,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	// Last, write the rest, and note which journals are current now.
 	return change, tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error {
-			if err := write(ctx, tx, gone, added); err != nil {
+			if err := savePostings(ctx, tx, gone, added); err != nil {
 				return err
 			}
 
@@ -283,17 +283,17 @@ func (p *Posting) equal(o *Posting) bool {
 	return true
 }
 
-// decide asks the locks about every posting. It returns the sources that stay as they are, each with a lock that
+// checkPostings asks the locks about every posting. It returns the sources that stay as they are, each with a lock that
 // holds it, or the first lock unless these may be skipped.
-func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
+func (f *facts) checkPostings(gone, added []Posting, l Lenience) (map[id.ID]hold, error) {
 	skipped := map[id.ID]hold{}
 
-	f.moved = f.movedAtBanks(gone, added)
+	f.moved = f.findBankMoves(gone, added)
 	for _, postings := range [][]Posting{gone, added} {
 		for i := range postings {
 			p := &postings[i]
 
-			lock := Locked(f.closing, f.touched(p), l)
+			lock := Locked(f.closing, f.lockInput(p), l)
 			switch {
 			case lock == nil:
 				continue
@@ -302,7 +302,7 @@ func (f *facts) decide(gone, added []Posting, l Lenience) (map[id.ID]hold, error
 			}
 
 			// Remember the lock, so that its removal finds the journal again.
-			h, err := holdOf(lock, p.TxnAt)
+			h, err := newHold(lock, p.TxnAt)
 			if err != nil {
 				return nil, err
 			}
@@ -327,9 +327,9 @@ type bankLeg struct {
 	at              day.Day
 }
 
-// movedAtBanks returns the sources that move other money at a bank than before: another amount, account, day or
+// findBankMoves returns the sources that move other money at a bank than before: another amount, account, day or
 // currency. If a source moves the same money, its bank records still match, whatever else of it changes.
-func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
+func (f *facts) findBankMoves(gone, added []Posting) map[id.ID]bool {
 	sums := map[bankLeg]money.Cents{}
 	count := func(postings []Posting, sign money.Cents) {
 		for i := range postings {
@@ -358,8 +358,8 @@ func (f *facts) movedAtBanks(gone, added []Posting) map[id.ID]bool {
 	return moved
 }
 
-// touched returns a posting with the facts that the locks decide by.
-func (f *facts) touched(p *Posting) Touched {
+// lockInput returns a posting with the facts that the locks decide by.
+func (f *facts) lockInput(p *Posting) Touched {
 	t := Touched{SourceID: p.SourceID, TxnCode: p.TxnCode, Ledger: p.Ledger, Status: p.Status, TxnAt: p.TxnAt}
 	banked := false
 

@@ -43,8 +43,8 @@ func (n Noun) refresh() job.Kind {
 	}[n]
 }
 
-// changed returns the reason for a journal of the noun that is not current although no change has marked it.
-func (n Noun) changed() Reason {
+// changeReason returns the reason for a journal of the noun that is not current although no change has marked it.
+func (n Noun) changeReason() Reason {
 	return map[Noun]Reason{
 		Transactions:   TransactionChanged,
 		Reservations:   ReservationChanged,
@@ -90,8 +90,8 @@ type Derived struct {
 	With *Following
 }
 
-// failed returns the sources that cannot be derived, in the order of their ids.
-func (d *Derived) failed() []id.ID {
+// failedIDs returns the sources that cannot be derived, in the order of their ids.
+func (d *Derived) failedIDs() []id.ID {
 	return slices.SortedFunc(maps.Keys(d.Failed), id.ID.Compare)
 }
 
@@ -101,7 +101,7 @@ func (d *Derived) refusal() error {
 		return nil
 	}
 
-	return d.Failed[d.failed()[0]]
+	return d.Failed[d.failedIDs()[0]]
 }
 
 // Following are sources with journals that follow those of another noun.

@@ -53,7 +53,7 @@ type Outdated struct {
 // starts the operation that derives them anew, except those that a lock holds. It returns nil if no journal is
 // affected.
 func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
-	if !o.touches() {
+	if !o.hasSources() {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
 	}
 
@@ -65,8 +65,8 @@ func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledge
 	return operation.Start(ctx, tx, o.operation())
 }
 
-// touches reports whether any journal is affected.
-func (o *Outdated) touches() bool {
+// hasSources reports whether any journal is affected.
+func (o *Outdated) hasSources() bool {
 	for _, ids := range o.Sources {
 		if len(ids) > 0 {
 			return true
@@ -152,7 +152,7 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 			Args: db.Args{
 				"team":   tx.Team,
 				"source": string(source),
-				"reason": string(source.changed()),
+				"reason": string(source.changeReason()),
 				"ids":    ids,
 				"now":    tx.Now,
 			},
@@ -176,9 +176,9 @@ type hold struct {
 	by id.ID
 }
 
-// holdOf returns the lock that a posting of a day was refused with. Of several statements it is the earliest, which
+// newHold returns the lock that a posting of a day was refused with. Of several statements it is the earliest, which
 // is the last to be opened.
-func holdOf(refusal error, at day.Day) (hold, error) {
+func newHold(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
 	errors.As(refusal, &lock)
 

@@ -71,7 +71,7 @@ type staleness struct {
 func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
 	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)`
 
-	return statuses(ctx, tx, ids, fmt.Sprintf(outstanding, Outstanding()), map[Noun]string{
+	return loadStatuses(ctx, tx, ids, fmt.Sprintf(outstanding, Outstanding()), map[Noun]string{
 		Reservations:   `select r.id from reservation r where r.team_id = @team and r.id = any(@ids) and r.listing_id = p.touched`,
 		Transactions:   `select l.transaction_id from transaction_line l where l.team_id = @team and l.transaction_id = any(@ids) and l.listing_id = p.touched`,
 		ManualJournals: `select l.journal_id from journal_line l where l.team_id = @team and l.journal_id = any(@ids) and l.listing_id = p.touched and l.party = 'owners'`,
@@ -81,13 +81,13 @@ func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]J
 // StatusOfFees loads the journal statuses of recurring fees: those of the journals that a change of the fee made
 // stale.
 func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
-	return statuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
+	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
 // StatusOfListings loads the statuses of all journals on listings, which an owner statement depends on. A journal
 // without a listing affects none of them; one that follows a stay to another listing affects both.
 func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
-	return statuses(ctx, tx, listings, `
+	return loadStatuses(ctx, tx, listings, `
 		select * from (
 			select r.listing_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s
 				join reservation r on r.team_id = s.team_id and r.id = s.source_id
@@ -106,10 +106,10 @@ func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.
 		`select r.listing_id from reservation r where r.team_id = @team and r.id = p.touched and r.listing_id = any(@ids)`)
 }
 
-// statuses loads the journal statuses of resources. outstanding is the SQL of the outstanding changes on them: id,
+// loadStatuses loads the journal statuses of resources. outstanding is the SQL of the outstanding changes on them: id,
 // cause_id, reason, status and since. around is the SQL of DerivingJournals, empty for none. Operations that name
 // the cause of a stale journal derive it as well.
-func statuses(
+func loadStatuses(
 	ctx context.Context, tx *db.Tx,
 	ids []id.ID,
 	outstanding, around string,
@@ -151,7 +151,7 @@ func statuses(
 	for _, v := range ids {
 		s, open := found[v], deriving[v]
 		if s == nil && len(open) > 0 {
-			s = &staleness{Reason: reasonOf(open[0].Type)}
+			s = &staleness{Reason: operationReason(open[0].Type)}
 		}
 
 		out[v] = s.status(open)
@@ -160,8 +160,8 @@ func statuses(
 	return out, nil
 }
 
-// reasonOf returns the reason for an operation that derives journals which no change has marked as stale.
-func reasonOf(t operation.Type) Reason {
+// operationReason returns the reason for an operation that derives journals which no change has marked as stale.
+func operationReason(t operation.Type) Reason {
 	switch t { //nolint:exhaustive // the other types derive no journals
 	case operation.ListingJournalRefresh:
 		return OwnershipChanged

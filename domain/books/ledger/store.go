@@ -21,7 +21,7 @@ var ErrUnknownAccount = errors.New("ledger: a posting names an unknown account")
 const entryColumns = `source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
 	ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description`
 
-// wantedRows selects the entries of the columns that columnsOf makes.
+// wantedRows selects the entries of the columns that postingArgs makes.
 const wantedRows = `select source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, nullif(party, '') as party, listing_id,
 		ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description, n
 	from unnest(@source_id::uuid[], @txn_code::text[], @ref::text[], @ledger::text[], @status::text[], @txn_at::date[], @account_id::uuid[],
@@ -42,9 +42,9 @@ func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
 	return out
 }
 
-// columnsOf adds postings to the arguments as one array for each column. This takes the same few parameters for one
+// postingArgs adds postings to the arguments as one array for each column. This takes the same few parameters for one
 // line and for ten thousand.
-func columnsOf(postings []Posting, args db.Args) db.Args {
+func postingArgs(postings []Posting, args db.Args) db.Args {
 	// One function for each type of column keeps the list below readable.
 	ids := func(name string, of func(*Line) id.ID) {
 		args[name] = column(postings, func(_ *Posting, l *Line) id.ID { return of(l) })
@@ -129,9 +129,9 @@ type storedEntry struct {
 	Description       string
 }
 
-// planAfresh makes PostgreSQL plan the statements of this transaction for their parameters and for the tables as
+// forceNewPlans makes PostgreSQL plan the statements of this transaction for their parameters and for the tables as
 // they are now. A plan that was made when the ledger was empty would read all of it for every source.
-func planAfresh(ctx context.Context, tx *db.Tx) error {
+func forceNewPlans(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select set_config('plan_cache_mode', 'force_custom_plan', true)`, nil); err != nil {
 		return fmt.Errorf("ask for new plans: %w", err)
 	}
@@ -139,9 +139,9 @@ func planAfresh(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// stored loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list, or
+// loadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list, or
 // for an order, it can prefer to read all of the team's entries.
-func stored(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
+func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
 	var postings []Posting
 
 	at := map[string]int{}
@@ -218,10 +218,10 @@ type facts struct {
 	moved map[id.ID]bool // the sources that move other money at a bank than before
 }
 
-// factsOf loads the facts for postings that are going to be added or removed, after it has shared the locks of all
+// loadFacts loads the facts for postings that are going to be added or removed, after it has shared the locks of all
 // periods that the sources post to. So it sees a statement that attached entries since the postings were read, and
 // does not see one that freed them.
-func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting) (*facts, error) {
+func loadFacts(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting) (*facts, error) {
 	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]day.Day{}, banks: map[id.ID]bool{}}
 	if len(touched) == 0 {
 		return f, shareLocks(ctx, tx, periods)
@@ -230,7 +230,7 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 	var held []holder
 
 	share := func(ctx context.Context, tx *db.Tx) error { return shareLocks(ctx, tx, periods) }
-	if err := tx.Together(ctx, share, db.LoadOf(&held, holdersOf, touched)); err != nil {
+	if err := tx.Together(ctx, share, db.LoadOf(&held, loadHolders, touched)); err != nil {
 		return nil, err
 	}
 
@@ -267,8 +267,8 @@ func factsOf(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting)
 	return f, err
 }
 
-// holdersOf loads the closed books, statements and bank records that may hold postings.
-func holdersOf(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, error) {
+// loadHolders loads the closed books, statements and bank records that may hold postings.
+func loadHolders(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, error) {
 	var sources []id.ID
 	for i := range touched {
 		sources = append(sources, touched[i].SourceID)
@@ -322,8 +322,8 @@ const insertSQL = `
 	insert into ledger_entry (team_id, id, created_at, ` + entryColumns + `)
 	select @team, (@ids::uuid[])[n], @now, ` + entryColumns + ` from (` + wantedRows + `) w`
 
-// write deletes and inserts whole postings in one round trip.
-func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
+// savePostings deletes and inserts whole postings in one round trip.
+func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	var stmts []db.Stmt
 
 	// A posting is named by its source and code.
@@ -342,7 +342,7 @@ func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	if len(added) > 0 {
 		ids := column(added, func(*Posting, *Line) id.ID { return tx.NewID() })
 		stmts = append(
-			stmts, db.Stmt{SQL: insertSQL, Args: columnsOf(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids})},
+			stmts, db.Stmt{SQL: insertSQL, Args: postingArgs(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids})},
 		)
 	}
 
@@ -350,15 +350,15 @@ func write(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 		return nil
 	}
 
-	return refused(tx.Pipeline(ctx, stmts...))
+	return triggerError(tx.Pipeline(ctx, stmts...))
 }
 
 // errReach refuses a posting that takes the sum of all debits in a currency beyond the safe range. This sum bounds
 // every figure that reports add up, so as long as it is exact, each of them is.
 var errReach = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
-// refused translates the errors of the ledger's triggers.
-func refused(err error) error {
+// triggerError translates the errors of the ledger's triggers.
+func triggerError(err error) error {
 	switch db.SQLState(err) {
 	case "":
 		return err

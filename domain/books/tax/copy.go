@@ -14,7 +14,7 @@ import (
 
 // readCopy loads the rates of a team that the transaction may read, and returns the function that copies them.
 func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
-	rates, err := inUse(ctx, tx, from)
+	rates, err := loadActive(ctx, tx, from)
 
 	return func(ctx context.Context, tx *db.Tx, asked bool, here parts.Counterparts) error {
 		if asked {
@@ -24,15 +24,15 @@ func readCopy(ctx context.Context, tx *db.Tx, from id.ID) (parts.Paste, error) {
 		}
 
 		// Fees need the counterparts even if the rates themselves are not copied.
-		own, err := counterparts(ctx, tx, rates)
+		own, err := loadCounterparts(ctx, tx, rates)
 		maps.Copy(here, own)
 
 		return err
 	}, err
 }
 
-// inUse loads the active tax rates of a team that the transaction may read.
-func inUse(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
+// loadActive loads the active tax rates of a team that the transaction may read.
+func loadActive(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 	rates, err := db.Select[Rate](ctx, tx, `select `+columns+` from tax_rate where team_id = @team and status = 'active' order by id`, db.Args{"team": team})
 	if err != nil {
 		return nil, fmt.Errorf("read the tax rates of a team: %w", err)
@@ -68,9 +68,9 @@ func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	return nil
 }
 
-// counterparts loads the team's own active rates by those of another team that have the same name.
-func counterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID, error) {
-	own, err := inUse(ctx, tx, tx.Team)
+// loadCounterparts loads the team's own active rates by those of another team that have the same name.
+func loadCounterparts(ctx context.Context, tx *db.Tx, from []Rate) (map[id.ID]id.ID, error) {
+	own, err := loadActive(ctx, tx, tx.Team)
 	if err != nil {
 		return nil, err
 	}

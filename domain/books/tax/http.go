@@ -59,7 +59,7 @@ func endpoints() []api.Endpoint {
 			Exclusive: true,
 			Doc:       "onLocked=archive archives it instead.",
 			Scopes:    []string{"tax-rates:delete"}, DryRun: true,
-		}, del),
+		}, deleteOrArchive),
 	}
 }
 
@@ -92,7 +92,9 @@ type getInput struct {
 }
 
 // get answers with a tax rate.
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Rate, error) { return one(ctx, tx, in.ID) }
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Rate, error) {
+	return loadRate(ctx, tx, in.ID)
+}
 
 // Create is the body of a new tax rate.
 type Create struct {
@@ -112,14 +114,14 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Rate, error) {
 		Status:      Active,
 		UniqueRef:   in.Body.UniqueRef.Value,
 	}
-	if err := insert(ctx, tx, r); err != nil {
+	if err := insertRate(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
 	audit.Note(tx, audit.Created, audit.TaxRate, r.ID, nil, r)
 
 	// The answer is read after the write, so that it shows what the database has stored.
-	return one(ctx, tx, r.ID)
+	return loadRate(ctx, tx, r.ID)
 }
 
 // Update changes the fields that are present; null clears.
@@ -159,7 +161,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 	}
 
 	// A rate changes many journals, so no other write of the team may run at the same time.
-	r, err := lock(ctx, tx, in.ID)
+	r, err := lockRate(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 	was, before := r.BasisPoints, audit.See(r)
 	in.Body.apply(r)
 
-	if err := update(ctx, tx, r); err != nil {
+	if err := updateRate(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
@@ -181,7 +183,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Rate, error) {
 		}
 	}
 
-	return one(ctx, tx, r.ID)
+	return loadRate(ctx, tx, r.ID)
 }
 
 type deleteInput struct {
@@ -189,14 +191,14 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a tax rate in use."`
 }
 
-// del deletes a tax rate, or archives it if it is in use and the caller asks for that.
-func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	r, err := lock(ctx, tx, in.ID)
+// deleteOrArchive deletes a tax rate, or archives it if it is in use and the caller asks for that.
+func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	r, err := lockRate(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	reasons, err := used(ctx, tx, r.ID)
+	reasons, err := loadUses(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -205,12 +207,12 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	switch {
 	case len(reasons) == 0:
 		audit.Note(tx, audit.Deleted, audit.TaxRate, r.ID, r, nil)
-		err = remove(ctx, tx, r.ID)
+		err = deleteRate(ctx, tx, r.ID)
 	case in.OnLocked == "archive":
 		before := audit.See(r)
 		r.Status = Inactive
 		audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
-		err = update(ctx, tx, r)
+		err = updateRate(ctx, tx, r)
 	default:
 		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
 	}

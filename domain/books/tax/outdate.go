@@ -14,7 +14,7 @@ import (
 // on, with the fee as the cause. It starts the operations that derive them. The tax of a transaction is the one on
 // its bill and stays.
 func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
-	fees, err := chargedWith(ctx, tx, rate)
+	fees, err := loadChargedFees(ctx, tx, rate)
 	if err != nil {
 		return err
 	}
@@ -34,17 +34,17 @@ func outdate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	return nil
 }
 
-// charged are the stays with entries of a fee.
-type charged struct {
+// chargedFee are the stays with entries of a fee.
+type chargedFee struct {
 	FeeID        id.ID
 	Reservations []id.ID
 }
 
-// chargedWith loads, by fee with the tax, the stays that it or a fee that builds on it is charged on. A stay
+// loadChargedFees loads, by fee with the tax, the stays that it or a fee that builds on it is charged on. A stay
 // without such entries is charged nothing at any rate.
-func chargedWith(ctx context.Context, tx *db.Tx, rate id.ID) ([]charged, error) {
+func loadChargedFees(ctx context.Context, tx *db.Tx, rate id.ID) ([]chargedFee, error) {
 	// The query follows the references of fees from those with the tax to all that build on them.
-	found, err := db.Select[charged](ctx, tx, `
+	found, err := db.Select[chargedFee](ctx, tx, `
 		with recursive affected (root, fee) as (
 			select id, id from fee where team_id = @team and tax_rate_id = @rate
 			union select a.root, r.fee_id from affected a join fee_reference r on r.team_id = @team and r.target_fee_id = a.fee)

@@ -28,8 +28,8 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Rate, error) {
 	return out, nil
 }
 
-// one loads a tax rate, or fails with apierr.NotFound.
-func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
+// loadRate loads a tax rate, or fails with apierr.NotFound.
+func loadRate(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	found, err := ByID(ctx, tx, []id.ID{rate})
 	if err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func one(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	return &r, nil
 }
 
-// lock locks a tax rate until the transaction ends and loads it, or fails with apierr.NotFound.
-func lock(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
+// lockRate locks a tax rate until the transaction ends and loads it, or fails with apierr.NotFound.
+func lockRate(ctx context.Context, tx *db.Tx, rate id.ID) (*Rate, error) {
 	found, err := db.One[Rate](ctx, tx, apierr.NotFound, `select `+columns+` from tax_rate where team_id = @team and id = @id for update`,
 		db.Args{"team": tx.Team, "id": rate})
 	if err != nil {
@@ -68,8 +68,8 @@ var sorts = page.Sorts{
 	{Name: "createdAt", Expr: "created_at"},
 }
 
-// insert inserts a tax rate.
-func insert(ctx context.Context, tx *db.Tx, r *Rate) error {
+// insertRate inserts a tax rate.
+func insertRate(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `insert into tax_rate (team_id, id, name, basis_points, status, unique_ref, created_at, updated_at)
 		values (@team, @id, @name, @rate, @status, @ref, @now, @now)`,
 		db.Args{
@@ -77,11 +77,11 @@ func insert(ctx context.Context, tx *db.Tx, r *Rate) error {
 			"now": tx.Now,
 		})
 
-	return conflict(err)
+	return constraintError(err)
 }
 
-// update updates a tax rate.
-func update(ctx context.Context, tx *db.Tx, r *Rate) error {
+// updateRate updates a tax rate.
+func updateRate(ctx context.Context, tx *db.Tx, r *Rate) error {
 	_, err := tx.Exec(ctx, `update tax_rate set name = @name, basis_points = @rate, status = @status, unique_ref = @ref, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{
@@ -89,17 +89,17 @@ func update(ctx context.Context, tx *db.Tx, r *Rate) error {
 			"now": tx.Now,
 		})
 
-	return conflict(err)
+	return constraintError(err)
 }
 
-// remove deletes a tax rate.
-func remove(ctx context.Context, tx *db.Tx, rate id.ID) error {
+// deleteRate deletes a tax rate.
+func deleteRate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	_, err := tx.Exec(ctx, `delete from tax_rate where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": rate})
 	return err
 }
 
-// used loads the kinds of records that have the rate. Templates do not count: they keep nothing that they name.
-func used(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
+// loadUses loads the kinds of records that have the rate. Templates do not count: they keep nothing that they name.
+func loadUses(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
 	// A line may have the rate on its amount or on its markup.
 	return db.Select[string](ctx, tx, `
 		select reason from (values
@@ -108,8 +108,8 @@ func used(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
 		where used order by position`, db.Args{"team": tx.Team, "id": rate})
 }
 
-// conflict translates a broken constraint into the error that the caller gets; other errors stay as they are.
-func conflict(err error) error {
+// constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.
+func constraintError(err error) error {
 	// The constraints that callers can break.
 	switch db.Constraint(err) {
 	case "tax_rate_name":

@@ -16,8 +16,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// load loads the opening trial balance with its present state.
-func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
+// loadBalance loads the opening trial balance with its present state.
+func loadBalance(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	b := &Balance{
 		GLStartAt: terms.StatementStartAt, Source: Origin{Mode: "none"}, LockReasons: []string{}, Rows: []Row{},
 		TrustReversal: Reversal{Status: "not_created", JournalEntryIDs: []id.ID{}}, terms: terms,
@@ -67,19 +67,19 @@ func load(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error) {
 	b.Locked = len(b.LockReasons) > 0
 
 	b.Source.Editable = terms.IsGeneralLedger && !b.Locked
-	if b.accounts, err = chart(ctx, tx, terms); err != nil {
+	if b.accounts, err = loadChart(ctx, tx, terms); err != nil {
 		return nil, err
 	}
 
-	b.fill()
+	b.computeRows()
 
 	return b, nil
 }
 
-// chart loads all accounts with their balances on the opening date.
-func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
+// loadChart loads all accounts with their balances on the opening date.
+func loadChart(ctx context.Context, tx *db.Tx, terms *Terms) ([]chartAccount, error) {
 	// The balances of the trust are up to and including the opening date.
-	found, err := db.Select[charted](ctx, tx, `
+	found, err := db.Select[chartAccount](ctx, tx, `
 		select a.id, a.name, a.status, a.type, c.classification, s.account_id is not null as assigned,
 			a.type = 'bank' and coalesce(a.banking_currency, @currency) <> @currency as "foreign", r.cent_total as combined,
 			coalesce(e.trust, 0) as trust, coalesce(e.booked, 0) as booked
@@ -103,7 +103,7 @@ func chart(ctx context.Context, tx *db.Tx, terms *Terms) ([]charted, error) {
 
 // get answers with the opening trial balance. It fails with generalLedgerDisabled.
 func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
-	terms, err := readTerms(ctx, tx)
+	terms, err := loadTerms(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
 		return nil, ErrNoLedger
 	}
 
-	return load(ctx, tx, terms)
+	return loadBalance(ctx, tx, terms)
 }
 
 type putInput struct{ Body Put }
@@ -125,13 +125,13 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
 	}
 
 	// First check the lock, the assignment and the rows, in the documented order of failures.
-	b, err := load(ctx, tx, terms)
+	b, err := loadBalance(ctx, tx, terms)
 	if err != nil {
 		return nil, err
 	}
 
 	if b.Locked {
-		return nil, b.lockedError()
+		return nil, b.lockError()
 	}
 
 	if b.Assignment == nil {
@@ -143,15 +143,15 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
 	}
 
 	// Then save the rows and book them.
-	if err := store(ctx, tx, in.Body.Rows); err != nil {
+	if err := saveRows(ctx, tx, in.Body.Rows); err != nil {
 		return nil, err
 	}
 
-	if err := book(ctx, tx); err != nil {
+	if err := saveJournal(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	return load(ctx, tx, terms)
+	return loadBalance(ctx, tx, terms)
 }
 
 // lockContext has all reasons of the lock on the opening trial balance, and the context of the first.
@@ -160,8 +160,8 @@ type lockContext struct {
 	ledger.LockContext
 }
 
-// lockedError returns the error that says what locks the opening trial balance (RSN-35).
-func (b *Balance) lockedError() error {
+// lockError returns the error that says what locks the opening trial balance (RSN-35).
+func (b *Balance) lockError() error {
 	context := lockContext{LockReasons: b.LockReasons, LockContext: ledger.LockContext{LockReason: "statement"}}
 	if b.held != nil {
 		context.LockContext, _ = apierr.From(b.held).Context().(ledger.LockContext)
@@ -170,8 +170,8 @@ func (b *Balance) lockedError() error {
 	return errLocked.With(context)
 }
 
-// store replaces the rows of the opening trial balance. Without rows it is taken back.
-func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
+// saveRows replaces the rows of the opening trial balance. Without rows it is taken back.
+func saveRows(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 	type total struct {
 		AccountID id.ID
 		CentTotal int64
@@ -226,14 +226,14 @@ func store(ctx context.Context, tx *db.Tx, rows []PutRow) error {
 	return nil
 }
 
-// book books the stored opening trial balance in the operating ledger.
-func book(ctx context.Context, tx *db.Tx) error {
-	terms, err := readTerms(ctx, tx)
+// saveJournal books the stored opening trial balance in the operating ledger.
+func saveJournal(ctx context.Context, tx *db.Tx) error {
+	terms, err := loadTerms(ctx, tx)
 	if err != nil || terms.StatementStartAt == nil {
 		return err
 	}
 
-	b, err := load(ctx, tx, terms)
+	b, err := loadBalance(ctx, tx, terms)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func book(ctx context.Context, tx *db.Tx) error {
 			return account.Require(map[account.Assignment]id.ID{}, account.OpeningBalance)
 		}
 
-		wanted = postings(tx.Team, b)
+		wanted = derivePostings(tx.Team, b)
 	}
 
 	if _, err := ledger.Replace(ctx, tx, []id.ID{tx.Team}, wanted, ledger.Lenience{}); err != nil {
@@ -289,7 +289,7 @@ func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx)
 
 	// A refusal does not fail the change; a savepoint undoes the attempt.
 	return func(ctx context.Context, tx *db.Tx) error {
-		err := tx.Try(ctx, book)
+		err := tx.Try(ctx, saveJournal)
 		if apierr.Refused(err) {
 			return nil
 		}

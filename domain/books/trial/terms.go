@@ -36,7 +36,7 @@ func (t *Terms) At() day.Day { return t.StatementStartAt.AddDays(-1) }
 // gets ErrBusy and has to try again (RSN-34). It fails with generalLedgerDisabled and
 // generalLedgerStartDateMissing.
 func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
-	t, err := readTerms(ctx, tx)
+	t, err := loadTerms(ctx, tx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -59,8 +59,8 @@ func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	return t, nil
 }
 
-// readTerms loads the terms of the team.
-func readTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
+// loadTerms loads the terms of the team.
+func loadTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	t, err := db.Get[Terms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency from team where team_id = @team`,
 		db.Args{"team": tx.Team})
 	if err != nil {

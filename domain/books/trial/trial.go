@@ -13,17 +13,17 @@ import (
 // is trust and operating together, as in the manager's former books; trust is booked by the opening balances of this
 // service; operating is the rest. Debit is positive.
 type Balance struct {
-	GLStartAt     *day.Day  `json:"glStartAt"`
-	OpeningDate   *day.Day  `json:"openingDate" doc:"The day before; null without a start date."`
-	Source        Origin    `json:"source"`
-	Locked        bool      `json:"locked"`
-	LockReasons   []string  `json:"lockReasons" doc:"booksClosed, ownerStatement."`
-	Rows          []Row     `json:"rows" doc:"All posting accounts but the assigned one."`
-	Assignment    *Totals   `json:"assignment" doc:"The account assigned to openingBalance, which balances the rest; null without one."`
-	TrustReversal Reversal  `json:"trustReversal"`
-	terms         *Terms    // when the books begin
-	held          error     // the lock on the opening date
-	accounts      []charted // what the rows are made of
+	GLStartAt     *day.Day       `json:"glStartAt"`
+	OpeningDate   *day.Day       `json:"openingDate" doc:"The day before; null without a start date."`
+	Source        Origin         `json:"source"`
+	Locked        bool           `json:"locked"`
+	LockReasons   []string       `json:"lockReasons" doc:"booksClosed, ownerStatement."`
+	Rows          []Row          `json:"rows" doc:"All posting accounts but the assigned one."`
+	Assignment    *Totals        `json:"assignment" doc:"The account assigned to openingBalance, which balances the rest; null without one."`
+	TrustReversal Reversal       `json:"trustReversal"`
+	terms         *Terms         // when the books begin
+	held          error          // the lock on the opening date
+	accounts      []chartAccount // what the rows are made of
 }
 
 // Origin says where the combined balances come from.
@@ -69,8 +69,8 @@ type PutRow struct {
 	CombinedCentTotal money.Cents `json:"combinedCentTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents, debit positive."`
 }
 
-// charted is an account with its balances on the opening date.
-type charted struct {
+// chartAccount is an account with its balances on the opening date.
+type chartAccount struct {
 	ID             id.ID
 	Name           string
 	Status         account.Status
@@ -83,8 +83,8 @@ type charted struct {
 	Booked         money.Cents // what the operating ledger opens with
 }
 
-// given returns the combined balance that a person gave, zero for none.
-func (a *charted) given() money.Cents {
+// givenBalance returns the combined balance that a person gave, zero for none.
+func (a *chartAccount) givenBalance() money.Cents {
 	if a.Combined == nil {
 		return 0
 	}
@@ -99,8 +99,8 @@ var errLocked = apierr.New(
 // triggerReversal marks the entries that take others out again.
 const triggerReversal = "reversal"
 
-// fill computes the rows from the accounts.
-func (b *Balance) fill() {
+// computeRows computes the rows from the accounts.
+func (b *Balance) computeRows() {
 	isManual := b.Source.Mode == "manual"
 
 	var rest money.Cents
@@ -112,7 +112,7 @@ func (b *Balance) fill() {
 		// Without a given balance the combined one is that of the trust.
 		totals := Totals{AccountID: a.ID, AccountName: a.Name, TrustCentTotal: a.Trust, CombinedCentTotal: a.Trust}
 		if isManual && !a.Assigned {
-			totals.CombinedCentTotal = a.given()
+			totals.CombinedCentTotal = a.givenBalance()
 			rest -= totals.CombinedCentTotal
 		}
 
@@ -146,7 +146,7 @@ func (b *Balance) fill() {
 			a := &b.accounts[i]
 
 			// Compare the balance to be booked with the booked one.
-			operating := a.given() - a.Trust
+			operating := a.givenBalance() - a.Trust
 			if a.Assigned {
 				operating = rest - a.Trust
 			}
@@ -163,10 +163,10 @@ func reversalCode(team id.ID) string {
 	return "openingTrialBalance:" + team.String() + ":trustReversal"
 }
 
-// postings returns the postings that open the operating ledger: the combined balances, and the reversal of those
+// derivePostings returns the postings that open the operating ledger: the combined balances, and the reversal of those
 // that the trust has already.
-func postings(team id.ID, b *Balance) []ledger.Posting {
-	line := func(a *charted, cents money.Cents, trigger string) ledger.Line {
+func derivePostings(team id.ID, b *Balance) []ledger.Posting {
+	line := func(a *chartAccount, cents money.Cents, trigger string) ledger.Line {
 		l := ledger.Line{
 			Ref:         a.ID.String(),
 			AccountID:   a.ID,
@@ -200,7 +200,7 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 
 	for i := range b.accounts {
 		a := &b.accounts[i]
-		if c := a.given(); c != 0 && !a.Assigned {
+		if c := a.givenBalance(); c != 0 && !a.Assigned {
 			combined, rest = append(combined, line(a, c, ledger.TriggerOpeningBalance)), rest-c
 		}
 
@@ -230,8 +230,8 @@ func postings(team id.ID, b *Balance) []ledger.Posting {
 
 // check returns an issue for each row that cannot be: unknown, repeated, computed or non-posting accounts, other
 // currencies, and sums beyond the safe range.
-func (p *Put) check(accounts []charted) []apierr.Issue {
-	known := make(map[id.ID]*charted, len(accounts))
+func (p *Put) check(accounts []chartAccount) []apierr.Issue {
+	known := make(map[id.ID]*chartAccount, len(accounts))
 	for i := range accounts {
 		known[accounts[i].ID] = &accounts[i]
 	}

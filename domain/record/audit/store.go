@@ -28,7 +28,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	})
 
 	if source == "" {
-		source = sourceOf(actorKind(tx))
+		source = actorSource(actorKind(tx))
 	}
 
 	events, err := fold(items)
@@ -82,8 +82,8 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	return out, nil
 }
 
-// sourceOf returns the source of changes that an actor of this kind makes.
-func sourceOf(actor db.ActorKind) Source {
+// actorSource returns the source of changes that an actor of this kind makes.
+func actorSource(actor db.ActorKind) Source {
 	switch actor {
 	case db.TeamKey, db.PartnerKey:
 		return "api"

@@ -30,7 +30,7 @@ func attachment(ctx context.Context, tx *db.Tx, file id.ID) (*TransactionAttachm
 	a, err := db.One[TransactionAttachment](ctx, tx, apierr.NotFound, `
 		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
 		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
-		where a.team_id = @team and a.id = @id`+toActor(tx, args), args)
+		where a.team_id = @team and a.id = @id`+readableSQL(tx, args), args)
 	if err != nil {
 		return nil, fmt.Errorf("read an attachment: %w", err)
 	}

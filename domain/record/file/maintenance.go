@@ -17,7 +17,7 @@ import (
 func every(store blob.Store) []job.Every {
 	return []job.Every{
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
-			return remove(ctx, d, store, due, markPurged)
+			return remove(ctx, d, store, loadDue, markPurged)
 		}},
 		{Name: "file-sweep", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error { return sweep(ctx, d, store) }},
 	}
@@ -27,8 +27,8 @@ func every(store blob.Store) []job.Every {
 // written.
 func outside(store blob.Store) func(context.Context, *db.DB, id.ID) error {
 	return func(ctx context.Context, d *db.DB, team id.ID) error {
-		files := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return kept(ctx, tx, team) }
-		unfinished := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return drafts(ctx, tx, team) }
+		files := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return loadStored(ctx, tx, team) }
+		unfinished := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return loadDrafts(ctx, tx, team) }
 
 		return errors.Join(remove(ctx, d, store, files, markPurged), remove(ctx, d, store, unfinished, deleteDrafts))
 	}
@@ -40,7 +40,7 @@ type sweeper interface {
 }
 
 func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
-	err := remove(ctx, d, store, abandoned, deleteDrafts)
+	err := remove(ctx, d, store, loadAbandoned, deleteDrafts)
 	if s, ok := store.(sweeper); ok {
 		_, sweepErr := s.Sweep(ctx, d.Now().Add(-draftAge))
 		err = errors.Join(err, sweepErr)

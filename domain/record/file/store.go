@@ -45,7 +45,7 @@ const ofOwner = ` and exists (
 // owners.
 func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	args := db.Args{"team": tx.Team, "id": file}
-	condition := toActor(tx, args)
+	condition := readableSQL(tx, args)
 
 	r, err := db.One[row](ctx, tx, apierr.NotFound, `
 		select f.id, f.kind, f.filename, f.content_type, f.byte_size, f.created_at, f.purge_at, f.sha256, f.blob_key, f.purged_at
@@ -57,8 +57,8 @@ func find(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	return &r, nil
 }
 
-// toActor returns the condition that the actor may read file f, and adds its arguments.
-func toActor(tx *db.Tx, args db.Args) string {
+// readableSQL returns the condition that the actor may read file f, and adds its arguments.
+func readableSQL(tx *db.Tx, args db.Args) string {
 	if tx.Actor.Owner == nil {
 		return ""
 	}
@@ -124,22 +124,22 @@ type doomed struct {
 // batch bounds how many blobs one transaction removes.
 const batch = 100
 
-// due selects files with a purge time that has passed, locked, at most one batch.
-func due(ctx context.Context, tx *db.Tx) ([]doomed, error) {
+// loadDue selects files with a purge time that has passed, locked, at most one batch.
+func loadDue(ctx context.Context, tx *db.Tx) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file where purged_at is null and purge_at <= @now
 		order by purge_at limit @batch for update skip locked`, db.Args{"now": tx.Now, "batch": batch})
 }
 
-// kept selects files of a team that still have content, locked, at most one batch.
-func kept(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
+// loadStored selects files of a team that still have content, locked, at most one batch.
+func loadStored(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file where team_id = @team and purged_at is null
 		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
 }
 
-// drafts selects files of a team that are being written, or that a dead writer left, locked, at most one batch.
-func drafts(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
+// loadDrafts selects files of a team that are being written, or that a dead writer left, locked, at most one batch.
+func loadDrafts(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file_draft where team_id = @team
 		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
@@ -156,8 +156,8 @@ func markPurged(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
 // draftAge is the age from which the writer of a draft counts as dead; no request and no job takes a day.
 const draftAge = 24 * time.Hour
 
-// abandoned selects drafts older than draftAge, locked, at most one batch.
-func abandoned(ctx context.Context, tx *db.Tx) ([]doomed, error) {
+// loadAbandoned selects drafts older than draftAge, locked, at most one batch.
+func loadAbandoned(ctx context.Context, tx *db.Tx) ([]doomed, error) {
 	return db.Select[doomed](ctx, tx, `
 		select team_id, id, blob_key from file_draft where created_at <= @before
 		order by created_at limit @batch for update skip locked`, db.Args{"before": tx.Now.Add(-draftAge), "batch": batch})

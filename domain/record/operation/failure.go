@@ -66,9 +66,9 @@ func (c FailureCode) Message() string {
 	return "Operation failed"
 }
 
-// failureOf returns the public failure of a stored code, or nil when no code was stored because nothing safe can be
+// publicFailure returns the public failure of a stored code, or nil when no code was stored because nothing safe can be
 // said.
-func failureOf(code *FailureCode) *Failure {
+func publicFailure(code *FailureCode) *Failure {
 	if code == nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ func list(ctx context.Context, tx *db.Tx, f Filter, before id.ID, limit int64) (
 func assemble(rows []listRow, status Status, limit int64) *List {
 	out := &List{Items: make([]Operation, 0, len(rows))}
 	c := rows[0].Counts
-	out.Counts = countsOf(c)
+	out.Counts = sumCounts(c)
 
 	// The total applies all filters, so with a status it is the count of that status.
 	out.Total = out.Counts.Total

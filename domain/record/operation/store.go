@@ -115,7 +115,7 @@ func (r row) public() Operation {
 		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
 	if r.Status == Failed {
-		o.Failure = failureOf(r.FailureCode)
+		o.Failure = publicFailure(r.FailureCode)
 	}
 
 	if r.ResourceType != nil {

@@ -70,7 +70,7 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 		latest := r.public()
 		s := out[r.Resource]
 		s.Latest = &latest
-		s.Counts = countsOf(r.Counts)
+		s.Counts = sumCounts(r.Counts)
 	}
 
 	return out, nil
@@ -97,8 +97,8 @@ func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at 
 	return nil
 }
 
-// countsOf returns the counts by status with their sum.
-func countsOf(c map[Status]int64) Counts {
+// sumCounts returns the counts by status with their sum.
+func sumCounts(c map[Status]int64) Counts {
 	out := Counts{Queued: c[Queued], Running: c[Running], Completed: c[Completed], Failed: c[Failed]}
 	out.Total = out.Queued + out.Running + out.Completed + out.Failed
 

@@ -132,10 +132,10 @@ func (w *waiting) watch(d *db.DB) {
 
 		// Look, if there is a request. The time it took decides when the next look may begin at the earliest.
 		pause, again := w.poll, waitPause
-		if teams, ids := w.awaited(); len(ids) == 0 {
+		if teams, ids := w.openIDs(); len(ids) == 0 {
 			pause = waitLinger
 		} else {
-			w.notify(settledOf(ctx, d, teams, ids))
+			w.notify(loadSettled(ctx, d, teams, ids))
 
 			again = pauseAfter(time.Since(began))
 		}
@@ -178,8 +178,8 @@ func (w *waiting) idle() bool {
 	return !w.watching
 }
 
-// awaited returns the operations that requests wait for, as parallel slices.
-func (w *waiting) awaited() (teams, ids []id.ID) {
+// openIDs returns the operations that requests wait for, as parallel slices.
+func (w *waiting) openIDs() (teams, ids []id.ID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -211,9 +211,9 @@ func (w *waiting) notify(settled []awaitedRow) {
 
 type awaitedRow struct{ TeamID, ID id.ID }
 
-// settledOf returns which of the operations have settled. It looks across teams, at operations that their callers
+// loadSettled returns which of the operations have settled. It looks across teams, at operations that their callers
 // have read, and only their ids leave it. If the database does not answer, the next look finds them.
-func settledOf(ctx context.Context, d *db.DB, teams, ids []id.ID) (settled []awaitedRow) {
+func loadSettled(ctx context.Context, d *db.DB, teams, ids []id.ID) (settled []awaitedRow) {
 	_ = d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		settled, err = db.Select[awaitedRow](ctx, tx, `
 			select o.team_id, o.id from unnest(@teams::uuid[], @ids::uuid[]) as w (team_id, id)

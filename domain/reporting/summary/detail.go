@@ -133,7 +133,7 @@ func ReadOwnerDetail(
 	selected.OwnerIDs = page.Only(contact)
 
 	err = statement.EachDetail(ctx, tx, selected, p.asOwner(), func(whole *statement.Detail) error {
-		f := figuresOf(whole)
+		f := deriveFigures(whole)
 		parts := s.add(f)
 
 		// The owner is a member, since the statements were selected by owner.
@@ -149,7 +149,7 @@ func ReadOwnerDetail(
 	}
 
 	// Last, the figures over all statements.
-	sums, err := s.owners(ctx, tx, currency)
+	sums, err := s.loadOwners(ctx, tx, currency)
 	if err != nil {
 		return nil, err
 	}
@@ -158,14 +158,14 @@ func ReadOwnerDetail(
 		d.Listings = int64(len(sum.listings))
 		d.Statements = sum.statements
 		d.Financials = sum.Financials
-		d.Drilldown = p.behind(currency, sum.periods)
+		d.Drilldown = p.drilldown(currency, sum.periods)
 	}
 
 	return d, nil
 }
 
-// figuresOf returns the figures of a statement that was loaded with its lines.
-func figuresOf(d *statement.Detail) *statement.Figures {
+// deriveFigures returns the figures of a statement that was loaded with its lines.
+func deriveFigures(d *statement.Detail) *statement.Figures {
 	f := &statement.Figures{
 		ID:         d.ID,
 		ShortRef:   d.ShortRef,
@@ -197,8 +197,8 @@ func figuresOf(d *statement.Detail) *statement.Figures {
 	return f
 }
 
-// partOf returns the change of a member's part when an amount is added to what all members have before it.
-func partOf(amount, before money.Cents, splits []int64, member int) money.Cents {
+// computePart returns the change of a member's part when an amount is added to what all members have before it.
+func computePart(amount, before money.Cents, splits []int64, member int) money.Cents {
 	return money.Split(before+amount, splits)[member] - money.Split(before, splits)[member]
 }
 
@@ -232,7 +232,7 @@ func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *Owne
 			Name:    t.Name,
 			Kind:    t.Kind,
 			Columns: []ColumnSummary{},
-			Total:   partOf(t.Total, earned, splits, at),
+			Total:   computePart(t.Total, earned, splits, at),
 		}
 
 		// Columns without an amount, such as dates, have no part.
@@ -241,7 +241,7 @@ func ownerStatement(d *statement.Detail, owners []statement.Owner, at int) *Owne
 				s.Columns = append(s.Columns, ColumnSummary{
 					Name:   t.Columns[n].Name,
 					Type:   t.Columns[n].Type,
-					Amount: partOf(*amount, earned, splits, at),
+					Amount: computePart(*amount, earned, splits, at),
 				})
 			}
 		}

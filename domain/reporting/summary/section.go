@@ -19,12 +19,12 @@ import (
 // and in the trust report.
 type summing struct {
 	only   map[id.ID]bool // nil means everybody
-	chains map[id.ID]*ownedChain
-	order  []*ownedChain
+	chains map[id.ID]*chainSum
+	order  []*chainSum
 }
 
-// ownedChain holds the statements of one ownership period.
-type ownedChain struct {
+// chainSum holds the statements of one ownership period.
+type chainSum struct {
 	period, listing id.ID
 	statements      int64
 	owners          []statement.Owner
@@ -34,7 +34,7 @@ type ownedChain struct {
 
 // newSumming returns an empty sum, for the given owners or, if there are none, for all.
 func newSumming(only []id.ID) *summing {
-	s := &summing{chains: map[id.ID]*ownedChain{}}
+	s := &summing{chains: map[id.ID]*chainSum{}}
 	if len(only) > 0 {
 		s.only = map[id.ID]bool{}
 		for _, contact := range only {
@@ -57,7 +57,7 @@ func (s *summing) add(f *statement.Figures) []Figures {
 	// The first statement of a period fixes its owners.
 	c := s.chains[f.Ownership.ID]
 	if c == nil {
-		c = &ownedChain{
+		c = &chainSum{
 			period:  f.Ownership.ID,
 			listing: f.Listing.ID,
 			owners:  f.Owners,
@@ -99,7 +99,7 @@ func (s *summing) add(f *statement.Figures) []Figures {
 }
 
 // add adds the parts of a statement that begins on a day. The statements may come in any order.
-func (c *ownedChain) add(start day.Day, parts []Figures) {
+func (c *chainSum) add(start day.Day, parts []Figures) {
 	isFirst, isLast := !start.After(c.first), !start.Before(c.last)
 
 	c.first, c.last = day.Min(c.first, start), day.Max(c.last, start)
@@ -123,8 +123,8 @@ func (c *ownedChain) add(start day.Day, parts []Figures) {
 	}
 }
 
-// ownerSummed adds up an owner's statements.
-type ownerSummed struct {
+// ownerSum adds up an owner's statements.
+type ownerSum struct {
 	Financials
 
 	periods    []id.ID
@@ -132,8 +132,8 @@ type ownerSummed struct {
 	statements int64
 }
 
-// owners adds up the periods by owner and loads their current balances.
-func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency) (map[id.ID]*ownerSummed, error) {
+// loadOwners adds up the periods by owner and loads their current balances.
+func (s *summing) loadOwners(ctx context.Context, tx *db.Tx, currency money.Currency) (map[id.ID]*ownerSum, error) {
 	periods := make([]id.ID, len(s.order))
 	for i, c := range s.order {
 		periods[i] = c.period
@@ -145,7 +145,7 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 		return nil, err
 	}
 
-	out := map[id.ID]*ownerSummed{}
+	out := map[id.ID]*ownerSum{}
 
 	for _, c := range s.order {
 		for i := range c.owners {
@@ -155,7 +155,7 @@ func (s *summing) owners(ctx context.Context, tx *db.Tx, currency money.Currency
 			}
 
 			if out[contact] == nil {
-				out[contact] = &ownerSummed{listings: map[id.ID]bool{}}
+				out[contact] = &ownerSum{listings: map[id.ID]bool{}}
 			}
 
 			// An owner may have several periods, of one listing or of several.
@@ -238,7 +238,7 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 	}
 
 	// Now fill in the contacts of all parts.
-	found, err := contactsOf(ctx, tx, s.contacts())
+	found, err := loadContacts(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
 	}

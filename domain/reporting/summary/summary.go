@@ -214,12 +214,12 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 	}
 
 	// Then add up by owner and load the names.
-	sums, err := s.owners(ctx, tx, currency)
+	sums, err := s.loadOwners(ctx, tx, currency)
 	if err != nil {
 		return nil, err
 	}
 
-	contacts, err := contactsOf(ctx, tx, s.contacts())
+	contacts, err := loadContacts(ctx, tx, s.contacts())
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummarie
 			Listings:   int64(len(sum.listings)),
 			Statements: sum.statements,
 			Financials: sum.Financials,
-			Drilldown:  f.behind(currency, sum.periods),
+			Drilldown:  f.drilldown(currency, sum.periods),
 		}
 		out.Totals.add(&one.Financials)
 		out.Owners = append(out.Owners, one)
@@ -284,8 +284,8 @@ func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (owners, par
 	return n.Owners, n.Parts, err
 }
 
-// behind returns the drill-down of ownership periods. Only the manager gets one.
-func (p *Period) behind(currency money.Currency, periods []id.ID) *report.Drilldown {
+// drilldown returns the drill-down of ownership periods. Only the manager gets one.
+func (p *Period) drilldown(currency money.Currency, periods []id.ID) *report.Drilldown {
 	if p.asOwner() || len(periods) == 0 {
 		return nil
 	}
@@ -302,8 +302,8 @@ func (p *Period) behind(currency money.Currency, periods []id.ID) *report.Drilld
 	return &d
 }
 
-// contactsOf loads contacts by id.
-func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact, error) {
+// loadContacts loads contacts by id.
+func loadContacts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact, error) {
 	rows, err := db.Select[Contact](ctx, tx, `
 		select id as contact_id, name, first_name, email, phone from contact where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -321,7 +321,7 @@ func contactsOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contact,
 
 // ReadContact loads one contact. It fails with apierr.NotFound for one that the team does not have.
 func ReadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error) {
-	found, err := contactsOf(ctx, tx, []id.ID{contact})
+	found, err := loadContacts(ctx, tx, []id.ID{contact})
 	if err != nil {
 		return Contact{}, err
 	}

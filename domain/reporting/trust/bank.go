@@ -71,15 +71,15 @@ func (a *BankAccount) Timing() money.Cents { return a.AdjustedBalance - a.Statem
 
 const unclearedShown = 100
 
-// bankLeg loads the first leg for the bank accounts of the position, with their book balances.
-func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
+// loadBankLeg loads the first leg for the bank accounts of the position, with their book balances.
+func loadBankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	leg := &BankLeg{Accounts: []BankAccount{}}
 	ids := p.banks()
 	at := map[id.ID]*BankAccount{}
 
 	// First the accounts with their books, in the order of the chart.
 	for _, v := range ids {
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.AccountIDs = page.Only(v)
 		leg.Accounts = append(leg.Accounts, BankAccount{
 			Account:     p.chart.at[v].ref(),
@@ -121,20 +121,20 @@ func bankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
 	// Then fill in the results by account.
 	for i := range items {
 		a := at[items[i].AccountID]
-		a.Uncleared = append(a.Uncleared, p.uncleared(&items[i]))
+		a.Uncleared = append(a.Uncleared, p.renderUncleared(&items[i]))
 	}
 
 	for i := range compared {
 		c := &compared[i]
-		at[c.AccountID].compare(c)
+		at[c.AccountID].setComparison(c)
 		leg.add(c)
 	}
 
 	return leg, nil
 }
 
-// compare sets the figures of the comparison.
-func (a *BankAccount) compare(c *bank.Comparison) {
+// setComparison sets the figures of the comparison.
+func (a *BankAccount) setComparison(c *bank.Comparison) {
 	a.StatementAt, a.StatementBalance, a.known = c.StatedAt, c.Cents, c.Known
 	a.DepositsInTransit, a.OutstandingPayments = c.InTransit, c.Outstanding
 	a.AtBankNotInBooks, a.InTransitAtOpening = c.AtBank, c.AtOpening
@@ -152,8 +152,8 @@ func (l *BankLeg) add(c *bank.Comparison) {
 	l.AdjustedBalance += c.Adjusted()
 }
 
-// uncleared renders an item, with the entries of its transaction.
-func (p *position) uncleared(i *bank.Item) Uncleared {
+// renderUncleared renders an item, with the entries of its transaction.
+func (p *position) renderUncleared(i *bank.Item) Uncleared {
 	u := Uncleared{
 		Kind: i.Kind, TransactionID: i.TransactionID, JournalID: i.JournalID, Date: i.Date, Description: i.Description,
 		Booked: Figure{CentTotal: i.Booked}, Open: i.Open,
@@ -161,7 +161,7 @@ func (p *position) uncleared(i *bank.Item) Uncleared {
 
 	if i.TransactionID != nil && i.Kind != bank.AtOpening {
 		// A filter can name transactions but no journals, and openings are not entries of the transaction.
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(i.AccountID), page.RefsTo(*i.TransactionID)
 		u.Booked = p.chart.figure(ClaimBank, i.Booked, behind)
 	}

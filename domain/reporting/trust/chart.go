@@ -56,9 +56,9 @@ func (Claim) Enum() []string {
 	}
 }
 
-// nobodys returns the claims of entries that belong to no party, in the order in which the reconciliation shows
+// partylessClaims returns the claims of entries that belong to no party, in the order in which the reconciliation shows
 // them.
-func nobodys() []Claim {
+func partylessClaims() []Claim {
 	return []Claim{
 		ClaimDeferredRevenue,
 		ClaimTaxes,
@@ -77,8 +77,8 @@ type Figure struct {
 	Drilldown *report.Drilldown `json:"drilldown" doc:"The entries that add up to the amount; null when no filter can name them."`
 }
 
-// charted is an account as the reconciliation needs it.
-type charted struct {
+// chartAccount is an account as the reconciliation needs it.
+type chartAccount struct {
 	ID              id.ID
 	Code            *string
 	Name            string
@@ -93,28 +93,28 @@ type charted struct {
 	BankingCurrency string
 }
 
-// plays reports whether the account has an assignment.
-func (a *charted) plays(part account.Assignment) bool {
+// hasAssignment reports whether the account has an assignment.
+func (a *chartAccount) hasAssignment(part account.Assignment) bool {
 	return slices.Contains(a.Assignments, string(part))
 }
 
 // ref returns the account's id, code and name.
-func (a *charted) ref() account.Ref {
+func (a *chartAccount) ref() account.Ref {
 	return account.Ref{ID: a.ID, Code: a.Code, Name: a.Name}
 }
 
 // chart knows the claim of each account.
 type chart struct {
-	accounts []charted
-	at       map[id.ID]*charted
+	accounts []chartAccount
+	at       map[id.ID]*chartAccount
 	claims   map[id.ID]Claim
 	// standing are the accounts of each claim.
 	standing map[Claim][]id.ID
 }
 
-// readChart loads the accounts of the team and derives their claims.
-func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
-	accounts, err := db.Select[charted](ctx, tx, `
+// loadChart loads the accounts of the team and derives their claims.
+func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
+	accounts, err := db.Select[chartAccount](ctx, tx, `
 		select a.id, a.code, a.name, a.type, c.classification, a.category_id, c.name as category_name, a.banking_category,
 			case when a.type = 'bank' then coalesce(a.banking_currency, k.default_currency) else '' end as banking_currency,
 			array(select s.assignment from account_assignment s where s.team_id = @team and s.account_id = a.id order by 1) as assignments,
@@ -129,8 +129,8 @@ func readChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 }
 
 // newChart derives the claims of accounts.
-func newChart(accounts []charted) *chart {
-	c := &chart{accounts: accounts, at: map[id.ID]*charted{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
+func newChart(accounts []chartAccount) *chart {
+	c := &chart{accounts: accounts, at: map[id.ID]*chartAccount{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
 
 	var guests, taxes id.ID
 
@@ -139,18 +139,18 @@ func newChart(accounts []charted) *chart {
 		a := &accounts[i]
 
 		c.at[a.ID] = a
-		if a.plays(account.AccountsReceivable) {
+		if a.hasAssignment(account.AccountsReceivable) {
 			guests = a.CategoryID
 		}
 
-		if a.plays(account.ExpenseSalesTax) {
+		if a.hasAssignment(account.ExpenseSalesTax) {
 			taxes = a.CategoryID
 		}
 	}
 
 	for i := range accounts {
 		a := &accounts[i]
-		claim := claimOf(a, guests, taxes)
+		claim := accountClaim(a, guests, taxes)
 		c.claims[a.ID] = claim
 		c.standing[claim] = append(c.standing[claim], a.ID)
 	}
@@ -158,24 +158,24 @@ func newChart(accounts []charted) *chart {
 	return c
 }
 
-// claimOf returns the claim of an account's entries that belong to no party. There is no assignment for taxes and
+// accountClaim returns the claim of an account's entries that belong to no party. There is no assignment for taxes and
 // security deposits: an account counts as one by its category, that of the sales tax or of the guest deposits.
-func claimOf(a *charted, guests, taxes id.ID) Claim {
+func accountClaim(a *chartAccount, guests, taxes id.ID) Claim {
 	// Assignments decide before classes, and those before categories.
 	switch {
 	case a.Type == account.TypeBank:
 		return ClaimBank
-	case a.plays(account.AccountsReceivable) || a.plays(account.DepositCoHostPayout):
+	case a.hasAssignment(account.AccountsReceivable) || a.hasAssignment(account.DepositCoHostPayout):
 		return ClaimGuests
-	case a.plays(account.DeferredRevenue):
+	case a.hasAssignment(account.DeferredRevenue):
 		return ClaimDeferredRevenue
-	case a.plays(account.DueToFromTrust):
+	case a.hasAssignment(account.DueToFromTrust):
 		return ClaimDueToFrom
-	case a.plays(account.AccountsPayable):
+	case a.hasAssignment(account.AccountsPayable):
 		return ClaimPayables
-	case a.plays(account.OpeningBalance):
+	case a.hasAssignment(account.OpeningBalance):
 		return ClaimSurplus
-	case a.plays(account.ExpenseSalesTax) || a.TaxLines:
+	case a.hasAssignment(account.ExpenseSalesTax) || a.TaxLines:
 		return ClaimTaxes
 	case a.Classification == account.Asset:
 		return ClaimHeldElsewhere
@@ -209,8 +209,8 @@ func (c *chart) claim(accountID id.ID, party ledger.Party) Claim {
 	}
 }
 
-// of returns the accounts of claims. It is never nil, and the caller may change it.
-func (c *chart) of(claims ...Claim) []id.ID {
+// claimAccounts returns the accounts of claims. It is never nil, and the caller may change it.
+func (c *chart) claimAccounts(claims ...Claim) []id.ID {
 	ids := []id.ID{}
 	for _, claim := range claims {
 		ids = append(ids, c.standing[claim]...)
@@ -232,7 +232,7 @@ func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bo
 		}
 
 		// Bank and guest accounts are claims of their own, whatever the party of the entry.
-		f.NotAccountIDs = append(c.of(ClaimBank, ClaimGuests), f.NotAccountIDs...)
+		f.NotAccountIDs = append(c.claimAccounts(ClaimBank, ClaimGuests), f.NotAccountIDs...)
 		if len(f.NotAccountIDs) == 0 {
 			f.NotAccountIDs = nil
 		}
@@ -246,7 +246,7 @@ func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bo
 
 	// The other claims are decided by the account; a caller may have named some of them.
 	if f.AccountIDs == nil {
-		f.AccountIDs = page.Only(c.of(claim)...)
+		f.AccountIDs = page.Only(c.claimAccounts(claim)...)
 	}
 
 	return f, len(f.AccountIDs) > 0

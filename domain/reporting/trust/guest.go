@@ -111,35 +111,35 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 		return nil, err
 	}
 
-	chart, err := readChart(ctx, tx)
+	chart, err := loadChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	date := dateOr(tx, f.Date)
+	date := dateOrToday(tx, f.Date)
 
 	// All cells are read, because the totals are those of all pages.
-	cells, err := guestCells(ctx, tx, f.selection(chart, date, currency))
+	cells, err := loadGuestCells(ctx, tx, f.selection(chart, date, currency))
 	if err != nil {
 		return nil, err
 	}
 
 	// Then cut the page, and load the details of its rows only.
-	g := guestReport{chart: chart, behind: f.behind(date, currency), only: f.only()}
-	shown := g.listed(cells)
+	g := guestReport{chart: chart, behind: f.drilldownFilter(date, currency), only: f.wantedGroup()}
+	shown := g.listedCells(cells)
 	total := int64(len(shown))
 	first := min(p.Rows(), total)
 	shown = shown[first:min(first+p.Limit, total)]
 
-	details, err := guestDetails(ctx, tx, shown)
+	details, err := loadGuestDetails(ctx, tx, shown)
 	if err != nil {
 		return nil, err
 	}
 
 	// Last, arrange the rows and add up the totals.
-	out := g.report(cells, shown, details)
+	out := g.render(cells, shown, details)
 	out.Currency, out.Date, out.Pagination = currency, date, p.Of(total)
-	out.Aging = g.aging(cells, date)
+	out.Aging = g.renderAging(cells, date)
 
 	return out, nil
 }
@@ -147,7 +147,7 @@ func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 // selection returns the selection of guest balances for the database.
 func (f *GuestFilter) selection(chart *chart, date day.Day, currency money.Currency) *guestSelection {
 	return &guestSelection{
-		accounts:   chart.of(ClaimGuests),
+		accounts:   chart.claimAccounts(ClaimGuests),
 		date:       date,
 		currency:   currency,
 		listingIDs: f.ListingIDs,
@@ -157,8 +157,8 @@ func (f *GuestFilter) selection(chart *chart, date day.Day, currency money.Curre
 	}
 }
 
-// only returns the group that is asked for, empty for all.
-func (f *GuestFilter) only() report.Occupancy {
+// wantedGroup returns the group that is asked for, empty for all.
+func (f *GuestFilter) wantedGroup() report.Occupancy {
 	if f.OccupancyStatus == "all" {
 		return ""
 	}
@@ -166,8 +166,8 @@ func (f *GuestFilter) only() report.Occupancy {
 	return report.Occupancy(f.OccupancyStatus)
 }
 
-// behind returns the selection of the entries of all guest balances in the filter.
-func (f *GuestFilter) behind(date day.Day, currency money.Currency) report.Selection {
+// drilldownFilter returns the selection of the entries of all guest balances in the filter.
+func (f *GuestFilter) drilldownFilter(date day.Day, currency money.Currency) report.Selection {
 	return report.Selection{
 		EndDate:    &report.End{Day: date},
 		Currency:   string(currency),
@@ -184,15 +184,15 @@ type guestReport struct {
 	only report.Occupancy
 }
 
-// wanted reports whether the cell is in a group that is asked for.
-func (g *guestReport) wanted(c *guestCell) bool { return g.only == "" || c.Status == g.only }
+// isWanted reports whether the cell is in a group that is asked for.
+func (g *guestReport) isWanted(c *guestCell) bool { return g.only == "" || c.Status == g.only }
 
-// listed returns the cells that have a row of their own.
-func (g *guestReport) listed(cells []guestCell) []*guestCell {
+// listedCells returns the cells that have a row of their own.
+func (g *guestReport) listedCells(cells []guestCell) []*guestCell {
 	var out []*guestCell
 
 	for i := range cells {
-		if c := &cells[i]; g.wanted(c) && c.Open && c.Matches {
+		if c := &cells[i]; g.isWanted(c) && c.Open && c.Matches {
 			out = append(out, c)
 		}
 	}
@@ -200,8 +200,8 @@ func (g *guestReport) listed(cells []guestCell) []*guestCell {
 	return out
 }
 
-// sum returns charges and payments with their drill-downs.
-func (g *guestReport) sum(charges, payments money.Cents, behind report.Selection) GuestFigures {
+// figures returns charges and payments with their drill-downs.
+func (g *guestReport) figures(charges, payments money.Cents, behind report.Selection) GuestFigures {
 	figures := GuestFigures{Charges: charges, Payments: payments, Total: payments - charges}
 
 	all, ok := g.chart.selection(ClaimGuests, behind)
@@ -225,8 +225,8 @@ type groupKey struct {
 	whole   bool
 }
 
-// report arranges the shown cells by group and listing. The totals are those of all cells.
-func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[detailKey]*guestDetail) *GuestBalances {
+// render arranges the shown cells by group and listing. The totals are those of all cells.
+func (g *guestReport) render(cells []guestCell, shown []*guestCell, details map[detailKey]*guestDetail) *GuestBalances {
 	sums := map[groupKey]*guestCell{}
 	add := func(k groupKey, c *guestCell) {
 		if sums[k] == nil {
@@ -241,7 +241,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 	var all guestCell
 
 	for i := range cells {
-		if c := &cells[i]; g.wanted(c) {
+		if c := &cells[i]; g.isWanted(c) {
 			add(groupKey{status: c.Status, whole: true}, c)
 			add(groupKey{status: c.Status, listing: c.ListingID}, c)
 			all.Charges += c.Charges
@@ -252,7 +252,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 	// The figures of the whole report.
 	everything := g.behind
 	everything.OccupancyStatus = g.only
-	figures := g.sum(all.Charges, all.Payments, everything)
+	figures := g.figures(all.Charges, all.Payments, everything)
 	out := &GuestBalances{
 		Data:      []GuestGroup{},
 		Total:     figures.Total,
@@ -270,7 +270,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 			sum := sums[groupKey{status: c.Status, whole: true}]
 			out.Data = append(out.Data, GuestGroup{
 				Status:       c.Status,
-				GuestFigures: g.sum(sum.Charges, sum.Payments, behind),
+				GuestFigures: g.figures(sum.Charges, sum.Payments, behind),
 				Listings:     []GuestListing{},
 			})
 		}
@@ -282,7 +282,7 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 			sum := sums[groupKey{status: c.Status, listing: c.ListingID}]
 
 			l := GuestListing{
-				GuestFigures: g.sum(sum.Charges, sum.Payments, behind),
+				GuestFigures: g.figures(sum.Charges, sum.Payments, behind),
 				Reservations: []GuestReservation{},
 				of:           c.ListingID,
 			}
@@ -296,21 +296,21 @@ func (g *guestReport) report(cells []guestCell, shown []*guestCell, details map[
 		}
 
 		at := &group.Listings[len(group.Listings)-1]
-		at.Reservations = append(at.Reservations, g.row(c, details[c.detailKey()], behind))
+		at.Reservations = append(at.Reservations, g.renderRow(c, details[c.detailKey()], behind))
 	}
 
 	return out
 }
 
-// row returns the row of a listed cell.
-func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection) GuestReservation {
+// renderRow returns the row of a listed cell.
+func (g *guestReport) renderRow(c *guestCell, d *guestDetail, behind report.Selection) GuestReservation {
 	// A row is named by its reservation or posting, so status and channel are not needed any more.
 	behind.ReservationIDs = page.RefsTo(c.ReservationID)
 	behind.TxnCode = c.TxnCode
 	behind.OccupancyStatus = ""
 	behind.Channels = nil
 
-	r := GuestReservation{GuestFigures: g.sum(c.Charges, c.Payments, behind)}
+	r := GuestReservation{GuestFigures: g.figures(c.Charges, c.Payments, behind)}
 	if d == nil {
 		return r
 	}
@@ -330,13 +330,13 @@ func (g *guestReport) row(c *guestCell, d *guestDetail, behind report.Selection)
 	return r
 }
 
-// aging returns the debts of departed guests by the days since they left.
-func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
+// renderAging returns the debts of departed guests by the days since they left.
+func (g *guestReport) renderAging(cells []guestCell, date day.Day) []GuestAge {
 	ages := []GuestAge{{Bucket: "0-30"}, {Bucket: "31-60"}, {Bucket: "61-90"}, {Bucket: "90+"}}
 	owing := make([][]stayBalance, len(ages))
 
 	// Only departed guests who owe money count, and only if their group is asked for.
-	for _, s := range stayBalances(cells) {
+	for _, s := range sumByStay(cells) {
 		if g.only != "" && g.only != s.status || s.status != report.Departed || s.total >= 0 {
 			continue
 		}
@@ -357,7 +357,7 @@ func (g *guestReport) aging(cells []guestCell, date day.Day) []GuestAge {
 
 	// Debts are negative balances; the report shows them as positive.
 	for i := range ages {
-		figure := g.chart.stays(owing[i], g.behind)
+		figure := g.chart.sumStays(owing[i], g.behind)
 		ages[i].Count, ages[i].CentTotal, ages[i].Drilldown = len(owing[i]), -figure.CentTotal, figure.Drilldown
 	}
 
@@ -373,9 +373,9 @@ type stayBalance struct {
 	total         money.Cents
 }
 
-// stayBalances adds up cells by reservation, in the order in which the reservations occur. Stays with a balance of
+// sumByStay adds up cells by reservation, in the order in which the reservations occur. Stays with a balance of
 // 0 are left out.
-func stayBalances(cells []guestCell) []stayBalance {
+func sumByStay(cells []guestCell) []stayBalance {
 	at := map[id.ID]int{}
 
 	var all []stayBalance
@@ -405,9 +405,9 @@ func stayBalances(cells []guestCell) []stayBalance {
 	return slices.DeleteFunc(all, func(s stayBalance) bool { return s.total == 0 })
 }
 
-// stays returns the sum of stays with a drill-down that names them. There is none without stays, and for more than
+// sumStays returns the sum of stays with a drill-down that names them. There is none without stays, and for more than
 // a filter can name.
-func (c *chart) stays(stays []stayBalance, behind report.Selection) Figure {
+func (c *chart) sumStays(stays []stayBalance, behind report.Selection) Figure {
 	var sum money.Cents
 
 	named := make([]id.ID, len(stays))

@@ -53,9 +53,9 @@ type guestSelection struct {
 const occupancySQL = `case when r.id is null then 'unassigned' when r.status <> 'booked' then 'cancelled' when r.check_out <= @date then 'departed'
 	when r.check_in <= @date then 'inHouse' else 'upcoming' end`
 
-// guestTables returns the WITH clause that guest balances are read from: cells has a row per stay and listing, and
+// guestTablesSQL returns the WITH clause that guest balances are read from: cells has a row per stay and listing, and
 // per posting without a reservation. Entries of a transaction are payments, all others are charges.
-func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
+func (s *guestSelection) guestTablesSQL(team id.ID) (with string, args db.Args) {
 	args = db.Args{
 		"team":     team,
 		"accounts": s.accounts,
@@ -106,9 +106,9 @@ func (s *guestSelection) guestTables(team id.ID) (with string, args db.Args) {
 // statusOrder is the place of a status among the groups of guest balances.
 const statusOrder = `array_position(array['departed', 'inHouse', 'upcoming', 'cancelled', 'unassigned'], `
 
-// guestCells adds up the entries of the guest accounts by stay and listing, in the order in which they are listed.
-func guestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
-	with, args := s.guestTables(tx.Team)
+// loadGuestCells adds up the entries of the guest accounts by stay and listing, in the order in which they are listed.
+func loadGuestCells(ctx context.Context, tx *db.Tx, s *guestSelection) ([]guestCell, error) {
+	with, args := s.guestTablesSQL(tx.Team)
 
 	// Settled stays lose their identity here, so that they fall into one cell per status and listing.
 	cells, err := db.Select[guestCell](ctx, tx, with+`, folded as (
@@ -161,8 +161,8 @@ func (g *guestCell) detailKey() detailKey {
 	return detailKey{g.ReservationID, ""}
 }
 
-// guestDetails loads the details of a page of cells.
-func guestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detailKey]*guestDetail, error) {
+// loadGuestDetails loads the details of a page of cells.
+func loadGuestDetails(ctx context.Context, tx *db.Tx, shown []*guestCell) (map[detailKey]*guestDetail, error) {
 	ids, codes := make([]id.ID, len(shown)), make([]string, len(shown))
 	for i, c := range shown {
 		k := c.detailKey()

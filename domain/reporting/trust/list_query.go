@@ -20,12 +20,12 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 		return page.Query{}, err
 	}
 
-	chart, err := readChart(ctx, tx)
+	chart, err := loadChart(ctx, tx)
 	if err != nil {
 		return page.Query{}, err
 	}
 
-	with, args := f.selection(chart, dateOr(tx, f.Date), currency).guestTables(tx.Team)
+	with, args := f.selection(chart, dateOrToday(tx, f.Date), currency).guestTablesSQL(tx.Team)
 
 	// The columns and the order are those of the report. Only rows that it would list are in it.
 	q := page.Query{
@@ -47,7 +47,7 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	}
 
 	// A single group narrows the rows.
-	if only := f.only(); only != "" {
+	if only := f.wantedGroup(); only != "" {
 		q.And("g.status = @status", db.Args{"status": string(only)})
 	}
 
@@ -58,13 +58,13 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 // listing_id, listing_name, booking_platform, reservation_id, guest_name, confirmation_code, check_in, check_out,
 // booked_at, income, taxes and currency. It fails as ReadTaxLiability does.
 func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) {
-	r, err := taxReportOf(ctx, tx, f)
+	r, err := newTaxReport(ctx, tx, f)
 	if err != nil {
 		// Stays without income and taxes are left out, as in the report.
 		return page.Query{}, err
 	}
 
-	with, args := r.taxTables(tx.Team, f)
+	with, args := r.taxTablesSQL(tx.Team, f)
 
 	return page.Query{
 		From: "(" + with + `
@@ -85,7 +85,7 @@ func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) 
 // trust ledger, bank and guest accounts aside, and for the first month of the statements the adjustments dated
 // before it. Their credits less debits are the statement's net income, adjustments and transfers.
 func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Query, error) {
-	r, err := readRolling(ctx, tx, f.Currency)
+	r, err := loadManagerBooks(ctx, tx, f.Currency)
 	if err != nil {
 		return page.Query{}, err
 	}
@@ -102,14 +102,14 @@ func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Q
 	q := report.EntryQuery(behind)
 	q.And("(e.txn_at >= @opening or e.account_id = any(@adjusting::uuid[]))", db.Args{
 		"opening":   r.first,
-		"adjusting": r.adjusting(),
+		"adjusting": r.adjustmentAccounts(),
 	})
 
 	return q, nil
 }
 
-// adjusting returns the accounts on which the manager's entries are adjustments.
-func (r *rolling) adjusting() []id.ID {
+// adjustmentAccounts returns the accounts on which the manager's entries are adjustments.
+func (r *managerBooks) adjustmentAccounts() []id.ID {
 	ids := []id.ID{}
 
 	for i := range r.chart.accounts {

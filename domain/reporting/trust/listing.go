@@ -100,9 +100,9 @@ func (t *ListingTrusts) Len() int { return len(t.open) }
 // Row returns the row of the i-th listing.
 func (t *ListingTrusts) Row(i int) ListingTrust {
 	v := t.open[i]
-	row := t.position.listing(v, t.owners[v])
-	row.Name = nameOf(t.names, v)
-	row.Warnings = t.position.listingWarnings(v, &row, t.owners[v], t.costs)
+	row := t.position.renderListing(v, t.owners[v])
+	row.Name = lookUpName(t.names, v)
+	row.Warnings = t.position.findListingWarnings(v, &row, t.owners[v], t.costs)
 
 	return row
 }
@@ -114,24 +114,24 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 		return nil, err
 	}
 
-	p, err := readPosition(ctx, tx, dateOr(tx, f.Date), currency, true)
+	p, err := loadPosition(ctx, tx, dateOrToday(tx, f.Date), currency, true)
 	if err != nil {
 		return nil, err
 	}
 
 	// The owners' balances come by listing already.
-	owners, err := ownersOf(ctx, tx, p)
+	owners, err := loadOwners(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
 
 	// Costs are loaded once for all listings; each row takes its own.
 	costs := findings{}
-	if err := costs.operatingCosts(ctx, tx, p); err != nil {
+	if err := costs.checkOperatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
 
-	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs.of(WarnOperatingCost).items}
+	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs.placesFor(WarnOperatingCost).items}
 	for i := range owners {
 		t.owners[deref(owners[i].ID)] = &owners[i]
 	}
@@ -142,12 +142,12 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !f.ListingIDs.Has(v) })
 	}
 
-	if t.names, err = listingNames(ctx, tx, t.open); err != nil {
+	if t.names, err = loadListingNames(ctx, tx, t.open); err != nil {
 		return nil, err
 	}
 
 	slices.SortFunc(t.open, func(a, b id.ID) int {
-		return compareListings(nameOf(t.names, a), nameOf(t.names, b), &a, &b)
+		return compareListings(lookUpName(t.names, a), lookUpName(t.names, b), &a, &b)
 	})
 
 	// The head has the totals of all listings, whatever the filter lists.
@@ -163,8 +163,8 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 	return t, nil
 }
 
-// nameOf returns the name of a listing, nil if it is unknown.
-func nameOf(names map[id.ID]string, v id.ID) *string {
+// lookUpName returns the name of a listing, nil if it is unknown.
+func lookUpName(names map[id.ID]string, v id.ID) *string {
 	name, ok := names[v]
 	if !ok {
 		return nil
@@ -203,9 +203,9 @@ func (p *position) openListings(owners []OwnerListing) []id.ID {
 	return ids
 }
 
-// listing returns the row of a listing.
-func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
-	behind := p.behind()
+// renderListing returns the row of a listing.
+func (p *position) renderListing(listingID id.ID, owners *OwnerListing) ListingTrust {
+	behind := p.drilldownFilter()
 	behind.ListingIDs = page.RefsTo(listingID)
 
 	var total money.Cents
@@ -220,7 +220,7 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 
 	row := ListingTrust{
 		ID:                 idOrNil(listingID),
-		GuestBalances:      p.split(figure(ClaimGuests), &listingID),
+		GuestBalances:      p.splitByStatus(figure(ClaimGuests), &listingID),
 		DeferredRevenue:    figure(ClaimDeferredRevenue),
 		Taxes:              figure(ClaimTaxes),
 		AccountsPayable:    figure(ClaimPayables),
@@ -242,8 +242,8 @@ func (p *position) listing(listingID id.ID, owners *OwnerListing) ListingTrust {
 	return row
 }
 
-// listingWarnings returns the warnings about a listing.
-func (p *position) listingWarnings(
+// findListingWarnings returns the warnings about a listing.
+func (p *position) findListingWarnings(
 	listingID id.ID,
 	row *ListingTrust,
 	owners *OwnerListing,
@@ -251,7 +251,7 @@ func (p *position) listingWarnings(
 ) []Warning {
 	found := findings{}
 	if owners != nil {
-		found.owners(owners, p.date)
+		found.checkOwners(owners, p.date)
 	}
 
 	if row.ManagerBalance.CentTotal < 0 {
@@ -264,9 +264,9 @@ func (p *position) listingWarnings(
 		cells = append(cells, p.guests[i])
 	}
 
-	behind := p.behind()
+	behind := p.drilldownFilter()
 	behind.ListingIDs = page.RefsTo(listingID)
-	found.guests(cells, behind)
+	found.checkGuests(cells, behind)
 
 	for _, c := range costs {
 		if deref(c.ListingID) == listingID {
@@ -274,7 +274,7 @@ func (p *position) listingWarnings(
 		}
 	}
 
-	return found.warnings(p.chart)
+	return found.render(p.chart)
 }
 
 // deref returns the value behind a pointer, the zero value for nil.

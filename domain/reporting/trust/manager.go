@@ -80,7 +80,7 @@ func (c *chart) section(accountID id.ID) SectionID {
 	switch a := c.at[accountID]; {
 	case a == nil:
 		return SectionAdjustments
-	case a.plays(account.PayoutDistribution):
+	case a.hasAssignment(account.PayoutDistribution):
 		return SectionTransfers
 	case a.Classification == account.Revenue:
 		return SectionNetRevenue
@@ -105,23 +105,23 @@ func (f *ManagerFinancials) add(s SectionID, cents money.Cents) {
 	}
 }
 
-// rolling holds the data about the manager's entries: those of the party in the trust ledger, bank and guest
+// managerBooks holds the data about the manager's entries: those of the party in the trust ledger, bank and guest
 // accounts aside.
-type rolling struct {
+type managerBooks struct {
 	chart    *chart
 	currency money.Currency
 	// first is the first month of the statements. Its adjustments include those that are dated before it.
 	first day.Day
 }
 
-// readRolling loads the chart and the first month of the statements.
-func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error) {
+// loadManagerBooks loads the chart and the first month of the statements.
+func loadManagerBooks(ctx context.Context, tx *db.Tx, given string) (*managerBooks, error) {
 	currency, err := report.Currency(ctx, tx, given)
 	if err != nil {
 		return nil, err
 	}
 
-	c, err := readChart(ctx, tx)
+	c, err := loadChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error)
 	}
 
 	// A team without a start date has no first month.
-	r := &rolling{chart: c, currency: currency}
+	r := &managerBooks{chart: c, currency: currency}
 	if start != nil {
 		r.first = start.FirstOfMonth()
 	}
@@ -141,7 +141,7 @@ func readRolling(ctx context.Context, tx *db.Tx, given string) (*rolling, error)
 }
 
 // filter returns the filter of the manager's balances in the trust ledger.
-func (r *rolling) filter(from *day.Day, to day.Day) report.BalanceFilter {
+func (r *managerBooks) filter(from *day.Day, to day.Day) report.BalanceFilter {
 	return report.BalanceFilter{
 		Ledgers:  []ledger.Ledger{ledger.Trust},
 		Currency: r.currency,
@@ -151,8 +151,8 @@ func (r *rolling) filter(from *day.Day, to day.Day) report.BalanceFilter {
 	}
 }
 
-// managers returns the cells that belong to the manager.
-func (r *rolling) managers(sums []report.Cell) []report.Cell {
+// filterManager returns the cells that belong to the manager.
+func (r *managerBooks) filterManager(sums []report.Cell) []report.Cell {
 	kept := sums[:0:0]
 	for i := range sums {
 		if r.chart.claim(sums[i].AccountID, ledger.Manager) == ClaimManager {
@@ -163,8 +163,8 @@ func (r *rolling) managers(sums []report.Cell) []report.Cell {
 	return kept
 }
 
-// statementOf computes the statement of a period from the balances before and in it.
-func (r *rolling) statementOf(start, end day.Day, before, during []report.Cell) ManagerMonth {
+// deriveStatement computes the statement of a period from the balances before and in it.
+func (r *managerBooks) deriveStatement(start, end day.Day, before, during []report.Cell) ManagerMonth {
 	m := ManagerMonth{Currency: r.currency, StartAt: start, EndAt: end}
 	opening := start == r.first
 	adjusting := []id.ID{}
@@ -266,7 +266,7 @@ func ReadManagerStatements(
 // ManagerStatements returns the months from the first of the statements, or of the manager's entries when the team
 // has no start date, to the current one, newest first. It is never nil.
 func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
-	r, err := readRolling(ctx, tx, f.Currency)
+	r, err := loadManagerBooks(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		return nil, err
 	}
 
-	sums = r.managers(sums)
+	sums = r.filterManager(sums)
 	byMonth := map[day.Day][]report.Cell{}
 	first := last.First()
 
@@ -318,7 +318,7 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 	// Every month has a statement, even one without entries. A filter by year skips months but still carries them.
 	for m := first.Month(); m.Compare(last) <= 0; m = m.Next() {
 		if f.Year == nil || int64(m.Year) == *f.Year {
-			months = append(months, r.statementOf(m.First(), m.Last(), cellsOf(r.chart, before), byMonth[m.First()]))
+			months = append(months, r.deriveStatement(m.First(), m.Last(), carriedCells(r.chart, before), byMonth[m.First()]))
 		}
 
 		carry(byMonth[m.First()])
@@ -329,8 +329,8 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 	return months, nil
 }
 
-// cellsOf returns carried cells in the chart's order.
-func cellsOf(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
+// carriedCells returns carried cells in the chart's order.
+func carriedCells(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
 	var out []report.Cell
 
 	for i := range c.accounts {

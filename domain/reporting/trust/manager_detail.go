@@ -90,7 +90,7 @@ func managerStatement(ctx context.Context, tx *db.Tx, in *managerPeriodInput) (*
 
 // ReadManagerStatement returns the manager statement that a valid filter selects.
 func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*ManagerDetail, error) {
-	r, err := readRolling(ctx, tx, f.Currency)
+	r, err := loadManagerBooks(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
@@ -101,16 +101,16 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 		return nil, err
 	}
 
-	before, during = r.managers(before), r.managers(during)
-	m := r.statementOf(f.StartAt.Day, f.EndAt.Day, before, during)
+	before, during = r.filterManager(before), r.filterManager(during)
+	m := r.deriveStatement(f.StartAt.Day, f.EndAt.Day, before, during)
 
 	// Then the trust at the end of the period, which says how much can be drawn.
-	p, err := readPosition(ctx, tx, f.EndAt.Day, r.currency, false)
+	p, err := loadPosition(ctx, tx, f.EndAt.Day, r.currency, false)
 	if err != nil {
 		return nil, err
 	}
 
-	owners, err := ownersOf(ctx, tx, p)
+	owners, err := loadOwners(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +121,13 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 		EndAt:                m.EndAt,
 		Total:                m.Total,
 		Drilldowns:           m.Drilldowns,
-		AssetsAndLiabilities: p.timing(owners),
+		AssetsAndLiabilities: p.deriveTiming(owners),
 		Financials:           ManagerAvailable{ManagerFinancials: m.Financials},
 	}
 
 	// The accounts of the first month include earlier adjustments, as its figures do.
 	if m.StartAt == r.first {
-		during = withOpenings(r.chart, before, during)
+		during = addOpenings(r.chart, before, during)
 	}
 
 	d.Accounts = r.accounts(&m, during)
@@ -144,8 +144,8 @@ func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	return d, nil
 }
 
-// withOpenings adds the adjustments before the first month to those in it.
-func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
+// addOpenings adds the adjustments before the first month to those in it.
+func addOpenings(c *chart, before, during []report.Cell) []report.Cell {
 	out := slices.Clone(during)
 
 	for i := range before {
@@ -168,7 +168,7 @@ func withOpenings(c *chart, before, during []report.Cell) []report.Cell {
 }
 
 // accounts returns the accounts with entries of the manager, in the chart's order.
-func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccount {
+func (r *managerBooks) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccount {
 	nets := map[id.ID]money.Cents{}
 	for i := range during {
 		nets[during[i].AccountID] = -during[i].Net()
@@ -214,7 +214,7 @@ func (r *rolling) accounts(m *ManagerMonth, during []report.Cell) []ManagerAccou
 }
 
 // sections returns the sections of the statement with their accounts.
-func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []ManagerSection {
+func (r *managerBooks) sections(m *ManagerMonth, accounts []ManagerAccount) []ManagerSection {
 	out := []ManagerSection{
 		{
 			ID:        SectionNetRevenue,
@@ -245,28 +245,28 @@ func (r *rolling) sections(m *ManagerMonth, accounts []ManagerAccount) []Manager
 	return out
 }
 
-// timing returns the differences between the manager's balance and the money that can be drawn: debts of others are
+// deriveTiming returns the differences between the manager's balance and the money that can be drawn: debts of others are
 // not in the bank, and money that the trust owes to the manager's own account is. Money that is held for guests,
 // tax offices, vendors and owners is theirs.
-func (p *position) timing(owners []OwnerListing) []TimingRow {
+func (p *position) deriveTiming(owners []OwnerListing) []TimingRow {
 	var owing []stayBalance
 
 	// Only debts of guests count: deposits belong to the guests.
-	for _, s := range stayBalances(p.guests) {
+	for _, s := range sumByStay(p.guests) {
 		if s.total < 0 {
 			owing = append(owing, s)
 		}
 	}
 
-	rows := []TimingRow{{"guestReceivables", "Owed by guests", p.chart.stays(owing, p.behind())}}
-	if unassigned := p.occupancy(report.Unassigned, nil); unassigned.CentTotal < 0 {
+	rows := []TimingRow{{"guestReceivables", "Owed by guests", p.chart.sumStays(owing, p.drilldownFilter())}}
+	if unassigned := p.guestFigure(report.Unassigned, nil); unassigned.CentTotal < 0 {
 		// The other claims count as a whole; rows of 0 are dropped.
 		rows = append(rows, TimingRow{"unassignedGuestMoney", "Guest money without a reservation", unassigned.Figure})
 	}
 
 	rows = append(
 		rows,
-		TimingRow{"ownerDeficits", "Owed by owners", p.deficits(owners)},
+		TimingRow{"ownerDeficits", "Owed by owners", p.sumDeficits(owners)},
 		TimingRow{string(ClaimDueToFrom), "Due to the operating account", p.figure(ClaimDueToFrom)},
 		TimingRow{string(ClaimHeldElsewhere), "Held by processors and others", p.figure(ClaimHeldElsewhere)},
 		TimingRow{string(ClaimSurplus), "Opening balances of nobody", p.figure(ClaimSurplus)},
@@ -276,9 +276,9 @@ func (p *position) timing(owners []OwnerListing) []TimingRow {
 	return slices.DeleteFunc(rows, func(r TimingRow) bool { return r.CentTotal == 0 })
 }
 
-// deficits returns the debts of ownership periods to the trust. Debts of a time without owners are included, but no
+// sumDeficits returns the debts of ownership periods to the trust. Debts of a time without owners are included, but no
 // filter can name them together with the periods, and then there is no drill-down.
-func (p *position) deficits(owners []OwnerListing) Figure {
+func (p *position) sumDeficits(owners []OwnerListing) Figure {
 	var (
 		sum               money.Cents
 		periods, listings []id.ID
@@ -301,7 +301,7 @@ func (p *position) deficits(owners []OwnerListing) Figure {
 		return Figure{CentTotal: sum}
 	}
 
-	behind := p.behind()
+	behind := p.drilldownFilter()
 	behind.OwnershipPeriodIDs, behind.ListingIDs = page.RefsTo(periods...), page.RefsTo(id.Distinct(listings)...)
 
 	return p.chart.figure(ClaimOwners, sum, behind)

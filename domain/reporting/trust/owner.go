@@ -81,9 +81,9 @@ type paidKey struct {
 	contact id.ID
 }
 
-// ownerTotals returns the owners' balances by listing. Balances of 0 are included, because a period of the listing
+// loadOwnerTotals returns the owners' balances by listing. Balances of 0 are included, because a period of the listing
 // may have another one.
-func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
+func loadOwnerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
 	totals := map[id.ID]money.Cents{}
 
 	// The position may know the balances by listing already.
@@ -114,14 +114,14 @@ func ownerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.C
 	return totals, nil
 }
 
-// ownersOf loads the owners' balances of all listings with their periods and shares, by name.
-func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, error) {
-	totals, err := ownerTotals(ctx, tx, p)
+// loadOwners loads the owners' balances of all listings with their periods and shares, by name.
+func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, error) {
+	totals, err := loadOwnerTotals(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
 
-	facts, err := readOwnerFacts(ctx, tx, p, totals)
+	facts, err := loadOwnerFacts(ctx, tx, p, totals)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 
 	// Listings with nothing open in total or in a period are left out.
 	for listingID, total := range totals {
-		l := OwnerListing{Figure: p.ownerFigure(total, &listingID, nil), Periods: facts.cut(p, listingID, total)}
+		l := OwnerListing{Figure: p.ownerFigure(total, &listingID, nil), Periods: facts.splitByPeriod(p, listingID, total)}
 		if name, ok := facts.listings[listingID]; ok {
 			l.ID, l.Name = &listingID, &name
 		}
@@ -147,7 +147,7 @@ func ownersOf(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, erro
 
 // ownerFigure returns an owners' balance with the entries of a listing, and of one period of it.
 func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figure {
-	behind := p.behind()
+	behind := p.drilldownFilter()
 	if listingID != nil {
 		behind.ListingIDs = page.RefsTo(*listingID)
 	}
@@ -159,8 +159,8 @@ func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figu
 	return p.chart.figure(ClaimOwners, cents, behind)
 }
 
-// readOwnerFacts loads the data that the owners' balances of listings are divided with.
-func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
+// loadOwnerFacts loads the data that the owners' balances of listings are divided with.
+func loadOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
 	f := &ownerFacts{
 		sums:      map[ownerKey]money.Cents{},
 		ownerless: map[id.ID][]ownerSum{},
@@ -178,7 +178,7 @@ func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 	slices.SortFunc(listings, id.ID.Compare)
 
 	var err error
-	if f.listings, err = listingNames(ctx, tx, listings); err != nil {
+	if f.listings, err = loadListingNames(ctx, tx, listings); err != nil {
 		return nil, err
 	}
 
@@ -203,15 +203,15 @@ func readOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 	}
 
 	// The names of all members at once.
-	if f.contacts, err = contactNames(ctx, tx, members); err != nil {
+	if f.contacts, err = loadContactNames(ctx, tx, members); err != nil {
 		return nil, err
 	}
 
-	if err := f.readPeriods(ctx, tx, p, shared); err != nil {
+	if err := f.loadPeriods(ctx, tx, p, shared); err != nil {
 		return nil, err
 	}
 
-	return f, f.readPaid(ctx, tx, p)
+	return f, f.loadPaid(ctx, tx, p)
 }
 
 type ownerSum struct {
@@ -227,8 +227,8 @@ type ownerSum struct {
 const ownersTrustEntry = `e.team_id = @team and e.party = 'owners' and e.ledger = 'trust' and e.status = 'active' and e.txn_at <= @date
 	and e.currency = @currency`
 
-// readPeriods loads the balances of the given ownership periods, and the entries of owners without a period.
-func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, periods []id.ID) error {
+// loadPeriods loads the balances of the given ownership periods, and the entries of owners without a period.
+func (f *ownerFacts) loadPeriods(ctx context.Context, tx *db.Tx, p *position, periods []id.ID) error {
 	// Periods are added up as a whole; entries without a period by stay and transaction, because warnings name
 	// these.
 	rows, err := db.Select[ownerSum](ctx, tx, `
@@ -244,7 +244,7 @@ func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 			"date":     p.date,
 			"currency": p.currency,
 			"periods":  periods,
-			"others":   p.chart.of(ClaimBank, ClaimGuests),
+			"others":   p.chart.claimAccounts(ClaimBank, ClaimGuests),
 		})
 	if err != nil {
 		return fmt.Errorf("read balances of ownership periods: %w", err)
@@ -260,8 +260,8 @@ func (f *ownerFacts) readPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 	return nil
 }
 
-// readPaid loads the payouts to single owners, and their payments to the trust.
-func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error {
+// loadPaid loads the payouts to single owners, and their payments to the trust.
+func (f *ownerFacts) loadPaid(ctx context.Context, tx *db.Tx, p *position) error {
 	rows, err := db.Select[ownerSum](ctx, tx, `
 		select e.listing_id, e.ownership_period_id, e.contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
 			-sum(e.cent_total)::bigint as total from ledger_entry e
@@ -280,8 +280,8 @@ func (f *ownerFacts) readPaid(ctx context.Context, tx *db.Tx, p *position) error
 	return nil
 }
 
-// cut divides a listing's balance by ownership period and owner; periods with nothing open are left out.
-func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []OwnerPeriod {
+// splitByPeriod divides a listing's balance by ownership period and owner; periods with nothing open are left out.
+func (f *ownerFacts) splitByPeriod(p *position, listingID id.ID, total money.Cents) []OwnerPeriod {
 	out := []OwnerPeriod{}
 	rest := total
 
@@ -298,7 +298,7 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 		rest -= cents
 
 		// A period is open if one of its shares is, even if they add up to 0.
-		shares := f.shares(listingID, of, cents)
+		shares := f.splitByMember(listingID, of, cents)
 		if cents == 0 && !slices.ContainsFunc(shares, func(s OwnerShare) bool { return s.CentTotal != 0 }) {
 			continue
 		}
@@ -316,7 +316,7 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 	if rest != 0 || len(f.ownerless[listingID]) > 0 {
 		nobodys := OwnerPeriod{Figure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
 		for _, o := range f.ownerless[listingID] {
-			nobodys.ownerless = append(nobodys.ownerless, p.ownerless(&o))
+			nobodys.ownerless = append(nobodys.ownerless, p.renderOwnerless(&o))
 		}
 
 		out = append(out, nobodys)
@@ -325,10 +325,10 @@ func (f *ownerFacts) cut(p *position, listingID id.ID, total money.Cents) []Owne
 	return out
 }
 
-// ownerless returns the warning about a stay or a transaction with entries for owners that the listing does not
+// renderOwnerless returns the warning about a stay or a transaction with entries for owners that the listing does not
 // have.
-func (p *position) ownerless(o *ownerSum) WarningItem {
-	behind := p.behind()
+func (p *position) renderOwnerless(o *ownerSum) WarningItem {
+	behind := p.drilldownFilter()
 	behind.ListingIDs, behind.OwnershipPeriodIDs = page.RefsTo(o.ListingID), page.RefsTo(id.Zero)
 	behind.ReservationIDs, behind.TransactionIDs = page.RefsTo(o.ReservationID), page.RefsTo(o.TransactionID)
 
@@ -340,8 +340,8 @@ func (p *position) ownerless(o *ownerSum) WarningItem {
 	}
 }
 
-// shares divides a period's balance among its members.
-func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cents) []OwnerShare {
+// splitByMember divides a period's balance among its members.
+func (f *ownerFacts) splitByMember(listingID id.ID, of *listing.Period, cents money.Cents) []OwnerShare {
 	shares, splits := make([]OwnerShare, len(of.Members)), make([]int64, len(of.Members))
 
 	paid := make([]money.Cents, len(of.Members))
@@ -358,8 +358,8 @@ func (f *ownerFacts) shares(listingID id.ID, of *listing.Period, cents money.Cen
 	return shares
 }
 
-// byOwner adds up the shares of each owner, by name.
-func byOwner(listings []OwnerListing) []OwnerTotal {
+// sumByOwner adds up the shares of each owner, by name.
+func sumByOwner(listings []OwnerListing) []OwnerTotal {
 	at := map[id.ID]int{}
 	out := []OwnerTotal{}
 
@@ -385,8 +385,8 @@ func byOwner(listings []OwnerListing) []OwnerTotal {
 	return out
 }
 
-// contactNames loads the names of contacts.
-func contactNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
+// loadContactNames loads the names of contacts.
+func loadContactNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	type contact struct {
 		ID   id.ID
 		Name string

@@ -38,16 +38,16 @@ type listingKey struct {
 	listing id.ID
 }
 
-// readPosition adds up the books by claim, account and listing. With listings there are as many rows as listings
+// loadPosition adds up the books by claim, account and listing. With listings there are as many rows as listings
 // have accounts with entries, so a caller that does not need them sets byListing to false.
-func readPosition(
+func loadPosition(
 	ctx context.Context,
 	tx *db.Tx,
 	date day.Day,
 	currency money.Currency,
 	byListing bool,
 ) (*position, error) {
-	c, err := readChart(ctx, tx)
+	c, err := loadChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func readPosition(
 	}
 
 	// Guests need their stays, which the sums do not have.
-	if p.guests, err = guestCells(ctx, tx, &guestSelection{
-		accounts:     c.of(ClaimGuests),
+	if p.guests, err = loadGuestCells(ctx, tx, &guestSelection{
+		accounts:     c.claimAccounts(ClaimGuests),
 		date:         date,
 		currency:     currency,
 		balancesOnly: true,
@@ -101,14 +101,14 @@ func readPosition(
 	return p, nil
 }
 
-// behind returns the selection of the entries up to the day.
-func (p *position) behind() report.Selection {
+// drilldownFilter returns the selection of the entries up to the day.
+func (p *position) drilldownFilter() report.Selection {
 	return report.Selection{EndDate: &report.End{Day: p.date}, Currency: string(p.currency), Ledger: ledger.Trust}
 }
 
 // figure returns the balance of a claim with its drill-down.
 func (p *position) figure(claim Claim) Figure {
-	return p.chart.figure(claim, p.byClaim[claim], p.behind())
+	return p.chart.figure(claim, p.byClaim[claim], p.drilldownFilter())
 }
 
 // banks returns the trust's bank accounts of the currency, and any other of the currency that has trust money on it.
@@ -131,7 +131,7 @@ func (p *position) banks() []id.ID {
 }
 
 // isForeign reports whether an account is at a bank in another currency.
-func (p *position) isForeign(a *charted) bool {
+func (p *position) isForeign(a *chartAccount) bool {
 	return a.BankingCurrency != "" && a.BankingCurrency != string(p.currency)
 }
 
@@ -148,7 +148,7 @@ func (p *position) foreignBanks() []AccountFigure {
 			continue
 		}
 
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.AccountIDs = page.Only(a.ID)
 		found = append(found, AccountFigure{a.ref(), p.chart.figure(ClaimBank, -cents, behind)})
 	}
@@ -156,14 +156,14 @@ func (p *position) foreignBanks() []AccountFigure {
 	return found
 }
 
-// occupancy returns the money of the guests of a status, of one listing if it is given.
-func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFigure {
-	behind := p.behind()
+// guestFigure returns the money of the guests of a status, of one listing if it is given.
+func (p *position) guestFigure(status report.Occupancy, listingID *id.ID) GuestFigure {
+	behind := p.drilldownFilter()
 	if listingID != nil {
 		behind.ListingIDs = page.RefsTo(*listingID)
 	}
 
-	cells, total := p.guestsAt(status, listingID)
+	cells, total := p.guestsByStatus(status, listingID)
 	whole := behind
 	whole.OccupancyStatus = status
 
@@ -175,7 +175,7 @@ func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFig
 	// A stay that is spread over listings counts once, with its balance.
 	var deposits, receivables []stayBalance
 
-	for _, s := range stayBalances(cells) {
+	for _, s := range sumByStay(cells) {
 		if s.total > 0 {
 			deposits = append(deposits, s)
 		} else {
@@ -183,14 +183,14 @@ func (p *position) occupancy(status report.Occupancy, listingID *id.ID) GuestFig
 		}
 	}
 
-	deposit, receivable := p.chart.stays(deposits, behind), p.chart.stays(receivables, behind)
+	deposit, receivable := p.chart.sumStays(deposits, behind), p.chart.sumStays(receivables, behind)
 	out.Deposits, out.Receivables = &deposit, &receivable
 
 	return out
 }
 
-// guestsAt returns the guest cells of a status, of one listing if it is given, and their sum.
-func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []guestCell, total money.Cents) {
+// guestsByStatus returns the guest cells of a status, of one listing if it is given, and their sum.
+func (p *position) guestsByStatus(status report.Occupancy, listingID *id.ID) (cells []guestCell, total money.Cents) {
 	add := func(c *guestCell) {
 		if c.Status == status {
 			cells = append(cells, *c)
@@ -214,15 +214,15 @@ func (p *position) guestsAt(status report.Occupancy, listingID *id.ID) (cells []
 	return cells, total
 }
 
-// split divides guest balances by status.
-func (p *position) split(whole Figure, listingID *id.ID) GuestSplit {
+// splitByStatus divides guest balances by status.
+func (p *position) splitByStatus(whole Figure, listingID *id.ID) GuestSplit {
 	return GuestSplit{
 		Figure:     whole,
-		Departed:   p.occupancy(report.Departed, listingID),
-		InHouse:    p.occupancy(report.InHouse, listingID),
-		Upcoming:   p.occupancy(report.Upcoming, listingID),
-		Cancelled:  p.occupancy(report.Cancelled, listingID),
-		Unassigned: p.occupancy(report.Unassigned, listingID),
+		Departed:   p.guestFigure(report.Departed, listingID),
+		InHouse:    p.guestFigure(report.InHouse, listingID),
+		Upcoming:   p.guestFigure(report.Upcoming, listingID),
+		Cancelled:  p.guestFigure(report.Cancelled, listingID),
+		Unassigned: p.guestFigure(report.Unassigned, listingID),
 	}
 }
 
@@ -244,8 +244,8 @@ type GuestFigure struct {
 	Receivables *Figure `json:"receivables" doc:"Negative; null for unassigned money."`
 }
 
-// dateOr returns the given day, or today.
-func dateOr(tx *db.Tx, given *day.Day) day.Day {
+// dateOrToday returns the given day, or today.
+func dateOrToday(tx *db.Tx, given *day.Day) day.Day {
 	if given == nil {
 		return day.Of(tx.Now)
 	}
@@ -253,8 +253,8 @@ func dateOr(tx *db.Tx, given *day.Day) day.Day {
 	return *given
 }
 
-// listingNames loads the names of listings.
-func listingNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
+// loadListingNames loads the names of listings.
+func loadListingNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
 	type named struct {
 		ID   id.ID
 		Name string

@@ -82,18 +82,18 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 		return nil, err
 	}
 
-	p, err := readPosition(ctx, tx, dateOr(tx, f.Date), currency, false)
+	p, err := loadPosition(ctx, tx, dateOrToday(tx, f.Date), currency, false)
 	if err != nil {
 		return nil, err
 	}
 
-	owners, err := ownersOf(ctx, tx, p)
+	owners, err := loadOwners(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
 
 	// The three legs come from different sources: bank records, entries by account, and entries by claim.
-	bank, err := bankLeg(ctx, tx, p)
+	bank, err := loadBankLeg(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -111,34 +111,34 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	// Then collect the warnings, first from the data at hand.
 	found := findings{}
 	for i := range owners {
-		found.owners(&owners[i], p.date)
+		found.checkOwners(&owners[i], p.date)
 	}
 
 	if manager := out.Liabilities.ManagerBalance; manager.CentTotal < 0 {
 		found.add(WarnNegativeManager, WarningItem{Figure: manager})
 	}
 
-	found.guests(p.guests, p.behind())
-	found.banks(bank)
+	found.checkGuests(p.guests, p.drilldownFilter())
+	found.checkBanks(bank)
 
 	for _, f := range p.foreignBanks() {
 		found.add(WarnForeignBank, WarningItem{AccountID: &f.Account.ID, Figure: f.Figure})
 	}
 
 	// The rest needs entries and payments that the legs do not have.
-	if err := found.operatingCosts(ctx, tx, p); err != nil {
+	if err := found.checkOperatingCosts(ctx, tx, p); err != nil {
 		return nil, err
 	}
 
-	if err := found.elimination(ctx, tx, p); err != nil {
+	if err := found.checkElimination(ctx, tx, p); err != nil {
 		return nil, err
 	}
 
-	if err := found.payments(ctx, tx, p); err != nil {
+	if err := found.checkPayments(ctx, tx, p); err != nil {
 		return nil, err
 	}
 
-	out.Warnings = found.warnings(p.chart)
+	out.Warnings = found.render(p.chart)
 
 	return out, nil
 }
@@ -153,9 +153,9 @@ func (p *position) book() BookLeg {
 		total -= foreign.CentTotal
 	}
 
-	leg.Figure = p.chart.figure(ClaimBank, total, p.behind())
+	leg.Figure = p.chart.figure(ClaimBank, total, p.drilldownFilter())
 	for _, v := range p.banks() {
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.AccountIDs = page.Only(v)
 		figure := p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind)
 		leg.Accounts = append(leg.Accounts, AccountFigure{p.chart.at[v].ref(), figure})
@@ -167,12 +167,12 @@ func (p *position) book() BookLeg {
 // liabilities returns the third leg.
 func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 	leg := LiabilityLeg{
-		GuestBalances: p.split(p.figure(ClaimGuests), nil), Rows: []Row{}, ManagerBalance: p.figure(ClaimManager),
-		OwnerBalances: OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: byOwner(owners)},
+		GuestBalances: p.splitByStatus(p.figure(ClaimGuests), nil), Rows: []Row{}, ManagerBalance: p.figure(ClaimManager),
+		OwnerBalances: OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: sumByOwner(owners)},
 	}
 
 	// Funds held elsewhere are an asset and are shown apart.
-	for _, claim := range nobodys() {
+	for _, claim := range partylessClaims() {
 		if claim == ClaimHeldElsewhere {
 			leg.FundsHeldElsewhere = p.row(claim)
 			continue
@@ -203,7 +203,7 @@ func (p *position) row(claim Claim) Row {
 			continue
 		}
 
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.AccountIDs = page.Only(a.ID)
 		r.Accounts = append(r.Accounts, AccountFigure{a.ref(), p.chart.figure(claim, cents, behind)})
 	}

@@ -105,13 +105,13 @@ func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, 
 // ReadTaxLiability returns the page of the report that a valid filter selects. It fails with the issue notFound for
 // an id that is neither an account nor a mapped line type.
 func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
-	r, err := taxReportOf(ctx, tx, f)
+	r, err := newTaxReport(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
 
 	// All rows are read, because the totals are those of all pages.
-	rows, err := r.read(ctx, tx, f)
+	rows, err := r.loadRows(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +121,11 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Param
 	r.first = min(p.Rows(), total)
 
 	r.last = min(r.first+p.Limit, total)
-	if err := r.readShown(ctx, tx, rows[r.first:r.last]); err != nil {
+	if err := r.loadShown(ctx, tx, rows[r.first:r.last]); err != nil {
 		return nil, err
 	}
 
-	out := r.arrange(rows)
+	out := r.render(rows)
 	out.Currency = money.Currency(r.behind.Currency)
 	out.StartDate = f.StartDate.Day
 	out.EndDate = f.EndDate.Day
@@ -134,19 +134,19 @@ func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Param
 	return out, nil
 }
 
-// taxReportOf loads the accounts that a valid filter is about.
-func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, error) {
+// newTaxReport loads the accounts that a valid filter is about.
+func newTaxReport(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err
 	}
 
-	chart, err := readChart(ctx, tx)
+	chart, err := loadChart(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	taxed, err := taxedAccounts(ctx, tx, f.TaxableLineIDs)
+	taxed, err := loadTaxedAccounts(ctx, tx, f.TaxableLineIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ func taxReportOf(ctx context.Context, tx *db.Tx, f *TaxFilter) (*taxReport, erro
 	}}, nil
 }
 
-// taxedAccounts loads the accounts for ids of accounts and of line mappings. It fails with an issue for each id
+// loadTaxedAccounts loads the accounts for ids of accounts and of line mappings. It fails with an issue for each id
 // that is neither.
-func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+func loadTaxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	type named struct{ ID, AccountID id.ID }
 
 	rows, err := db.Select[named](ctx, tx, `
@@ -205,8 +205,8 @@ func taxedAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 // lodgingTaxes returns the accounts of taxes that guests are charged: all tax accounts except the one for the tax
 // on the manager's fees and markups, unless tax lines of reservations use it too.
 func (c *chart) lodgingTaxes() []id.ID {
-	return slices.DeleteFunc(c.of(ClaimTaxes), func(v id.ID) bool {
-		return c.at[v].plays(account.ExpenseSalesTax) && !c.at[v].TaxLines
+	return slices.DeleteFunc(c.claimAccounts(ClaimTaxes), func(v id.ID) bool {
+		return c.at[v].hasAssignment(account.ExpenseSalesTax) && !c.at[v].TaxLines
 	})
 }
 
@@ -220,9 +220,9 @@ type taxReport struct {
 	stays       map[id.ID]*TaxReservation
 }
 
-// read loads the rows of all pages in their order.
-func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
-	with, args := r.taxTables(tx.Team, f)
+// loadRows loads the rows of all pages in their order.
+func (r *taxReport) loadRows(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow, error) {
+	with, args := r.taxTablesSQL(tx.Team, f)
 
 	rows, err := db.Select[taxRow](ctx, tx, with+`
 		select b.listing_id, r.booking_platform, r.id, b.income, b.taxes
@@ -237,8 +237,8 @@ func (r *taxReport) read(ctx context.Context, tx *db.Tx, f *TaxFilter) ([]taxRow
 	return rows, nil
 }
 
-// taxTables returns the WITH clause of the table booked, which has a row per stay and listing.
-func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Args) {
+// taxTablesSQL returns the WITH clause of the table booked, which has a row per stay and listing.
+func (r *taxReport) taxTablesSQL(team id.ID, f *TaxFilter) (with string, args db.Args) {
 	args = db.Args{
 		"team":          team,
 		"currency":      r.behind.Currency,
@@ -265,14 +265,14 @@ func (r *taxReport) taxTables(team id.ID, f *TaxFilter) (with string, args db.Ar
 		)`, args
 }
 
-// readShown loads the listings and stays of the rows on the page.
-func (r *taxReport) readShown(ctx context.Context, tx *db.Tx, shown []taxRow) (err error) {
+// loadShown loads the listings and stays of the rows on the page.
+func (r *taxReport) loadShown(ctx context.Context, tx *db.Tx, shown []taxRow) (err error) {
 	stays, listings := make([]id.ID, len(shown)), make([]id.ID, len(shown))
 	for i := range shown {
 		stays[i], listings[i] = shown[i].ID, shown[i].ListingID
 	}
 
-	if r.listings, err = listingNames(ctx, tx, id.Distinct(listings)); err != nil {
+	if r.listings, err = loadListingNames(ctx, tx, id.Distinct(listings)); err != nil {
 		return err
 	}
 
@@ -326,8 +326,8 @@ func (r *taxReport) figures(income, taxes money.Cents, behind report.Selection) 
 	return f
 }
 
-// arrange groups rows, which are sorted by listing and channel, and shows those of the page.
-func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
+// render groups rows, which are sorted by listing and channel, and shows those of the page.
+func (r *taxReport) render(rows []taxRow) *TaxLiability {
 	out := &TaxLiability{Data: []TaxListing{}}
 
 	var income, taxes money.Cents
@@ -339,7 +339,7 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 		behind.ListingIDs = page.RefsTo(of[0].ListingID)
 		l := TaxListing{
 			ID:       idOrNil(of[0].ListingID),
-			Name:     nameOf(r.listings, of[0].ListingID),
+			Name:     lookUpName(r.listings, of[0].ListingID),
 			Channels: []TaxChannel{},
 		}
 
@@ -347,7 +347,7 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 
 		// A listing or channel without a row on the page is not shown but counts in the totals.
 		for via := range chunksBy(of, func(a, b *taxRow) bool { return channelName(a) == channelName(b) }) {
-			c := r.channel(via, at, behind)
+			c := r.renderChannel(via, at, behind)
 			listingIncome += c.TaxableIncomeTotal
 
 			listingTaxes += c.CollectableTaxesTotal
@@ -370,9 +370,9 @@ func (r *taxReport) arrange(rows []taxRow) *TaxLiability {
 	return out
 }
 
-// channel returns the totals of the rows of a channel, with the stays that are on the page. The first row has the
+// renderChannel returns the totals of the rows of a channel, with the stays that are on the page. The first row has the
 // place at among all rows.
-func (r *taxReport) channel(rows []taxRow, at int64, behind report.Selection) TaxChannel {
+func (r *taxReport) renderChannel(rows []taxRow, at int64, behind report.Selection) TaxChannel {
 	c := TaxChannel{Name: rows[0].BookingPlatform, Reservations: []TaxReservation{}}
 
 	var income, taxes money.Cents

@@ -87,8 +87,8 @@ type WarningItem struct {
 	behind *report.Selection
 }
 
-// messageOf returns the severity and the text of a finding.
-func messageOf(code WarningCode) (severity finding.Severity, message string) {
+// warningText returns the severity and the text of a finding.
+func warningText(code WarningCode) (severity finding.Severity, message string) {
 	switch code {
 	case WarnNegativeOwner:
 		return finding.Error, "Owner balance is negative: it is covered by somebody else's money"
@@ -137,8 +137,8 @@ type places struct {
 // findings collects the places of each finding.
 type findings map[WarningCode]*places
 
-// of returns the places of a finding.
-func (f findings) of(code WarningCode) *places {
+// placesFor returns the places of a finding.
+func (f findings) placesFor(code WarningCode) *places {
 	if f[code] == nil {
 		f[code] = &places{}
 	}
@@ -149,13 +149,13 @@ func (f findings) of(code WarningCode) *places {
 // add adds places of a finding.
 func (f findings) add(code WarningCode, items ...WarningItem) {
 	for i := range items {
-		p := f.of(code)
+		p := f.placesFor(code)
 		p.items, p.count, p.total = append(p.items, items[i]), p.count+1, p.total+items[i].CentTotal
 	}
 }
 
-// warnings returns the findings in the order of their codes.
-func (f findings) warnings(c *chart) []Warning {
+// render returns the findings in the order of their codes.
+func (f findings) render(c *chart) []Warning {
 	out := []Warning{}
 
 	for _, name := range WarningCode("").Enum() {
@@ -166,7 +166,7 @@ func (f findings) warnings(c *chart) []Warning {
 
 		items := f[code].items
 		w := Warning{Code: code, Count: f[code].count, Total: f[code].total}
-		w.Severity, w.Message = messageOf(code)
+		w.Severity, w.Message = warningText(code)
 
 		// The largest amounts first, whatever their sign.
 		slices.SortStableFunc(items, func(a, b WarningItem) int {
@@ -177,7 +177,7 @@ func (f findings) warnings(c *chart) []Warning {
 		w.Items = items[:min(len(items), warningItems)]
 		for i := range w.Items {
 			if item := &w.Items[i]; item.stay != nil {
-				item.Figure = c.stays([]stayBalance{*item.stay}, *item.behind)
+				item.Figure = c.sumStays([]stayBalance{*item.stay}, *item.behind)
 			}
 		}
 
@@ -187,8 +187,8 @@ func (f findings) warnings(c *chart) []Warning {
 	return out
 }
 
-// owners adds the findings on the owners' balances of a listing.
-func (f findings) owners(l *OwnerListing, date day.Day) {
+// checkOwners adds the findings on the owners' balances of a listing.
+func (f findings) checkOwners(l *OwnerListing, date day.Day) {
 	for i := range l.Periods {
 		p := &l.Periods[i]
 
@@ -212,9 +212,9 @@ func (f findings) owners(l *OwnerListing, date day.Day) {
 	}
 }
 
-// guests adds the findings on the balances of stays. The cells come from the entries of the selection behind.
-func (f findings) guests(cells []guestCell, behind report.Selection) {
-	for _, s := range stayBalances(cells) {
+// checkGuests adds the findings on the balances of stays. The cells come from the entries of the selection behind.
+func (f findings) checkGuests(cells []guestCell, behind report.Selection) {
+	for _, s := range sumByStay(cells) {
 		item := WarningItem{
 			ListingID:     idOrNil(s.listingID),
 			ReservationID: &s.reservationID,
@@ -231,8 +231,8 @@ func (f findings) guests(cells []guestCell, behind report.Selection) {
 	}
 }
 
-// banks adds the findings on differences between banks and books.
-func (f findings) banks(leg *BankLeg) {
+// checkBanks adds the findings on differences between banks and books.
+func (f findings) checkBanks(leg *BankLeg) {
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
 
@@ -252,7 +252,7 @@ func (f findings) banks(leg *BankLeg) {
 
 	// Count and total are those of all records, even if only the first are loaded.
 	if leg.unmatched.Count > 0 {
-		open := f.of(WarnUnmatchedRecords)
+		open := f.placesFor(WarnUnmatchedRecords)
 
 		open.count, open.total = leg.unmatched.Count, leg.unmatched.Total
 		for _, u := range leg.unmatched.First {
@@ -265,10 +265,10 @@ func (f findings) banks(leg *BankLeg) {
 	}
 }
 
-// elimination adds the accounts on which the trust and the operating ledger do not owe each other the same amount.
+// checkElimination adds the accounts on which the trust and the operating ledger do not owe each other the same amount.
 // A transaction or a manual journal that names such an account has no counterpart in the other ledger.
-func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error {
-	accounts := p.chart.of(ClaimDueToFrom)
+func (f findings) checkElimination(ctx context.Context, tx *db.Tx, p *position) error {
+	accounts := p.chart.claimAccounts(ClaimDueToFrom)
 	if len(accounts) == 0 {
 		return nil
 	}
@@ -290,7 +290,7 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 			continue
 		}
 
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.Ledger, behind.Party, behind.AccountIDs = "", report.Nobody, page.Only(cells[i].AccountID)
 		d := report.DrilldownTo(behind)
 		f.add(WarnNotEliminated, WarningItem{
@@ -302,9 +302,9 @@ func (f findings) elimination(ctx context.Context, tx *db.Tx, p *position) error
 	return nil
 }
 
-// payments adds payments that the books have taken off a trust bank account by the day although the money has not
+// checkPayments adds payments that the books have taken off a trust bank account by the day although the money has not
 // left it, or may not have.
-func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
+func (f findings) checkPayments(ctx context.Context, tx *db.Tx, p *position) error {
 	type payment struct {
 		TransactionID id.ID
 		AccountID     id.ID
@@ -321,7 +321,7 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 		select n.transaction_id, n.funding_account_id as account_id, n.refused, n.code = 'paymentAwaitingApproval' as waits, n.missing
 		from missing n join transaction t on t.team_id = @team and t.id = n.transaction_id
 		where coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
-		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "banks": p.chart.of(ClaimBank)})
+		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "banks": p.chart.claimAccounts(ClaimBank)})
 	if err != nil {
 		return fmt.Errorf("read the payments that were not received: %w", err)
 	}
@@ -338,7 +338,7 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 			code = WarnWaitingPayment
 		}
 
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.AccountIDs, behind.TransactionIDs = page.Only(r.AccountID), page.RefsTo(r.TransactionID)
 		d := report.DrilldownTo(behind)
 		f.add(code, WarningItem{
@@ -351,8 +351,8 @@ func (f findings) payments(ctx context.Context, tx *db.Tx, p *position) error {
 	return nil
 }
 
-// operatingCosts adds the manager's expenses of the month that a trust bank account paid.
-func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) error {
+// checkOperatingCosts adds the manager's expenses of the month that a trust bank account paid.
+func (f findings) checkOperatingCosts(ctx context.Context, tx *db.Tx, p *position) error {
 	type cost struct {
 		TransactionID id.ID
 		ListingID     id.ID
@@ -374,7 +374,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 			"date":     p.date,
 			"currency": p.currency,
 			"costs":    p.chart.expenses(),
-			"banks":    p.chart.of(ClaimBank),
+			"banks":    p.chart.claimAccounts(ClaimBank),
 		})
 	if err != nil {
 		return fmt.Errorf("read the manager's costs: %w", err)
@@ -383,7 +383,7 @@ func (f findings) operatingCosts(ctx context.Context, tx *db.Tx, p *position) er
 	for i := range rows {
 		// The drill-down leads to the cost of the transaction on the listing.
 		r := &rows[i]
-		behind := p.behind()
+		behind := p.drilldownFilter()
 		behind.StartDate = &report.Start{Day: p.date.FirstOfMonth()}
 		behind.Party = ledger.Manager
 		behind.AccountIDs = page.Only(p.chart.expenses()...)

@@ -86,17 +86,17 @@ type Post struct{ Config }
 // New returns a post. Without a sender every message fails as refused.
 func New(c Config) Post {
 	if c.Sender == nil {
-		c.Sender = nobody{}
+		c.Sender = refusingSender{}
 	}
 
 	return Post{c}
 }
 
-// nobody is the sender if there is no mail server.
-type nobody struct{}
+// refusingSender is the sender if there is no mail server.
+type refusingSender struct{}
 
 // Send refuses the message.
-func (nobody) Send(context.Context, mail.Message) error {
+func (refusingSender) Send(context.Context, mail.Message) error {
 	return fmt.Errorf("%w: there is no mail server", mail.ErrRefused)
 }
 

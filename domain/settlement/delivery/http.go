@@ -99,13 +99,13 @@ type Link struct {
 
 // makeLink makes a link that opens a published statement for one of its owners.
 func (p Post) makeLink(ctx context.Context, tx *db.Tx, in *makeLinkInput) (*Link, error) {
-	pub, err := published(ctx, tx, in.ID)
+	pub, err := lockPublished(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Only members of the ownership may see the statement.
-	if err := pub.check(ctx, tx, in.Body.ContactID, "contactId"); err != nil {
+	if err := pub.checkContact(ctx, tx, in.Body.ContactID, "contactId"); err != nil {
 		return nil, err
 	}
 
@@ -117,8 +117,8 @@ func (p Post) makeLink(ctx context.Context, tx *db.Tx, in *makeLinkInput) (*Link
 	return &Link{ID: made.ID, URL: p.address(made.Token), ExpiresAt: made.ExpiresAt}, nil
 }
 
-// check refuses a contact who may not see the statement: one that is unknown, no member or archived.
-func (p *publication) check(ctx context.Context, tx *db.Tx, contact id.ID, path ...any) error {
+// checkContact refuses a contact who may not see the statement: one that is unknown, no member or archived.
+func (p *publication) checkContact(ctx context.Context, tx *db.Tx, contact id.ID, path ...any) error {
 	m := p.member(contact)
 	switch {
 	case m == nil:
@@ -153,9 +153,9 @@ func (p *publication) reachable() []member {
 	return out
 }
 
-// publishedStill loads a published statement, or returns nil when it is not published any more.
-func publishedStill(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
-	pub, err := published(ctx, tx, of)
+// loadIfPublished loads a published statement, or returns nil when it is not published any more.
+func loadIfPublished(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
+	pub, err := lockPublished(ctx, tx, of)
 	if errors.Is(err, errNotPublished) || errors.Is(err, apierr.NotFound) {
 		return nil, nil //nolint:nilnil // nothing to deliver is no failure
 	}
@@ -170,7 +170,7 @@ type ofStatement struct {
 
 // listLinks returns a page of the links to a statement.
 func listLinks(ctx context.Context, tx *db.Tx, in *ofStatement) (*page.Page[access.OwnerLink], error) {
-	if err := exists(ctx, tx, in.ID); err != nil {
+	if err := checkExists(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -205,18 +205,18 @@ type Emails struct {
 
 // sendEmails queues the messages about a published statement to its owners.
 func (p Post) sendEmails(ctx context.Context, tx *db.Tx, in *emailsInput) (*Emails, error) {
-	pub, err := published(ctx, tx, in.ID)
+	pub, err := lockPublished(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Refuse the request before anything is queued.
-	to, err := pub.chosen(ctx, tx, in.Body.ContactIDs)
+	to, err := pub.chooseMembers(ctx, tx, in.Body.ContactIDs)
 	if err != nil {
 		return nil, err
 	}
 
-	queued, err := p.queue(ctx, tx, pub, to)
+	queued, err := p.queueAll(ctx, tx, pub, to)
 	if err != nil {
 		return nil, err
 	}
@@ -224,9 +224,9 @@ func (p Post) sendEmails(ctx context.Context, tx *db.Tx, in *emailsInput) (*Emai
 	return &Emails{Data: queued}, nil
 }
 
-// chosen returns the members to write to, each once: the given contacts, or all reachable members. It fails for a
+// chooseMembers returns the members to write to, each once: the given contacts, or all reachable members. It fails for a
 // contact who cannot get the message, and if no member is reachable.
-func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) ([]member, error) {
+func (p *publication) chooseMembers(ctx context.Context, tx *db.Tx, contacts []id.ID) ([]member, error) {
 	if len(contacts) == 0 {
 		to := p.reachable()
 		if len(to) == 0 {
@@ -242,7 +242,7 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 	seen := map[id.ID]bool{}
 
 	for i, c := range contacts {
-		if err := p.check(ctx, tx, c, "contactIds", i); err != nil {
+		if err := p.checkContact(ctx, tx, c, "contactIds", i); err != nil {
 			return nil, err
 		}
 
@@ -264,9 +264,9 @@ func (p *publication) chosen(ctx context.Context, tx *db.Tx, contacts []id.ID) (
 
 // listEmails returns a page of the messages about a statement.
 func listEmails(ctx context.Context, tx *db.Tx, in *ofStatement) (*page.Page[Email], error) {
-	if err := exists(ctx, tx, in.ID); err != nil {
+	if err := checkExists(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
-	return emails(ctx, tx, in.ID, in.Params)
+	return loadEmails(ctx, tx, in.ID, in.Params)
 }

@@ -48,8 +48,8 @@ func (f *letterFacts) period() string {
 	return f.StartAt.String() + " to " + f.EndAt.String()
 }
 
-// write returns the message of a letter with the address of its link.
-func (l *letter) write(url string) (mail.Message, error) {
+// renderMessage returns the message of a letter with the address of its link.
+func (l *letter) renderMessage(url string) (mail.Message, error) {
 	facts := map[string]any{
 		"Name":    l.GreetingName,
 		"Listing": l.ListingName,

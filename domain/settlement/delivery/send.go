@@ -46,7 +46,7 @@ func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 	}
 
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		pub, err := publishedStill(ctx, tx, args.StatementID)
+		pub, err := loadIfPublished(ctx, tx, args.StatementID)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (p Post) announce(ctx context.Context, d *db.DB, j job.Job) error {
 				return err
 			}
 
-			if _, err := p.queue(ctx, tx, pub, pub.reachable()); err != nil {
+			if _, err := p.queueAll(ctx, tx, pub, pub.reachable()); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	open := false
 
 	err := d.Read(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-		if l, err = readLetter(ctx, tx, args.EmailID); err != nil || l == nil {
+		if l, err = loadLetter(ctx, tx, args.EmailID); err != nil || l == nil {
 			return err
 		}
 
@@ -94,7 +94,7 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	// Then talk to the mail server, outside of any transaction.
 	failure, retry := Withdrawn, false
 	if l != nil && open {
-		if failure, retry, err = p.hand(ctx, l); err != nil {
+		if failure, retry, err = p.sendLetter(ctx, l); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	// Last, save the result together with the end of the job.
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		if l != nil {
-			if err := conclude(ctx, tx, l, failure, retry); err != nil {
+			if err := settleOrRetry(ctx, tx, l, failure, retry); err != nil {
 				return err
 			}
 		}
@@ -111,16 +111,16 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// hand gives a letter to the mail server and returns why it was not sent, and whether to try again. It fails if the
+// sendLetter gives a letter to the mail server and returns why it was not sent, and whether to try again. It fails if the
 // worker is being stopped: then the result is not known.
-func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err error) {
+func (p Post) sendLetter(ctx context.Context, l *letter) (f Failure, retry bool, err error) {
 	token, err := p.Box.Open(l.Token, label(l.ID))
 	if err != nil {
 		return "", false, fmt.Errorf("open the link of an e-mail: %w", err)
 	}
 
 	// The secret of the link is decrypted only for this.
-	m, err := l.write(p.address(string(token)))
+	m, err := l.renderMessage(p.address(string(token)))
 	if err != nil {
 		return "", false, err
 	}
@@ -140,13 +140,13 @@ func (p Post) hand(ctx context.Context, l *letter) (f Failure, retry bool, err e
 	return Undeliverable, true, nil
 }
 
-// conclude settles a message, or counts the attempt and queues the next one if there is any left.
-func conclude(ctx context.Context, tx *db.Tx, l *letter, f Failure, retry bool) error {
+// settleOrRetry settles a message, or counts the attempt and queues the next one if there is any left.
+func settleOrRetry(ctx context.Context, tx *db.Tx, l *letter, f Failure, retry bool) error {
 	if !retry || l.Attempts >= len(waits) {
-		return settle(ctx, tx, l.ID, f)
+		return updateSettled(ctx, tx, l.ID, f)
 	}
 
-	if err := countAttempt(ctx, tx, l.ID); err != nil {
+	if err := updateAttempts(ctx, tx, l.ID); err != nil {
 		return err
 	}
 
@@ -165,5 +165,5 @@ func giveUp(ctx context.Context, tx *db.Tx, j job.Job, _ error) error {
 		return nil //nolint:nilerr // a job that names no message has none to settle
 	}
 
-	return settle(ctx, tx, args.EmailID, Undeliverable)
+	return updateSettled(ctx, tx, args.EmailID, Undeliverable)
 }

@@ -41,10 +41,10 @@ func (p *publication) member(contact id.ID) *member {
 	return nil
 }
 
-// published loads a published statement and locks it, so that it is not reopened until the transaction ends. It
+// lockPublished loads a published statement and locks it, so that it is not reopened until the transaction ends. It
 // fails with apierr.NotFound for an id that names no statement, and with errNotPublished for a draft or one in
 // review.
-func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
+func lockPublished(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	type stored struct {
 		Status      statement.Status
 		PublishedAt *day.Instant
@@ -58,7 +58,7 @@ func published(ctx context.Context, tx *db.Tx, of id.ID) (*publication, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read a statement to deliver: %w", err)
 	case found == nil:
-		return nil, unsaved(ctx, tx, of)
+		return nil, checkDraft(ctx, tx, of)
 	case found.Status != statement.Published:
 		return nil, notPublished()
 	}
@@ -81,9 +81,9 @@ func notPublished() error {
 	return errNotPublished.At(apierr.IssueNotPublished.InPath("id"))
 }
 
-// unsaved returns errNotPublished for a draft, which has no row, and apierr.NotFound for an id that names no
+// checkDraft returns errNotPublished for a draft, which has no row, and apierr.NotFound for an id that names no
 // statement.
-func unsaved(ctx context.Context, tx *db.Tx, of id.ID) error {
+func checkDraft(ctx context.Context, tx *db.Tx, of id.ID) error {
 	found, err := statement.Select(ctx, tx, statement.Filter{StatementIDs: page.Only(of)})
 	switch {
 	case err != nil:
@@ -95,9 +95,9 @@ func unsaved(ctx context.Context, tx *db.Tx, of id.ID) error {
 	return notPublished()
 }
 
-// exists fails with apierr.NotFound unless the id names a statement, saved or draft.
-func exists(ctx context.Context, tx *db.Tx, of id.ID) error {
-	if err := unsaved(ctx, tx, of); !errors.Is(err, errNotPublished) {
+// checkExists fails with apierr.NotFound unless the id names a statement, saved or draft.
+func checkExists(ctx context.Context, tx *db.Tx, of id.ID) error {
+	if err := checkDraft(ctx, tx, of); !errors.Is(err, errNotPublished) {
 		return err
 	}
 
@@ -106,8 +106,8 @@ func exists(ctx context.Context, tx *db.Tx, of id.ID) error {
 
 const emailColumns = `e.id, e.contact_id, e.address as "to", e.status, e.failure, e.created_at, e.sent_at`
 
-// emails loads a page of the messages about a statement, newest first.
-func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page[Email], error) {
+// loadEmails loads a page of the messages about a statement, newest first.
+func loadEmails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page[Email], error) {
 	return page.List[Email](ctx, tx, page.Query{
 		Columns: emailColumns,
 		From:    "delivery_email e",
@@ -119,9 +119,9 @@ func emails(ctx context.Context, tx *db.Tx, of id.ID, p page.Params) (*page.Page
 	}, p, "")
 }
 
-// queue inserts a message with its link and job for each member. An owner with a message that still waits gets no
+// queueAll inserts a message with its link and job for each member. An owner with a message that still waits gets no
 // second one. It returns the messages in the members' order.
-func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []member) ([]Email, error) {
+func (p Post) queueAll(ctx context.Context, tx *db.Tx, pub *publication, to []member) ([]Email, error) {
 	out := make([]Email, 0, len(to))
 
 	contacts := make([]id.ID, len(to))
@@ -147,7 +147,7 @@ func (p Post) queue(ctx context.Context, tx *db.Tx, pub *publication, to []membe
 	for i := range to {
 		e, already := byContact[to[i].ContactID]
 		if !already {
-			if e, err = p.write(ctx, tx, pub.StatementID, &to[i]); err != nil {
+			if e, err = p.insertEmail(ctx, tx, pub.StatementID, &to[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -192,8 +192,8 @@ func insertMissing(ctx context.Context, tx *db.Tx, pub *publication) error {
 	return nil
 }
 
-// write inserts a message with its link and its job.
-func (p Post) write(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email, error) {
+// insertEmail inserts a message with its link and its job.
+func (p Post) insertEmail(ctx context.Context, tx *db.Tx, of id.ID, to *member) (Email, error) {
 	link, err := access.MakeOwnerLink(ctx, tx, of, to.ContactID)
 	if err != nil {
 		return Email{}, err
@@ -233,8 +233,8 @@ type letter struct {
 	letterFacts
 }
 
-// readLetter loads a message that still waits, or returns nil.
-func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) {
+// loadLetter loads a message that still waits, or returns nil.
+func loadLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) {
 	// The names are those that the statement was published with, if it has them. Joins are outer joins because
 	// statement and contact may be gone.
 	l, err := db.Maybe[letter](ctx, tx, `
@@ -254,8 +254,8 @@ func readLetter(ctx context.Context, tx *db.Tx, message id.ID) (*letter, error) 
 	return l, nil
 }
 
-// settle ends a message: without a failure it was sent. The secret of its link is deleted.
-func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
+// updateSettled ends a message: without a failure it was sent. The secret of its link is deleted.
+func updateSettled(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 	status := Sent
 
 	var failure *Failure
@@ -275,8 +275,8 @@ func settle(ctx context.Context, tx *db.Tx, message id.ID, f Failure) error {
 	return nil
 }
 
-// countAttempt counts an attempt to send a message.
-func countAttempt(ctx context.Context, tx *db.Tx, message id.ID) error {
+// updateAttempts counts an attempt to send a message.
+func updateAttempts(ctx context.Context, tx *db.Tx, message id.ID) error {
 	_, err := tx.Exec(ctx, `update delivery_email set attempts = attempts + 1 where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": message})
 	if err != nil {
 		return fmt.Errorf("count an attempt: %w", err)

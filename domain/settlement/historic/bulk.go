@@ -53,9 +53,9 @@ func handler() job.Handler {
 	return h
 }
 
-// refuseBesideImport refuses statements with a reference or days that an unfinished import has: the import would
+// checkNoImport refuses statements with a reference or days that an unfinished import has: the import would
 // overwrite them, or fail because of them.
-func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
+func (s *arrivals) checkNoImport(ctx context.Context, tx *db.Tx) error {
 	// The days travel as text; the statements themselves are not placed yet, so they have no ownership period.
 	args := db.Args{"team": tx.Team}
 	refs, listings, currencies := make([]string, len(s.all)), make([]id.ID, len(s.all)), make([]string, len(s.all))
@@ -94,9 +94,9 @@ func (s *arrivals) refuseBesideImport(ctx context.Context, tx *db.Tx) error {
 // stagedChunk is how many statements one insert of staging carries.
 const stagedChunk = 250
 
-// stage inserts the statements for the task of the import. It also deletes the statements that failed imports have
+// insertStaged inserts the statements for the task of the import. It also deletes the statements that failed imports have
 // left.
-func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) error {
+func (s *arrivals) insertStaged(ctx context.Context, tx *db.Tx, operationID id.ID) error {
 	if _, err := tx.Exec(ctx, `
 		delete from statement_import i where i.team_id = @team
 			and not exists (select from operation o where o.id = i.operation_id and `+statement.UnfinishedImport+`)`, db.Args{"team": tx.Team}); err != nil {
@@ -107,7 +107,7 @@ func (s *arrivals) stage(ctx context.Context, tx *db.Tx, operationID id.ID) erro
 	position := 0
 
 	for part := range slices.Chunk(s.all, stagedChunk) {
-		args := ranges(part)
+		args := rangeColumns(part)
 		delete(args, "periods")
 
 		var (
@@ -203,7 +203,7 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 	}
 
 	// Check them again, because time has passed since the import was started.
-	if err := s.place(ctx, tx); err != nil {
+	if err := s.findPlaces(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -213,13 +213,13 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 
 	// Then write them portion by portion.
 	done := make([]Statement, 0, len(s.all))
-	for _, part := range chunks(s.all, func(a *arrival) int { return at[a].LineCount }) {
-		if err := s.importPart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
+	for _, part := range splitByLines(s.all, func(a *arrival) int { return at[a].LineCount }) {
+		if err := s.savePart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
 			return nil, err
 		}
 
 		for _, a := range part {
-			done = append(done, a.answer())
+			done = append(done, a.render())
 		}
 	}
 
@@ -232,8 +232,8 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 	return done, nil
 }
 
-// importPart writes statements with consecutive positions, and drops their lines from memory afterwards.
-func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID, from int, part []*arrival) error {
+// savePart writes statements with consecutive positions, and drops their lines from memory afterwards.
+func (s *arrivals) savePart(ctx context.Context, tx *db.Tx, operationID id.ID, from int, part []*arrival) error {
 	lines, err := db.Select[[]Line](ctx, tx, `
 		select lines from statement_import where team_id = @team and operation_id = @operation and position >= @from and position < @to order by position`,
 		db.Args{"team": tx.Team, "operation": operationID, "from": from, "to": from + len(part)})
@@ -246,7 +246,7 @@ func (s *arrivals) importPart(ctx context.Context, tx *db.Tx, operationID id.ID,
 		part[i].Lines = lines[i]
 	}
 
-	if err := s.write(ctx, tx, part); err != nil {
+	if err := s.savePlaced(ctx, tx, part); err != nil {
 		return err
 	}
 

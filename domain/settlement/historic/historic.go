@@ -106,9 +106,9 @@ func (f Financials) complete(end *money.Cents) Financials {
 	return f
 }
 
-// triggerOf returns the trigger that puts a line under the revenue or the expenses. The class of its account
+// triggerFor returns the trigger that puts a line under the revenue or the expenses. The class of its account
 // decides, so that a refund is a smaller cost and not revenue. On an account that is neither, the sign decides.
-func triggerOf(class account.Classification, cents money.Cents) string {
+func triggerFor(class account.Classification, cents money.Cents) string {
 	switch class {
 	case account.Revenue:
 		return statement.TriggerHistoricRevenue
@@ -124,15 +124,15 @@ func triggerOf(class account.Classification, cents money.Cents) string {
 	return statement.TriggerHistoricRevenue
 }
 
-// maxTold is the greatest number of findings in an answer.
-const maxTold = 100
+// maxFindings is the greatest number of findings in an answer.
+const maxFindings = 100
 
 // findings are the issues of a request, up to a limit.
 type findings []apierr.Issue
 
 // add adds an issue unless the limit is reached.
 func (f *findings) add(code apierr.IssueCode, path ...any) {
-	if len(*f) < maxTold {
+	if len(*f) < maxFindings {
 		*f = append(*f, code.InBody(path...))
 	}
 }

@@ -90,11 +90,11 @@ func importOne(ctx context.Context, tx *db.Tx, in *oneInput) (*Statement, error)
 
 	// The steps are those of a bulk import without staging.
 	s := &arrivals{all: []*arrival{a}}
-	if err := s.refuseBesideImport(ctx, tx); err != nil {
+	if err := s.checkNoImport(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	if err := s.place(ctx, tx); err != nil {
+	if err := s.findPlaces(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -102,11 +102,11 @@ func importOne(ctx context.Context, tx *db.Tx, in *oneInput) (*Statement, error)
 		return nil, err
 	}
 
-	if err := s.write(ctx, tx, s.all); err != nil {
+	if err := s.savePlaced(ctx, tx, s.all); err != nil {
 		return nil, err
 	}
 
-	out := a.answer()
+	out := a.render()
 
 	return &out, nil
 }
@@ -153,11 +153,11 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 	}
 
 	// The caller learns of mistakes at once and not from a failed operation.
-	if err := s.refuseBesideImport(ctx, tx); err != nil {
+	if err := s.checkNoImport(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	if err := s.place(ctx, tx); err != nil {
+	if err := s.findPlaces(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -176,5 +176,5 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 		return nil, err
 	}
 
-	return &batchAnswer{operation: ack.OperationID, started: ack}, s.stage(ctx, tx, ack.OperationID)
+	return &batchAnswer{operation: ack.OperationID, started: ack}, s.insertStaged(ctx, tx, ack.OperationID)
 }

@@ -15,15 +15,15 @@ import (
 	"stayledger/platform/money"
 )
 
-// named holds the records that lines of statements name, as far as the team has them.
-type named struct {
+// namedRecords holds the records that lines of statements name, as far as the team has them.
+type namedRecords struct {
 	accounts     map[id.ID]account.Classification // those that are posted to
 	reservations map[id.ID]string                 // its currency
 	contacts     map[id.ID]bool
 }
 
-// namesOf loads the records that lines name.
-func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
+// loadNames loads the records that lines name.
+func loadNames(ctx context.Context, tx *db.Tx, all []*arrival) (*namedRecords, error) {
 	type row struct {
 		Kind  string
 		ID    id.ID
@@ -68,7 +68,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 	}
 
 	// The column class holds the currency of a reservation.
-	n := &named{
+	n := &namedRecords{
 		accounts:     map[id.ID]account.Classification{},
 		reservations: map[id.ID]string{},
 		contacts:     map[id.ID]bool{},
@@ -90,7 +90,7 @@ func namesOf(ctx context.Context, tx *db.Tx, all []*arrival) (*named, error) {
 
 // check refuses lines that name records which the team does not have, and payouts to a contact who is no member of
 // the statement's ownership period. Rules HST-18, HST-29, HST-41.
-func (n *named) check(all []*arrival) error {
+func (n *namedRecords) check(all []*arrival) error {
 	var f findings
 
 	for _, a := range all {
@@ -130,8 +130,8 @@ func (a *arrival) hasMember(contact id.ID) bool {
 	return slices.ContainsFunc(a.period.Members, func(m listing.Member) bool { return m.ContactID == contact })
 }
 
-// enter adds the entry of a line. The entry's amount is the debit of its account.
-func (a *arrival) enter(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.Line) {
+// addEntry adds the entry of a line. The entry's amount is the debit of its account.
+func (a *arrival) addEntry(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.Line) {
 	date := a.EndAt
 	if l.Date != nil {
 		date = *l.Date
@@ -151,40 +151,40 @@ func idOrZero(v *id.ID) id.ID {
 	return *v
 }
 
-// book adds the entries of a statement to e and adds up its figures. Revenue is a credit; money paid out is a
+// deriveEntries adds the entries of a statement to e and adds up its figures. Revenue is a credit; money paid out is a
 // debit, as on a live payout.
-func (s *arrivals) book(tx *db.Tx, a *arrival, names *named, e *ledger.Imported) {
+func (s *arrivals) deriveEntries(tx *db.Tx, a *arrival, names *namedRecords, e *ledger.Imported) {
 	f := Financials{CentBalanceStart: a.CentBalanceStart}
 	for i := range a.Lines {
 		l := &a.Lines[i]
 		if l.Type == payout {
 			f.CentTransfer -= l.CentTotal
-			s.bookPayout(tx, a, l, e)
+			s.derivePayout(tx, a, l, e)
 
 			continue
 		}
 
 		// Lines are owner-facing, so their entries have the opposite sign.
-		trigger := triggerOf(names.accounts[*l.AccountID], l.CentTotal)
+		trigger := triggerFor(names.accounts[*l.AccountID], l.CentTotal)
 		if trigger == statement.TriggerHistoricRevenue {
 			f.CentNetRevenue += l.CentTotal
 		} else {
 			f.CentExpenses += l.CentTotal
 		}
 
-		a.enter(tx, e, l, ledger.Line{Ref: "line", Trigger: trigger, AccountID: *l.AccountID, CentTotal: -l.CentTotal})
+		a.addEntry(tx, e, l, ledger.Line{Ref: "line", Trigger: trigger, AccountID: *l.AccountID, CentTotal: -l.CentTotal})
 	}
 
 	a.figures = f.complete(a.CentBalanceEnd)
 }
 
-// bookPayout adds one entry for the contact who was paid, or one for each member with a part of the amount. Rules
+// derivePayout adds one entry for the contact who was paid, or one for each member with a part of the amount. Rules
 // HST-50, HST-51.
-func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported) {
+func (s *arrivals) derivePayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported) {
 	to := ledger.Line{Trigger: statement.TriggerHistoricPayout, AccountID: s.distribution}
 	if l.ContactID != nil {
 		to.Ref, to.ContactID, to.CentTotal = "payout", *l.ContactID, l.CentTotal
-		a.enter(tx, e, l, to)
+		a.addEntry(tx, e, l, to)
 
 		return
 	}
@@ -202,15 +202,15 @@ func (s *arrivals) bookPayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Imported
 
 		to.ContactID, to.CentTotal = a.period.Members[i].ContactID, part
 		to.Ref = "member:" + to.ContactID.String()
-		a.enter(tx, e, l, to)
+		a.addEntry(tx, e, l, to)
 	}
 }
 
 // chunkLines is the greatest number of lines that are written at once.
 const chunkLines = 10_000
 
-// chunks splits statements into portions of up to chunkLines lines, at least one statement each.
-func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
+// splitByLines splits statements into portions of up to chunkLines lines, at least one statement each.
+func splitByLines(all []*arrival, lines func(*arrival) int) [][]*arrival {
 	var out [][]*arrival
 
 	for len(all) > 0 {
@@ -229,8 +229,8 @@ func chunks(all []*arrival, lines func(*arrival) int) [][]*arrival {
 
 // checkLines refuses lines that name records which the team does not have.
 func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
-	for _, part := range chunks(s.all, func(a *arrival) int { return len(a.Lines) }) {
-		names, err := namesOf(ctx, tx, part)
+	for _, part := range splitByLines(s.all, func(a *arrival) int { return len(a.Lines) }) {
+		names, err := loadNames(ctx, tx, part)
 		if err != nil {
 			return err
 		}
@@ -243,9 +243,9 @@ func (s *arrivals) checkLines(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// write saves placed statements with their lines.
-func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error {
-	names, err := namesOf(ctx, tx, part)
+// savePlaced saves placed statements with their lines.
+func (s *arrivals) savePlaced(ctx context.Context, tx *db.Tx, part []*arrival) error {
+	names, err := loadNames(ctx, tx, part)
 	if err != nil {
 		return err
 	}
@@ -257,14 +257,14 @@ func (s *arrivals) write(ctx context.Context, tx *db.Tx, part []*arrival) error 
 	// The entries of all statements are written together.
 	var entries ledger.Imported
 	for _, a := range part {
-		s.book(tx, a, names, &entries)
+		s.deriveEntries(tx, a, names, &entries)
 	}
 
-	return store(ctx, tx, part, &entries)
+	return saveAll(ctx, tx, part, &entries)
 }
 
-// answer returns the result for a statement.
-func (a *arrival) answer() Statement {
+// render returns the result for a statement.
+func (a *arrival) render() Statement {
 	return Statement{
 		ID:                a.id,
 		UniqueRef:         a.UniqueRef,

@@ -35,8 +35,8 @@ type arrivals struct {
 	distribution id.ID // the account of payouts
 }
 
-// find adds an issue for each statement that wrong reports.
-func (s *arrivals) find(f *findings, wrong func(*arrival) bool, code apierr.IssueCode) {
+// addIssues adds an issue for each statement that wrong reports.
+func (s *arrivals) addIssues(f *findings, wrong func(*arrival) bool, code apierr.IssueCode) {
 	for _, a := range s.all {
 		if wrong(a) {
 			f.add(code, a.path, "listingId")
@@ -54,8 +54,8 @@ func (s *arrivals) refs() []string {
 	return out
 }
 
-// moved reports whether a replaced statement leaves its place in the chain.
-func (a *arrival) moved() bool {
+// isMoved reports whether a replaced statement leaves its place in the chain.
+func (a *arrival) isMoved() bool {
 	k := a.replaces
 	return k != nil && (k.OwnershipPeriodID != a.period.ID || k.Currency != a.Currency || k.StartAt != a.StartAt)
 }
@@ -65,17 +65,17 @@ func (a *arrival) reopens() bool {
 	return a.replaces.Reopens(statement.Status(a.Status))
 }
 
-// place finds the places of the statements and refuses those that have none. It locks the ownership periods and the
+// findPlaces finds the places of the statements and refuses those that have none. It locks the ownership periods and the
 // replaced statements until the transaction ends. Failures in order: an unknown listing; no single ownership period
 // over the range; payouts without members or without an account for them; no layout; a reference of a live
 // statement or of another listing's; payouts that would lose their statement; the order rule; an overlap.
-func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
+func (s *arrivals) findPlaces(ctx context.Context, tx *db.Tx) error {
 	// The periods come first, because they are locked and all else depends on them.
 	if err := s.findPeriods(ctx, tx); err != nil {
 		return err
 	}
 
-	if err := s.findMoney(ctx, tx); err != nil {
+	if err := s.checkPayouts(ctx, tx); err != nil {
 		return err
 	}
 
@@ -83,16 +83,16 @@ func (s *arrivals) place(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	if err := s.findKnown(ctx, tx); err != nil {
+	if err := s.findReplaced(ctx, tx); err != nil {
 		return err
 	}
 
 	// Last the rules about neighbours, which need to know what is replaced.
-	if err := s.keepOrder(ctx, tx); err != nil {
+	if err := s.checkOrder(ctx, tx); err != nil {
 		return err
 	}
 
-	return s.keepApart(ctx, tx)
+	return s.checkOverlaps(ctx, tx)
 }
 
 // listings returns the listings of the statements, each once.
@@ -121,13 +121,13 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 
 	// Unknown listings are reported before missing periods.
 	var f findings
-	s.find(&f, func(a *arrival) bool { return !exists[a.ListingID] }, apierr.IssueNotFound)
+	s.addIssues(&f, func(a *arrival) bool { return !exists[a.ListingID] }, apierr.IssueNotFound)
 
 	if err := f.err(); err != nil {
 		return err
 	}
 
-	s.find(&f, func(a *arrival) bool {
+	s.addIssues(&f, func(a *arrival) bool {
 		a.period = listing.Covering(periods[a.ListingID], a.StartAt)
 		return a.period == nil || !a.period.Covers(a.EndAt)
 	}, apierr.IssueOwnershipPeriodMissing)
@@ -135,10 +135,10 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 	return f.err()
 }
 
-// findMoney checks that payouts have members to go to and an account. Rules HST-28 and HST-30.
-func (s *arrivals) findMoney(ctx context.Context, tx *db.Tx) error {
+// checkPayouts checks that payouts have members to go to and an account. Rules HST-28 and HST-30.
+func (s *arrivals) checkPayouts(ctx context.Context, tx *db.Tx) error {
 	var f findings
-	s.find(&f, func(a *arrival) bool {
+	s.addIssues(&f, func(a *arrival) bool {
 		return a.payouts && len(a.period.Members) == 0
 	}, apierr.IssueOwnershipMembersMissing)
 
@@ -170,7 +170,7 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	}
 
 	var f findings
-	s.find(&f, func(a *arrival) bool {
+	s.addIssues(&f, func(a *arrival) bool {
 		a.layout = layouts[a.ListingID]
 		return a.layout == nil
 	}, apierr.IssueStatementLayoutMissing)
@@ -178,10 +178,10 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 	return f.err()
 }
 
-// findKnown finds out which statements are new and which replace an import. It fails with ErrRef if a reference
+// findReplaced finds out which statements are new and which replace an import. It fails with ErrRef if a reference
 // belongs to a live statement or to another listing's, and with ErrPaid if payouts would lose their statement.
 // Rules HST-44 and HST-47.
-func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
+func (s *arrivals) findReplaced(ctx context.Context, tx *db.Tx) error {
 	stored, err := statement.ByReference(ctx, tx, s.refs())
 	if err != nil {
 		return err
@@ -222,15 +222,15 @@ func (s *arrivals) findKnown(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// keepOrder refuses a statement before a saved live one, because live ones build on everything before them.
+// checkOrder refuses a statement before a saved live one, because live ones build on everything before them.
 // Imported statements have their own balances and come in any order, and one that is replaced keeps its place. It
 // is reopened or published in the same order as any other: after the live ones. Rules STM-03 and STM-04.
-func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
+func (s *arrivals) checkOrder(ctx context.Context, tx *db.Tx) error {
 	// Only new places and changes of status matter.
 	var at []*arrival
 
 	for _, a := range s.all {
-		if a.replaces == nil || a.moved() || a.replaces.Status != statement.Status(a.Status) {
+		if a.replaces == nil || a.isMoved() || a.replaces.Status != statement.Status(a.Status) {
 			at = append(at, a)
 		}
 	}
@@ -239,7 +239,7 @@ func (s *arrivals) keepOrder(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
-	later, err := liveAfter(ctx, tx, at)
+	later, err := loadLiveAfter(ctx, tx, at)
 	if err != nil || later == nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 	var moving []id.ID
 
 	for _, a := range s.all {
-		if a.moved() {
+		if a.isMoved() {
 			moving = append(moving, a.id)
 		}
 	}
@@ -263,9 +263,9 @@ func (s *arrivals) park(ctx context.Context, tx *db.Tx) error {
 	return statement.Park(ctx, tx, moving)
 }
 
-// keepApart refuses days that another statement of the ownership period and currency has, saved or in the same
+// checkOverlaps refuses days that another statement of the ownership period and currency has, saved or in the same
 // import. Rule HST-49.
-func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
+func (s *arrivals) checkOverlaps(ctx context.Context, tx *db.Tx) error {
 	var f findings
 
 	// First compare the statements of the import with each other, by day. The one that reaches furthest so far is
@@ -287,7 +287,7 @@ func (s *arrivals) keepApart(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// Then compare them with the saved ones.
-	clashes, err := overlapping(ctx, tx, s.all)
+	clashes, err := loadOverlapping(ctx, tx, s.all)
 	if err != nil {
 		return err
 	}

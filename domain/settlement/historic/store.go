@@ -41,10 +41,10 @@ func lockListings(ctx context.Context, tx *db.Tx, listings []id.ID, shared bool)
 	return exists, nil
 }
 
-// liveAfter loads the latest live statement that is saved after one of the places in its ownership period, nil when
+// loadLiveAfter loads the latest live statement that is saved after one of the places in its ownership period, nil when
 // there is none.
-func liveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocking, error) {
-	where := ranges(at)
+func loadLiveAfter(ctx context.Context, tx *db.Tx, at []*arrival) (*statement.Blocking, error) {
+	where := rangeColumns(at)
 
 	// The latest is the one that can be returned to draft first.
 	found, err := db.Maybe[statement.Blocking](ctx, tx, `
@@ -64,8 +64,8 @@ type overlap struct {
 	ID id.ID
 }
 
-// ranges returns the places and days of arrivals as columns.
-func ranges(all []*arrival) db.Args {
+// rangeColumns returns the places and days of arrivals as columns.
+func rangeColumns(all []*arrival) db.Args {
 	listings, periods, currencies := make([]id.ID, len(all)), make([]id.ID, len(all)), make([]string, len(all))
 
 	starts, ends, refs := make([]day.Day, len(all)), make([]day.Day, len(all)), make([]string, len(all))
@@ -84,9 +84,9 @@ func ranges(all []*arrival) db.Args {
 	}
 }
 
-// overlapping loads the statements that share days with arrivals, except those that are replaced.
-func overlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, error) {
-	args := ranges(all)
+// loadOverlapping loads the statements that share days with arrivals, except those that are replaced.
+func loadOverlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, error) {
+	args := rangeColumns(all)
 	delete(args, "listings")
 	delete(args, "refs")
 
@@ -114,8 +114,8 @@ func overlapping(ctx context.Context, tx *db.Tx, all []*arrival) ([]overlap, err
 	return found, nil
 }
 
-// store saves statements with their entries.
-func store(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Imported) error {
+// saveAll saves statements with their entries.
+func saveAll(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Imported) error {
 	rows := make([]statement.Imported, len(all))
 	for i, a := range all {
 		rows[i] = statement.Imported{

@@ -25,8 +25,8 @@ type sectionList struct {
 	stored   []Section
 }
 
-// check refuses sections that break rules which the schema cannot express, and resolves the names in formulas.
-func (c *change) check(ctx context.Context, tx *db.Tx) error {
+// checkSections refuses sections that break rules which the schema cannot express, and resolves the names in formulas.
+func (c *change) checkSections(ctx context.Context, tx *db.Tx) error {
 	var (
 		lists  []sectionList
 		before Layout
@@ -58,7 +58,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 	k.checkIDs(lists)
 
 	for i := range lists {
-		lists[i].lock(k)
+		lists[i].checkLocks(k)
 		k.checkColumns(&lists[i])
 		k.checkAccounts(&lists[i])
 	}
@@ -91,7 +91,7 @@ func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionL
 	for _, list := range lists {
 		// Accounts of the stored sections count too: a formula that stays keeps its references.
 		for i := range list.stored {
-			ids = append(ids, list.stored[i].linked()...)
+			ids = append(ids, list.stored[i].linkedAccounts()...)
 		}
 
 		for i := range list.sections {
@@ -113,7 +113,7 @@ func (k *checking) loadAccounts(ctx context.Context, tx *db.Tx, lists []sectionL
 		}
 	}
 
-	k.accounts, err = accountsOfTeam(ctx, tx, tx.Team, ids, names)
+	k.accounts, err = loadAccounts(ctx, tx, tx.Team, ids, names)
 
 	return err
 }
@@ -158,8 +158,8 @@ func (k *checking) checkIDs(lists []sectionList) {
 	}
 }
 
-// lock refuses sections that lack a locked part of the standard layout, and copies the locks to the new sections.
-func (l *sectionList) lock(k *checking) {
+// checkLocks refuses sections that lack a locked part of the standard layout, and copies the locks to the new sections.
+func (l *sectionList) checkLocks(k *checking) {
 	for i := range l.stored {
 		was := &l.stored[i]
 
@@ -281,15 +281,15 @@ func (v *Value) check(t ColumnType, refuse func(code apierr.IssueCode, path ...a
 // viewers says who sees a column.
 type viewers struct{ manager, owner bool }
 
-// share reports whether the manager or the owner sees both.
-func (a viewers) share(b viewers) bool { return a.manager && b.manager || a.owner && b.owner }
+// isShared reports whether the manager or the owner sees both.
+func (a viewers) isShared(b viewers) bool { return a.manager && b.manager || a.owner && b.owner }
 
 // checkAccounts refuses unknown accounts, and accounts that the sections show to the same viewer in two columns.
 func (k *checking) checkAccounts(l *sectionList) {
 	// The same account may be in two columns if no viewer sees both.
 	listed, rests := map[id.ID][]viewers{}, map[account.Classification][]viewers{}
 	twice := func(before []viewers, to viewers, path ...any) {
-		if slices.ContainsFunc(before, to.share) {
+		if slices.ContainsFunc(before, to.isShared) {
 			k.add(apierr.IssueAccountTwice, path...)
 		}
 	}
@@ -345,10 +345,10 @@ func (k *checking) checkFormulas(l *sectionList) error {
 		s := &l.sections[i]
 
 		// Names may be those of before the change.
-		former := l.former(s)
+		former := l.formerColumns(s)
 		for j := range s.Columns {
 			if s.Columns[j].Type.isFormula() {
-				if err := k.bind(s, j, former, []any{l.field, i, "columns", j, "value", "formula"}); err != nil {
+				if err := k.bindFormula(s, j, former, []any{l.field, i, "columns", j, "value", "formula"}); err != nil {
 					return err
 				}
 			}
@@ -365,8 +365,8 @@ func (k *checking) checkFormulas(l *sectionList) error {
 	return nil
 }
 
-// bind resolves the names in one formula. It fails if one of them is unknown or a column without an amount.
-func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
+// bindFormula resolves the names in one formula. It fails if one of them is unknown or a column without an amount.
+func (k *checking) bindFormula(s *Section, at int, former []Column, path []any) error {
 	c := &s.Columns[at]
 
 	f, err := c.Type.grammar().Parse(c.Value.Formula)
@@ -375,7 +375,7 @@ func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 	}
 
 	// Resolve the names, then check each place where one occurs.
-	f.Bind(k.meanings(s, c, former))
+	f.Bind(k.deriveMeanings(s, c, former))
 
 	for _, p := range f.Places() {
 		on := s.column(p.ID)
@@ -402,8 +402,8 @@ func (k *checking) bind(s *Section, at int, former []Column, path []any) error {
 	return nil
 }
 
-// former returns the stored columns that are in the section now, whatever section they were in.
-func (l *sectionList) former(s *Section) (out []Column) {
+// formerColumns returns the stored columns that are in the section now, whatever section they were in.
+func (l *sectionList) formerColumns(s *Section) (out []Column) {
 	for i := range l.stored {
 		for _, c := range l.stored[i].Columns {
 			if s.column(c.ID) != nil {
@@ -415,10 +415,10 @@ func (l *sectionList) former(s *Section) (out []Column) {
 	return out
 }
 
-// meanings returns what the names of a formula can mean; later ones win. The order is: columns by their former
+// deriveMeanings returns what the names of a formula can mean; later ones win. The order is: columns by their former
 // names and by their present ones, accounts by name and by code, and for an unchanged formula its stored
 // references.
-func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.Reference) {
+func (k *checking) deriveMeanings(s *Section, c *Column, former []Column) (out []fee.Reference) {
 	for _, columns := range [][]Column{former, s.Columns} {
 		for i := range columns {
 			out = append(out, fee.Reference{Kind: fee.RefColumn, Name: columns[i].Name, ID: columns[i].ID})
@@ -441,7 +441,7 @@ func (k *checking) meanings(s *Section, c *Column, former []Column) (out []fee.R
 			continue
 		}
 
-		for _, r := range known(former[i].Value.References) {
+		for _, r := range formulaReferences(former[i].Value.References) {
 			_, exists := k.accounts[r.ID]
 			if r.Kind == fee.RefColumn {
 				exists = s.column(r.ID) != nil

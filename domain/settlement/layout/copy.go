@@ -14,7 +14,7 @@ import (
 // exists is left alone, and so is the team's default. Accounts without a counterpart are left out of their columns,
 // and so are the formulas that name them and the columns that build on those.
 func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterparts) error {
-	if err := hold(ctx, tx); err != nil {
+	if err := lockTeam(ctx, tx); err != nil {
 		return err
 	}
 
@@ -30,7 +30,7 @@ func Copy(ctx context.Context, tx *db.Tx, from []Design, accounts parts.Counterp
 		return nil
 	}
 
-	return insert(ctx, tx, copied)
+	return insertDesigns(ctx, tx, copied)
 }
 
 // copySections returns sections with the counterparts of their accounts. Sections without columns are left out.
@@ -42,7 +42,7 @@ func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 		for i := range s.Columns {
 			// References of formulas are accounts as well. One without a counterpart gets the zero id.
 			v := &s.Columns[i].Value
-			v.AccountIDs = mapped(v.AccountIDs, accounts)
+			v.AccountIDs = mapAccounts(v.AccountIDs, accounts)
 
 			v.References = slices.Clone(v.References)
 			for j := range v.References {
@@ -65,8 +65,8 @@ func copySections(from []Section, accounts map[id.ID]id.ID) []Section {
 	return out
 }
 
-// mapped returns the counterparts of accounts, each once. Nil stays nil, which means no accounts of its own.
-func mapped(ids []id.ID, accounts map[id.ID]id.ID) []id.ID {
+// mapAccounts returns the counterparts of accounts, each once. Nil stays nil, which means no accounts of its own.
+func mapAccounts(ids []id.ID, accounts map[id.ID]id.ID) []id.ID {
 	if ids == nil {
 		return nil
 	}

@@ -21,14 +21,14 @@ func (t ColumnType) grammar() fee.Grammar {
 func (c *Column) formula() (fee.Formula, error) {
 	f, err := c.Type.grammar().Parse(c.Value.Formula)
 	if err == nil {
-		f.Bind(known(c.Value.References))
+		f.Bind(formulaReferences(c.Value.References))
 	}
 
 	return f, err
 }
 
-// known returns references in the form that formulas bind.
-func known(references []Reference) []fee.Reference {
+// formulaReferences returns references in the form that formulas bind.
+func formulaReferences(references []Reference) []fee.Reference {
 	out := make([]fee.Reference, len(references))
 	for i, r := range references {
 		out[i] = fee.Reference{Kind: r.Kind, Name: r.Name, ID: r.ID}
@@ -48,14 +48,14 @@ func (s *Section) useCurrentNames(accounts map[id.ID]account.Ref) {
 			return !exists
 		})
 		if c.Type.isFormula() {
-			c.rewrite(s, accounts)
+			c.rewriteFormula(s, accounts)
 		}
 	}
 }
 
-// rewrite rewrites a formula with the present names. It leaves the formula as it is if two of the names would be
+// rewriteFormula rewrites a formula with the present names. It leaves the formula as it is if two of the names would be
 // the same, or if the text would be too long for a formula.
-func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
+func (c *Column) rewriteFormula(s *Section, accounts map[id.ID]account.Ref) {
 	f, err := c.formula()
 	if err != nil {
 		return
@@ -63,12 +63,12 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 
 	renamed := slices.Clone(c.Value.References)
 	meant := map[Reference]id.ID{}
-	references := known(c.Value.References)
+	references := formulaReferences(c.Value.References)
 
 	// A name that is gone stays as it was written.
 	for i := range renamed {
 		r := &renamed[i]
-		if name := s.current(*r, accounts); name != "" {
+		if name := s.currentName(*r, accounts); name != "" {
 			r.Name = name
 		}
 
@@ -94,8 +94,8 @@ func (c *Column) rewrite(s *Section, accounts map[id.ID]account.Ref) {
 	c.Value.Formula, c.Value.References = text, renamed
 }
 
-// current returns the present name of a reference, empty when it no longer exists.
-func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
+// currentName returns the present name of a reference, empty when it no longer exists.
+func (s *Section) currentName(r Reference, accounts map[id.ID]account.Ref) string {
 	if c := s.column(r.ID); c != nil {
 		return c.Name
 	}
@@ -108,8 +108,8 @@ func (s *Section) current(r Reference, accounts map[id.ID]account.Ref) string {
 	return a.Name
 }
 
-// linked returns the accounts that columns of a section name, by id or in a formula.
-func (s *Section) linked() (accounts []id.ID) {
+// linkedAccounts returns the accounts that columns of a section name, by id or in a formula.
+func (s *Section) linkedAccounts() (accounts []id.ID) {
 	for i := range s.Columns {
 		v := &s.Columns[i].Value
 

@@ -116,7 +116,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Layout], er
 		return nil, err
 	}
 
-	return found, complete(ctx, tx, tx.Team, found.Data)
+	return found, setCurrentNames(ctx, tx, tx.Team, found.Data)
 }
 
 type byID struct {
@@ -124,21 +124,21 @@ type byID struct {
 }
 
 // get returns a layout.
-func get(ctx context.Context, tx *db.Tx, in *byID) (*Layout, error) { return one(ctx, tx, in.ID) }
+func get(ctx context.Context, tx *db.Tx, in *byID) (*Layout, error) { return loadOne(ctx, tx, in.ID) }
 
 // remove deletes a layout. It fails with errInUse while listings rely on it.
 func remove(ctx context.Context, tx *db.Tx, in *byID) (*api.None, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := lockTeam(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	l, err := one(ctx, tx, in.ID)
+	l, err := loadOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Under the lock no listing can choose it in between.
-	listings, err := relying(ctx, tx, l, true)
+	listings, err := loadRelying(ctx, tx, l, true)
 	if err != nil {
 		return nil, err
 	}

@@ -185,14 +185,14 @@ func (d *Design) Seen(asOwner bool) *Design {
 	}
 
 	seen := *d
-	seen.NetRevenueSections, seen.OtherSections = ownersSections(d.NetRevenueSections), ownersSections(d.OtherSections)
+	seen.NetRevenueSections, seen.OtherSections = dropHiddenFromOwners(d.NetRevenueSections), dropHiddenFromOwners(d.OtherSections)
 
 	return &seen
 }
 
-// ownersSections returns the sections and columns that owners see, without the values that amounts are computed
+// dropHiddenFromOwners returns the sections and columns that owners see, without the values that amounts are computed
 // from.
-func ownersSections(sections []Section) []Section {
+func dropHiddenFromOwners(sections []Section) []Section {
 	seen := []Section{}
 
 	for _, s := range sections {

@@ -43,8 +43,8 @@ type plan struct {
 	accounts []id.ID
 }
 
-// planned returns how the sections of a kind are computed. It changes nothing in them.
-func planned(kind string, sections []Section) *part {
+// planSections returns how the sections of a kind are computed. It changes nothing in them.
+func planSections(kind string, sections []Section) *part {
 	p := &part{
 		kind:     kind,
 		outlines: make([]outline, len(sections)),
@@ -53,10 +53,10 @@ func planned(kind string, sections []Section) *part {
 	}
 	for i := range sections {
 		// The bit of a column is its position.
-		p.outlines[i] = outlined(&sections[i])
+		p.outlines[i] = newOutline(&sections[i])
 		for j := range sections[i].Columns {
 			if c := &sections[i].Columns[j]; c.Type == Accounts {
-				p.put(&c.Value, place{i, 1 << j})
+				p.addPlaces(&c.Value, place{i, 1 << j})
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func planned(kind string, sections []Section) *part {
 	return p
 }
 
-// put enters the accounts that a column adds up.
-func (p *part) put(v *Value, at place) {
+// addPlaces enters the accounts that a column adds up.
+func (p *part) addPlaces(v *Value, at place) {
 	for _, a := range v.AccountIDs {
 		p.listed[a] = append(p.listed[a], at)
 	}
@@ -84,8 +84,8 @@ func (p *part) put(v *Value, at place) {
 	}
 }
 
-// takes returns the columns that add an entry up; with none the entry is not part of the layout.
-func (p *part) takes(e *Entry) []place {
+// findPlaces returns the columns that add an entry up; with none the entry is not part of the layout.
+func (p *part) findPlaces(e *Entry) []place {
 	// A listed account wins over the rest of its classification, and that over the rest.
 	if places := p.listed[e.AccountID]; places != nil {
 		return places
@@ -98,21 +98,21 @@ func (p *part) takes(e *Entry) []place {
 	return p.rest
 }
 
-// outlined returns how a section is computed.
-func outlined(s *Section) outline {
+// newOutline returns how a section is computed.
+func newOutline(s *Section) outline {
 	o := outline{section: s, plans: make([]plan, len(s.Columns))}
 
 	visited := make([]bool, len(s.Columns))
 	for i := range s.Columns {
-		o.visit(i, visited)
+		o.planColumn(i, visited)
 	}
 
 	return o
 }
 
-// visit plans a column after those that it builds on. No stored layout contains a ring; if there were one, it would
+// planColumn plans a column after those that it builds on. No stored layout contains a ring; if there were one, it would
 // be cut where it closes.
-func (o *outline) visit(at int, visited []bool) {
+func (o *outline) planColumn(at int, visited []bool) {
 	if visited[at] {
 		return
 	}
@@ -125,13 +125,13 @@ func (o *outline) visit(at int, visited []bool) {
 		formula, err := c.formula()
 		if err == nil {
 			p.formula = formula
-			p.accounts = accountsOf(formula)
+			p.accounts = formulaAccounts(formula)
 		}
 	}
 
 	// Plan the other columns first, and take over all that their amounts depend on.
-	for _, next := range o.section.buildsOn(at) {
-		o.visit(next, visited)
+	for _, next := range o.section.columnsBelow(at) {
+		o.planColumn(next, visited)
 		on := &o.plans[next]
 		p.reach |= on.reach
 		p.accounts = append(p.accounts, on.accounts...)
@@ -161,8 +161,8 @@ func (o *outline) visit(at int, visited []bool) {
 	o.order = append(o.order, at)
 }
 
-// accountsOf returns the accounts that a formula names.
-func accountsOf(f fee.Formula) (accounts []id.ID) {
+// formulaAccounts returns the accounts that a formula names.
+func formulaAccounts(f fee.Formula) (accounts []id.ID) {
 	for _, r := range f.References() {
 		if r.Kind == fee.RefAccount {
 			accounts = append(accounts, r.ID)
@@ -172,8 +172,8 @@ func accountsOf(f fee.Formula) (accounts []id.ID) {
 	return accounts
 }
 
-// buildsOn returns the positions of the columns with an amount from which a column is computed.
-func (s *Section) buildsOn(at int) (on []int) {
+// columnsBelow returns the positions of the columns with an amount from which a column is computed.
+func (s *Section) columnsBelow(at int) (on []int) {
 	// A subtotal without columns adds up all accounts columns before it.
 	c := &s.Columns[at]
 	if c.Type == SubTotal && len(c.Value.ColumnIDs) == 0 {

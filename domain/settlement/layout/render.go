@@ -11,7 +11,7 @@ import (
 // Render lays entries out for the owner (or else the manager). It is a pure function. Payouts are in no section.
 func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 	out := Rendered{Tables: []Table{}}
-	for _, p := range []*part{planned(netRevenue, d.NetRevenueSections), planned(other, d.OtherSections)} {
+	for _, p := range []*part{planSections(netRevenue, d.NetRevenueSections), planSections(other, d.OtherSections)} {
 		section, figure := netRevenue, &out.NetRevenue
 		if p.kind == other {
 			section, figure = "expenses", &out.Expenses
@@ -26,7 +26,7 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 				continue
 			}
 
-			places := p.takes(e)
+			places := p.findPlaces(e)
 			if len(places) > 0 {
 				*figure += e.Total
 			} else if !slices.Contains(out.Unplaced, e.AccountID) {
@@ -38,11 +38,11 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 
 		// Then compute the tables. All sections of a kind have the same rows, and seen collects the visible
 		// entries.
-		groups, seen := grouped(p.kind, items), map[*Entry]bool{}
+		groups, seen := groupItems(p.kind, items), map[*Entry]bool{}
 		for i := range p.outlines {
 			o := &p.outlines[i]
 
-			out.EmptyColumns = append(out.EmptyColumns, o.section.empty()...)
+			out.EmptyColumns = append(out.EmptyColumns, o.section.emptyColumns()...)
 			if o.section.Visible.to(asOwner) {
 				out.Tables = append(out.Tables, (&drawing{
 					kind:    p.kind,
@@ -50,7 +50,7 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 					outline: o,
 					asOwner: asOwner,
 					seen:    seen,
-				}).table(groups))
+				}).renderTable(groups))
 			}
 		}
 
@@ -65,8 +65,8 @@ func (d *Design) Render(entries []Entry, asOwner bool) Rendered {
 	return out
 }
 
-// empty returns the accounts columns without an account.
-func (s *Section) empty() (columns []id.ID) {
+// emptyColumns returns the accounts columns without an account.
+func (s *Section) emptyColumns() (columns []id.ID) {
 	for i := range s.Columns {
 		if c := &s.Columns[i]; c.Type == Accounts && !c.Value.Rest && len(c.Value.AccountIDs) == 0 {
 			columns = append(columns, c.ID)
@@ -111,8 +111,8 @@ type drawing struct {
 	taken [][]id.ID
 }
 
-// table renders the section.
-func (d *drawing) table(groups []*group) Table {
+// renderTable renders the section.
+func (d *drawing) renderTable(groups []*group) Table {
 	s := d.section
 	n := len(s.Columns)
 
@@ -135,7 +135,7 @@ func (d *drawing) table(groups []*group) Table {
 
 	// An aggregate section has a single row.
 	if s.Aggregate {
-		groups = d.merged(groups)
+		groups = d.mergeGroups(groups)
 	}
 
 	for _, g := range groups {
@@ -147,20 +147,20 @@ func (d *drawing) table(groups []*group) Table {
 
 		t.Total += sum
 
-		r, shown := d.row(g, masks)
+		r, shown := d.renderRow(g, masks)
 		if shown {
 			t.Rows = append(t.Rows, r)
 		}
 	}
 
 	// Heads and totals come last, because the rows fill them.
-	t.Columns, t.Totals = d.heads(), d.foot()
+	t.Columns, t.Totals = d.renderHeads(), d.renderTotals()
 
 	return t
 }
 
-// merged returns all entries that the section adds up as one group.
-func (d *drawing) merged(groups []*group) []*group {
+// mergeGroups returns all entries that the section adds up as one group.
+func (d *drawing) mergeGroups(groups []*group) []*group {
 	one := &group{aggregate: true}
 
 	for _, g := range groups {
@@ -185,9 +185,9 @@ func (d *drawing) masks(g *group) (masks []uint64, sum money.Cents, some bool) {
 	return masks, sum, some
 }
 
-// visible returns the entries of a group that are in a visible amount. If no visible column has an amount, these
+// visibleEntries returns the entries of a group that are in a visible amount. If no visible column has an amount, these
 // are the entries that the section adds up.
-func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
+func (d *drawing) visibleEntries(g *group, masks []uint64) (out []*Entry) {
 	amounts := d.reach != 0 || len(d.accounts) > 0
 
 	for i, mask := range masks {
@@ -200,10 +200,10 @@ func (d *drawing) visible(g *group, masks []uint64) (out []*Entry) {
 	return out
 }
 
-// row computes all columns of a group and returns the visible ones. A row without a visible entry is not shown.
+// renderRow computes all columns of a group and returns the visible ones. A row without a visible entry is not shown.
 // That changes no total, since it has nothing in a visible one.
-func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
-	visible := d.visible(g, masks)
+func (d *drawing) renderRow(g *group, masks []uint64) (r Row, shown bool) {
+	visible := d.visibleEntries(g, masks)
 	for _, e := range visible {
 		d.seen[e] = true
 	}
@@ -262,13 +262,13 @@ func (d *drawing) row(g *group, masks []uint64) (r Row, shown bool) {
 		r.Cells[k] = cells[i]
 	}
 
-	g.identify(&r, masks)
+	g.setIDs(&r, masks)
 
 	return r, len(visible) > 0
 }
 
-// heads returns the visible columns with the accounts that they add up.
-func (d *drawing) heads() []Head {
+// renderHeads returns the visible columns with the accounts that they add up.
+func (d *drawing) renderHeads() []Head {
 	out := make([]Head, len(d.shown))
 	for k, i := range d.shown {
 		c := &d.section.Columns[i]
@@ -291,8 +291,8 @@ func (d *drawing) heads() []Head {
 	return out
 }
 
-// foot returns the totals of the visible columns.
-func (d *drawing) foot() []Cell {
+// renderTotals returns the totals of the visible columns.
+func (d *drawing) renderTotals() []Cell {
 	out := make([]Cell, len(d.shown))
 	for k, i := range d.shown {
 		switch t := d.section.Columns[i].Type; {

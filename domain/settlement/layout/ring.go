@@ -28,7 +28,7 @@ func invalid(err error, path []any) error {
 func (s *Section) checkRings(path []any) error {
 	for at := range s.Columns {
 		c := &s.Columns[at]
-		for _, next := range s.buildsOn(at) {
+		for _, next := range s.columnsBelow(at) {
 			way := s.way(next, at, map[int]bool{})
 			if way == nil {
 				continue
@@ -92,7 +92,7 @@ func (s *Section) way(from, to int, seen map[int]bool) []int {
 	}
 
 	seen[from] = true
-	for _, next := range s.buildsOn(from) {
+	for _, next := range s.columnsBelow(from) {
 		if way := s.way(next, to, seen); way != nil {
 			return append([]int{from}, way...)
 		}

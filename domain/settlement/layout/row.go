@@ -30,15 +30,15 @@ type group struct {
 	aggregate bool
 }
 
-// grouped returns the rows of a kind of sections in their order: stays by arrival and then the rest by date, or
+// groupItems returns the rows of a kind of sections in their order: stays by arrival and then the rest by date, or
 // expenses by date.
-func grouped(kind string, items []item) []*group {
+func groupItems(kind string, items []item) []*group {
 	var groups []*group
 
 	byKey := map[rowKey]*group{}
 
 	for _, it := range items {
-		k := keyOf(kind, it.Entry)
+		k := rowKeyFor(kind, it.Entry)
 
 		// The first entry of a row makes its group.
 		g := byKey[k]
@@ -80,8 +80,8 @@ func grouped(kind string, items []item) []*group {
 	return groups
 }
 
-// keyOf returns the row of an entry: that of its stay or transaction, else of its day and description.
-func keyOf(kind string, e *Entry) rowKey {
+// rowKeyFor returns the row of an entry: that of its stay or transaction, else of its day and description.
+func rowKeyFor(kind string, e *Entry) rowKey {
 	var k rowKey
 	if e.TransactionID != nil {
 		k.transaction = *e.TransactionID
@@ -104,8 +104,8 @@ func keyOf(kind string, e *Entry) rowKey {
 	return k
 }
 
-// identify sets the stay or transaction of a row, and the entries that it adds up.
-func (g *group) identify(r *Row, masks []uint64) {
+// setIDs sets the stay or transaction of a row, and the entries that it adds up.
+func (g *group) setIDs(r *Row, masks []uint64) {
 	r.EntryIDs = []id.ID{}
 
 	for i := range g.items {

@@ -48,8 +48,8 @@ func standard(on lineAccounts) *Design {
 
 	// The rest of the revenue, all other accounts as fees, and the sum. The last two are locked, so that every
 	// account keeps its place.
-	columns = append(columns, revenue, locked(accountsColumn("fees", "Fees", Value{Rest: true})),
-		locked(Column{
+	columns = append(columns, revenue, withLock(accountsColumn("fees", "Fees", Value{Rest: true})),
+		withLock(Column{
 			ID:      standardID("net"),
 			Name:    "Net",
 			Visible: VisibleAll,
@@ -76,7 +76,7 @@ func standard(on lineAccounts) *Design {
 				fieldColumn("date", "Date", Date),
 				fieldColumn("description", "Description", Description),
 				fieldColumn("account", "Account", Account),
-				locked(accountsColumn("amount", "Amount", Value{Rest: true})),
+				withLock(accountsColumn("amount", "Amount", Value{Rest: true})),
 			},
 		}},
 	}
@@ -101,14 +101,14 @@ func accountsColumn(part, name string, v Value) Column {
 	return Column{ID: standardID(part), Name: name, Visible: VisibleAll, Type: Accounts, Value: v}
 }
 
-// locked returns the column with its lock set.
-func locked(c Column) Column {
+// withLock returns the column with its lock set.
+func withLock(c Column) Column {
 	c.Locked = true
 	return c
 }
 
-// teamStandard returns the standard design with the columns of the team's line mappings.
-func teamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
+// loadTeamStandard returns the standard design with the columns of the team's line mappings.
+func loadTeamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 	type row struct {
 		LineType  string
 		AccountID id.ID
@@ -157,7 +157,7 @@ func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 
 		// The standard design is only loaded if a listing needs it.
 		if builtIn == nil {
-			if builtIn, err = teamStandard(ctx, tx); err != nil {
+			if builtIn, err = loadTeamStandard(ctx, tx); err != nil {
 				return nil, err
 			}
 		}
@@ -170,7 +170,7 @@ func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 
 // InstallStandard inserts the standard layout as the team's default if the team has no layout.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
-	if err := hold(ctx, tx); err != nil {
+	if err := lockTeam(ctx, tx); err != nil {
 		return err
 	}
 
@@ -179,10 +179,10 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	d, err := teamStandard(ctx, tx)
+	d, err := loadTeamStandard(ctx, tx)
 	if err != nil {
 		return err
 	}
 
-	return insert(ctx, tx, []Design{*d})
+	return insertDesigns(ctx, tx, []Design{*d})
 }

@@ -38,8 +38,8 @@ var sorts = page.Sorts{
 	{Name: "updatedAt", Expr: "y.updated_at"},
 }
 
-// one loads a layout. It fails with apierr.NotFound.
-func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
+// loadOne loads a layout. It fails with apierr.NotFound.
+func loadOne(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
 	found, err := db.One[Layout](ctx, tx, apierr.NotFound, `select `+layoutColumns+` from layout y where y.team_id = @team and y.id = @id`,
 		db.Args{"team": tx.Team, "id": layoutID})
 	if err != nil {
@@ -48,39 +48,39 @@ func one(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Layout, error) {
 
 	all := []Layout{found}
 
-	return &all[0], complete(ctx, tx, tx.Team, all)
+	return &all[0], setCurrentNames(ctx, tx, tx.Team, all)
 }
 
-// complete sets the present names in layouts, and the accounts that they name.
-func complete(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) error {
+// setCurrentNames sets the present names in layouts, and the accounts that they name.
+func setCurrentNames(ctx context.Context, tx *db.Tx, team id.ID, layouts []Layout) error {
 	var ids []id.ID
 
 	for i := range layouts {
 		for _, s := range layouts[i].all() {
-			ids = append(ids, s.linked()...)
+			ids = append(ids, s.linkedAccounts()...)
 		}
 	}
 
 	// The accounts of all layouts in one query.
-	accounts, err := accountsOfTeam(ctx, tx, team, ids, nil)
+	accounts, err := loadAccounts(ctx, tx, team, ids, nil)
 	if err != nil {
 		return err
 	}
 
 	for i := range layouts {
-		layouts[i].describe(accounts)
+		layouts[i].setAccounts(accounts)
 	}
 
 	return nil
 }
 
-// describe sets the present names, the named accounts and the system sections of a layout.
-func (l *Layout) describe(accounts map[id.ID]account.Ref) {
+// setAccounts sets the present names, the named accounts and the system sections of a layout.
+func (l *Layout) setAccounts(accounts map[id.ID]account.Ref) {
 	l.SystemSections, l.LinkedAccounts = systemSections(), []account.Ref{}
 	for _, s := range l.all() {
 		s.useCurrentNames(accounts)
 
-		for _, v := range s.linked() {
+		for _, v := range s.linkedAccounts() {
 			a, exists := accounts[v]
 			if exists && !slices.ContainsFunc(l.LinkedAccounts, func(o account.Ref) bool { return o.ID == v }) {
 				l.LinkedAccounts = append(l.LinkedAccounts, a)
@@ -91,8 +91,8 @@ func (l *Layout) describe(accounts map[id.ID]account.Ref) {
 	slices.SortFunc(l.LinkedAccounts, byCode)
 }
 
-// accountsOfTeam loads accounts by id, and by code or name.
-func accountsOfTeam(
+// loadAccounts loads accounts by id, and by code or name.
+func loadAccounts(
 	ctx context.Context,
 	tx *db.Tx,
 	team id.ID,
@@ -118,15 +118,15 @@ func accountsOfTeam(
 	return out, nil
 }
 
-// designs loads layouts in the form that statements keep: those with the ids, or all of them for nil.
-func designs(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design, error) {
+// loadDesigns loads layouts in the form that statements keep: those with the ids, or all of them for nil.
+func loadDesigns(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design, error) {
 	layouts, err := db.Select[Layout](ctx, tx, `select `+designColumns+`, '[]'::jsonb as active_listings from layout y
 		where y.team_id = @team and (@ids::uuid[] is null or y.id = any(@ids::uuid[])) order by y.id`, db.Args{"team": team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read statement layouts: %w", err)
 	}
 
-	if err := complete(ctx, tx, team, layouts); err != nil {
+	if err := setCurrentNames(ctx, tx, team, layouts); err != nil {
 		return nil, err
 	}
 
@@ -140,12 +140,12 @@ func designs(ctx context.Context, tx *db.Tx, team id.ID, ids []id.ID) ([]Design,
 
 // All returns the layouts of a team that the transaction may read, oldest first.
 func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Design, error) {
-	return designs(ctx, tx, team, nil)
+	return loadDesigns(ctx, tx, team, nil)
 }
 
 // ByID returns a layout of the team. It fails with NOT_FOUND.
 func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
-	found, err := designs(ctx, tx, tx.Team, []id.ID{layoutID})
+	found, err := loadDesigns(ctx, tx, tx.Team, []id.ID{layoutID})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 		ids = append(ids, v)
 	}
 
-	found, err := designs(ctx, tx, tx.Team, ids)
+	found, err := loadDesigns(ctx, tx, tx.Team, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +207,9 @@ func Stored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design
 	return out, nil
 }
 
-// hold locks the team, so that changes of its layouts wait for each other: the default, and the layouts that
+// lockTeam locks the team, so that changes of its layouts wait for each other: the default, and the layouts that
 // listings rely on, depend on all layouts.
-func hold(ctx context.Context, tx *db.Tx) error {
+func lockTeam(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)
 	}
@@ -217,9 +217,9 @@ func hold(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// relying loads the listings that would lose their layout, at most 100: those that chose it (if chosen is set) and,
+// loadRelying loads the listings that would lose their layout, at most 100: those that chose it (if chosen is set) and,
 // when it is the default, those that chose none.
-func relying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.ID, error) {
+func loadRelying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.ID, error) {
 	ids, err := db.Select[id.ID](ctx, tx, `
 		select l.id from listing l left join layout_listing u on u.team_id = l.team_id and u.listing_id = l.id
 		where l.team_id = @team and (@chosen and u.layout_id = @id or @default and u.layout_id is null)
@@ -238,8 +238,8 @@ const upsertLayout = `
 		is_default = excluded.is_default, show_team_email = excluded.show_team_email, net_revenue_sections = excluded.net_revenue_sections,
 		other_sections = excluded.other_sections, updated_at = excluded.updated_at`
 
-// layoutStatement returns the statement that inserts or updates a layout.
-func layoutStatement(tx *db.Tx, l *Layout) db.Stmt {
+// upsertLayoutSQL returns the statement that inserts or updates a layout.
+func upsertLayoutSQL(tx *db.Tx, l *Layout) db.Stmt {
 	return db.Stmt{SQL: upsertLayout, Args: db.Args{
 		"team":            tx.Team,
 		"id":              l.ID,
@@ -255,8 +255,8 @@ func layoutStatement(tx *db.Tx, l *Layout) db.Stmt {
 	}}
 }
 
-// resign takes the default away from every other layout.
-func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
+// updateFormerDefault takes the default away from every other layout.
+func updateFormerDefault(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
 	former, err := db.Select[id.ID](ctx, tx, `
 		update layout set is_default = false, version = version + 1, updated_at = @now where team_id = @team and is_default and id <> @id returning id`,
 		db.Args{"team": tx.Team, "id": defaultID, "now": tx.Now})
@@ -276,11 +276,11 @@ func resign(ctx context.Context, tx *db.Tx, defaultID id.ID) error {
 	return nil
 }
 
-// chosen says that a listing has a layout as its own.
-type chosen struct{ LayoutID, ListingID id.ID }
+// listingChoice says that a listing has a layout as its own.
+type listingChoice struct{ LayoutID, ListingID id.ID }
 
-// note writes the audit event that a listing has the layout as its own now, or no longer.
-func (c chosen) note(tx *db.Tx, had, has bool) {
+// noteChoice writes the audit event that a listing has the layout as its own now, or no longer.
+func (c listingChoice) noteChoice(tx *db.Tx, had, has bool) {
 	view := func(is bool) any { return map[string]any{"listings": map[string]bool{c.ListingID.String(): is}} }
 	audit.Note(tx,
 		audit.Updated,
@@ -292,12 +292,12 @@ func (c chosen) note(tx *db.Tx, had, has bool) {
 	)
 }
 
-// assign saves which listings have the layout as their own: these and no others.
-func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) error {
+// saveListings saves which listings have the layout as their own: these and no others.
+func saveListings(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) error {
 	args := db.Args{"team": tx.Team, "id": layoutID, "listings": listings}
 
 	// First load the choices that end, for their audit events: of this layout, and of others that lose a listing.
-	left, err := db.Select[chosen](ctx, tx, `
+	left, err := db.Select[listingChoice](ctx, tx, `
 		select layout_id, listing_id from layout_listing where team_id = @team
 			and (layout_id = @id and not listing_id = any(@listings::uuid[]) or layout_id <> @id and listing_id = any(@listings::uuid[]))`, args)
 	if err != nil {
@@ -305,7 +305,7 @@ func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) er
 	}
 
 	// Then change them. Listings that had the layout already stay and are not returned.
-	taken, err := db.Select[chosen](ctx, tx, `
+	taken, err := db.Select[listingChoice](ctx, tx, `
 		with gone as (delete from layout_listing where team_id = @team and layout_id = @id and not listing_id = any(@listings::uuid[]))
 		insert into layout_listing (team_id, listing_id, layout_id) select distinct @team::uuid, x, @id::uuid from unnest(@listings::uuid[]) x
 		on conflict (team_id, listing_id) do update set layout_id = excluded.layout_id where layout_listing.layout_id <> excluded.layout_id
@@ -315,18 +315,18 @@ func assign(ctx context.Context, tx *db.Tx, layoutID id.ID, listings []id.ID) er
 	}
 
 	for _, c := range left {
-		c.note(tx, true, false)
+		c.noteChoice(tx, true, false)
 	}
 
 	for _, c := range taken {
-		c.note(tx, false, true)
+		c.noteChoice(tx, false, true)
 	}
 
 	return nil
 }
 
-// insert inserts designs as new layouts. A name that exists is left alone, and so is the team's default.
-func insert(ctx context.Context, tx *db.Tx, designs []Design) error {
+// insertDesigns inserts designs as new layouts. A name that exists is left alone, and so is the team's default.
+func insertDesigns(ctx context.Context, tx *db.Tx, designs []Design) error {
 	type row struct {
 		ID id.ID `json:"id"`
 		Design

@@ -59,12 +59,12 @@ type createInput struct{ Body Create }
 
 // create creates a layout.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := lockTeam(ctx, tx); err != nil {
 		return nil, err
 	}
 
 	// Whether it becomes the default depends on the other layouts, so they are locked.
-	c, err := drafted(ctx, tx, &in.Body)
+	c, err := newChange(ctx, tx, &in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,12 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
 // Unsaved returns the design of the layout that the body would make, without storing it: its name may be taken.
 // Otherwise it fails as createStatementLayout does.
 func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
-	c, err := drafted(ctx, tx, b)
+	c, err := newChange(ctx, tx, b)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := c.check(ctx, tx); err != nil {
+	if err := c.checkSections(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -93,8 +93,8 @@ func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	return c.after.design(), c.checkListings(ctx, tx)
 }
 
-// drafted returns the change that creates the layout of the body.
-func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
+// newChange returns the change that creates the layout of the body.
+func newChange(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 	l := &Layout{
 		ID:            tx.NewID(),
 		Name:          b.Name,
@@ -120,7 +120,7 @@ func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 
 	// Sections that are absent are those of the standard layout, with their locks.
 	if b.NetRevenueSections == nil || b.OtherSections == nil {
-		standard, err := teamStandard(ctx, tx)
+		standard, err := loadTeamStandard(ctx, tx)
 		if err != nil {
 			return nil, err
 		}
@@ -128,7 +128,7 @@ func drafted(ctx context.Context, tx *db.Tx, b *Create) (*change, error) {
 		l.NetRevenueSections, l.OtherSections = standard.NetRevenueSections, standard.OtherSections
 	}
 
-	c.write(tx, b.NetRevenueSections, b.OtherSections)
+	c.setSections(tx, b.NetRevenueSections, b.OtherSections)
 
 	return c, nil
 }
@@ -140,29 +140,29 @@ type updateInput struct {
 
 // update changes a layout; absent fields stay.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Layout, error) {
-	if err := hold(ctx, tx); err != nil {
+	if err := lockTeam(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	before, err := one(ctx, tx, in.ID)
+	before, err := loadOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Copy the layout, so that before and after can be compared.
 	l, b := *before, &in.Body
-	keep(&l.Name, b.Name)
-	keep(&l.SummaryType, b.SummaryType)
-	keep(&l.IsDefault, b.IsDefault)
-	keep(&l.ShowTeamEmail, b.ShowTeamEmail)
+	setIfGiven(&l.Name, b.Name)
+	setIfGiven(&l.SummaryType, b.SummaryType)
+	setIfGiven(&l.IsDefault, b.IsDefault)
+	setIfGiven(&l.ShowTeamEmail, b.ShowTeamEmail)
 	c := &change{before: before, after: &l, listings: b.ListingIDs}
-	c.write(tx, b.NetRevenueSections, b.OtherSections)
+	c.setSections(tx, b.NetRevenueSections, b.OtherSections)
 
 	return c.save(ctx, tx)
 }
 
-// keep sets the value if one is given.
-func keep[T any](to, given *T) {
+// setIfGiven sets the value if one is given.
+func setIfGiven[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
@@ -177,25 +177,25 @@ type change struct {
 	listings *[]id.ID
 }
 
-// write sets the sections that are given.
-func (c *change) write(tx *db.Tx, netRevenue, other *[]SectionInput) {
+// setSections sets the sections that are given.
+func (c *change) setSections(tx *db.Tx, netRevenue, other *[]SectionInput) {
 	if netRevenue != nil {
-		c.after.NetRevenueSections, c.netRevenue = sectionsOf(tx, *netRevenue), true
+		c.after.NetRevenueSections, c.netRevenue = newSections(tx, *netRevenue), true
 	}
 
 	if other != nil {
-		c.after.OtherSections, c.other = sectionsOf(tx, *other), true
+		c.after.OtherSections, c.other = newSections(tx, *other), true
 	}
 }
 
-// sectionsOf returns the sections of a request.
-func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
+// newSections returns the sections of a request.
+func newSections(tx *db.Tx, given []SectionInput) []Section {
 	out := make([]Section, len(given))
 	for i := range given {
 		in := &given[i]
 
 		s := Section{
-			ID:        idOf(tx, in.ID),
+			ID:        idOrNew(tx, in.ID),
 			Name:      in.Name,
 			Visible:   cmp.Or(in.Visible, VisibleAll),
 			Aggregate: in.Aggregate,
@@ -204,7 +204,7 @@ func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
 			c := in.Columns[j]
 			c.Value.References = nil // the formula is resolved again
 			s.Columns = append(s.Columns, Column{
-				ID:      idOf(tx, c.ID),
+				ID:      idOrNew(tx, c.ID),
 				Name:    c.Name,
 				Visible: cmp.Or(c.Visible, VisibleAll),
 				Type:    c.Type,
@@ -218,8 +218,8 @@ func sectionsOf(tx *db.Tx, given []SectionInput) []Section {
 	return out
 }
 
-// idOf returns the given id, or a new one.
-func idOf(tx *db.Tx, given *id.ID) id.ID {
+// idOrNew returns the given id, or a new one.
+func idOrNew(tx *db.Tx, given *id.ID) id.ID {
 	if given != nil && !given.IsZero() {
 		return *given
 	}
@@ -230,7 +230,7 @@ func idOf(tx *db.Tx, given *id.ID) id.ID {
 // save checks and saves a layout, and returns it.
 func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 	// First all checks.
-	if err := c.check(ctx, tx); err != nil {
+	if err := c.checkSections(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -241,7 +241,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 	// A default may not be given up while listings rely on it; another default takes its place instead.
 	l := c.after
 	if c.before != nil && c.before.IsDefault && !l.IsDefault {
-		listings, err := relying(ctx, tx, c.before, false)
+		listings, err := loadRelying(ctx, tx, c.before, false)
 		if err != nil {
 			return nil, err
 		}
@@ -255,13 +255,13 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 	var stmts []db.Stmt
 
 	if l.IsDefault {
-		if err := resign(ctx, tx, l.ID); err != nil {
+		if err := updateFormerDefault(ctx, tx, l.ID); err != nil {
 			return nil, err
 		}
 	}
 
 	// The version counts real changes only.
-	changed, err := c.changed()
+	changed, err := c.differs()
 	if err != nil {
 		return nil, err
 	}
@@ -271,11 +271,11 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 			l.Version++
 		}
 
-		stmts = append(stmts, layoutStatement(tx, l))
+		stmts = append(stmts, upsertLayoutSQL(tx, l))
 	}
 
 	if len(stmts) == 0 && c.listings == nil {
-		return one(ctx, tx, l.ID)
+		return loadOne(ctx, tx, l.ID)
 	}
 
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
@@ -288,7 +288,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 
 	// Listings refer to the layout, so they come after it.
 	if c.listings != nil {
-		if err := assign(ctx, tx, l.ID, *c.listings); err != nil {
+		if err := saveListings(ctx, tx, l.ID, *c.listings); err != nil {
 			return nil, err
 		}
 	}
@@ -300,11 +300,11 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 		audit.Note(tx, audit.Updated, audit.StatementLayout, l.ID, c.before.design(), l.design())
 	}
 
-	return one(ctx, tx, l.ID)
+	return loadOne(ctx, tx, l.ID)
 }
 
-// changed reports whether the layout differs from the stored one.
-func (c *change) changed() (bool, error) {
+// differs reports whether the layout differs from the stored one.
+func (c *change) differs() (bool, error) {
 	if c.before == nil {
 		return true, nil
 	}

@@ -91,7 +91,7 @@ type listInput struct {
 
 // list returns a page of the payment methods of a contact.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], error) {
-	if err := exists(ctx, tx, in.ID); err != nil {
+	if err := checkContact(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -118,7 +118,7 @@ type methodInput struct {
 
 // get returns a payment method.
 func get(ctx context.Context, tx *db.Tx, in *methodInput) (*Method, error) {
-	return read(ctx, tx, in.ID, in.MethodID)
+	return loadMethod(ctx, tx, in.ID, in.MethodID)
 }
 
 // ACH is a bank account to pay to.
@@ -150,7 +150,7 @@ func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Ackn
 	}
 
 	// Two requests with the same account must find the same method, so the contact is locked.
-	m, err := e.method(ctx, tx, in.ID, &in.Body)
+	m, err := e.findOrInsert(ctx, tx, in.ID, &in.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +164,8 @@ func (e edge) add(ctx context.Context, tx *db.Tx, in *addInput) (*operation.Ackn
 	})
 }
 
-// method returns the method of an account: the one in use that has the account already, else a new one.
-func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.ID, error) {
+// findOrInsert returns the method of an account: the one in use that has the account already, else a new one.
+func (e edge) findOrInsert(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.ID, error) {
 	m := &Method{
 		ID:            tx.NewID(),
 		ContactID:     contact,
@@ -178,7 +178,7 @@ func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.
 	}
 
 	// Numbers are sealed, so methods with the same last digits are opened and compared.
-	like, err := alike(ctx, tx, m)
+	like, err := loadAlike(ctx, tx, m)
 	if err != nil {
 		return id.Zero, err
 	}
@@ -191,11 +191,11 @@ func (e edge) method(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH) (id.
 
 		// The caller wants to use this account, so it counts as chosen now.
 		if account.Routing == a.RoutingNumber && account.Number == a.AccountNumber {
-			return like[i].ID, choose(ctx, tx, like[i].ID)
+			return like[i].ID, updateChosen(ctx, tx, like[i].ID)
 		}
 	}
 
-	return m.ID, insert(ctx, tx, m)
+	return m.ID, insertMethod(ctx, tx, m)
 }
 
 type putInput struct {
@@ -228,15 +228,15 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
 	}
 
 	// Choosing it now makes it newer than the default, so it replaces that.
-	if err := choose(ctx, tx, m.ID); err != nil {
+	if err := updateChosen(ctx, tx, m.ID); err != nil {
 		return nil, err
 	}
 
-	if err := prefer(ctx, tx, m); err != nil {
+	if err := updateDefault(ctx, tx, m); err != nil {
 		return nil, err
 	}
 
-	return read(ctx, tx, in.ID, in.MethodID)
+	return loadMethod(ctx, tx, in.ID, in.MethodID)
 }
 
 // del archives a payment method. It fails with errInUse while a payment with it is under way.
@@ -246,7 +246,7 @@ func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
 		return nil, err
 	}
 
-	under, err := paying(ctx, tx, m.ID)
+	under, err := hasOpenPayment(ctx, tx, m.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -264,5 +264,5 @@ func lockMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) (*Method,
 		return nil, err
 	}
 
-	return read(ctx, tx, contact, method, "for update")
+	return loadMethod(ctx, tx, contact, method, "for update")
 }

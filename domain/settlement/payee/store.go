@@ -33,8 +33,8 @@ func query(tx *db.Tx, contact id.ID) page.Query {
 	}
 }
 
-// exists fails with apierr.NotFound for an unknown contact.
-func exists(ctx context.Context, tx *db.Tx, contact id.ID) error {
+// checkContact fails with apierr.NotFound for an unknown contact.
+func checkContact(ctx context.Context, tx *db.Tx, contact id.ID) error {
 	return findContact(ctx, tx, contact, "")
 }
 
@@ -55,9 +55,9 @@ func findContact(ctx context.Context, tx *db.Tx, contact id.ID, locked string) e
 	return nil
 }
 
-// read loads a method, of one contact unless the contact is the zero id. With the clause "for update" no new
+// loadMethod loads a method, of one contact unless the contact is the zero id. With the clause "for update" no new
 // payment refers to it until the transaction ends.
-func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...string) (*Method, error) {
+func loadMethod(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...string) (*Method, error) {
 	m, err := db.One[Method](ctx, tx, apierr.NotFound, `
 		select `+columns+` from payee_method m where m.team_id = @team and m.id = @id and (m.contact_id = @contact or @contact::uuid is null) `+strings.Join(locked, " "),
 		db.Args{"team": tx.Team, "id": method, "contact": contact})
@@ -70,8 +70,8 @@ func read(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ...strin
 	return &m, nil
 }
 
-// alike loads the methods in use of a contact that may have the same account.
-func alike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
+// loadAlike loads the methods in use of a contact that may have the same account.
+func loadAlike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 	// Only the last digits are readable; the caller compares the whole numbers.
 	rows, err := db.Select[Method](ctx, tx, `
 		select `+columns+` from payee_method m
@@ -93,8 +93,8 @@ func alike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 	return rows, nil
 }
 
-// insert inserts a method and writes the audit event.
-func insert(ctx context.Context, tx *db.Tx, m *Method) error {
+// insertMethod inserts a method and writes the audit event.
+func insertMethod(ctx context.Context, tx *db.Tx, m *Method) error {
 	_, err := tx.Exec(ctx, `
 		insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 		values (@team, @id, @contact, 'pending', @holder, @type, @last4, @routing, @numbers, @now, @now, @now)`,
@@ -125,8 +125,8 @@ func insert(ctx context.Context, tx *db.Tx, m *Method) error {
 	return nil
 }
 
-// choose saves that the contact should be paid with the method from now on.
-func choose(ctx context.Context, tx *db.Tx, method id.ID) error {
+// updateChosen saves that the contact should be paid with the method from now on.
+func updateChosen(ctx context.Context, tx *db.Tx, method id.ID) error {
 	_, err := tx.Exec(ctx, `update payee_method set chosen_at = @now, updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
 	if err != nil {
@@ -145,8 +145,8 @@ type state struct {
 
 const stateColumns = `m.id, m.contact_id, o.status as old_status, m.status, o.is_default as old_default, m.is_default`
 
-// change updates methods m, each of which is o as it was, and writes the audit events. It returns their number.
-func change(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (int, error) {
+// updateMethods updates methods m, each of which is o as it was, and writes the audit events. It returns their number.
+func updateMethods(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (int, error) {
 	changed, err := db.Select[state](ctx, tx, `update payee_method m set `+set+`, updated_at = @now from payee_method o
 		where m.team_id = @team and o.team_id = m.team_id and o.id = m.id and `+where+` returning `+stateColumns, args)
 
@@ -166,16 +166,16 @@ func change(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (in
 	return len(changed), err
 }
 
-// prefer makes a verified method the default, unless the present default was chosen later. The caller holds the
+// updateDefault makes a verified method the default, unless the present default was chosen later. The caller holds the
 // lock of the contact.
-func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
+func updateDefault(ctx context.Context, tx *db.Tx, m *Method) error {
 	args := db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now}
 
 	// First take the default from an older choice; then set it if there is none.
-	_, err := change(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id
+	_, err := updateMethods(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id
 		and m.chosen_at <= (select n.chosen_at from payee_method n where n.team_id = @team and n.id = @id)`, args)
 	if err == nil {
-		_, err = change(ctx, tx, `is_default = true`, `m.id = @id and not m.is_default and not exists (
+		_, err = updateMethods(ctx, tx, `is_default = true`, `m.id = @id and not m.is_default and not exists (
 			select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.is_default)`, args)
 	}
 
@@ -186,10 +186,10 @@ func prefer(ctx context.Context, tx *db.Tx, m *Method) error {
 	return nil
 }
 
-// setStatus saves the result of a verification. Only a method in use changes; it reports whether this one did.
-func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
+// updateStatus saves the result of a verification. Only a method in use changes; it reports whether this one did.
+func updateStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
 	// A method that is rejected is no default any more.
-	n, err := change(ctx, tx, `status = @status::text, is_default = m.is_default and @status = 'verified',
+	n, err := updateMethods(ctx, tx, `status = @status::text, is_default = m.is_default and @status = 'verified',
 		verified_at = case when @status = 'verified' then @now else m.verified_at end`, `m.id = @id and m.status in ('pending', 'verified')`,
 		db.Args{"team": tx.Team, "id": method, "status": to, "now": tx.Now})
 	if err != nil {
@@ -201,7 +201,7 @@ func setStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, e
 
 // archive archives a method.
 func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
-	_, err := change(ctx, tx, `status = 'archived', is_default = false`, `m.id = @id and m.status <> 'archived'`,
+	_, err := updateMethods(ctx, tx, `status = 'archived', is_default = false`, `m.id = @id and m.status <> 'archived'`,
 		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("archive payment method: %w", err)
@@ -210,8 +210,8 @@ func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
 	return nil
 }
 
-// paying reports whether a payment with the method is under way.
-func paying(ctx context.Context, tx *db.Tx, method id.ID) (bool, error) {
+// hasOpenPayment reports whether a payment with the method is under way.
+func hasOpenPayment(ctx context.Context, tx *db.Tx, method id.ID) (bool, error) {
 	under, err := db.Get[bool](ctx, tx, `
 		select exists (select from payment where team_id = @team and payee_method_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted'))`,
 		db.Args{"team": tx.Team, "id": method})

@@ -56,7 +56,7 @@ func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
 
-		if err := learn(ctx, tx, args.MethodID, cause); err != nil {
+		if err := saveFailure(ctx, tx, args.MethodID, cause); err != nil {
 			return err
 		}
 
@@ -66,12 +66,12 @@ func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{verifyKind: h}
 }
 
-// learn saves the consequences of a failed verification. After any other failure the account is still unknown: the
+// saveFailure saves the consequences of a failed verification. After any other failure the account is still unknown: the
 // method stays as it was, and can be verified again.
-func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
+func saveFailure(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 	// The provider rejected the account itself.
 	if errors.Is(cause, errRejected) {
-		m, err := read(ctx, tx, id.Zero, method)
+		m, err := loadMethod(ctx, tx, id.Zero, method)
 		if errors.Is(err, apierr.NotFound) {
 			return nil
 		}
@@ -85,7 +85,7 @@ func learn(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 			return err
 		}
 
-		_, err = setStatus(ctx, tx, method, Rejected)
+		_, err = updateStatus(ctx, tx, method, Rejected)
 
 		return err
 	}
@@ -114,7 +114,7 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 
 	// First load the method and the connection that can verify it.
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		if m, err = read(ctx, tx, id.Zero, method); err != nil {
+		if m, err = loadMethod(ctx, tx, id.Zero, method); err != nil {
 			return err
 		}
 
@@ -144,7 +144,7 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 			return err
 		}
 
-		inUse, err := setStatus(ctx, tx, m.ID, Verified)
+		inUse, err := updateStatus(ctx, tx, m.ID, Verified)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 			return operation.FailAs(operation.OperationFailed, errNoQuestion)
 		}
 
-		return prefer(ctx, tx, m)
+		return updateDefault(ctx, tx, m)
 	}, nil
 }
 

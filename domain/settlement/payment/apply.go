@@ -16,8 +16,8 @@ import (
 	"stayledger/provider/pay"
 )
 
-// held is a payment that is locked until the end of the transaction.
-type held struct {
+// lockedPayment is a payment that is locked until the end of the transaction.
+type lockedPayment struct {
 	ID                  id.ID
 	ConnectionID        id.ID
 	BatchID             id.ID
@@ -35,9 +35,9 @@ type held struct {
 	RecoveredAt         *day.Instant
 }
 
-// hold locks payments by id, in the order of their ids, and returns them.
-func hold(ctx context.Context, tx *db.Tx, ids []id.ID) ([]held, error) {
-	found, err := db.Select[held](ctx, tx, `
+// lockPayments locks payments by id, in the order of their ids, and returns them.
+func lockPayments(ctx context.Context, tx *db.Tx, ids []id.ID) ([]lockedPayment, error) {
+	found, err := db.Select[lockedPayment](ctx, tx, `
 		select p.id, p.connection_id, p.batch_id, p.transaction_id, t.type as transaction_type, p.amount, p.status, p.provider_ref, p.failure_code,
 			p.issues, p.recovery_operation_id, p.sent_at, p.ask_at, p.settled_at, p.recovered_at
 		from payment p join transaction t on t.team_id = p.team_id and t.id = p.transaction_id
@@ -68,7 +68,7 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 	}
 
 	// Lock all payments in one order, so that two deliveries of news cannot wait for each other.
-	all, err := hold(ctx, tx, slices.SortedFunc(maps.Keys(news), id.ID.Compare))
+	all, err := lockPayments(ctx, tx, slices.SortedFunc(maps.Keys(news), id.ID.Compare))
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 	for i := range all {
 		before[i] = all[i].Status
 		for _, o := range news[all[i].ID] {
-			all[i].take(o, day.At(tx.Now))
+			all[i].applyOutcome(o, day.At(tx.Now))
 		}
 	}
 
-	if err := keep(ctx, tx, all); err != nil {
+	if err := savePayments(ctx, tx, all); err != nil {
 		return err
 	}
 
@@ -92,7 +92,7 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 			continue
 		}
 
-		if err := all[i].follow(ctx, tx); err != nil {
+		if err := all[i].bookConsequences(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -100,19 +100,19 @@ func apply(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome) error {
 	return nil
 }
 
-// take applies one piece of news.
-func (h *held) take(o pay.Outcome, now day.Instant) {
+// applyOutcome applies one piece of news.
+func (h *lockedPayment) applyOutcome(o pay.Outcome, now day.Instant) {
 	next, contradiction := h.Status.next(o.State, h.ProviderRef != nil)
-	h.lower(unknownToProvider) // it was asked for before it had arrived
-	h.lower(givenUp)
+	h.removeIssues(unknownToProvider) // it was asked for before it had arrived
+	h.removeIssues(givenUp)
 
 	// News that cannot follow the known status change nothing; a person must look at them.
 	if contradiction {
-		h.raise(issue(contradictoryNews, map[string]string{"status": string(o.State)}))
+		h.addIssue(issue(contradictoryNews, map[string]string{"status": string(o.State)}))
 	}
 
-	if o.Duplicate || h.other(o.Ref) {
-		h.raise(issue(duplicatePayment, nil))
+	if o.Duplicate || h.isOtherRef(o.Ref) {
+		h.addIssue(issue(duplicatePayment, nil))
 	}
 
 	// Keep the first reference: another one belongs to a duplicate.
@@ -126,7 +126,7 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 
 	// Only a new status changes the rest.
 	h.Status = next
-	if next.final() {
+	if next.isFinal() {
 		h.SettledAt = &now
 	}
 
@@ -135,14 +135,14 @@ func (h *held) take(o pay.Outcome, now day.Instant) {
 	}
 }
 
-// other reports whether a reference belongs to another payment under the same key. The return file of a bank
+// isOtherRef reports whether a reference belongs to another payment under the same key. The return file of a bank
 // contains only the end of a reference.
-func (h *held) other(ref string) bool {
+func (h *lockedPayment) isOtherRef(ref string) bool {
 	return ref != "" && h.ProviderRef != nil && !strings.HasSuffix(*h.ProviderRef, ref)
 }
 
-// raise adds an issue unless the payment has it already.
-func (h *held) raise(i Issue) {
+// addIssue adds an issue unless the payment has it already.
+func (h *lockedPayment) addIssue(i Issue) {
 	exists := slices.ContainsFunc(h.Issues, func(o Issue) bool {
 		return o.Code == i.Code && maps.Equal(o.Context, i.Context)
 	})
@@ -151,13 +151,13 @@ func (h *held) raise(i Issue) {
 	}
 }
 
-// lower removes the issues with a code.
-func (h *held) lower(code string) {
+// removeIssues removes the issues with a code.
+func (h *lockedPayment) removeIssues(code string) {
 	h.Issues = slices.DeleteFunc(h.Issues, func(i Issue) bool { return i.Code == code })
 }
 
-// keptRow is the changeable part of a payment as it is sent to the database.
-type keptRow struct {
+// paymentRow is the changeable part of a payment as it is sent to the database.
+type paymentRow struct {
 	ID          id.ID        `json:"id"`
 	Status      Status       `json:"status"`
 	ProviderRef *string      `json:"provider_ref"`
@@ -167,15 +167,15 @@ type keptRow struct {
 	RecoveredAt *day.Instant `json:"recovered_at"`
 }
 
-// keep saves changed payments and writes their audit events. A payment that is on its way continues to be asked
+// savePayments saves changed payments and writes their audit events. A payment that is on its way continues to be asked
 // for. One that was paid is asked for daily, because it can still come back. Any other is finished. News from the
 // provider also end the time in which the state of a payment is unknown.
-func keep(ctx context.Context, tx *db.Tx, all []held) error {
-	rows := make([]keptRow, len(all))
+func savePayments(ctx context.Context, tx *db.Tx, all []lockedPayment) error {
+	rows := make([]paymentRow, len(all))
 	for i := range all {
 		h := &all[i]
 
-		rows[i] = keptRow{h.ID, h.Status, h.ProviderRef, h.FailureCode, h.Issues, h.SettledAt, h.RecoveredAt}
+		rows[i] = paymentRow{h.ID, h.Status, h.ProviderRef, h.FailureCode, h.Issues, h.SettledAt, h.RecoveredAt}
 		if h.Issues == nil {
 			rows[i].Issues = []Issue{}
 		}
@@ -183,7 +183,7 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 
 	// A payment is unknown from the first report on, and asked for again at the latest a day from now if it was
 	// paid.
-	kept, err := db.Select[told](ctx, tx, `
+	kept, err := db.Select[changedPayment](ctx, tx, `
 		update payment p set status = x.status, provider_ref = x.provider_ref, failure_code = x.failure_code, issues = x.issues,
 			settled_at = x.settled_at, recovered_at = x.recovered_at, updated_at = @now,
 			unknown_since = case when x.status = 'sending' then p.unknown_since
@@ -197,14 +197,14 @@ func keep(ctx context.Context, tx *db.Tx, all []held) error {
 		return fmt.Errorf("keep payments: %w", err)
 	}
 
-	note(tx, kept)
+	notePayments(tx, kept)
 
 	return nil
 }
 
-// follow books the consequences of a new status. The books never keep us from saving the provider's news: if a
+// bookConsequences books the consequences of a new status. The books never keep us from saving the provider's news: if a
 // consequence cannot be booked, for example because of a lock, the payment gets an issue instead.
-func (h *held) follow(ctx context.Context, tx *db.Tx) error {
+func (h *lockedPayment) bookConsequences(ctx context.Context, tx *db.Tx) error {
 	var do db.Work
 
 	// First choose the consequence.
@@ -216,10 +216,10 @@ func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 			return nil // a payout stays until a person archives it
 		}
 
-		do = h.unbook
+		do = h.unbookBill
 	case Returned:
 		if do = h.bookReturn; h.TransactionType == transaction.Expense {
-			do = h.reopen
+			do = h.reopenBill
 		}
 
 		code = returnNotBooked
@@ -233,33 +233,33 @@ func (h *held) follow(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	h.raise(issue(code, map[string]string{"reason": string(apierr.From(err).Reason())}))
+	h.addIssue(issue(code, map[string]string{"reason": string(apierr.From(err).Reason())}))
 
-	return keep(ctx, tx, []held{*h})
+	return savePayments(ctx, tx, []lockedPayment{*h})
 }
 
-// unbook takes back the booked payment of a bill, because no money left.
-func (h *held) unbook(ctx context.Context, tx *db.Tx) error {
+// unbookBill takes back the booked payment of a bill, because no money left.
+func (h *lockedPayment) unbookBill(ctx context.Context, tx *db.Tx) error {
 	_, err := transaction.BookPayment(ctx, tx, h.TransactionID, nil)
 	return err
 }
 
-// reopen makes a bill unpaid again after its money came back. Nothing else must be done before it can be paid
+// reopenBill makes a bill unpaid again after its money came back. Nothing else must be done before it can be paid
 // again.
-func (h *held) reopen(ctx context.Context, tx *db.Tx) error {
-	if err := h.unbook(ctx, tx); err != nil {
+func (h *lockedPayment) reopenBill(ctx context.Context, tx *db.Tx) error {
+	if err := h.unbookBill(ctx, tx); err != nil {
 		return err
 	}
 
-	return h.putAway(ctx, tx)
+	return h.markRecovered(ctx, tx)
 }
 
-// putAway marks a payment as recovered: its transaction can be changed, archived and paid again.
-func (h *held) putAway(ctx context.Context, tx *db.Tx) error {
+// markRecovered marks a payment as recovered: its transaction can be changed, archived and paid again.
+func (h *lockedPayment) markRecovered(ctx context.Context, tx *db.Tx) error {
 	now := day.At(tx.Now)
 	h.RecoveredAt = &now
-	h.lower(paymentStillBooked)
-	h.lower(returnNotBooked)
+	h.removeIssues(paymentStillBooked)
+	h.removeIssues(returnNotBooked)
 
-	return keep(ctx, tx, []held{*h})
+	return savePayments(ctx, tx, []lockedPayment{*h})
 }

@@ -137,10 +137,10 @@ type waiting struct {
 	Date          day.Day
 }
 
-// holdApproval locks an approval, then the transactions, then the payments that still wait, and returns the
+// lockApproval locks an approval, then the transactions, then the payments that still wait, and returns the
 // approval and these payments. It fails with 404, with 403 selfModification for the user who asked for the
 // payments, and with 409 when nothing is left to decide.
-func holdApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiting, error) {
+func lockApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiting, error) {
 	args := db.Args{"team": tx.Team, "id": one}
 	if _, err := tx.Exec(ctx, `select from payment_approval where team_id = @team and id = @id for update`, args); err != nil {
 		return nil, nil, fmt.Errorf("hold an approval: %w", err)
@@ -186,7 +186,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, err
 	}
 
-	a, of, err := holdApproval(ctx, tx, in.ID)
+	a, of, err := lockApproval(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -200,14 +200,14 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, err
 	}
 
-	if err := judgeWaiting(ctx, tx, a, of); err != nil {
+	if err := checkWaiting(ctx, tx, a, of); err != nil {
 		return nil, err
 	}
 
 	today := day.Of(tx.Now)
 
 	// Then release the payments. A date that has passed becomes today, and today's limit counts them.
-	released, err := db.Select[told](ctx, tx, `
+	released, err := db.Select[changedPayment](ctx, tx, `
 		update payment p set status = 'requested', date = greatest(p.date, @today), limit_day = @today, updated_at = @now from payment o
 		where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns,
 		db.Args{"team": tx.Team, "id": a.ID, "today": today, "now": tx.Now})
@@ -215,7 +215,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, fmt.Errorf("release payments: %w", err)
 	}
 
-	note(tx, released)
+	notePayments(tx, released)
 
 	// Each batch is sent by a task of its own.
 	var tasks []operation.Task
@@ -294,14 +294,14 @@ func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
 	return nil
 }
 
-// judgeWaiting refuses payments that lack funds or exceed a limit on the day of the approval.
-func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
+// checkWaiting refuses payments that lack funds or exceed a limit on the day of the approval.
+func checkWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
 	transactions := make([]id.ID, len(of))
 	for i := range of {
 		transactions[i] = of[i].TransactionID
 	}
 
-	claims, err := claimsOf(ctx, tx, transactions)
+	claims, err := loadClaims(ctx, tx, transactions)
 	if err != nil {
 		return err
 	}
@@ -316,11 +316,11 @@ func judgeWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 		return err
 	}
 
-	return refusalOf(found)
+	return firstRefusal(found)
 }
 
-// refusalOf returns the first refusal among findings, nil if there is none.
-func refusalOf(found [][]finding.Finding) error {
+// firstRefusal returns the first refusal among findings, nil if there is none.
+func firstRefusal(found [][]finding.Finding) error {
 	for _, of := range found {
 		for i := range of {
 			if refusal, _ := Refusal(&of[i]); refusal != nil {
@@ -332,9 +332,9 @@ func refusalOf(found [][]finding.Finding) error {
 	return nil
 }
 
-// claimsOf loads the claims of transactions, in the order given. Payouts are booked, so their entries say which
+// loadClaims loads the claims of transactions, in the order given. Payouts are booked, so their entries say which
 // owners the money comes from. Bills that are not paid yet take nothing from owners.
-func claimsOf(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, error) {
+func loadClaims(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, error) {
 	type row struct {
 		ID                id.ID
 		Type              transaction.Type
@@ -395,7 +395,7 @@ type rejectInput struct {
 
 // reject cancels payments that no provider knows of.
 func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) {
-	a, of, err := holdApproval(ctx, tx, in.ID)
+	a, of, err := lockApproval(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -405,17 +405,17 @@ func reject(ctx context.Context, tx *db.Tx, in *rejectInput) (*Approval, error) 
 		ids[i] = of[i].ID
 	}
 
-	if err := takeBackWaiting(ctx, tx, ids); err != nil {
+	if err := cancelAwaiting(ctx, tx, ids); err != nil {
 		return nil, err
 	}
 
 	return a.decide(ctx, tx, Rejected, &in.Body.Reason, nil)
 }
 
-// takeBackWaiting cancels payments that wait and corrects the books as for a canceled payment: a payout is
+// cancelAwaiting cancels payments that wait and corrects the books as for a canceled payment: a payout is
 // archived, or returned if a lock keeps it in the books; a bill was never booked as paid.
-func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	all, err := hold(ctx, tx, ids)
+func cancelAwaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	all, err := lockPayments(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -429,7 +429,7 @@ func takeBackWaiting(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 		// A bill needs no correction, so its payment is only put away.
 		mend := h.recover
 		if h.TransactionType == transaction.Expense {
-			mend = h.putAway
+			mend = h.markRecovered
 		}
 
 		if err := mend(ctx, tx); err != nil {

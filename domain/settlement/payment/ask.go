@@ -30,12 +30,12 @@ const (
 func (s *Service) every() []job.Every {
 	return []job.Every{
 		{Name: "payment-ask", Interval: askInterval, Do: s.Ask},
-		{Name: "payment-callback-purge", Interval: time.Hour, Do: forgetCallbacks},
+		{Name: "payment-callback-purge", Interval: time.Hour, Do: deleteOldCallbacks},
 	}
 }
 
-// forgetCallbacks deletes the callbacks that are too old to be repeated.
-func forgetCallbacks(ctx context.Context, d *db.DB) error {
+// deleteOldCallbacks deletes the callbacks that are too old to be repeated.
+func deleteOldCallbacks(ctx context.Context, d *db.DB) error {
 	err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, `delete from payment_callback where created_at < @before`, db.Args{"before": tx.Now.Add(-keepCallbacks)})
 		return err
@@ -163,7 +163,7 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 	}
 
 	return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		if err := sendAgain(ctx, tx, unknown); err != nil { // it locks batches, and these come before payments
+		if err := requeueStranded(ctx, tx, unknown); err != nil { // it locks batches, and these come before payments
 			return err
 		}
 
@@ -171,37 +171,37 @@ func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments [
 			return err
 		}
 
-		if err := reportUnknown(ctx, tx, unknown); err != nil {
+		if err := noteUnknown(ctx, tx, unknown); err != nil {
 			return err
 		}
 
-		return putOff(ctx, tx, g.ConnectionID, failure)
+		return delayQuestions(ctx, tx, g.ConnectionID, failure)
 	})
 }
 
-// reportUnknown raises an issue on payments that the provider has accepted and does not know any more.
-func reportUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
+// noteUnknown raises an issue on payments that the provider has accepted and does not know any more.
+func noteUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
 	}
 
-	all, err := hold(ctx, tx, payments)
+	all, err := lockPayments(ctx, tx, payments)
 	if err != nil {
 		return err
 	}
 
 	for i := range all {
 		if all[i].Status == Submitted {
-			all[i].raise(issue(unknownToProvider, nil))
+			all[i].addIssue(issue(unknownToProvider, nil))
 		}
 	}
 
-	return keep(ctx, tx, all)
+	return savePayments(ctx, tx, all)
 }
 
-// sendAgain queues the batches of payments that are sending and that their provider has never seen, under their old
+// requeueStranded queues the batches of payments that are sending and that their provider has never seen, under their old
 // keys, if no job is left to send them because the workers have died. After a day a person must decide instead.
-func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
+func requeueStranded(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
 	}
@@ -233,16 +233,16 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 			return fmt.Errorf("find payments that were left: %w", err)
 		}
 
-		all, err := hold(ctx, tx, left)
+		all, err := lockPayments(ctx, tx, left)
 		if err != nil {
 			return err
 		}
 
 		// Payments that were sent longer ago than job.OutsideTime are left to a person.
-		late := func(h held) bool { return h.SentAt == nil || h.SentAt.Before(tx.Now.Add(-job.OutsideTime)) }
+		late := func(h lockedPayment) bool { return h.SentAt == nil || h.SentAt.Before(tx.Now.Add(-job.OutsideTime)) }
 		if fresh := slices.DeleteFunc(slices.Clone(all), late); len(fresh) > 0 {
 			tx.Actor.User = b.InitiatedBy // the operation is that of the user who asked for the payments
-			if err := again(ctx, tx, b.BatchID, b.ConnectionID, fresh); err != nil {
+			if err := restartBatch(ctx, tx, b.BatchID, b.ConnectionID, fresh); err != nil {
 				return err
 			}
 
@@ -251,10 +251,10 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 
 		// The issue says that a person must find out.
 		for i := range all {
-			all[i].giveUp()
+			all[i].noteGivenUp()
 		}
 
-		if err := keep(ctx, tx, all); err != nil {
+		if err := savePayments(ctx, tx, all); err != nil {
 			return err
 		}
 	}
@@ -262,8 +262,8 @@ func sendAgain(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	return nil
 }
 
-// again starts an operation that continues a batch after its former operation has ended.
-func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error {
+// restartBatch starts an operation that continues a batch after its former operation has ended.
+func restartBatch(ctx context.Context, tx *db.Tx, batch, one id.ID, left []lockedPayment) error {
 	n := operation.New{
 		Type:  operation.ProviderPayment,
 		Tasks: []operation.Task{{Kind: SendKind, Args: sendArgs{BatchID: batch}}},
@@ -290,9 +290,9 @@ func again(ctx context.Context, tx *db.Tx, batch, one id.ID, left []held) error 
 	return nil
 }
 
-// putOff delays the questions of a provider that does not answer. If it refuses the credentials, the connection is
+// delayQuestions delays the questions of a provider that does not answer. If it refuses the credentials, the connection is
 // marked so that no one asks before they are corrected.
-func putOff(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
+func delayQuestions(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
 	if failure == nil {
 		return nil
 	}

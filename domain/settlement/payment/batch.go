@@ -35,8 +35,8 @@ type batch struct {
 
 var errNoBatch = errors.New("there is no such batch of payments")
 
-// holdBatch locks a batch until the transaction ends and returns it. It fails with errNoBatch.
-func holdBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
+// lockBatch locks a batch until the transaction ends and returns it. It fails with errNoBatch.
+func lockBatch(ctx context.Context, tx *db.Tx, one id.ID) (*batch, error) {
 	b, err := db.One[batch](ctx, tx, errNoBatch, `
 		select id, connection_id, day, sequence, made_at, busy_until, settled_at, file_id from payment_batch
 		where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": one})
@@ -63,8 +63,8 @@ type member struct {
 	Company       bool
 }
 
-// members locks and returns the payments of a batch that are still to be sent or that are sending.
-func members(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
+// lockMembers locks and returns the payments of a batch that are still to be sent or that are sending.
+func lockMembers(ctx context.Context, tx *db.Tx, batch id.ID) ([]member, error) {
 	found, err := db.Select[member](ctx, tx, `
 		select p.id, p.short_ref, p.status, p.recovery_operation_id is not null as recovering, p.amount, p.currency, p.date, m.id as method_id,
 			m.account_holder, m.account_type, m.numbers, c.company_type is not null as company
@@ -128,15 +128,15 @@ type work struct {
 // firstQuestion is how long after it was sent a payment is first asked for, unless its outcome is known at once.
 const firstQuestion = 2 * time.Minute
 
-// begin marks the requested payments of a batch as sending and gives the batch its identity. The provider may hear
+// beginAttempt marks the requested payments of a batch as sending and gives the batch its identity. The provider may hear
 // of them only after this has committed.
-func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
-	b, err := holdBatch(ctx, tx, one)
+func (s *Service) beginAttempt(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
+	b, err := lockBatch(ctx, tx, one)
 	if err != nil {
 		return nil, err
 	}
 
-	all, err := members(ctx, tx, one)
+	all, err := lockMembers(ctx, tx, one)
 	if err != nil || len(all) == 0 {
 		return &work{batch: *b, active: true}, err // callbacks or an earlier attempt have brought all outcomes
 	}
@@ -159,7 +159,7 @@ func (s *Service) begin(ctx context.Context, tx *db.Tx, run operation.Run, one i
 
 	// An inactive connection sends nothing, so the payments stay as they are.
 	if w.active {
-		if err := b.identify(ctx, tx, run.OperationID, w.until); err != nil {
+		if err := b.updateIdentity(ctx, tx, run.OperationID, w.until); err != nil {
 			return nil, err
 		}
 
@@ -222,10 +222,10 @@ func markUnknown(ctx context.Context, tx *db.Tx, batch id.ID, some []id.ID) erro
 	return nil
 }
 
-// ended saves that this attempt will tell the provider nothing more. If another attempt was under way when it
+// saveEnd saves that this attempt will tell the provider nothing more. If another attempt was under way when it
 // began, the batch stays busy as long as that one may run. After a timeout it stays busy for some time, because the
 // provider may still work on the answer.
-func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
+func (w *work) saveEnd(ctx context.Context, tx *db.Tx, cause error) error {
 	if w.until.IsZero() {
 		return nil
 	}
@@ -252,9 +252,9 @@ func (w *work) ended(ctx context.Context, tx *db.Tx, cause error) error {
 	return nil
 }
 
-// identify gives the batch its number among those of the connection on the day of the first attempt, and marks it
+// updateIdentity gives the batch its number among those of the connection on the day of the first attempt, and marks it
 // as busy.
-func (b *batch) identify(ctx context.Context, tx *db.Tx, operation id.ID, until time.Time) error {
+func (b *batch) updateIdentity(ctx context.Context, tx *db.Tx, operation id.ID, until time.Time) error {
 	args := db.Args{"team": tx.Team, "id": b.ID, "now": tx.Now, "operation": operation, "until": until}
 
 	// A repeated attempt keeps the number and the time, so that the same batch gives the same file.
@@ -296,14 +296,14 @@ func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App
 		ask = &at
 	}
 
-	sending, err := db.Select[told](ctx, tx, `
+	sending, err := db.Select[changedPayment](ctx, tx, `
 		update payment p set status = 'sending', sent_at = @now, ask_at = @ask, updated_at = @now from payment o
 		where p.team_id = @team and p.batch_id = @batch and p.status = 'requested' and o.team_id = p.team_id and o.id = p.id returning `+toldColumns, db.Args{"team": tx.Team, "batch": batch, "now": tx.Now, "ask": ask})
 	if err != nil {
 		return fmt.Errorf("mark payments as sending: %w", err)
 	}
 
-	note(tx, sending)
+	notePayments(tx, sending)
 
 	return nil
 }
@@ -317,10 +317,10 @@ type result struct {
 	file     *file.New // nil when there is none
 }
 
-// settled saves the result of a batch in the transaction that settles its task. If several attempts made the
+// saveResult saves the result of a batch in the transaction that settles its task. If several attempts made the
 // batch's file, the first one to get here keeps its own.
-func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error {
-	b, err := holdBatch(ctx, tx, r.batch)
+func saveResult(ctx context.Context, tx *db.Tx, run operation.Run, r result) error {
+	b, err := lockBatch(ctx, tx, r.batch)
 	if err != nil {
 		return err
 	}
@@ -346,18 +346,18 @@ func settled(ctx context.Context, tx *db.Tx, run operation.Run, r result) error 
 	}
 
 	// The attempt is over; now its outcomes count.
-	if err := r.ended(ctx, tx, nil); err != nil {
+	if err := r.saveEnd(ctx, tx, nil); err != nil {
 		return err
 	}
 
 	return apply(ctx, tx, r.outcomes)
 }
 
-// withdraw gives a batch up. Payments that were never sent fail. Payments that are sending stay so, because the
+// giveUpBatch gives a batch up. Payments that were never sent fail. Payments that are sending stay so, because the
 // provider may have them, and an issue asks a person to decide. The exception is a worker that died while the
 // provider can be asked: then the payments are sent again after asking.
-func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
-	if _, err := holdBatch(ctx, tx, one); errors.Is(err, errNoBatch) {
+func giveUpBatch(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
+	if _, err := lockBatch(ctx, tx, one); errors.Is(err, errNoBatch) {
 		return nil
 	} else if err != nil {
 		return err
@@ -370,7 +370,7 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 		return fmt.Errorf("read payments without an outcome: %w", err)
 	}
 
-	all, err := hold(ctx, tx, ids)
+	all, err := lockPayments(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -383,16 +383,16 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 		case all[i].Status == Requested:
 			all[i].Status, all[i].SettledAt = Failed, &now
 		case !errors.Is(cause, job.ErrWorkerDied) || all[i].AskAt == nil:
-			all[i].giveUp()
+			all[i].noteGivenUp()
 		}
 	}
 
-	if err := keep(ctx, tx, all); err != nil {
+	if err := savePayments(ctx, tx, all); err != nil {
 		return err
 	}
 
 	for i := range all {
-		if err := all[i].follow(ctx, tx); err != nil {
+		if err := all[i].bookConsequences(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -400,13 +400,13 @@ func withdraw(ctx context.Context, tx *db.Tx, one id.ID, cause error) error {
 	return markUnknown(ctx, tx, one, nil)
 }
 
-// giveUp raises the issue that a person must find out whether the payment arrived.
-func (h *held) giveUp() {
-	h.raise(issue(givenUp, map[string]string{"amount": strconv.FormatInt(int64(h.Amount), 10)}))
+// noteGivenUp raises the issue that a person must find out whether the payment arrived.
+func (h *lockedPayment) noteGivenUp() {
+	h.addIssue(issue(givenUp, map[string]string{"amount": strconv.FormatInt(int64(h.Amount), 10)}))
 }
 
-// batchFailed reports whether a payment of a batch has failed, or none went through (OPS-84, OPS-85).
-func batchFailed(ctx context.Context, tx *db.Tx, one id.ID) (bool, error) {
+// loadBatchFailed reports whether a payment of a batch has failed, or none went through (OPS-84, OPS-85).
+func loadBatchFailed(ctx context.Context, tx *db.Tx, one id.ID) (bool, error) {
 	failed, err := db.Get[bool](ctx, tx, `
 		select coalesce(bool_or(status = 'failed') or bool_and(status in ('failed', 'canceled')), true) from payment where team_id = @team and batch_id = @batch`,
 		db.Args{"team": tx.Team, "batch": one})

@@ -24,7 +24,7 @@ type callbackInput struct {
 // unknown connection and for a wrong signature. News can come before our own note of the submission has committed:
 // they name our key, which has.
 func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
-	c, team, err := s.called(ctx, d, in.ConnectionID)
+	c, team, err := s.findCalledConnection(ctx, d, in.ConnectionID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	scope.Team = team
 
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		return takeCallback(ctx, tx, c.ID, message)
+		return applyCallback(ctx, tx, c.ID, message)
 	})
 	if err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	return &api.None{}, nil
 }
 
-// called loads the connection that a callback names. The callback names no team, so this one query looks at all
+// findCalledConnection loads the connection that a callback names. The callback names no team, so this one query looks at all
 // teams. The result is trusted only after the signature was checked with the connection's own secret.
-func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
+func (s *Service) findCalledConnection(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
 	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		team, err = db.One[id.ID](ctx, tx, errCallback, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
 		return err
@@ -80,9 +80,9 @@ func (s *Service) called(ctx context.Context, d *db.DB, one id.ID) (c *connectio
 	return c, team, err
 }
 
-// takeCallback applies the news of a callback once. It fails with apierr.NotFound for a message about a payment of
+// applyCallback applies the news of a callback once. It fails with apierr.NotFound for a message about a payment of
 // another connection, or of none.
-func takeCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callback) error {
+func applyCallback(ctx context.Context, tx *db.Tx, one id.ID, message pay.Callback) error {
 	key, err := id.Parse(message.Outcome.Key)
 	if err != nil {
 		return apierr.NotFound

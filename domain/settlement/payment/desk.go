@@ -141,7 +141,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 	}
 
 	// First the checks: of the orders themselves, then of earlier attempts, which locks the transactions.
-	if err := d.check(orders); err != nil {
+	if err := d.checkOrders(orders); err != nil {
 		return nil, nil, err
 	}
 
@@ -150,7 +150,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 		transactions[i] = orders[i].TransactionID
 	}
 
-	if err := refuseAttempted(ctx, tx, transactions); err != nil {
+	if err := lockUnattempted(ctx, tx, transactions); err != nil {
 		return nil, nil, err
 	}
 
@@ -194,13 +194,13 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 			}
 		}
 	}
-	leaving, waiting := terms.divide(orders)
+	leaving, waiting := terms.splitOrders(orders)
 	write(leaving, nil)
 
 	// All payments of the request that wait are decided on together.
 	if len(waiting) > 0 {
 		approval := tx.NewID()
-		if err := d.askApproval(ctx, tx, approval, terms.Overdraft); err != nil {
+		if err := d.insertApproval(ctx, tx, approval, terms.Overdraft); err != nil {
 			return nil, nil, err
 		}
 
@@ -212,11 +212,11 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 		tasks = []operation.Task{{Kind: nothingKind}}
 	}
 
-	return ids, tasks, d.insert(ctx, tx, batches, rows)
+	return ids, tasks, d.insertPayments(ctx, tx, batches, rows)
 }
 
-// divide returns the places of the orders that leave at once and of those that wait for a second person.
-func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
+// splitOrders returns the places of the orders that leave at once and of those that wait for a second person.
+func (t *Terms) splitOrders(orders []Order) (leaving, waiting []int) {
 	for i := range orders {
 		if t.waits(orders[i].Amount, orders[i].Currency) {
 			waiting = append(waiting, i)
@@ -228,8 +228,8 @@ func (t *Terms) divide(orders []Order) (leaving, waiting []int) {
 	return leaving, waiting
 }
 
-// askApproval inserts the approval that a second person decides on.
-func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
+// insertApproval inserts the approval that a second person decides on.
+func (d *Desk) insertApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
 	_, err := tx.Exec(ctx, `
 		insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)
 		values (@team, @id, @connection, @funding, @overdraft, @by, @now)`, db.Args{
@@ -263,9 +263,9 @@ func (d *Desk) askApproval(ctx context.Context, tx *db.Tx, approval id.ID, overd
 // maxNamed bounds how many contacts a refusal names.
 const maxNamed = 100
 
-// check refuses orders that the connection can never pay. Orders that no recipient could get come first, then all
+// checkOrders refuses orders that the connection can never pay. Orders that no recipient could get come first, then all
 // recipients who cannot be paid for the same cause.
-func (d *Desk) check(orders []Order) error {
+func (d *Desk) checkOrders(orders []Order) error {
 	contacts := map[string][]id.ID{}
 
 	var first string
@@ -357,9 +357,9 @@ func (d *Desk) Fault(o *Order) *Fault {
 	return f
 }
 
-// refuseAttempted locks transactions. It refuses those with an attempt that was not put away, and those with
+// lockUnattempted locks transactions. It refuses those with an attempt that was not put away, and those with
 // returned money.
-func refuseAttempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
+func lockUnattempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": transactions}
 	if _, err := tx.Exec(ctx, `select from transaction where team_id = @team and id = any(@ids) order by id for update`, args); err != nil {
 		return fmt.Errorf("hold what is to be paid: %w", err)
@@ -407,9 +407,9 @@ type requestRow struct {
 	ApprovalID    *id.ID      `json:"approval_id"`
 }
 
-// insert inserts batches and their payments and writes the audit events. It fails with ErrAttempted if another
+// insertPayments inserts batches and their payments and writes the audit events. It fails with ErrAttempted if another
 // request was first.
-func (d *Desk) insert(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
+func (d *Desk) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL:  `insert into payment_batch (team_id, id, connection_id, created_at) select @team, b, @connection, @now from unnest(@ids::uuid[]) b`,

@@ -76,7 +76,7 @@ func Judge(
 	claims []Claim,
 	overdraft bool,
 ) ([][]finding.Finding, *CurrentLimits, error) {
-	limits, err := currentLimits(ctx, tx)
+	limits, err := loadCurrentLimits(ctx, tx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,11 +171,11 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 		f.owned[chain] = o
 	}
 
-	return f, f.addAccounts(ctx, tx, accounts, judged(claims), today)
+	return f, f.addAccounts(ctx, tx, accounts, claimedPayments(claims), today)
 }
 
-// judged returns the payments that claims are already about.
-func judged(claims []Claim) []id.ID {
+// claimedPayments returns the payments that claims are already about.
+func claimedPayments(claims []Claim) []id.ID {
 	ids := []id.ID{}
 
 	for i := range claims {

@@ -62,7 +62,7 @@ func readEndpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/transactions/{id}/provider-payments", ID: "listProviderPayments", Tag: tag,
 			Summary: "List the payments of a transaction", Scopes: read,
-		}, ofTransaction),
+		}, listOfTransaction),
 	}
 }
 

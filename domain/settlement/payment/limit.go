@@ -115,8 +115,8 @@ type CurrentLimits struct {
 	Currency string
 }
 
-// currentLimits loads the limits that count now. A team that never set any has none.
-func currentLimits(ctx context.Context, tx *db.Tx) (*CurrentLimits, error) {
+// loadCurrentLimits loads the limits that count now. A team that never set any has none.
+func loadCurrentLimits(ctx context.Context, tx *db.Tx) (*CurrentLimits, error) {
 	l, err := db.Get[CurrentLimits](ctx, tx, `
 		select p.per_payment, p.per_day, p.approval_from, k.default_currency as currency
 		from team k left join lateral (
@@ -164,7 +164,7 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 	asked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(amount), 0)::bigint from payment
 		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and currency = @currency and id <> all(@but)`,
-		db.Args{"team": tx.Team, "today": day.Of(tx.Now), "currency": l.Currency, "but": judged(claims)})
+		db.Args{"team": tx.Team, "today": day.Of(tx.Now), "currency": l.Currency, "but": claimedPayments(claims)})
 	if err != nil {
 		return fmt.Errorf("add up the payments of a day: %w", err)
 	}

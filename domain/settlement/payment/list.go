@@ -103,8 +103,8 @@ type Payments struct {
 	Data []Payment `json:"data" doc:"The newest first: each is an attempt."`
 }
 
-// ofTransaction returns the payments of a transaction. It fails with apierr.NotFound for an unknown transaction.
-func ofTransaction(ctx context.Context, tx *db.Tx, in *getInput) (*Payments, error) {
+// listOfTransaction returns the payments of a transaction. It fails with apierr.NotFound for an unknown transaction.
+func listOfTransaction(ctx context.Context, tx *db.Tx, in *getInput) (*Payments, error) {
 	args := db.Args{"team": tx.Team, "id": in.ID}
 
 	exists, err := db.Get[bool](ctx, tx, `select exists (select from transaction where team_id = @team and id = @id)`, args)

@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// told is a payment p that an update has changed, with its values before (o) and after.
-type told struct {
+// changedPayment is a payment p that an update has changed, with its values before (o) and after.
+type changedPayment struct {
 	ID, TransactionID, ContactID, ConnectionID id.ID
 
 	OldStatus, Status           Status
@@ -27,8 +27,8 @@ const toldColumns = `p.id, p.transaction_id, p.contact_id, p.connection_id, o.st
 	o.provider_ref as old_provider_ref, p.provider_ref, o.failure_code as old_failure, p.failure_code as failure, o.issues as old_issues, p.issues,
 	o.settled_at as old_settled, p.settled_at as settled, o.recovered_at as old_recovered, p.recovered_at as recovered, o.sent_at as old_sent, p.sent_at as sent`
 
-// note writes the audit events of payments.
-func note(tx *db.Tx, all []told) {
+// notePayments writes the audit events of payments.
+func notePayments(tx *db.Tx, all []changedPayment) {
 	type view struct {
 		Status      Status          `json:"status"`
 		Date        day.Day         `json:"date"`

@@ -100,7 +100,7 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 		return payByHand(ctx, tx, t, b)
 	}
 
-	if err := payable(ctx, tx, t); err != nil {
+	if err := checkPayable(ctx, tx, t); err != nil {
 		return nil, err
 	}
 
@@ -120,14 +120,14 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 
 	// A payment through a provider explains better why the bill is paid.
 	case t.PaidStatus == transaction.Paid:
-		if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
+		if err := lockUnattempted(ctx, tx, []id.ID{t.ID}); err != nil {
 			return nil, err
 		}
 
 		return nil, ErrAlreadyPaid
 	}
 
-	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
+	if err := lockUnattempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return nil, err
 	}
 
@@ -138,12 +138,12 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 	})
 	paid, err = transaction.Shown(ctx, tx, paid, err)
 
-	return &PayAnswer{paid: paid}, inBody(err)
+	return &PayAnswer{paid: paid}, moveIssues(err)
 }
 
-// inBody changes the paths of issues about a bill's payment to those of this request's body. Errors with other
+// moveIssues changes the paths of issues about a bill's payment to those of this request's body. Errors with other
 // paths stay as they are.
-func inBody(err error) error {
+func moveIssues(err error) error {
 	refusal, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		return err
@@ -178,8 +178,8 @@ func inBody(err error) error {
 	return condition.At(issues...)
 }
 
-// payable refuses transactions that no provider pays (RSN-04, RSN-38, RSN-48).
-func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
+// checkPayable refuses transactions that no provider pays (RSN-04, RSN-38, RSN-48).
+func checkPayable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 	switch context := map[string]any{"currency": t.Currency, "amount": t.Total, "type": t.Type}; {
 	case t.Type != transaction.Expense && t.Type != transaction.Payout:
 		context["cause"] = "typeNotSupported"
@@ -193,7 +193,7 @@ func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 	}
 
 	// First earlier attempts, since they explain why a bill counts as paid.
-	if err := refuseAttempted(ctx, tx, []id.ID{t.ID}); err != nil {
+	if err := lockUnattempted(ctx, tx, []id.ID{t.ID}); err != nil {
 		return err
 	}
 
@@ -207,7 +207,7 @@ func payable(ctx context.Context, tx *db.Tx, t *transaction.Transaction) error {
 // request asks for the payment. A bill is booked as paid at once, in the same transaction, unless the payment waits
 // for approval.
 func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (*operation.Acknowledgement, error) {
-	contact, err := recipient(ctx, tx, t)
+	contact, err := loadRecipient(ctx, tx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	}
 
 	if b.ContactPaymentMethodID.Value != nil {
-		if err := d.choose(ctx, tx, contact, *b.ContactPaymentMethodID.Value); err != nil {
+		if err := d.chooseMethod(ctx, tx, contact, *b.ContactPaymentMethodID.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -247,12 +247,12 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 
-	if err := d.check(orders); err != nil {
+	if err := d.checkOrders(orders); err != nil {
 		return nil, err
 	}
 
 	// Funds and limits come last, because they change all the time.
-	claims, err := claimsOf(ctx, tx, []id.ID{t.ID})
+	claims, err := loadClaims(ctx, tx, []id.ID{t.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 
-	if err := refusalOf(found); err != nil {
+	if err := firstRefusal(found); err != nil {
 		return nil, err
 	}
 
@@ -280,7 +280,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 			Date:      at,
 			AccountID: api.Set(d.FundingAccountID),
 		}); err != nil {
-			return nil, inBody(err)
+			return nil, moveIssues(err)
 		}
 	}
 
@@ -315,9 +315,9 @@ func CheckDate(tx *db.Tx, at day.Day) error {
 	return nil
 }
 
-// recipient returns the contact that a transaction pays: its own, else that of its only line. It fails with
+// loadRecipient returns the contact that a transaction pays: its own, else that of its only line. It fails with
 // errVendorOwner unless the contact is a vendor or an owner.
-func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.ID, error) {
+func loadRecipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.ID, error) {
 	contact := t.ContactID
 	if contact == nil && len(t.Lines) == 1 {
 		contact = t.Lines[0].ContactID
@@ -340,9 +340,9 @@ func recipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (id.I
 	return *contact, nil
 }
 
-// choose takes the named method instead of the contact's default. It fails if the method is unknown, or is not a
+// chooseMethod takes the named method instead of the contact's default. It fails if the method is unknown, or is not a
 // verified one of the contact.
-func (d *Desk) choose(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
+func (d *Desk) chooseMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
 	type row struct {
 		Ready         bool
 		AccountHolder string

@@ -180,19 +180,19 @@ func (s Status) next(news pay.State, acknowledged bool) (next Status, contradict
 	case Sending, Submitted:
 		return n, false
 	case Paid:
-		return forward(s, n, n == Returned, n == Submitted)
+		return moveForward(s, n, n == Returned, n == Submitted)
 	case Returned:
-		return forward(s, n, false, n == Submitted || n == Paid)
+		return moveForward(s, n, false, n == Submitted || n == Paid)
 	case Failed, Canceled:
-		return forward(s, n, false, n == Submitted && acknowledged)
+		return moveForward(s, n, false, n == Submitted && acknowledged)
 	}
 
 	return s, true
 }
 
-// forward returns the new status if the news move it, else the old one; other news that are not old are a
+// moveForward returns the new status if the news move it, else the old one; other news that are not old are a
 // contradiction.
-func forward(s, n Status, moves, old bool) (Status, bool) {
+func moveForward(s, n Status, moves, old bool) (Status, bool) {
 	if moves {
 		return n, false
 	}
@@ -200,8 +200,8 @@ func forward(s, n Status, moves, old bool) (Status, bool) {
 	return s, s != n && !old
 }
 
-// final reports whether no money moves any more, unless it comes back.
-func (s Status) final() bool {
+// isFinal reports whether no money moves any more, unless it comes back.
+func (s Status) isFinal() bool {
 	switch s {
 	case Paid, Failed, Canceled, Returned:
 		return true

@@ -59,7 +59,7 @@ func startRecovery(ctx context.Context, tx *db.Tx, in *recoverInput, cancel bool
 	}
 
 	// Lock the payment before its state is checked.
-	found, err := hold(ctx, tx, []id.ID{in.PaymentID})
+	found, err := lockPayments(ctx, tx, []id.ID{in.PaymentID})
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation
 		return nil, err
 	}
 
-	if err := takeBackWaiting(ctx, tx, []id.ID{in.PaymentID}); err != nil {
+	if err := cancelAwaiting(ctx, tx, []id.ID{in.PaymentID}); err != nil {
 		return nil, err
 	}
 
@@ -151,7 +151,7 @@ func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation
 
 // recoverable reports whether the money is not where the payment should have brought it, and the books do not show
 // that yet.
-func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
+func (h *lockedPayment) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 	switch h.Status {
 	case Failed, Canceled:
 		return h.RecoveredAt == nil, nil
@@ -171,14 +171,14 @@ func (h *held) recoverable(ctx context.Context, tx *db.Tx) (bool, error) {
 }
 
 // cancelable reports whether the provider has the payment without an outcome, or may have it.
-func (h *held) cancelable() bool { return h.Status == Submitted || h.Status == Sending }
+func (h *lockedPayment) cancelable() bool { return h.Status == Submitted || h.Status == Sending }
 
 // errBusy says that an attempt at the batch is under way and may be telling the provider about the payment.
 var errBusy = errors.New("the payment is being sent")
 
-// quiet fails with errBusy while an attempt at the payment's batch is under way. Once the payment is marked as
+// checkNotBusy fails with errBusy while an attempt at the payment's batch is under way. Once the payment is marked as
 // being recovered, no further attempt sends it: both take the lock of its row.
-func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
+func (h *lockedPayment) checkNotBusy(ctx context.Context, tx *db.Tx) error {
 	busy, err := db.Get[bool](ctx, tx, `select coalesce(busy_until > @now, false) from payment_batch where team_id = @team and id = @batch`,
 		db.Args{"team": tx.Team, "batch": h.BatchID, "now": tx.Now})
 	if err != nil {
@@ -192,9 +192,9 @@ func (h *held) quiet(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// recovery returns the handler of recovery tasks. However a recovery ends, the payment can be recovered again
+// recoveryHandler returns the handler of recovery tasks. However a recovery ends, the payment can be recovered again
 // afterwards.
-func (s *Service) recovery() job.Handler {
+func (s *Service) recoveryHandler() job.Handler {
 	h := operation.External(recoverTime, s.recover).OnOutside()
 
 	// When the task is given up, release the payment first.
@@ -238,7 +238,7 @@ func (s *Service) recover(
 ) (db.Work, error) {
 	// First the provider.
 	if args.Cancel {
-		if err := s.takeBack(ctx, d, scope, run, args.PaymentID); err != nil {
+		if err := s.cancelAtProvider(ctx, d, scope, run, args.PaymentID); err != nil {
 			return nil, err
 		}
 	}
@@ -253,7 +253,7 @@ func (s *Service) recover(
 	// Last the books, in the transaction that settles the task. The state is checked again, because news may have
 	// come meanwhile.
 	return func(ctx context.Context, tx *db.Tx) error {
-		h, err := holdOne(ctx, tx, args.PaymentID)
+		h, err := lockPayment(ctx, tx, args.PaymentID)
 		if err != nil {
 			return err
 		}
@@ -276,9 +276,9 @@ func (s *Service) recover(
 	}, nil
 }
 
-// holdOne locks one payment and returns it. It fails with apierr.NotFound.
-func holdOne(ctx context.Context, tx *db.Tx, payment id.ID) (*held, error) {
-	found, err := hold(ctx, tx, []id.ID{payment})
+// lockPayment locks one payment and returns it. It fails with apierr.NotFound.
+func lockPayment(ctx context.Context, tx *db.Tx, payment id.ID) (*lockedPayment, error) {
+	found, err := lockPayments(ctx, tx, []id.ID{payment})
 	if err != nil {
 		return nil, err
 	}
@@ -290,16 +290,16 @@ func holdOne(ctx context.Context, tx *db.Tx, payment id.ID) (*held, error) {
 	return &found[0], nil
 }
 
-// takeBack asks the provider to take a payment back and saves the answer.
-func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, payment id.ID) error {
+// cancelAtProvider asks the provider to take a payment back and saves the answer.
+func (s *Service) cancelAtProvider(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, payment id.ID) error {
 	var (
-		h *held
+		h *lockedPayment
 		p pay.Provider
 	)
 
 	// First look at the payment; a final one needs no question.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		if h, err = holdOne(ctx, tx, payment); err != nil {
+		if h, err = lockPayment(ctx, tx, payment); err != nil {
 			return err
 		}
 
@@ -312,7 +312,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 
 		return err
 	})
-	if err != nil || h.Status.final() {
+	if err != nil || h.Status.isFinal() {
 		return err
 	}
 
@@ -321,7 +321,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 	if h.Status == Sending {
 		// No attempt may be sending it when the provider is asked: then a payment that it does not know will never
 		// reach it.
-		if err := d.Write(ctx, scope, h.quiet); err != nil {
+		if err := d.Write(ctx, scope, h.checkNotBusy); err != nil {
 			return err
 		}
 
@@ -330,7 +330,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 		// It never arrived, so we cancel it ourselves.
 		if errors.Is(err, pay.ErrUnknown) {
 			return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-				return neverSent(ctx, tx, run, payment)
+				return cancelUnsent(ctx, tx, run, payment)
 			})
 		}
 
@@ -341,7 +341,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 			})
 		}
 
-		if err != nil || Status(o.State).final() {
+		if err != nil || Status(o.State).isFinal() {
 			return err
 		}
 	}
@@ -366,7 +366,7 @@ func (s *Service) takeBack(ctx context.Context, d *db.DB, scope db.Scope, run op
 
 // doubtful reports whether a payment counts as failed although the provider has since said that it moves money, or
 // has moved it.
-func (h *held) doubtful() bool {
+func (h *lockedPayment) doubtful() bool {
 	if h.Status != Failed && h.Status != Canceled || h.RecoveredAt != nil {
 		return false
 	}
@@ -386,7 +386,7 @@ func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		p = nil // the transaction may run more than once
 
-		h, err := holdOne(ctx, tx, payment)
+		h, err := lockPayment(ctx, tx, payment)
 		if err != nil || !h.doubtful() {
 			return err
 		}
@@ -414,10 +414,10 @@ func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment
 		(o.State == pay.Failed || o.State == pay.Canceled || o.State == pay.Returned), err
 }
 
-// neverSent cancels a payment that the provider does not know and that no attempt can be sending any more. It fails
+// cancelUnsent cancels a payment that the provider does not know and that no attempt can be sending any more. It fails
 // with errBusy while one can. The decision is ours and not the provider's, so news that came meanwhile win.
-func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID) error {
-	h, err := holdOne(ctx, tx, payment)
+func cancelUnsent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID) error {
+	h, err := lockPayment(ctx, tx, payment)
 	if err != nil || h.Status != Sending {
 		return err
 	}
@@ -427,41 +427,41 @@ func neverSent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.ID)
 	}
 
 	// Check again under the lock of the payment.
-	if err := h.quiet(ctx, tx); err != nil {
+	if err := h.checkNotBusy(ctx, tx); err != nil {
 		return err
 	}
 
 	// Then cancel it as if the provider had.
 	now := day.At(tx.Now)
 	h.Status, h.SettledAt = Canceled, &now
-	h.lower(givenUp)
+	h.removeIssues(givenUp)
 
-	if err := keep(ctx, tx, []held{*h}); err != nil {
+	if err := savePayments(ctx, tx, []lockedPayment{*h}); err != nil {
 		return err
 	}
 
-	return h.follow(ctx, tx)
+	return h.bookConsequences(ctx, tx)
 }
 
 // recover puts a payment away and corrects the books: the payout is archived, the bill is open again. A payout that
 // a lock keeps in the books, or that is part of a return, stays as it was reported, and the rest of it is returned
 // on the first open day.
-func (h *held) recover(ctx context.Context, tx *db.Tx) error {
+func (h *lockedPayment) recover(ctx context.Context, tx *db.Tx) error {
 	if h.RecoveredAt != nil {
 		return nil
 	}
 
 	// A bill only has to be open again.
 	if h.TransactionType == transaction.Expense {
-		return h.reopen(ctx, tx)
+		return h.reopenBill(ctx, tx)
 	}
 
 	// Returned money was away, so both ways are booked if possible.
 	if h.Status == Returned {
 		if err := tx.Try(ctx, h.bookReturn); !apierr.Refused(err) {
 			if err == nil {
-				h.lower(returnNotBooked)
-				err = keep(ctx, tx, []held{*h})
+				h.removeIssues(returnNotBooked)
+				err = savePayments(ctx, tx, []lockedPayment{*h})
 			}
 
 			return err
@@ -469,7 +469,7 @@ func (h *held) recover(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// Put the payment away first: it would keep the transaction from being archived.
-	if err := h.putAway(ctx, tx); err != nil {
+	if err := h.markRecovered(ctx, tx); err != nil {
 		return err
 	}
 

@@ -20,8 +20,8 @@ type sums struct {
 	Replaced money.Cents
 }
 
-// sumsOf adds up the returns and replacements of a payout that the caller has locked.
-func sumsOf(ctx context.Context, tx *db.Tx, original id.ID) (sums, error) {
+// loadSums adds up the returns and replacements of a payout that the caller has locked.
+func loadSums(ctx context.Context, tx *db.Tx, original id.ID) (sums, error) {
 	s, err := db.Get[sums](ctx, tx, `
 		select coalesce(sum(-t.total) filter (where r.kind = 'return'), 0)::bigint as returned,
 			coalesce(sum(t.total) filter (where r.kind = 'replacement'), 0)::bigint as replaced
@@ -40,9 +40,9 @@ type link struct {
 	payment *id.ID
 }
 
-// counter books a payout on the contact, listing and statement of another one, negative for money that came back,
+// addCounterPayout books a payout on the contact, listing and statement of another one, negative for money that came back,
 // and links the two.
-func counter(
+func addCounterPayout(
 	ctx context.Context,
 	tx *db.Tx,
 	original *transaction.Transaction,
@@ -73,8 +73,8 @@ func counter(
 	return made, nil
 }
 
-// another returns the input for a payout like the original one over another amount.
-func another(
+// counterInputFor returns the input for a payout like the original one over another amount.
+func counterInputFor(
 	original *transaction.Transaction,
 	amount money.Cents,
 	at day.Day,
@@ -103,7 +103,7 @@ func another(
 
 // bookReturn books the money that a provider gave back, as a negative payout on the first open day. Money that a
 // person has returned by hand before is not returned again.
-func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
+func (h *lockedPayment) bookReturn(ctx context.Context, tx *db.Tx) error {
 	original, err := transaction.Hold(ctx, tx, h.TransactionID)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// The lock on the original keeps these sums as they are.
-	s, err := sumsOf(ctx, tx, original.ID)
+	s, err := loadSums(ctx, tx, original.ID)
 	if err != nil {
 		return err
 	}
@@ -125,11 +125,11 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// The return belongs to today if the books are open.
-	_, err = onOpenDay(ctx, tx,
+	_, err = bookOnOpenDay(ctx, tx,
 		day.Of(tx.Now),
 		func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
-			create := another(original, -amount, at, new("Returned payment"))
-			return counter(ctx, tx, original, create, link{"return", &h.ID})
+			create := counterInputFor(original, -amount, at, new("Returned payment"))
+			return addCounterPayout(ctx, tx, original, create, link{"return", &h.ID})
 		},
 	)
 
@@ -139,8 +139,8 @@ func (h *held) bookReturn(ctx context.Context, tx *db.Tx) error {
 // openDayTries bounds how often a later day is tried: closed books, and a published statement after that, need two.
 const openDayTries = 5
 
-// onOpenDay books on a day, or on the first later one that no lock concerns.
-func onOpenDay(
+// bookOnOpenDay books on a day, or on the first later one that no lock concerns.
+func bookOnOpenDay(
 	ctx context.Context,
 	tx *db.Tx,
 	at day.Day,
@@ -182,23 +182,23 @@ type counterInput struct {
 
 // returnPayout books money of a payout that came back (RSN-05, RSN-40).
 func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
-	original, err := counterable(ctx, tx, in.ID)
+	original, err := lockCounterable(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// News from a provider would book the same return a second time.
-	last, err := lastAttempt(ctx, tx, original.ID)
+	last, err := loadLastAttempt(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if original.Status != transaction.Active || last != nil && !last.mayComeBack() {
+	if original.Status != transaction.Active || last != nil && !last.canComeBack() {
 		return nil, errNotEligible
 	}
 
 	// At most the part that was not returned yet comes back.
-	s, err := sumsOf(ctx, tx, original.ID)
+	s, err := loadSums(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -210,17 +210,17 @@ func returnPayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transactio
 // with a payment that brought nothing must be archived first, any other one returned. Money that was paid on the
 // statement since then cannot be replaced any more (RSN-05, RSN-06).
 func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transaction.Transaction, error) {
-	original, err := counterable(ctx, tx, in.ID)
+	original, err := lockCounterable(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Other payouts on the statement pay the same money, so none may come in between.
-	if err := holdChain(ctx, tx, original.ID); err != nil {
+	if err := lockChain(ctx, tx, original.ID); err != nil {
 		return nil, err
 	}
 
-	s, err := sumsOf(ctx, tx, original.ID)
+	s, err := loadSums(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 	}
 
 	// Take off all that was paid in its place.
-	again, err := paidAgain(ctx, tx, original.ID)
+	again, err := loadPaidAgain(ctx, tx, original.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -244,9 +244,9 @@ func replacePayout(ctx context.Context, tx *db.Tx, in *counterInput) (*transacti
 	return in.book(ctx, tx, original, back-s.Replaced-again, link{kind: "replacement"})
 }
 
-// holdChain locks the ownership period of the original's statement. Payouts of that period pay the money that came
+// lockChain locks the ownership period of the original's statement. Payouts of that period pay the money that came
 // back as well, so they and the replacement must wait for each other.
-func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
+func lockChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `
@@ -262,9 +262,9 @@ func holdChain(ctx context.Context, tx *db.Tx, original id.ID) error {
 	return nil
 }
 
-// paidAgain adds up the other payouts to the same contact on the statement since the money came back. Replacements
+// loadPaidAgain adds up the other payouts to the same contact on the statement since the money came back. Replacements
 // do not count: they belong to payouts of their own.
-func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, error) {
+func loadPaidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		with original as (
 			select t.id, n.statement_id, coalesce(n.contact_id, t.contact_id) as contact_id, case when t.status = 'inactive' then t.updated_at else (
@@ -285,8 +285,8 @@ func paidAgain(ctx context.Context, tx *db.Tx, original id.ID) (money.Cents, err
 	return cents, nil
 }
 
-// counterable locks a payout that money can come back from: one to an owner that is not itself a return.
-func counterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transaction, error) {
+// lockCounterable locks a payout that money can come back from: one to an owner that is not itself a return.
+func lockCounterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Transaction, error) {
 	t, err := transaction.Hold(ctx, tx, one)
 	if err != nil {
 		return nil, err
@@ -305,15 +305,15 @@ type attempt struct {
 	AppID  connection.App
 }
 
-// mayComeBack reports whether a person may know that the money came back. A provider itself reports about money
+// canComeBack reports whether a person may know that the money came back. A provider itself reports about money
 // that is under way: if it were returned too early, it could be replaced while the payment still arrives. No
 // provider reports about payments that went to a bank in a file.
-func (a *attempt) mayComeBack() bool {
+func (a *attempt) canComeBack() bool {
 	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !a.AppID.Can(connection.TellsOutcomes)
 }
 
-// lastAttempt loads the payment of a transaction that was not put away, nil if there is none.
-func lastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
+// loadLastAttempt loads the payment of a transaction that was not put away, nil if there is none.
+func loadLastAttempt(ctx context.Context, tx *db.Tx, one id.ID) (*attempt, error) {
 	a, err := db.Maybe[attempt](ctx, tx, `
 		select p.status, c.app_id from payment p join connection c on c.team_id = p.team_id and c.id = p.connection_id
 		where p.team_id = @team and p.transaction_id = @id and p.recovered_at is null`, db.Args{"team": tx.Team, "id": one})
@@ -347,7 +347,7 @@ func (in *counterInput) book(
 
 	// The same booking, on the given day or on the first open one.
 	add := func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
-		return counter(ctx, tx, original, another(original, amount, at, in.Body.Description.Value), l)
+		return addCounterPayout(ctx, tx, original, counterInputFor(original, amount, at, in.Body.Description.Value), l)
 	}
 
 	var (
@@ -357,7 +357,7 @@ func (in *counterInput) book(
 	if in.Body.Date.Value != nil {
 		made, err = add(ctx, tx, *in.Body.Date.Value)
 	} else {
-		made, err = onOpenDay(ctx, tx, day.Of(tx.Now), add)
+		made, err = bookOnOpenDay(ctx, tx, day.Of(tx.Now), add)
 	}
 
 	return transaction.Shown(ctx, tx, made, err)

@@ -60,7 +60,7 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 	}
 
 	// A file names payments by the bank's numbers, so find out which are ours.
-	found, err := traced(ctx, tx, c.ID, outcomes)
+	found, err := findTraced(ctx, tx, c.ID, outcomes)
 	if err != nil {
 		return nil, err
 	}
@@ -79,13 +79,13 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 		return nil, err
 	}
 
-	return answerReturns(ctx, tx, outcomes, found)
+	return renderReturns(ctx, tx, outcomes, found)
 }
 
-// traced finds the payments of returns, with the zero id for those that it does not find. The trace number repeats
+// findTraced finds the payments of returns, with the zero id for those that it does not find. The trace number repeats
 // itself after some time, so the name in the file must fit the payment as well. Without a name only one payment may
 // have the trace number.
-func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) ([]id.ID, error) {
+func findTraced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) ([]id.ID, error) {
 	traces := make([]string, len(outcomes))
 	for i := range outcomes {
 		traces[i] = outcomes[i].Ref
@@ -128,8 +128,8 @@ func traced(ctx context.Context, tx *db.Tx, one id.ID, outcomes []pay.Outcome) (
 	return found, nil
 }
 
-// answerReturns returns the answer for a file of returns.
-func answerReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found []id.ID) (*ReturnFile, error) {
+// renderReturns returns the answer for a file of returns.
+func renderReturns(ctx context.Context, tx *db.Tx, outcomes []pay.Outcome, found []id.ID) (*ReturnFile, error) {
 	type row struct {
 		ReturnedPayment
 		Status Status

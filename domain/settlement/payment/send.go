@@ -51,7 +51,7 @@ func (s *Service) handlers() map[job.Kind]job.Handler {
 			return fmt.Errorf("decode task arguments: %w", err)
 		}
 
-		if err := withdraw(ctx, tx, args.BatchID, cause); err != nil {
+		if err := giveUpBatch(ctx, tx, args.BatchID, cause); err != nil {
 			return err
 		}
 
@@ -59,7 +59,7 @@ func (s *Service) handlers() map[job.Kind]job.Handler {
 	}
 	nothing := operation.Work(sendTime, func(context.Context, *db.Tx, operation.Run, struct{}) error { return nil })
 
-	return map[job.Kind]job.Handler{SendKind: send, recoverKind: s.recovery(), nothingKind: nothing}
+	return map[job.Kind]job.Handler{SendKind: send, recoverKind: s.recoveryHandler(), nothingKind: nothing}
 }
 
 var (
@@ -84,7 +84,7 @@ func (s *Service) send(
 
 	// First commit that the payments are sending, before the provider hears of them.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		w, err = s.begin(ctx, tx, run, args.BatchID)
+		w, err = s.beginAttempt(ctx, tx, run, args.BatchID)
 		return err
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Service) send(
 	}
 
 	if w.files && w.recovering > 0 { // one batch is one file
-		return nil, w.failed(ctx, d, scope, nil, errTakenBack)
+		return nil, w.saveFailure(ctx, d, scope, nil, errTakenBack)
 	}
 
 	// Then talk to the provider, outside of any transaction.
@@ -102,7 +102,7 @@ func (s *Service) send(
 	}
 
 	if err != nil {
-		return nil, w.failed(ctx, d, scope, outcomes, err)
+		return nil, w.saveFailure(ctx, d, scope, outcomes, err)
 	}
 
 	// Nothing went out, so there is nothing to settle.
@@ -113,14 +113,14 @@ func (s *Service) send(
 	// The file is stored before the task settles; only then can it be downloaded.
 	var f *file.New
 	if receipt.File != nil {
-		if f, err = s.keepFile(ctx, d, scope, receipt.File); err != nil {
-			return nil, w.failed(ctx, d, scope, nil, err)
+		if f, err = s.storeFile(ctx, d, scope, receipt.File); err != nil {
+			return nil, w.saveFailure(ctx, d, scope, nil, err)
 		}
 	}
 
 	// Last, save the result. It comes with the task's own settlement if all went well.
 	settle := func(ctx context.Context, tx *db.Tx) error {
-		return settled(ctx, tx, run, result{w, args.BatchID, outcomes, f})
+		return saveResult(ctx, tx, run, result{w, args.BatchID, outcomes, f})
 	}
 
 	failed := anyFailed(outcomes)
@@ -128,7 +128,7 @@ func (s *Service) send(
 	// Earlier attempts may have failed payments too.
 	if !failed {
 		err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-			failed, err = batchFailed(ctx, tx, args.BatchID)
+			failed, err = loadBatchFailed(ctx, tx, args.BatchID)
 			return err
 		})
 	}
@@ -140,7 +140,7 @@ func (s *Service) send(
 	// A task that fails writes nothing when it settles, so the result of the batch is saved first. Another attempt
 	// finds it and fails as well.
 	if err := d.Write(ctx, scope, settle); err != nil {
-		return nil, w.failed(ctx, d, scope, nil, err)
+		return nil, w.saveFailure(ctx, d, scope, nil, err)
 	}
 
 	return nil, operation.FailAs(operation.OperationFailed, errFailed)
@@ -152,7 +152,7 @@ func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *wor
 
 	// The end of the attempt and its outcomes are saved together.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		if err := w.ended(ctx, tx, nil); err != nil {
+		if err := w.saveEnd(ctx, tx, nil); err != nil {
 			return err
 		}
 
@@ -160,7 +160,7 @@ func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *wor
 			return err
 		}
 
-		failed, err = batchFailed(ctx, tx, w.ID)
+		failed, err = loadBatchFailed(ctx, tx, w.ID)
 
 		return err
 	})
@@ -206,14 +206,14 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 	// Submit in the same order in every attempt: the same batch gives the same file.
 	slices.SortFunc(left, func(a, b pay.Payment) int { return strings.Compare(a.Key, b.Key) })
 	receipt, err := w.provider.Submit(ctx, pay.Batch{Payments: left, Sequence: *w.Sequence, At: w.MadeAt.Time})
-	answered, silent := match(left, receipt.Outcomes)
+	answered, silent := matchOutcomes(left, receipt.Outcomes)
 	outcomes = append(outcomes, answered...)
 
 	// Last, decide what it means if payments have no outcome: they failed only if surely nothing was moved.
 	switch {
 	case len(silent) == 0 && err == nil:
 		return outcomes, receipt, nil
-	case len(silent) == len(left) && ctx.Err() == nil && definite(err, w.files || len(left) == 1):
+	case len(silent) == len(left) && ctx.Err() == nil && nothingMoved(err, w.files || len(left) == 1):
 		for _, y := range silent {
 			outcomes = append(outcomes, pay.Outcome{Key: y.Key, State: pay.Failed})
 		}
@@ -226,9 +226,9 @@ func (w *work) deliver(ctx context.Context, now func() time.Time) ([]pay.Outcome
 	return outcomes, pay.Receipt{}, fmt.Errorf("submit a batch of payments: %w", err)
 }
 
-// definite reports whether the error means that nothing was moved. Payments that go out one by one can fail in
+// nothingMoved reports whether the error means that nothing was moved. Payments that go out one by one can fail in
 // several ways at once, so a provider that is not ready says nothing about the others. A file is made as a whole.
-func definite(err error, whole bool) bool {
+func nothingMoved(err error, whole bool) bool {
 	return errors.Is(err, pay.ErrRefused) || errors.Is(err, pay.ErrNotReady) && whole
 }
 
@@ -250,9 +250,9 @@ func find(ctx context.Context, p pay.Provider, key string) (pay.Outcome, error) 
 	return o, nil
 }
 
-// match returns the outcomes of payments by their keys, and the payments without one. Outcomes of other keys do not
+// matchOutcomes returns the outcomes of payments by their keys, and the payments without one. Outcomes of other keys do not
 // belong to the batch and are dropped.
-func match(payments []pay.Payment, outcomes []pay.Outcome) (answered []pay.Outcome, silent []pay.Payment) {
+func matchOutcomes(payments []pay.Payment, outcomes []pay.Outcome) (answered []pay.Outcome, silent []pay.Payment) {
 	byKey := make(map[string][]pay.Outcome, len(outcomes))
 	for _, o := range outcomes {
 		byKey[o.Key] = append(byKey[o.Key], o)
@@ -285,17 +285,17 @@ func anyFailed(outcomes []pay.Outcome) bool {
 	return slices.ContainsFunc(outcomes, func(o pay.Outcome) bool { return o.State == pay.Failed })
 }
 
-// failed ends an attempt with its cause. It saves the outcomes even if the attempt has run out of time.
-func (w *work) failed(ctx context.Context, d *db.DB, scope db.Scope, outcomes []pay.Outcome, cause error) error {
+// saveFailure ends an attempt with its cause. It saves the outcomes even if the attempt has run out of time.
+func (w *work) saveFailure(ctx context.Context, d *db.DB, scope db.Scope, outcomes []pay.Outcome, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer stop()
 
-	return errors.Join(cause, d.Write(ctx, scope, w.keepNews(outcomes, cause)))
+	return errors.Join(cause, d.Write(ctx, scope, w.saveNews(outcomes, cause)))
 }
 
-// keepNews returns the work that saves the outcomes of a failed attempt, that it is over, and that the credentials
+// saveNews returns the work that saves the outcomes of a failed attempt, that it is over, and that the credentials
 // were refused.
-func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
+func (w *work) saveNews(outcomes []pay.Outcome, cause error) db.Work {
 	return func(ctx context.Context, tx *db.Tx) error {
 		// Close the connection, so that no other batch tries the same credentials.
 		if errors.Is(cause, pay.ErrCredentials) {
@@ -304,7 +304,7 @@ func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 			}
 		}
 
-		if err := w.ended(ctx, tx, cause); err != nil {
+		if err := w.saveEnd(ctx, tx, cause); err != nil {
 			return err
 		}
 
@@ -316,8 +316,8 @@ func (w *work) keepNews(outcomes []pay.Outcome, cause error) db.Work {
 	}
 }
 
-// keepFile stores the file of a batch. It cannot be downloaded until the task settles.
-func (s *Service) keepFile(ctx context.Context, d *db.DB, scope db.Scope, f *pay.File) (*file.New, error) {
+// storeFile stores the file of a batch. It cannot be downloaded until the task settles.
+func (s *Service) storeFile(ctx context.Context, d *db.DB, scope db.Scope, f *pay.File) (*file.New, error) {
 	stored, err := file.Keep(ctx, d, scope, s.Store, func(w io.Writer) error {
 		_, err := w.Write(f.Content)
 		return err //nolint:wrapcheck // Keep says what it was doing

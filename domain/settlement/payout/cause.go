@@ -62,14 +62,14 @@ var refusals = []struct {
 	{causePaid, apierr.IssueAlreadyPaid, payment.ErrAlreadyPaid},
 }
 
-// skips reports whether the cause leaves a statement out without failing the operation: there is nothing to pay, or
+// isSkipped reports whether the cause leaves a statement out without failing the operation: there is nothing to pay, or
 // nothing any more.
-func (c cause) skips() bool {
+func (c cause) isSkipped() bool {
 	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
 }
 
-// known are the refusals with a reason that is a cause; their messages are its texts. The locks are among them.
-var known = apierr.List{
+// refusalConditions are the refusals with a reason that is a cause; their messages are its texts. The locks are among them.
+var refusalConditions = apierr.List{
 	transaction.ErrNotReady,
 	transaction.ErrNotBank,
 	transaction.ErrAttempted,
@@ -101,7 +101,7 @@ var texts = map[cause]string{
 
 // text returns the text that is shown for a cause, empty when it has none.
 func (c cause) text() string {
-	for _, refusal := range known.Conditions() {
+	for _, refusal := range refusalConditions.Conditions() {
 		if cause(refusal.Reason()) == c {
 			return refusal.Message()
 		}
@@ -131,9 +131,9 @@ func message(s Status, c cause, issues []finding.Finding) string {
 	}
 }
 
-// causeOf returns the cause of a refusal of the books. The text of a cause is fixed, so no data of the request is
+// causeFor returns the cause of a refusal of the books. The text of a cause is fixed, so no data of the request is
 // stored.
-func causeOf(err error) cause {
+func causeFor(err error) cause {
 	refusal, ok := errors.AsType[*apierr.Error](err)
 	if !ok {
 		return causeRefused
@@ -147,9 +147,9 @@ func causeOf(err error) cause {
 	return causeRefused
 }
 
-// shared reports whether a refusal does not depend on the statement, so that it is pointless to try the others by
+// isShared reports whether a refusal does not depend on the statement, so that it is pointless to try the others by
 // themselves.
-func shared(err error) bool {
-	c := causeOf(err)
+func isShared(err error) bool {
+	c := causeFor(err)
 	return ledger.IsDayLock(err) || c == causeNoAccount || errors.Is(err, transaction.ErrBeforeStart)
 }

@@ -5,9 +5,9 @@ import (
 	"stayledger/platform/money"
 )
 
-// settled reports whether payouts have brought all that was available, or owed, and perhaps more. A statement with
+// isSettled reports whether payouts have brought all that was available, or owed, and perhaps more. A statement with
 // nothing available is settled as soon as anything was paid on it.
-func settled(available, received money.Cents) bool {
+func isSettled(available, received money.Cents) bool {
 	switch {
 	case available > 0:
 		return received >= available
@@ -18,9 +18,9 @@ func settled(available, received money.Cents) bool {
 	}
 }
 
-// due returns the amount to pay on a statement: the amount that is left for its members together, if it has the
+// computeDue returns the amount to pay on a statement: the amount that is left for its members together, if it has the
 // direction of the available balance. Negative is due from the owners.
-func due(available money.Cents, left []money.Cents) money.Cents {
+func computeDue(available money.Cents, left []money.Cents) money.Cents {
 	var rest money.Cents
 	for _, cents := range left {
 		rest += cents
@@ -37,10 +37,10 @@ func due(available money.Cents, left []money.Cents) money.Cents {
 	}
 }
 
-// divide splits the amount among the members in proportion to the amount that is left to pay to them, or to collect
+// splitDue splits the amount among the members in proportion to the amount that is left to pay to them, or to collect
 // from them. If another member was paid too much, the ownership has no more to give. The remaining cents go to the
 // largest remainders, and the parts add up to the amount.
-func divide(amount money.Cents, shares []statement.Share, left []money.Cents) []Payout {
+func splitDue(amount money.Cents, shares []statement.Share, left []money.Cents) []Payout {
 	weights := make([]int64, len(left))
 
 	// Members who are open in the other direction have no weight.

@@ -2,6 +2,6 @@ package payout
 
 // Due and Divide are the arithmetic of payouts, for the property tests.
 var (
-	Due    = due
-	Divide = divide
+	Due    = computeDue
+	Divide = splitDue
 )

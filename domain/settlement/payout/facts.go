@@ -36,10 +36,10 @@ type bank struct {
 	Currency *string
 }
 
-// lock locks the ownership periods of statements. Payouts of the same period must wait for each other, since each
+// lockPeriods locks the ownership periods of statements. Payouts of the same period must wait for each other, since each
 // decides by what the others have paid on any statement of the chain. Changes of the statements wait as well: they
 // lock the ownership period first.
-func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+func lockPeriods(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `
@@ -57,7 +57,7 @@ func lock(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 // loadFacts loads the facts of a request. If toPay is set, it locks the ownership periods and statements first.
 func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, error) {
 	if toPay {
-		if err := lock(ctx, tx, r.StatementIDs); err != nil {
+		if err := lockPeriods(ctx, tx, r.StatementIDs); err != nil {
 			return nil, err
 		}
 	}
@@ -84,13 +84,13 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 
 	// Last, everything else in one round trip.
 	return f, tx.Together(ctx,
-		db.Load(&f.basis, basisOf),
+		db.Load(&f.basis, loadBasis),
 		func(ctx context.Context, tx *db.Tx) error { return f.loadFailed(ctx, tx, r.StatementIDs) },
 		func(ctx context.Context, tx *db.Tx) error { return f.loadAccounts(ctx, tx, r, id.Distinct(owners)) })
 }
 
-// basisOf loads the basis on which the team has payouts suggested.
-func basisOf(ctx context.Context, tx *db.Tx) (team.PayoutBasis, error) {
+// loadBasis loads the basis on which the team has payouts suggested.
+func loadBasis(ctx context.Context, tx *db.Tx) (team.PayoutBasis, error) {
 	basis, err := db.Get[team.PayoutBasis](ctx, tx, `select payout_basis from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return "", fmt.Errorf("read the basis of payouts: %w", err)
@@ -132,10 +132,10 @@ func (f *facts) loadFailed(ctx context.Context, tx *db.Tx, statements []id.ID) e
 // loadAccounts loads the accounts that may pay. If the request names an account, it must be one that can pay.
 func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners []id.ID) error {
 	var (
-		own  []paidFrom
+		own  []payoutAccount
 		have map[account.Assignment]id.ID
 	)
-	if err := tx.Together(ctx, db.LoadOf(&own, paidFromOf, owners), db.Load(&have, account.Assigned)); err != nil {
+	if err := tx.Together(ctx, db.LoadOf(&own, loadPaidFrom, owners), db.Load(&have, account.Assigned)); err != nil {
 		return err
 	}
 
@@ -157,15 +157,15 @@ func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners 
 		return err
 	}
 
-	return usable(f.banks, *r.BankAccountID, "bankAccountId")
+	return checkAccount(f.banks, *r.BankAccountID, "bankAccountId")
 }
 
-// paidFrom is an owner and the bank account that he or she is paid from.
-type paidFrom struct{ ID, PayoutAccountID id.ID }
+// payoutAccount is an owner and the bank account that he or she is paid from.
+type payoutAccount struct{ ID, PayoutAccountID id.ID }
 
-// paidFromOf loads the owners who have an account of their own to be paid from.
-func paidFromOf(ctx context.Context, tx *db.Tx, owners []id.ID) ([]paidFrom, error) {
-	found, err := db.Select[paidFrom](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
+// loadPaidFrom loads the owners who have an account of their own to be paid from.
+func loadPaidFrom(ctx context.Context, tx *db.Tx, owners []id.ID) ([]payoutAccount, error) {
+	found, err := db.Select[payoutAccount](ctx, tx, `select id, payout_account_id from contact where team_id = @team and id = any(@owners) and payout_account_id is not null`,
 		db.Args{"team": tx.Team, "owners": owners})
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
@@ -196,8 +196,8 @@ func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// usable refuses an account, named in a field of the request, that cannot pay.
-func usable(banks map[id.ID]bank, account id.ID, field string) error {
+// checkAccount refuses an account, named in a field of the request, that cannot pay.
+func checkAccount(banks map[id.ID]bank, account id.ID, field string) error {
 	switch b, ok := banks[account]; {
 	case !ok:
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
@@ -210,7 +210,7 @@ func usable(banks map[id.ID]bank, account id.ID, field string) error {
 	return nil
 }
 
-// chainOf returns the chain of a statement.
-func chainOf(p *statement.Payable) statement.Chain {
+// chainFor returns the chain of a statement.
+func chainFor(p *statement.Payable) statement.Chain {
 	return statement.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
 }

@@ -25,9 +25,9 @@ type fund struct {
 	account id.ID
 }
 
-// warn adds issues to payouts that take more than there is on their date. They are made all the same, because the
+// warnOfOverdrafts adds issues to payouts that take more than there is on their date. They are made all the same, because the
 // caller may know of money on its way.
-func (b *book) warn(ctx context.Context, tx *db.Tx) error {
+func (b *book) warnOfOverdrafts(ctx context.Context, tx *db.Tx) error {
 	funds, err := b.loadFunds(ctx, tx)
 	if err != nil {
 		return err
@@ -36,15 +36,15 @@ func (b *book) warn(ctx context.Context, tx *db.Tx) error {
 	// Plans draw in the order of the request, so the later ones get the warnings.
 	for _, p := range b.plans {
 		if p.cause == "" {
-			b.draw(p, funds)
+			b.drawFunds(p, funds)
 		}
 	}
 
 	return nil
 }
 
-// judge adds the findings on the payments that the provider is to make.
-func (b *book) judge(ctx context.Context, tx *db.Tx) error {
+// checkPayments adds the findings on the payments that the provider is to make.
+func (b *book) checkPayments(ctx context.Context, tx *db.Tx) error {
 	var (
 		claims []payment.Claim
 		of     []*plan
@@ -84,16 +84,16 @@ func (b *book) judge(ctx context.Context, tx *db.Tx) error {
 	// A finding belongs to the plan of its claim.
 	for i, p := range of {
 		for j := range found[i] {
-			p.find(&found[i][j])
+			p.addFinding(&found[i][j])
 		}
 	}
 
 	return nil
 }
 
-// find adds a finding once, however many members of the statement it is about. The first error is the one that
+// addFinding adds a finding once, however many members of the statement it is about. The first error is the one that
 // refuses the plan.
-func (p *plan) find(f *finding.Finding) {
+func (p *plan) addFinding(f *finding.Finding) {
 	if slices.ContainsFunc(p.issues, func(o finding.Finding) bool { return reflect.DeepEqual(o, *f) }) {
 		return
 	}
@@ -104,8 +104,8 @@ func (p *plan) find(f *finding.Finding) {
 	}
 }
 
-// unaffordable returns the first refusal with an issue for each statement that is refused.
-func (b *book) unaffordable() error {
+// checkFunds returns the first refusal with an issue for each statement that is refused.
+func (b *book) checkFunds() error {
 	var (
 		first  *apierr.Error
 		issues []apierr.Issue
@@ -134,9 +134,9 @@ func (b *book) unaffordable() error {
 	return first.At(issues...)
 }
 
-// leaves refuses requests for outgoing money that a provider cannot carry out: an overdraft without the scope, and
+// checkOutgoing refuses requests for outgoing money that a provider cannot carry out: an overdraft without the scope, and
 // a day that has passed or is too far ahead.
-func (r *Request) leaves(tx *db.Tx) error {
+func (r *Request) checkOutgoing(tx *db.Tx) error {
 	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
 		return err
 	}
@@ -148,9 +148,9 @@ func (r *Request) leaves(tx *db.Tx) error {
 	return payment.CheckDate(tx, *r.Date)
 }
 
-// draw takes the payouts of a statement from the owners' balance and from the bank accounts.
-func (b *book) draw(p *plan, funds map[fund]money.Cents) {
-	owners := fund{Chain: chainOf(p.of)}
+// drawFunds takes the payouts of a statement from the owners' balance and from the bank accounts.
+func (b *book) drawFunds(p *plan, funds map[fund]money.Cents) {
+	owners := fund{Chain: chainFor(p.of)}
 
 	// A negative amount is paid in by the owner, so it never lacks funds.
 	take := func(f fund, amount money.Cents, context map[string]any) {
@@ -215,9 +215,9 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 		}
 
 		accounts = append(accounts, p.accounts...)
-		if _, known := out[fund{Chain: chainOf(p.of)}]; !known {
+		if _, known := out[fund{Chain: chainFor(p.of)}]; !known {
 			periods, currencies = append(periods, p.of.OwnershipPeriodID), append(currencies, p.of.Currency)
-			out[fund{Chain: chainOf(p.of)}] = 0
+			out[fund{Chain: chainFor(p.of)}] = 0
 		}
 	}
 
@@ -252,7 +252,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	}
 
 	// Bank accounts are funds too.
-	held, err := bankBalances(ctx, tx, id.Distinct(accounts), b.date)
+	held, err := loadBankBalances(ctx, tx, id.Distinct(accounts), b.date)
 	if err != nil {
 		return nil, err
 	}
@@ -262,15 +262,15 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	return out, nil
 }
 
-// bankBalances loads the book balances of bank accounts at the end of a day, by currency.
-func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) (map[fund]money.Cents, error) {
+// loadBankBalances loads the book balances of bank accounts at the end of a day, by currency.
+func loadBankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day) (map[fund]money.Cents, error) {
 	type row struct {
 		AccountID id.ID
 		Currency  string
 		Total     money.Cents
 	}
 
-	rows, err := db.Select[row](ctx, tx, sums("account_id", "account_id = any(@of::uuid[])"),
+	rows, err := db.Select[row](ctx, tx, sumsSQL("account_id", "account_id = any(@of::uuid[])"),
 		db.Args{"team": tx.Team, "of": accounts, "first": date.FirstOfMonth(), "date": date})
 	if err != nil {
 		return nil, fmt.Errorf("read bank balances: %w", err)
@@ -284,15 +284,15 @@ func bankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day.Day
 	return out, nil
 }
 
-// managerBalance loads the manager's balance in a ledger at the end of a day.
-func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, date day.Day) (money.Cents, error) {
+// loadManagerBalance loads the manager's balance in a ledger at the end of a day.
+func loadManagerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, date day.Day) (money.Cents, error) {
 	type row struct {
 		Ledger   string
 		Currency string
 		Total    money.Cents
 	}
 
-	rows, err := db.Select[row](ctx, tx, sums("ledger", "party = 'manager' and ledger = @of::text"),
+	rows, err := db.Select[row](ctx, tx, sumsSQL("ledger", "party = 'manager' and ledger = @of::text"),
 		db.Args{"team": tx.Team, "of": ledger, "first": date.FirstOfMonth(), "date": date})
 	if err != nil {
 		return 0, fmt.Errorf("read the manager's balance: %w", err)
@@ -308,8 +308,8 @@ func managerBalance(ctx context.Context, tx *db.Tx, ledger, currency string, dat
 	return 0, nil
 }
 
-// sums returns the SQL that adds up whole months and then days: few rows, however many entries.
-func sums(by, which string) string {
+// sumsSQL returns the SQL that adds up whole months and then days: few rows, however many entries.
+func sumsSQL(by, which string) string {
 	return `
 		select ` + by + `, currency, sum(cents)::bigint as total from (
 			select ledger, account_id, party, currency, debit - credit as cents from ledger_month

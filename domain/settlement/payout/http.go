@@ -118,7 +118,7 @@ func endpoints() []api.Endpoint {
 				"`requiredAccountMissing`; `notBankAccount`; a line account of the ledger that pays, or of another " +
 				"currency; the failures of createTransaction. A draw of more than the manager has is made with an " +
 				"issue.",
-		}, drawn),
+		}, addDraw),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
 			Path:    "/operations/{id}/result",
@@ -133,7 +133,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Takes the identifiers of getOperation. Operations of the types statement-payout, " +
 				"statement-payout-preview and provider-payment have a result: 202 with the acknowledgement while it " +
 				"is pending; of a failed one, what was done and the failure. 404 for all others.",
-		}, read),
+		}, getResult),
 	}
 }
 
@@ -157,8 +157,8 @@ var (
 	previewCauses = []cause{causeNotFound, causeNotMember, causeRecalculating}
 )
 
-// fix sets the date of a request to today if it has none, because the request is carried out later.
-func (r *Request) fix(tx *db.Tx) {
+// setDate sets the date of a request to today if it has none, because the request is carried out later.
+func (r *Request) setDate(tx *db.Tx) {
 	if r.Date == nil {
 		today := day.Of(tx.Now)
 		r.Date = &today
@@ -167,18 +167,18 @@ func (r *Request) fix(tx *db.Tx) {
 
 // preview starts the operation that previews payouts.
 func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledgement, error) {
-	in.Body.fix(tx)
+	in.Body.setDate(tx)
 
-	if err := in.Body.leaves(tx); err != nil {
+	if err := in.Body.checkOutgoing(tx); err != nil {
 		return nil, err
 	}
 
-	b, err := prepare(ctx, tx, &in.Body, false)
+	b, err := preparePlans(ctx, tx, &in.Body, false)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := b.refuse(previewCauses...); err != nil {
+	if err := b.checkCauses(previewCauses...); err != nil {
 		return nil, err
 	}
 
@@ -192,14 +192,14 @@ func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledg
 		return nil, apierr.BadRequest.At(apierr.IssueConnectionNotSupported.InBody("connectionId"))
 	}
 
-	in.Body.fix(tx)
+	in.Body.setDate(tx)
 
-	b, err := prepare(ctx, tx, &in.Body, false)
+	b, err := preparePlans(ctx, tx, &in.Body, false)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := b.refuse(allCauses...); err != nil {
+	if err := b.checkCauses(allCauses...); err != nil {
 		return nil, err
 	}
 
@@ -220,5 +220,5 @@ func recordDry(ctx context.Context, tx *db.Tx, in *payInput, _ *operation.Acknow
 		}
 	}
 
-	return b.refuse(allCauses...)
+	return b.checkCauses(allCauses...)
 }

@@ -42,8 +42,8 @@ type Drawn struct {
 
 type drawInput struct{ Body Draw }
 
-// drawn books a draw: the manager's balance is debited, the bank account credited.
-func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
+// addDraw books a draw: the manager's balance is debited, the bank account credited.
+func addDraw(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	d := &in.Body
 
 	date := day.Of(tx.Now)
@@ -52,7 +52,7 @@ func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	}
 
 	// The accounts are checked before anything is written.
-	from, to, err := d.accounts(ctx, tx)
+	from, to, err := d.loadAccounts(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func drawn(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 
 	// A transaction that was booked just now, on no listing, has no locks.
 	added.Lock, added.JournalStatus = ledger.Unlocked(), ledger.CurrentJournal()
-	issues, err := overdrawn(ctx, tx, added, from)
+	issues, err := findOverdrafts(ctx, tx, added, from)
 
 	return &Drawn{Transaction: *added, Issues: issues}, err
 }
@@ -90,9 +90,9 @@ type drawAccount struct {
 	Ledger string
 }
 
-// accounts returns the account that pays and the one that is paid; to is nil if the money goes to the
+// loadAccounts returns the account that pays and the one that is paid; to is nil if the money goes to the
 // distributions.
-func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, err error) {
+func (d *Draw) loadAccounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, err error) {
 	// The account of the request pays, else the assigned one, which must exist then.
 	var ids []id.ID
 	if d.BankAccountID != nil {
@@ -130,7 +130,7 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 		banks[rows[i].ID], found[rows[i].ID] = rows[i].bank, &rows[i]
 	}
 
-	if err := usable(banks, ids[0], "bankAccountId"); err != nil {
+	if err := checkAccount(banks, ids[0], "bankAccountId"); err != nil {
 		return nil, nil, err
 	}
 
@@ -139,7 +139,7 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 		return found[ids[0]], nil, nil
 	}
 
-	if err := usable(banks, ids[1], "lineAccountId"); err != nil {
+	if err := checkAccount(banks, ids[1], "lineAccountId"); err != nil {
 		return nil, nil, err
 	}
 
@@ -155,8 +155,8 @@ func (d *Draw) accounts(ctx context.Context, tx *db.Tx) (from, to *drawAccount, 
 	return from, to, nil
 }
 
-// overdrawn returns a warning for each balance that a draw has taken below zero.
-func overdrawn(
+// findOverdrafts returns a warning for each balance that a draw has taken below zero.
+func findOverdrafts(
 	ctx context.Context,
 	tx *db.Tx,
 	t *transaction.Transaction,
@@ -168,12 +168,12 @@ func overdrawn(
 	}
 
 	// The balances already contain the draw.
-	manager, err := managerBalance(ctx, tx, from.Ledger, t.Currency, t.Date)
+	manager, err := loadManagerBalance(ctx, tx, from.Ledger, t.Currency, t.Date)
 	if err != nil {
 		return nil, err
 	}
 
-	held, err := bankBalances(ctx, tx, []id.ID{from.ID}, t.Date)
+	held, err := loadBankBalances(ctx, tx, []id.ID{from.ID}, t.Date)
 	if err != nil {
 		return nil, err
 	}

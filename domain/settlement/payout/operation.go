@@ -38,7 +38,7 @@ func task(
 
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 			// An earlier attempt may have committed and died before the operation settled.
-			done, before, err := begun(ctx, tx, run.OperationID)
+			done, before, err := lockResults(ctx, tx, run.OperationID)
 			if err != nil || done {
 				failed = before
 				return err
@@ -58,7 +58,7 @@ func task(
 				}
 			}
 
-			return settle(ctx, tx, run.OperationID, b.plans)
+			return updateResults(ctx, tx, run.OperationID, b.plans)
 		})
 
 		// The results are committed; only the operation itself fails.
@@ -76,7 +76,7 @@ func task(
 // recordTask records the payouts that can be made now: statements may have changed, or have been paid, since the
 // operation was asked for.
 func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
-	b, err := prepare(ctx, tx, r, true)
+	b, err := preparePlans(ctx, tx, r, true)
 	if err != nil {
 		return nil, err
 	}
@@ -85,19 +85,19 @@ func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 		return nil, err
 	}
 
-	b.conclude(Recorded)
+	b.setStatuses(Recorded)
 
 	return b, nil
 }
 
 // previewTask decides on the payouts without recording them.
 func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
-	b, err := prepare(ctx, tx, r, false)
+	b, err := preparePlans(ctx, tx, r, false)
 	if err != nil {
 		return nil, err
 	}
 
-	b.conclude(Previewed)
+	b.setStatuses(Previewed)
 
 	return b, nil
 }
@@ -110,19 +110,19 @@ func start(
 	kind job.Kind,
 	r *Request,
 ) (*operation.Acknowledgement, error) {
-	ack, err := operation.Start(ctx, tx, named(typ, r.StatementIDs, []operation.Task{{Kind: kind, Args: r}}))
+	ack, err := operation.Start(ctx, tx, newOperation(typ, r.StatementIDs, []operation.Task{{Kind: kind, Args: r}}))
 	if err != nil {
 		return nil, err
 	}
 
-	expect(tx, ack.OperationID, r.StatementIDs)
+	insertExpected(tx, ack.OperationID, r.StatementIDs)
 
 	return ack, nil
 }
 
-// named returns an operation on statements; a single statement is its primary resource.
-func named(kind operation.Type, statements []id.ID, tasks []operation.Task) operation.New {
-	n := operation.New{Type: kind, Resources: sources(statements), Tasks: tasks}
+// newOperation returns an operation on statements; a single statement is its primary resource.
+func newOperation(kind operation.Type, statements []id.ID, tasks []operation.Task) operation.New {
+	n := operation.New{Type: kind, Resources: sourceResources(statements), Tasks: tasks}
 	if len(n.Resources) == 1 {
 		n.Primary = &n.Resources[0]
 	}

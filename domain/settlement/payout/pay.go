@@ -45,22 +45,22 @@ type payInput struct{ Body Request }
 
 // pay records payouts and asks the provider for its part, all or nothing.
 func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
-	if err := in.Body.leaves(tx); err != nil {
+	if err := in.Body.checkOutgoing(tx); err != nil {
 		return nil, err
 	}
 
 	// Decide on all statements under their locks.
-	b, err := prepare(ctx, tx, &in.Body, true)
+	b, err := preparePlans(ctx, tx, &in.Body, true)
 	if err != nil {
 		return nil, err
 	}
 
 	// First what the statements refuse, then what the funds and limits refuse.
-	if err := b.refuse(allCauses...); err != nil {
+	if err := b.checkCauses(allCauses...); err != nil {
 		return nil, err
 	}
 
-	if err := b.unaffordable(); err != nil {
+	if err := b.checkFunds(); err != nil {
 		return nil, err
 	}
 
@@ -69,12 +69,12 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 		return nil, err
 	}
 
-	tasks, err := b.ask(ctx, tx)
+	tasks, err := b.requestPayments(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	b.conclude(Recorded)
+	b.setStatuses(Recorded)
 
 	// No provider pays anything, so the results are final.
 	if len(tasks) == 0 {
@@ -82,7 +82,7 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 	}
 
 	// Otherwise an operation sends the payments, and its result is read later.
-	ack, err := operation.Start(ctx, tx, named(operation.ProviderPayment, in.Body.StatementIDs, tasks))
+	ack, err := operation.Start(ctx, tx, newOperation(operation.ProviderPayment, in.Body.StatementIDs, tasks))
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +92,13 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 		rows[i] = p.row()
 	}
 
-	keep(tx, ack.OperationID, rows)
+	insertResults(tx, ack.OperationID, rows)
 
 	return &Paid{Started: ack}, nil
 }
 
-// ask asks the provider for the recorded payouts that it makes, and returns the tasks that send the payments.
-func (b *book) ask(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
+// requestPayments asks the provider for the recorded payouts that it makes, and returns the tasks that send the payments.
+func (b *book) requestPayments(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 	orders := map[id.ID][]payment.Order{}
 	asked := map[id.ID][]*Payout{}
 

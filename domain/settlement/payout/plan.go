@@ -59,10 +59,10 @@ type book struct {
 	limits  *payment.CurrentLimits
 }
 
-// prepare decides on every statement of a request. If toPay is set, the statements are locked first. It fails if
+// preparePlans decides on every statement of a request. If toPay is set, the statements are locked first. It fails if
 // the bank account or the connection of the request cannot pay; problems of single statements are causes in their
 // plans.
-func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
+func preparePlans(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
 	// The lock on outgoing money comes before all others.
 	if toPay && r.ConnectionID != nil {
 		if err := payment.TakeTurns(ctx, tx); err != nil {
@@ -92,10 +92,10 @@ func prepare(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, err
 
 	// A provider moves money, so lacking funds refuse the payment. Recorded payouts only get a warning.
 	if r.ConnectionID != nil {
-		return b, b.judge(ctx, tx)
+		return b, b.checkPayments(ctx, tx)
 	}
 
-	return b, b.warn(ctx, tx)
+	return b, b.warnOfOverdrafts(ctx, tx)
 }
 
 // decide plans the amounts. Earlier statements of a chain come first, because their payouts are not available on
@@ -132,12 +132,12 @@ func (b *book) decide() {
 	})
 
 	for _, p := range ordered {
-		p.cause = b.hindrance(p, given[p.id])
+		p.cause = b.blockedBy(p, given[p.id])
 		if p.cause != "" {
 			continue
 		}
 
-		b.amounts(p, given[p.id])
+		b.setAmounts(p, given[p.id])
 
 		if p.cause != "" {
 			continue
@@ -159,8 +159,8 @@ func b2i(v bool) int {
 	return 0
 }
 
-// hindrance returns why the statement cannot be paid at all, whatever is due, or "".
-func (b *book) hindrance(p *plan, given []int) cause {
+// blockedBy returns why the statement cannot be paid at all, whatever is due, or "".
+func (b *book) blockedBy(p *plan, given []int) cause {
 	if p.of == nil {
 		return causeNotFound
 	}
@@ -182,17 +182,17 @@ func (b *book) hindrance(p *plan, given []int) cause {
 		return causeRecalculating
 	case len(b.failed[p.id]) > 0:
 		return causeArchive
-	case settled(p.of.Financials.Available, p.of.Received) && b.unknown[p.id]:
+	case isSettled(p.of.Financials.Available, p.of.Received) && b.unknown[p.id]:
 		return causeUnknown
-	case settled(p.of.Financials.Available, p.of.Received):
+	case isSettled(p.of.Financials.Available, p.of.Received):
 		return causePaid
 	}
 
 	return ""
 }
 
-// amounts sets the payouts of a plan: those of the request, or else the amount that is due.
-func (b *book) amounts(p *plan, given []int) {
+// setAmounts sets the payouts of a plan: those of the request, or else the amount that is due.
+func (b *book) setAmounts(p *plan, given []int) {
 	// Amounts of the request replace the suggestion as a whole.
 	if len(given) > 0 {
 		for _, i := range given {
@@ -210,7 +210,7 @@ func (b *book) amounts(p *plan, given []int) {
 
 	// Otherwise suggest the amount that is left by the books.
 	available, left := p.of.Financials.Available, p.of.Left()
-	booked := due(available, left)
+	booked := computeDue(available, left)
 
 	amount := booked
 	// If the team pays collected money only, the part that guests still owe is held back.
@@ -222,7 +222,7 @@ func (b *book) amounts(p *plan, given []int) {
 	// Say why nothing is suggested.
 	switch {
 	case amount != 0 && len(p.of.Shares) > 0:
-		p.payouts = divide(amount, p.of.Shares, left)
+		p.payouts = splitDue(amount, p.of.Shares, left)
 	case amount != booked:
 		p.cause = causeNotCollected
 	case available == p.of.Received:
@@ -252,8 +252,10 @@ func (b *book) funding(contact id.ID) id.ID {
 	return b.own[contact]
 }
 
-// throughProvider reports whether a provider makes the payout: it pays and does not collect.
-func (b *book) throughProvider(p *Payout) bool { return b.request.ConnectionID != nil && p.Amount > 0 }
+// isThroughProvider reports whether a provider makes the payout: it pays and does not collect.
+func (b *book) isThroughProvider(p *Payout) bool {
+	return b.request.ConnectionID != nil && p.Amount > 0
+}
 
 // openDesks loads the data that the provider needs, once for every account that pays.
 func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
@@ -266,7 +268,7 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 	// Collect the contacts by the account that pays them.
 	for _, p := range b.plans {
 		for i := range p.payouts {
-			if o := &p.payouts[i]; b.throughProvider(o) {
+			if o := &p.payouts[i]; b.isThroughProvider(o) {
 				from := b.funding(o.ContactID)
 				contacts[from] = append(contacts[from], o.ContactID)
 			}
@@ -306,7 +308,7 @@ func (b *book) chooseAccounts() {
 
 			// The account of the request or of the owner comes first, then the one of the desk or the assigned one.
 			from := b.funding(o.ContactID)
-			if b.throughProvider(o) {
+			if b.isThroughProvider(o) {
 				desk := b.desks[from]
 				from = desk.FundingAccountID
 				app := string(desk.Connection.AppID)
@@ -330,15 +332,15 @@ func (b *book) chooseAccounts() {
 
 			// One account that cannot pay stops the statement.
 			p.accounts[i] = from
-			if p.cause = b.unfit(from, p.of.Currency); p.cause != "" {
+			if p.cause = b.accountCause(from, p.of.Currency); p.cause != "" {
 				break
 			}
 		}
 	}
 }
 
-// unfit returns why an account cannot pay in a currency, or "".
-func (b *book) unfit(account id.ID, currency string) cause {
+// accountCause returns why an account cannot pay in a currency, or "".
+func (b *book) accountCause(account id.ID, currency string) cause {
 	of, ok := b.banks[account]
 	switch {
 	case !ok:
@@ -354,8 +356,8 @@ func (b *book) unfit(account id.ID, currency string) cause {
 	return ""
 }
 
-// refuse fails with the first of the causes that any statement has, and names all statements that have it.
-func (b *book) refuse(causes ...cause) error {
+// checkCauses fails with the first of the causes that any statement has, and names all statements that have it.
+func (b *book) checkCauses(causes ...cause) error {
 	for _, r := range refusals {
 		if !slices.Contains(causes, r.cause) {
 			continue

@@ -82,7 +82,7 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	switch half := len(plans) / 2; {
 	case err == nil || !apierr.Refused(err):
 		return err
-	case half > 0 && !shared(err):
+	case half > 0 && !isShared(err):
 		if err := b.recordEach(ctx, tx, plans[:half]); err != nil {
 			return err
 		}
@@ -92,14 +92,14 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 
 	// One plan is left, or the refusal concerns all of them.
 	for _, p := range plans {
-		p.cause, p.refusal = causeOf(err), err
+		p.cause, p.refusal = causeFor(err), err
 	}
 
 	return nil
 }
 
-// conclude sets the status of every plan that has none. A plan with a cause is skipped or fails, and pays nothing.
-func (b *book) conclude(done Status) {
+// setStatuses sets the status of every plan that has none. A plan with a cause is skipped or fails, and pays nothing.
+func (b *book) setStatuses(done Status) {
 	for _, p := range b.plans {
 		if p.cause != "" {
 			p.payouts, p.issues = []Payout{}, []finding.Finding{}
@@ -107,7 +107,7 @@ func (b *book) conclude(done Status) {
 
 		// A preview cannot fail for a statement; it shows the cause.
 		switch {
-		case p.cause.skips(), p.cause != "" && done == Previewed:
+		case p.cause.isSkipped(), p.cause != "" && done == Previewed:
 			p.status = Skipped
 		case p.cause != "":
 			p.status = Failed

@@ -45,9 +45,9 @@ func (r *Reading) MarshalJSON() ([]byte, error) {
 
 type resultInput struct{ operation.Ref }
 
-// read returns the result of a payout, of its preview or of a payment. Other operations have none and are not found
+// getResult returns the result of a payout, of its preview or of a payment. Other operations have none and are not found
 // (OPEN-34).
-func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
+func getResult(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 	o, err := operation.Find(ctx, tx, &in.Ref)
 	if err != nil {
 		return nil, err
@@ -66,14 +66,14 @@ func read(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
 		return &Reading{pending: o.Acknowledged()}, nil
 	}
 
-	entries, err := results(ctx, tx, o.ID)
+	entries, err := loadResults(ctx, tx, o.ID)
 
 	return &Reading{result: Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}}, err
 }
 
 // entry returns a stored result as the API shows it. For requested payments the current states count: one that
 // failed fails the statement, and the statement is recorded only when all are paid.
-func (t *told) entry() Entry {
+func (t *storedResult) entry() Entry {
 	const rejected = "rejected"
 
 	status, why := t.Status, t.Cause

@@ -35,9 +35,9 @@ func (p *plan) row() resultRow {
 
 const rowsOf = `jsonb_to_recordset(@rows::jsonb) as r (position integer, statement_id uuid, status text, cause text, payouts jsonb, issues jsonb)`
 
-// keep inserts the results of an operation at the end of the transaction, because the operation itself is inserted
+// insertResults inserts the results of an operation at the end of the transaction, because the operation itself is inserted
 // there.
-func keep(tx *db.Tx, of id.ID, rows []resultRow) {
+func insertResults(tx *db.Tx, of id.ID, rows []resultRow) {
 	tx.AtEnd(db.Stmt{
 		SQL: `insert into payout_result (team_id, operation_id, position, statement_id, status, cause, payouts, issues)
 			select @team, @operation, position, statement_id, status, cause, payouts, issues from ` + rowsOf,
@@ -45,8 +45,8 @@ func keep(tx *db.Tx, of id.ID, rows []resultRow) {
 	})
 }
 
-// expect inserts results that say that the operation has not handled its statements yet.
-func expect(tx *db.Tx, of id.ID, statements []id.ID) {
+// insertExpected inserts results that say that the operation has not handled its statements yet.
+func insertExpected(tx *db.Tx, of id.ID, statements []id.ID) {
 	rows := make([]resultRow, len(statements))
 	for i, v := range statements {
 		rows[i] = resultRow{
@@ -59,11 +59,11 @@ func expect(tx *db.Tx, of id.ID, statements []id.ID) {
 		}
 	}
 
-	keep(tx, of, rows)
+	insertResults(tx, of, rows)
 }
 
-// settle saves the results of the statements that an operation has handled.
-func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
+// updateResults saves the results of the statements that an operation has handled.
+func updateResults(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	rows := make([]resultRow, len(plans))
 	for i, p := range plans {
 		rows[i] = p.row()
@@ -80,9 +80,9 @@ func settle(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) error {
 	return nil
 }
 
-// begun reports whether an earlier attempt of the operation has handled its statements, which all settle together,
+// lockResults reports whether an earlier attempt of the operation has handled its statements, which all settle together,
 // and how many of them failed. It locks the results, so two attempts at a time wait for each other.
-func begun(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
+func lockResults(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
 	rows, err := db.Select[resultRow](ctx, tx, `
 		select position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result
 		where team_id = @team and operation_id = @operation order by position for update`, db.Args{"team": tx.Team, "operation": of})
@@ -100,8 +100,8 @@ func begun(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err
 	return done, failed, nil
 }
 
-// told is a stored result with the states of its payments.
-type told struct {
+// storedResult is a stored result with the states of its payments.
+type storedResult struct {
 	StatementID id.ID
 	Status      Status
 	Cause       cause
@@ -110,10 +110,10 @@ type told struct {
 	Payments    []string
 }
 
-// results loads the results of an operation's statements.
-func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
+// loadResults loads the results of an operation's statements.
+func loadResults(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
 	// The states of payments are those of now; a canceled payment counts as rejected if its approval was.
-	rows, err := db.Select[told](ctx, tx, `
+	rows, err := db.Select[storedResult](ctx, tx, `
 		select r.statement_id, r.status, r.cause, r.payouts, r.issues, array(
 			select distinct case when p.status = 'canceled' and exists (select from payment_approval a
 				where a.team_id = p.team_id and a.id = p.approval_id and a.status = 'rejected') then 'rejected' else p.status end from jsonb_array_elements(r.payouts) o
@@ -132,8 +132,8 @@ func results(ctx context.Context, tx *db.Tx, of id.ID) ([]Entry, error) {
 	return out, nil
 }
 
-// sources returns the statements as resources of an operation.
-func sources(statements []id.ID) []operation.Resource {
+// sourceResources returns the statements as resources of an operation.
+func sourceResources(statements []id.ID) []operation.Resource {
 	out := make([]operation.Resource, len(statements))
 	for i, v := range statements {
 		out[i] = operation.Resource{Type: operation.Statement, ID: v, Role: operation.Source}

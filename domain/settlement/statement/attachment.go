@@ -30,13 +30,13 @@ const linkLife = 15 * time.Minute
 // attachments are files by the transaction that they belong to.
 type attachments map[id.ID][]Attachment
 
-// attachmentsOf loads the files of the expenses among the entries of statements, by transaction. An owner gets only
+// loadAttachments loads the files of the expenses among the entries of statements, by transaction. An owner gets only
 // the files that are accessible to owners. Rules ATT-15 and ATT-16.
-func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, asOwner bool) (attachments, error) {
+func loadAttachments(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, asOwner bool) (attachments, error) {
 	// Only expenses show their files, so most statements end here without a query.
 	var expenses []id.ID
 	for _, own := range entries {
-		expenses = append(expenses, expensesOf(own)...)
+		expenses = append(expenses, expenseTransactions(own)...)
 	}
 
 	if len(expenses) == 0 {
@@ -64,18 +64,18 @@ func attachmentsOf(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, as
 	return out, nil
 }
 
-// of returns the files of the entries of one statement, each transaction's once.
-func (a attachments) of(entries []entry) []Attachment {
+// forEntries returns the files of the entries of one statement, each transaction's once.
+func (a attachments) forEntries(entries []entry) []Attachment {
 	out := []Attachment{}
-	for _, transaction := range id.Distinct(expensesOf(entries)) {
+	for _, transaction := range id.Distinct(expenseTransactions(entries)) {
 		out = append(out, a[transaction]...)
 	}
 
 	return out
 }
 
-// expensesOf returns the transactions behind the expenses among entries.
-func expensesOf(entries []entry) []id.ID {
+// expenseTransactions returns the transactions behind the expenses among entries.
+func expenseTransactions(entries []entry) []id.ID {
 	var out []id.ID
 
 	for i := range entries {

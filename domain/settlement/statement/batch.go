@@ -131,7 +131,7 @@ func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run,
 	var refused bool
 
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		refused, err = batchRefused(ctx, tx, run.OperationID, args.Part)
+		refused, err = loadBatchRefused(ctx, tx, run.OperationID, args.Part)
 		return err
 	})
 	if err != nil {
@@ -147,13 +147,13 @@ func batchPart(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run,
 
 // batchStep changes the next statements of a part and reports whether there were any.
 func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, err error) {
-	b, err := batchOf(ctx, tx, run)
+	b, err := loadBatch(ctx, tx, run)
 	if err != nil {
 		return false, err
 	}
 
 	// All of these statements are of one month.
-	items, err := nextItems(ctx, tx, run, part)
+	items, err := loadNextItems(ctx, tx, run, part)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
@@ -170,7 +170,7 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 		return false, err
 	}
 
-	rows, err := rowsAt(ctx, tx, at)
+	rows, err := loadRows(ctx, tx, at)
 	if err != nil {
 		return false, err
 	}
@@ -182,12 +182,12 @@ func batchStep(ctx context.Context, tx *db.Tx, run id.ID, part int) (more bool, 
 	}
 
 	// Owners without an address are a warning of the statements that become published.
-	unmailed, err := loadUnmailed(ctx, tx, idsOf(rows))
+	unmailed, err := loadUnmailed(ctx, tx, rowIDs(rows))
 	if err != nil {
 		return false, err
 	}
 
-	return true, settleItems(ctx, tx, run, items, outcomes(rows, b.Status, refused, unmailed))
+	return true, updateItems(ctx, tx, run, items, outcomes(rows, b.Status, refused, unmailed))
 }
 
 // outcome says what happened to an item: its new state, the error that refused it, and warnings.
@@ -197,7 +197,7 @@ type outcome struct {
 	Issues  []finding.Finding `json:"issues"`
 }
 
-// outcomes returns the outcome of each row. Items without a row get theirs in settleItems: there is nothing left to
+// outcomes returns the outcome of each row. Items without a row get theirs in updateItems: there is nothing left to
 // change.
 func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID][]id.ID) map[key]outcome {
 	out := make(map[key]outcome, len(rows))
@@ -209,7 +209,7 @@ func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID
 		var refusal *apierr.Error
 		switch {
 		case errors.As(refused[r.id()], &refusal):
-			o = outcome{Outcome: Refused, Error: refusalOf(refusal)}
+			o = outcome{Outcome: Refused, Error: encodeRefusal(refusal)}
 		case r.Status == to:
 			o.Outcome = Unchanged
 		default:
@@ -222,9 +222,9 @@ func outcomes(rows []row, to Status, refused map[id.ID]error, unmailed map[id.ID
 	return out
 }
 
-// refusalOf returns an error as JSON, in the form in which the API shows it. It panics if the error cannot be
+// encodeRefusal returns an error as JSON, in the form in which the API shows it. It panics if the error cannot be
 // encoded.
-func refusalOf(e *apierr.Error) json.RawMessage {
+func encodeRefusal(e *apierr.Error) json.RawMessage {
 	answer := api.Refusal(0, nil, e)
 
 	// Encode it now: the error is stored with the item and shown later, when the Go value is gone.

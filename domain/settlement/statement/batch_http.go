@@ -86,7 +86,7 @@ func (o *BatchOutcome) HTTPStatus() int {
 // as it waits.
 func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*BatchOutcome, error) {
 	b := &in.Body
-	if err := mayPublishAtAll(tx, b.Status); err != nil {
+	if err := checkPublishScope(tx, b.Status); err != nil {
 		return nil, err
 	}
 
@@ -108,7 +108,7 @@ func startBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*BatchOutcome, 
 		return nil, err
 	}
 
-	if err := keepBatch(ctx, tx, started.OperationID, b, at); err != nil {
+	if err := insertBatch(ctx, tx, started.OperationID, b, at); err != nil {
 		return nil, err
 	}
 
@@ -152,7 +152,7 @@ func runBatch(ctx context.Context, tx *db.Tx, _ *batchInput, out *BatchOutcome) 
 // id is unknown, and as checkMonth does for a month.
 func (b *Batch) keys(ctx context.Context, tx *db.Tx) ([]key, error) {
 	if len(b.StatementIDs) > 0 {
-		return namedKeys(ctx, tx, b.StatementIDs)
+		return findKeys(ctx, tx, b.StatementIDs)
 	}
 
 	if err := checkMonth(ctx, tx, *b.Month); err != nil {
@@ -184,16 +184,16 @@ func (b *Batch) keys(ctx context.Context, tx *db.Tx) ([]key, error) {
 	return at, nil
 }
 
-// namedKeys returns the statements that the ids name, each once, by month. It fails with an issue for each id that
+// findKeys returns the statements that the ids name, each once, by month. It fails with an issue for each id that
 // names none, up to 100.
-func namedKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
+func findKeys(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	at, err := resolve(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 
-	// resolve may return candidates that the actor cannot see; rowsAt applies the rules of visibility.
-	rows, err := rowsAt(ctx, tx, at)
+	// resolve may return candidates that the actor cannot see; loadRows applies the rules of visibility.
+	rows, err := loadRows(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -245,18 +245,18 @@ func getBatch(ctx context.Context, tx *db.Tx, in *batchGetInput) (*BatchOutcome,
 // readBatch returns a batch with its counts and a page of its statements, those with one of the outcomes if any are
 // given.
 func readBatch(ctx context.Context, tx *db.Tx, run id.ID, with []Outcome, p page.Params) (*BatchOutcome, error) {
-	b, err := batchOf(ctx, tx, run)
+	b, err := loadBatch(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}
 
 	// The counts are of the whole batch, whatever the page shows.
-	counts, err := batchCounts(ctx, tx, run)
+	counts, err := loadBatchCounts(ctx, tx, run)
 	if err != nil {
 		return nil, err
 	}
 
-	statements, err := batchPage(ctx, tx, run, with, p)
+	statements, err := loadBatchPage(ctx, tx, run, with, p)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ type batchItem struct {
 	key
 }
 
-// keepBatch inserts a batch with its items in the order of their change: months forward, or backward when
+// insertBatch inserts a batch with its items in the order of their change: months forward, or backward when
 // statements are returned to draft.
-func keepBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) error {
+func insertBatch(ctx context.Context, tx *db.Tx, run id.ID, b *Batch, at []key) error {
 	periods, currencies, starts := columns(at)
 
 	// A statement can be saved only after the earlier ones, and returned to draft only before them.
@@ -62,9 +62,9 @@ type storedBatch struct {
 	State         operation.Status
 }
 
-// batchOf loads a batch. In a dry run there is no operation yet and the state is empty. It fails with
+// loadBatch loads a batch. In a dry run there is no operation yet and the state is empty. It fails with
 // apierr.NotFound.
-func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
+func loadBatch(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
 	b, err := db.One[storedBatch](ctx, tx, apierr.NotFound, `
 		select b.status, b.email_delivery, coalesce(o.status, '') as state
 		from statement_batch b left join operation o on o.team_id = b.team_id and o.id = b.operation_id
@@ -76,9 +76,9 @@ func batchOf(ctx context.Context, tx *db.Tx, run id.ID) (*storedBatch, error) {
 	return &b, nil
 }
 
-// nextItems loads the next waiting statements of a part, all of one month: the outcome of this month decides what
+// loadNextItems loads the next waiting statements of a part, all of one month: the outcome of this month decides what
 // can be done with the next one.
-func nextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem, error) {
+func loadNextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem, error) {
 	items, err := db.Select[batchItem](ctx, tx, `
 		with next as (
 			select position, ownership_period_id, currency, start_at from statement_batch_item
@@ -93,8 +93,8 @@ func nextItems(ctx context.Context, tx *db.Tx, run id.ID, part int) ([]batchItem
 	return items, nil
 }
 
-// settleItems saves the outcomes of the items. An item without one was not found any more and counts as unchanged.
-func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, came map[key]outcome) error {
+// updateItems saves the outcomes of the items. An item without one was not found any more and counts as unchanged.
+func updateItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, came map[key]outcome) error {
 	type settled struct {
 		Position int `json:"position"`
 		outcome
@@ -129,8 +129,8 @@ func settleItems(ctx context.Context, tx *db.Tx, run id.ID, items []batchItem, c
 	return nil
 }
 
-// batchRefused reports whether a statement of a part was refused.
-func batchRefused(ctx context.Context, tx *db.Tx, run id.ID, part int) (bool, error) {
+// loadBatchRefused reports whether a statement of a part was refused.
+func loadBatchRefused(ctx context.Context, tx *db.Tx, run id.ID, part int) (bool, error) {
 	refused, err := db.Get[bool](ctx, tx, `select exists (select from statement_batch_item
 		where team_id = @team and operation_id = @run and outcome = 'refused' and part = @part)`, db.Args{"team": tx.Team, "run": run, "part": part})
 	if err != nil {
@@ -140,8 +140,8 @@ func batchRefused(ctx context.Context, tx *db.Tx, run id.ID, part int) (bool, er
 	return refused, nil
 }
 
-// batchCounts counts the statements of a batch by outcome.
-func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error) {
+// loadBatchCounts counts the statements of a batch by outcome.
+func loadBatchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error) {
 	c, err := db.Get[BatchCounts](ctx, tx, `
 		select count(*)::int as total, count(*) filter (where outcome is null)::int as waiting, count(*) filter (where outcome = 'changed')::int as changed,
 			count(*) filter (where outcome = 'unchanged')::int as unchanged, count(*) filter (where outcome = 'refused')::int as refused
@@ -153,9 +153,9 @@ func batchCounts(ctx context.Context, tx *db.Tx, run id.ID) (BatchCounts, error)
 	return c, nil
 }
 
-// batchPage loads a page of the statements of a batch, in the order in which they were changed: those with one of
+// loadBatchPage loads a page of the statements of a batch, in the order in which they were changed: those with one of
 // the given outcomes, or all of them when none is given.
-func batchPage(
+func loadBatchPage(
 	ctx context.Context,
 	tx *db.Tx,
 	run id.ID,

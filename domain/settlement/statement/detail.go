@@ -125,9 +125,9 @@ func (e *entry) stay() *Stay {
 	}
 }
 
-// entryRows returns the SQL that selects the entries e of statements by a join and a condition. The argument of is
+// entryRowsSQL returns the SQL that selects the entries e of statements by a join and a condition. The argument of is
 // the SQL of the statement's id.
-func entryRows(of, join, which string) string {
+func entryRowsSQL(of, join, which string) string {
 	return `
 		select ` + of + ` as of, e.id, e.source_id, e.txn_code, e.ref, e.txn_at as date, ` + section + ` as section, e.description, e.account_id,
 			e.reservation_id, e.transaction_id, -e.cent_total as total
@@ -159,13 +159,13 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	if len(saved) > 0 || len(drafts) == 0 {
 		parts = append(
 			parts,
-			entryRows("e.statement_id", "", "e.team_id = @team and e.statement_id = any(@statements)"),
+			entryRowsSQL("e.statement_id", "", "e.team_id = @team and e.statement_id = any(@statements)"),
 		)
 		args["statements"] = saved
 	}
 
 	if len(drafts) > 0 {
-		parts = append(parts, entryRows("k.id", draftKeys, ledger.OwnersEntry))
+		parts = append(parts, entryRowsSQL("k.id", draftKeys, ledger.OwnersEntry))
 		args["drafts"] = drafts
 		args["periods"], args["currencies"], args["starts"] = columns(at)
 	}
@@ -173,10 +173,10 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 	return "(" + strings.Join(parts, " union all ") + ")", args
 }
 
-// entriesOf loads the entries of statements by statement id. Entries of published statements have the names that
+// loadEntries loads the entries of statements by statement id. Entries of published statements have the names that
 // the statement keeps. Opening balances are left out: they belong to the balance at the start.
-func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
-	words, err := wordsOf(ctx, tx, rows)
+func loadEntries(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
+	words, err := loadWords(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +215,8 @@ func entriesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, e
 const draftKeys = `join unnest(@drafts::uuid[], @periods::uuid[], @currencies::text[], @starts::date[]) as k (id, period, currency, start_at)
 	on e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at >= k.start_at and e.txn_at < k.start_at + interval '1 month'`
 
-// linesOf returns entries as the API shows them.
-func linesOf(entries []entry) []Line {
+// renderLines returns entries as the API shows them.
+func renderLines(entries []entry) []Line {
 	lines := make([]Line, len(entries))
 	for i := range entries {
 		e := &entries[i]
@@ -236,9 +236,9 @@ func linesOf(entries []entry) []Line {
 	return lines
 }
 
-// reservationsOf groups the net revenue by reservation. Every row has the same columns: the revenue accounts that
+// renderReservations groups the net revenue by reservation. Every row has the same columns: the revenue accounts that
 // any of the stays has.
-func reservationsOf(entries []entry) []Reservation {
+func renderReservations(entries []entry) []Reservation {
 	var stays []*entry
 
 	for i := range entries {
@@ -318,22 +318,22 @@ func ReadAsOwner(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, erro
 
 // read returns a statement with its lines, in the owner's view if asOwner is set.
 func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detail, error) {
-	r, err := one(ctx, tx, statement, false)
+	r, err := loadOne(ctx, tx, statement, false)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := drawOne(ctx, tx, r); err != nil {
+	if err := loadOneDraftData(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
-	return detail(ctx, tx, r, asOwner)
+	return renderDetail(ctx, tx, r, asOwner)
 }
 
-// detail returns one statement with its lines. Its draft must be computed. If the row has a design, the statement
+// renderDetail returns one statement with its lines. Its draft must be computed. If the row has a design, the statement
 // is shown with that design.
-func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, error) {
-	details, err := detailsOf(ctx, tx, []row{*r}, asOwner)
+func renderDetail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, error) {
+	details, err := renderDetails(ctx, tx, []row{*r}, asOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -341,30 +341,30 @@ func detail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, erro
 	return &details[0], nil
 }
 
-// detailsOf returns statements with their lines. The number of queries does not depend on the number of statements.
-func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
+// renderDetails returns statements with their lines. The number of queries does not depend on the number of statements.
+func renderDetails(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
 	// First load what all statements need, each kind in one query.
-	statements, err := present(ctx, tx, rows, asOwner)
+	statements, err := render(ctx, tx, rows, asOwner)
 	if err != nil {
 		return nil, err
 	}
 
-	entries, err := entriesOf(ctx, tx, rows)
+	entries, err := loadEntries(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
 
-	designs, err := designsOf(ctx, tx, rows)
+	designs, err := loadDesigns(ctx, tx, rows)
 	if err != nil {
 		return nil, err
 	}
 
-	accounts, err := specialOf(ctx, tx)
+	accounts, err := loadSpecial(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	files, err := attachmentsOf(ctx, tx, entries, asOwner)
+	files, err := loadAttachments(ctx, tx, entries, asOwner)
 	if err != nil {
 		return nil, err
 	}
@@ -376,16 +376,16 @@ func detailsOf(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Deta
 
 		shown := own
 		if asOwner {
-			shown = shownToOwners(design, own)
+			shown = dropHidden(design, own)
 		}
 
 		out[i] = Detail{
 			Statement:    statements[i],
-			Lines:        linesOf(shown),
-			Reservations: reservationsOf(shown),
+			Lines:        renderLines(shown),
+			Reservations: renderReservations(shown),
 			Layout:       design.Seen(asOwner),
-			Tables:       accounts.tablesOf(&rows[i], design, own, asOwner),
-			Attachments:  files.of(own),
+			Tables:       accounts.renderTables(&rows[i], design, own, asOwner),
+			Attachments:  files.forEntries(own),
 		}
 	}
 

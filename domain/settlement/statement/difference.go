@@ -69,16 +69,16 @@ func (l *keptLine) same(o *keptLine) bool {
 // readDifference compares a statement with the last version that its owners saw. It fails with apierr.NotFound if
 // the statement was never published.
 func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, error) {
-	r, err := one(ctx, tx, in.ID, false)
+	r, err := loadOne(ctx, tx, in.ID, false)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := drawOne(ctx, tx, r); err != nil {
+	if err := loadOneDraftData(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
-	last, err := lastVersion(ctx, tx, r.id())
+	last, err := loadLastVersion(ctx, tx, r.id())
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, e
 	d.Difference = now.less(d.Before)
 
 	// Then compare the lines that were kept when it was reopened with those of now.
-	entries, err := entriesOf(ctx, tx, []row{*r})
+	entries, err := loadEntries(ctx, tx, []row{*r})
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (d *Difference) compare(before []keptLine, entries []entry) {
 		gone[before[i].name()] = &before[i]
 	}
 
-	lines := linesOf(entries)
+	lines := renderLines(entries)
 	for i := range entries {
 		now := keptLine{SourceID: entries[i].SourceID, TxnCode: entries[i].TxnCode, Ref: entries[i].Ref, Line: lines[i]}
 		was, known := gone[now.name()]

@@ -25,16 +25,16 @@ func (r *row) drilldown() Drilldown {
 func (s special) drilldowns(r *row) (*Drilldown, *Drilldowns) {
 	all := r.drilldown()
 
-	figures := Drilldowns{NetRevenue: s.of(r, NetRevenue), Expenses: s.of(r, Expenses)}
-	if payouts := s.of(r, Payouts); !s.Payout.IsZero() || r.Imported {
+	figures := Drilldowns{NetRevenue: s.figureDrilldown(r, NetRevenue), Expenses: s.figureDrilldown(r, Expenses)}
+	if payouts := s.figureDrilldown(r, Payouts); !s.Payout.IsZero() || r.Imported {
 		figures.Payouts = &payouts
 	}
 
 	return &all, &figures
 }
 
-// of returns the report filter of one figure of a statement.
-func (s special) of(r *row, figure Section) Drilldown {
+// figureDrilldown returns the report filter of one figure of a statement.
+func (s special) figureDrilldown(r *row, figure Section) Drilldown {
 	d := r.drilldown()
 
 	// Entries of imported statements name their figure by the trigger.

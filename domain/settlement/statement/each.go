@@ -17,9 +17,9 @@ const (
 	detailChunk = 100
 )
 
-// chunked passes all selected rows to each in their order, size at a time. Memory grows by one row for each of
+// eachRows passes all selected rows to each in their order, size at a time. Memory grows by one row for each of
 // them.
-func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]row) error) error {
+func eachRows(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]row) error) error {
 	rows, err := selectRows(ctx, tx, f)
 	if err != nil {
 		return err
@@ -41,8 +41,8 @@ func chunked(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]ro
 
 // Each passes all selected statements to f in their order, without their lines.
 func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) error) error {
-	return chunked(ctx, tx, &filter, eachChunk, func(rows []row) error {
-		statements, err := present(ctx, tx, rows, tx.Actor.Owner != nil)
+	return eachRows(ctx, tx, &filter, eachChunk, func(rows []row) error {
+		statements, err := render(ctx, tx, rows, tx.Actor.Owner != nil)
 		if err != nil {
 			return err
 		}
@@ -60,8 +60,8 @@ func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f f
 // EachDetails passes the details of up to a hundred statements at a time to f. Each chunk takes a constant number
 // of queries.
 func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
-	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
-		details, err := detailsOf(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
+	return eachRows(ctx, tx, &filter, detailChunk, func(rows []row) error {
+		details, err := renderDetails(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
 		if err != nil {
 			return err
 		}
@@ -79,21 +79,21 @@ type WithLines struct {
 // EachWithLines passes all selected statements to f in their order, with their lines but without issues and
 // drill-downs. Every hundred statements take a constant number of queries.
 func EachWithLines(ctx context.Context, tx *db.Tx, filter Filter, f func(*WithLines) error) error {
-	return chunked(ctx, tx, &filter, detailChunk, func(rows []row) error {
+	return eachRows(ctx, tx, &filter, detailChunk, func(rows []row) error {
 		// The owner's view spares the queries for issues and drill-downs.
-		statements, err := present(ctx, tx, rows, true)
+		statements, err := render(ctx, tx, rows, true)
 		if err != nil {
 			return err
 		}
 
 		// The lines are not filtered: those that the layout hides from owners are among them.
-		entries, err := entriesOf(ctx, tx, rows)
+		entries, err := loadEntries(ctx, tx, rows)
 		if err != nil {
 			return err
 		}
 
 		for i := range statements {
-			if err := f(&WithLines{statements[i], linesOf(entries[statements[i].ID])}); err != nil {
+			if err := f(&WithLines{statements[i], renderLines(entries[statements[i].ID])}); err != nil {
 				return err
 			}
 		}
@@ -163,7 +163,7 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 		return 0, err
 	}
 
-	// Opening balances are entries but no lines, as in entriesOf.
+	// Opening balances are entries but no lines, as in loadEntries.
 	from, args := entriesSQL(tx, rows)
 
 	n, err := db.Get[int64](ctx, tx, `select count(*) from `+from+` e where e.section <> 'balanceStart'`, args)
@@ -197,14 +197,14 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 	}
 
 	// Then divide it as a statement at the end of the month would.
-	histories, err := historiesOf(ctx, tx, periods)
+	histories, err := loadHistories(ctx, tx, periods)
 	if err != nil {
 		return nil, err
 	}
 
 	out := make(map[id.ID][]money.Cents, len(periods))
 	for _, period := range periods {
-		out[period] = histories.of(period, currency).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
+		out[period] = histories.chain(period, currency).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
 	}
 
 	return out, nil

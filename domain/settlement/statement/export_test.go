@@ -74,11 +74,11 @@ func (c *History) Told(n int) (Payment, []Share, []Financials) {
 	r, f := c.saved[n], &c.start[n]
 	s := c.h.standings(r, f)
 
-	return payment(s), shares(c.h.owners, s), c.h.cut(r, f)
+	return payment(s), shares(c.h.owners, s), c.h.divideFigures(r, f)
 }
 
 // Paid is what payouts have brought each member by name by the end of a day, and others by then.
-func (c *History) Paid(until day.Day) (own []money.Cents) { return c.h.own(until, false) }
+func (c *History) Paid(until day.Day) (own []money.Cents) { return c.h.ownPayouts(until, false) }
 
 // Left is what is still to be paid on the last statement.
 func (c *History) Left() []money.Cents { return c.h.balances[len(c.h.balances)-1].left }
@@ -94,5 +94,5 @@ func (c *History) Now(until day.Day) (available money.Cents, own []money.Cents) 
 		}
 	}
 
-	return available, c.h.own(until, false)
+	return available, c.h.ownPayouts(until, false)
 }

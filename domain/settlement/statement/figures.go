@@ -96,7 +96,7 @@ func (r *row) financials() Financials {
 
 	f.Reserve = r.Reserve
 
-	// An imported balance need not follow from the other figures; chainIssues reports the difference.
+	// An imported balance need not follow from the other figures; findChainIssues reports the difference.
 	f = f.complete()
 	if r.Imported {
 		f.BalanceEnd = r.BalanceEnd

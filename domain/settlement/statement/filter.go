@@ -117,7 +117,7 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 			return page.Query{}, err
 		}
 
-		k.named(at)
+		k.restrictTo(at)
 	}
 
 	if len(but) > 0 {
@@ -126,12 +126,12 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 			return page.Query{}, err
 		}
 
-		k.Narrow("("+keyName+" = any(?)) is not true", names(at))
+		k.Narrow("("+keyName+" = any(?)) is not true", keyTexts(at))
 	}
 
 	// Drafts have no other status than draft: leave their computation out if another one is asked for.
 	k.saved = f.Status != "" && f.Status != Draft
-	q := queryOf(tx, &k)
+	q := listQuery(tx, &k)
 	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
 
 	// The remaining conditions need the joined tables, so they apply to the result.
@@ -141,7 +141,7 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 				where m.team_id = @team and `+page.ContainsSQL("@search", "c.name")+`))`, db.Args{"search": f.Search})
 	}
 
-	q.IDs(memberCondition("any(?)"), f.OwnerIDs)
+	q.IDs(memberSQL("any(?)"), f.OwnerIDs)
 
 	// A statement contains the fee if one of its month's entries does.
 	q.IDs(`(g.ownership_period_id, g.currency, g.start_at) in (
@@ -155,8 +155,8 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 // knowing how few statements are asked for, and a list of statements that were just saved took seconds.
 const keyName = "ownership_period_id::text || currency || start_at"
 
-// names returns the keys as texts, in the form of keyName.
-func names(at []key) []string {
+// keyTexts returns the keys as texts, in the form of keyName.
+func keyTexts(at []key) []string {
 	texts := make([]string, len(at))
 	for i := range at {
 		texts[i] = at[i].OwnershipPeriodID.String() + at[i].Currency + at[i].StartAt.String()
@@ -165,8 +165,8 @@ func names(at []key) []string {
 	return texts
 }
 
-// named restricts to the given statements.
-func (k *keyFilter) named(at []key) {
+// restrictTo restricts to the given statements.
+func (k *keyFilter) restrictTo(at []key) {
 	_, _, starts := columns(at)
 	if len(starts) > 0 {
 		k.within(slices.MinFunc(starts, day.Day.Compare), slices.MaxFunc(starts, day.Day.Compare))
@@ -177,7 +177,7 @@ func (k *keyFilter) named(at []key) {
 		"start_at = any(@key_starts)",
 		db.Args{"key_starts": slices.Compact(slices.SortedFunc(slices.Values(starts), day.Day.Compare))},
 	)
-	k.And(keyName+" = any(@key_names)", db.Args{"key_names": names(at)})
+	k.And(keyName+" = any(@key_names)", db.Args{"key_names": keyTexts(at)})
 }
 
 // columns returns the fields of keys as columns for unnest.
@@ -190,16 +190,16 @@ func columns(at []key) (periods []id.ID, currencies []string, starts []day.Day) 
 	return periods, currencies, starts
 }
 
-// memberCondition returns the SQL condition that a contact is a member of the ownership period of g.
-func memberCondition(contact string) string {
+// memberSQL returns the SQL condition that a contact is a member of the ownership period of g.
+func memberSQL(contact string) string {
 	return `exists (select from listing_ownership_member m
 		where m.team_id = @team and m.period_id = g.ownership_period_id and m.contact_id = ` + contact + `)`
 }
 
-// queryOf returns the list under conditions on the keys, restricted to the statements that the actor may see: an
+// listQuery returns the list under conditions on the keys, restricted to the statements that the actor may see: an
 // owner sees the published statements of the ownership periods that he or she is a member of, and their drafts when
 // the team shows them.
-func queryOf(tx *db.Tx, k *keyFilter) page.Query {
+func listQuery(tx *db.Tx, k *keyFilter) page.Query {
 	// Clone the arguments: the caller may build another query from the same conditions.
 	args := maps.Clone(k.Args)
 	if args == nil {
@@ -212,7 +212,7 @@ func queryOf(tx *db.Tx, k *keyFilter) page.Query {
 	args["last_month"] = k.last
 	q := page.Query{
 		Columns: rowColumns,
-		From:    rowTables(k),
+		From:    rowTablesSQL(k),
 		Args:    args,
 		Default: "-startAt",
 		ID:      "g.ownership_period_id, g.start_at, g.currency",
@@ -226,7 +226,7 @@ func queryOf(tx *db.Tx, k *keyFilter) page.Query {
 // onlyVisible restricts statements g to those that the actor may see.
 func onlyVisible(tx *db.Tx, q *page.Query) {
 	if tx.Actor.Owner != nil {
-		q.And(memberCondition("@visible_to"), db.Args{"visible_to": *tx.Actor.Owner})
+		q.And(memberSQL("@visible_to"), db.Args{"visible_to": *tx.Actor.Owner})
 		q.And(`(g.status = 'published' or g.status is null and (select owner_portal_show_draft_statements from team where id = @team))`, nil)
 	}
 }

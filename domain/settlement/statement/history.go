@@ -65,12 +65,12 @@ type histories struct {
 	chains map[Chain]*history
 }
 
-// of returns the history of a chain. A chain without saved statements and payouts has only members.
-func (all *histories) of(period id.ID, currency string) *history {
+// chain returns the history of a chain. A chain without saved statements and payouts has only members.
+func (all *histories) chain(period id.ID, currency string) *history {
 	c := Chain{period, currency}
 	if all.chains[c] == nil {
 		// Without members everything goes to a single part.
-		h := &history{owners: all.owners[period], splits: splitsOf(all.owners[period])}
+		h := &history{owners: all.owners[period], splits: ownerSplits(all.owners[period])}
 		if len(h.owners) == 0 {
 			h.splits = []int64{1}
 		}
@@ -81,8 +81,8 @@ func (all *histories) of(period id.ID, currency string) *history {
 	return all.chains[c]
 }
 
-// historiesOf loads the histories of ownership periods and settles their balances.
-func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, error) {
+// loadHistories loads the histories of ownership periods and settles their balances.
+func loadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, error) {
 	var (
 		owners   map[id.ID][]owner
 		balances []balance
@@ -91,9 +91,9 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 
 	// Load members, balances and payouts in one round trip.
 	err := tx.Together(ctx,
-		db.LoadOf(&owners, ownersOf, periods),
-		db.LoadOf(&balances, balancesOf, periods),
-		db.LoadOf(&payouts, distributionsOf, periods),
+		db.LoadOf(&owners, loadOwners, periods),
+		db.LoadOf(&balances, loadBalances, periods),
+		db.LoadOf(&payouts, loadDistributions, periods),
 	)
 	if err != nil {
 		return nil, err
@@ -102,12 +102,12 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 	// Sort them by chain: balances are settled per ownership period and currency.
 	all := &histories{owners: owners, chains: map[Chain]*history{}}
 	for i := range balances {
-		h := all.of(balances[i].OwnershipPeriodID, balances[i].Currency)
+		h := all.chain(balances[i].OwnershipPeriodID, balances[i].Currency)
 		h.balances = append(h.balances, balances[i])
 	}
 
 	for i := range payouts {
-		all.of(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
+		all.chain(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
 	}
 
 	// Last settle, when each history is complete.
@@ -118,8 +118,8 @@ func historiesOf(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, e
 	return all, nil
 }
 
-// balancesOf loads the balances of the saved statements of ownership periods, those of each chain oldest first.
-func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, error) {
+// loadBalances loads the balances of the saved statements of ownership periods, those of each chain oldest first.
+func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, error) {
 	balances, err := db.Select[balance](ctx, tx, `
 		select ownership_period_id, currency, id, start_at, end_at, status, imported, balance_end - reserve as available, shares
 		from statement where team_id = @team and ownership_period_id = any(@periods) order by ownership_period_id, currency, start_at`, db.Args{"team": tx.Team, "periods": periods})
@@ -130,8 +130,8 @@ func balancesOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, err
 	return balances, nil
 }
 
-// distributionsOf loads the payouts of ownership periods, one sum per day and member, oldest first.
-func distributionsOf(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distribution, error) {
+// loadDistributions loads the payouts of ownership periods, one sum per day and member, oldest first.
+func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distribution, error) {
 	// Payouts are the owners' entries on the distribution account, of live books and of imported statements. The
 	// lines come first, in an array: a plan that starts from the imported statements would read all of them for
 	// every payout.
@@ -163,9 +163,9 @@ func (h *history) pay(p *distribution) {
 	h.payouts = append(h.payouts, *p)
 }
 
-// own returns the sum of the payouts that name a member, for each member by the end of a day, as negative amounts.
+// ownPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative amounts.
 // Imported statements count imported payouts only, and live books live ones only.
-func (h *history) own(until day.Day, imported bool) []money.Cents {
+func (h *history) ownPayouts(until day.Day, imported bool) []money.Cents {
 	own := make([]money.Cents, len(h.splits))
 	for i := range h.payouts {
 		p := &h.payouts[i]
@@ -179,7 +179,7 @@ func (h *history) own(until day.Day, imported bool) []money.Cents {
 
 // divide returns the members' parts of a balance at the end of a day.
 func (h *history) divide(cents money.Cents, at day.Day, imported bool) []money.Cents {
-	return Divide(cents, h.splits, h.own(at, imported))
+	return Divide(cents, h.splits, h.ownPayouts(at, imported))
 }
 
 // parts returns the parts that a statement showed its members, or those that a draft would show.
@@ -214,7 +214,7 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 
 	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
 	// parts agree with those that Divide gives, to the cent.
-	common := b.Available - total(h.own(b.EndAt, b.Imported))
+	common := b.Available - total(h.ownPayouts(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {
@@ -243,8 +243,8 @@ func (h *history) settle() {
 		if later != nil {
 			for n := range b.left {
 				// An amount that was overpaid is in the balance of the later statement and is shown there.
-				b.left[n] = within(within(b.left[n], later.left[n]), b.due[n])
-				b.payable[n] = within(within(b.payable[n], later.payable[n]), b.due[n])
+				b.left[n] = commonPart(commonPart(b.left[n], later.left[n]), b.due[n])
+				b.payable[n] = commonPart(commonPart(b.payable[n], later.payable[n]), b.due[n])
 			}
 		}
 
@@ -294,9 +294,9 @@ func (h *history) weigh(b *balance) {
 	}
 }
 
-// within returns the part that is in both of two open amounts: the smaller one in their direction, 0 when the
+// commonPart returns the part that is in both of two open amounts: the smaller one in their direction, 0 when the
 // directions differ.
-func within(a, b money.Cents) money.Cents {
+func commonPart(a, b money.Cents) money.Cents {
 	switch {
 	case a > 0 && b > 0:
 		return min(a, b)
@@ -307,8 +307,8 @@ func within(a, b money.Cents) money.Cents {
 	}
 }
 
-// balanceOf returns the balance of a row: of a saved one the balance in the history, of a draft a new one.
-func (h *history) balanceOf(r *row, f *Financials) *balance {
+// balanceFor returns the balance of a row: of a saved one the balance in the history, of a draft a new one.
+func (h *history) balanceFor(r *row, f *Financials) *balance {
 	if !r.isDraft() {
 		if i := slices.IndexFunc(h.balances, func(b balance) bool { return b.ID == r.ID }); i >= 0 {
 			return &h.balances[i]
@@ -330,10 +330,10 @@ func (h *history) balanceOf(r *row, f *Financials) *balance {
 	return b
 }
 
-// before returns the balance that a statement continues, nil for the first one. Before a published statement that
+// previousBalance returns the balance that a statement continues, nil for the first one. Before a published statement that
 // is the last published one. A draft continues the draft of the month before, unless a statement was saved over
 // that month.
-func (h *history) before(r *row) *balance {
+func (h *history) previousBalance(r *row) *balance {
 	var last *balance
 
 	// The balances are oldest first, so the last one that fits is the predecessor.
@@ -374,7 +374,7 @@ type standing struct {
 
 // standings returns the standing of each of a statement's members, or a single one when there are none.
 func (h *history) standings(r *row, f *Financials) []standing {
-	b := h.balanceOf(r, f)
+	b := h.balanceFor(r, f)
 
 	// What is settled was paid as far as payouts explain it; the rest was set off.
 	out, shown := make([]standing, len(b.due)), h.parts(b)
@@ -382,12 +382,12 @@ func (h *history) standings(r *row, f *Financials) []standing {
 		s := &out[i]
 		s.amount = shown[i]
 		settled := b.due[i] - b.left[i]
-		s.due, s.received = b.due[i], within(settled, b.paid[i])
+		s.due, s.received = b.due[i], commonPart(settled, b.paid[i])
 		s.offset = settled - s.received
 	}
 
 	// The part that earlier statements still owe is shown there and not here.
-	if before := h.before(r); before != nil {
+	if before := h.previousBalance(r); before != nil {
 		for i := range out {
 			out[i].broughtForward = before.left[i]
 		}
@@ -400,22 +400,22 @@ func (h *history) standings(r *row, f *Financials) []standing {
 	return out
 }
 
-// cut returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever the
+// divideFigures returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever the
 // statement showed them. Without members it returns nil.
-func (h *history) cut(r *row, f *Financials) []Financials {
+func (h *history) divideFigures(r *row, f *Financials) []Financials {
 	if len(h.owners) == 0 {
 		return nil
 	}
 
 	// Payouts in the time of the statement are those by its end less those by its start.
-	before := h.own(r.StartAt.AddDays(-1), r.Imported)
+	before := h.ownPayouts(r.StartAt.AddDays(-1), r.Imported)
 
-	during := h.own(r.EndAt, r.Imported)
+	during := h.ownPayouts(r.EndAt, r.Imported)
 	for i := range during {
 		during[i] -= before[i]
 	}
 
-	return cut(f, h.splits, before, during)
+	return divideFigures(f, h.splits, before, during)
 }
 
 // shares returns the members' shares of an available balance as the API shows them.

@@ -206,7 +206,7 @@ func createStatements(ctx context.Context, tx *db.Tx, in *createInput) (*List, e
 // Save saves the owner statements of a month and returns them. It fails as createStatements does.
 func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	// First the checks that need no lock.
-	if err := mayPublishAtAll(tx, c.status()); err != nil {
+	if err := checkPublishScope(tx, c.status()); err != nil {
 		return nil, err
 	}
 
@@ -215,7 +215,7 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	}
 
 	// Then lock the ownership periods, so that drafts do not change between the checks and the writes.
-	drafts, err := chosen(ctx, tx, c)
+	drafts, err := lockDrafts(ctx, tx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -231,12 +231,12 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	}
 
 	// Read them again: the answer shows the stored figures.
-	rows, err := rowsAt(ctx, tx, keysOf(drafts))
+	rows, err := loadRows(ctx, tx, rowKeys(drafts))
 	if err != nil {
 		return nil, err
 	}
 
-	statements, err := present(ctx, tx, rows, false)
+	statements, err := render(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 
 // checkMonth refuses months that have no statements: those before the team's first (errBefore) and those to come.
 func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
-	terms, err := termsOf(ctx, tx)
+	terms, err := loadTerms(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -262,10 +262,10 @@ func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 	return nil
 }
 
-// chosen locks the ownership periods of a request and returns the drafts to save. If periods are selected, each
+// lockDrafts locks the ownership periods of a request and returns the drafts to save. If periods are selected, each
 // must exist and have a draft of the month. Otherwise statements that are saved already are passed over, and it
 // fails with ErrExists if nothing else is left.
-func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
+func lockDrafts(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	locked, err := lockPeriods(ctx, tx, c.ListingPeriodIDs)
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 		return nil, err
 	}
 
-	if issues := c.outside(locked, rows); len(issues) > 0 {
+	if issues := c.checkPeriods(locked, rows); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
@@ -308,8 +308,8 @@ func chosen(ctx context.Context, tx *db.Tx, c *Create) ([]row, error) {
 	return drafts, nil
 }
 
-// outside returns an issue for each selected period that does not exist or has no statement of the month.
-func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
+// checkPeriods returns an issue for each selected period that does not exist or has no statement of the month.
+func (c *Create) checkPeriods(locked []id.ID, rows []row) []apierr.Issue {
 	exists, has := map[id.ID]bool{}, map[id.ID]bool{}
 	for _, period := range locked {
 		exists[period] = true
@@ -334,8 +334,8 @@ func (c *Create) outside(locked []id.ID, rows []row) []apierr.Issue {
 	return issues
 }
 
-// mayPublishAtAll checks the scope that publishing needs in addition to that of the route.
-func mayPublishAtAll(tx *db.Tx, status Status) error {
+// checkPublishScope checks the scope that publishing needs in addition to that of the route.
+func checkPublishScope(tx *db.Tx, status Status) error {
 	if status == Published && !tx.Actor.Has("statements:publish") {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"statements:publish"}})
 	}
@@ -356,12 +356,12 @@ type updateInput struct {
 
 // updateStatement moves a statement to another status and returns it.
 func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statement, error) {
-	if err := mayPublishAtAll(tx, in.Body.Status); err != nil {
+	if err := checkPublishScope(tx, in.Body.Status); err != nil {
 		return nil, err
 	}
 
 	// The row is locked by its ownership period until the end of the transaction.
-	r, err := one(ctx, tx, in.ID, true)
+	r, err := loadOne(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +371,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 	}
 
 	// Show the result as a new read would.
-	rows, err := rowsAt(ctx, tx, []key{r.key()})
+	rows, err := loadRows(ctx, tx, []key{r.key()})
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +381,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 		rows = []row{*r}
 	}
 
-	statements, err := present(ctx, tx, rows, false)
+	statements, err := render(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
@@ -397,7 +397,7 @@ type deleteInput struct {
 // deleteStatement returns a saved statement to draft; an imported one is removed with its entries. Drafts are not
 // found. A published or imported statement needs onLocked=unlockAndDelete.
 func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	r, err := one(ctx, tx, in.ID, true)
+	r, err := loadOne(ctx, tx, in.ID, true)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 
 	// Save the versions that owners saw before they are overwritten.
 	if len(reopened) > 0 {
-		if err := keepVersions(ctx, tx, reopened); err != nil {
+		if err := insertVersions(ctx, tx, reopened); err != nil {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 	})
 	stmts = append(stmts, entries.Insert(tx)...)
 
-	err = tx.Pipeline(ctx, append(stmts, keepWords(tx, ids))...)
+	err = tx.Pipeline(ctx, append(stmts, updateWordsSQL(tx, ids))...)
 
 	// The unique constraints decide races with other requests.
 	switch db.Constraint(err) {
@@ -208,7 +208,7 @@ func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledg
 
 	noteImported(tx, all)
 
-	return storeImportedShares(ctx, tx, all)
+	return saveImportedShares(ctx, tx, all)
 }
 
 // noteImported writes an audit event for each imported statement, with the values before and after.
@@ -221,7 +221,7 @@ func noteImported(tx *db.Tx, all []Imported) {
 
 		var before any
 		if s.Replaces != nil {
-			before = s.Replaces.noted()
+			before = s.Replaces.auditValues()
 		}
 
 		audit.Note(tx,
@@ -229,15 +229,15 @@ func noteImported(tx *db.Tx, all []Imported) {
 			audit.Statement,
 			s.ID,
 			before,
-			s.noted(),
+			s.auditValues(),
 			audit.Ref(audit.RoleListing, audit.Listing, s.ListingID),
 			audit.Ref(audit.RoleParent, audit.OwnershipPeriod, s.OwnershipPeriodID),
 		)
 	}
 }
 
-// noted returns the values of an imported statement in its audit event.
-func (i *Imported) noted() any {
+// auditValues returns the values of an imported statement in its audit event.
+func (i *Imported) auditValues() any {
 	type financials struct {
 		CentBalanceStart money.Cents `json:"centBalanceStart"`
 		CentBalanceEnd   money.Cents `json:"centBalanceEnd"`
@@ -260,9 +260,9 @@ func (i *Imported) noted() any {
 	}
 }
 
-// storeImportedShares saves the members' parts of the available balance of imported statements. The payouts that
+// saveImportedShares saves the members' parts of the available balance of imported statements. The payouts that
 // came in with the statements so far decide them.
-func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
+func saveImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 	type memberShares struct {
 		ID     id.ID         `json:"id"`
 		Shares []money.Cents `json:"shares"`
@@ -274,7 +274,7 @@ func storeImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 	}
 
 	// Load the histories after the write: they contain the new statements and payouts.
-	histories, err := historiesOf(ctx, tx, id.Distinct(periods))
+	histories, err := loadHistories(ctx, tx, id.Distinct(periods))
 	if err != nil {
 		return err
 	}

@@ -91,10 +91,10 @@ func emailIssues(contacts []id.ID) []finding.Finding {
 	return issues
 }
 
-// issuesOf returns what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be
+// findIssues returns what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be
 // computed. The layout of a saved computed statement is not checked again: neither it nor the entries have changed
 // since it fitted.
-func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
+func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
 	out := map[id.ID][]finding.Finding{}
 
 	// First choose the statements with a layout to check. A row with a design shows an unsaved layout or is a draft.
@@ -106,14 +106,14 @@ func issuesOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.F
 	}
 
 	// Then load everything at once. Each kind of issue has its own source.
-	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return chainIssues(ctx, tx, rows, out) }}
+	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return findChainIssues(ctx, tx, rows, out) }}
 
 	var (
 		sums   map[id.ID][]layout.Entry
 		frozen map[id.ID]*layout.Design
 	)
 	if len(laidOut) > 0 {
-		works = append(works, db.LoadOf(&sums, accountSumsOf, laidOut), db.LoadOf(&frozen, frozenOf, laidOut))
+		works = append(works, db.LoadOf(&sums, loadAccountSums, laidOut), db.LoadOf(&frozen, loadFrozen, laidOut))
 	}
 
 	if err := tx.Together(ctx, works...); err != nil {
@@ -179,15 +179,15 @@ type predecessor struct {
 	Rest money.Cents
 }
 
-// chainIssues adds an issue to out for each balance that does not follow from the others.
-func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]finding.Finding) error {
-	before, err := predecessorsOf(ctx, tx, rows)
+// findChainIssues adds an issue to out for each balance that does not follow from the others.
+func findChainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]finding.Finding) error {
+	before, err := loadPredecessors(ctx, tx, rows)
 	if err != nil {
 		return err
 	}
 
 	// Only statements that leave a gap to the one before need their months for this.
-	if err := drawGaps(ctx, tx, rows, before); err != nil {
+	if err := loadGapMonths(ctx, tx, rows, before); err != nil {
 		return err
 	}
 
@@ -207,7 +207,7 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 			continue
 		}
 
-		if expected := p.expected(r); f.BalanceStart != expected {
+		if expected := p.expectedStart(r); f.BalanceStart != expected {
 			out[r.id()] = append(out[r.id()], r.issue(issueMismatchStart, map[string]any{
 				"balanceStart":         f.BalanceStart,
 				"expectedBalanceStart": expected,
@@ -220,10 +220,10 @@ func chainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]fin
 	return nil
 }
 
-// expected returns the balance that a statement must start with after its predecessor: the predecessor's balance at
+// expectedStart returns the balance that a statement must start with after its predecessor: the predecessor's balance at
 // the end plus the entries between the two. Opening balances are added unless the predecessor is imported: they
 // bring the balance of an imported statement into the books.
-func (p *predecessor) expected(r *row) money.Cents {
+func (p *predecessor) expectedStart(r *row) money.Cents {
 	expected := p.BalanceEnd
 	if r.Imported {
 		return expected
@@ -251,9 +251,9 @@ func (p *predecessor) expected(r *row) money.Cents {
 	return expected
 }
 
-// predecessorsOf loads the last saved statement before each row of its chain. Rows without one are left out.
-func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predecessor, error) {
-	at := keysOf(rows)
+// loadPredecessors loads the last saved statement before each row of its chain. Rows without one are left out.
+func loadPredecessors(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predecessor, error) {
+	at := rowKeys(rows)
 	periods, currencies, starts := columns(at)
 
 	// After an imported statement that ends within a month, the rest of the month is added up as well: no statement
@@ -281,9 +281,9 @@ func predecessorsOf(ctx context.Context, tx *db.Tx, rows []row) (map[key]*predec
 	return out, nil
 }
 
-// drawGaps loads the months of saved statements that do not start where the one before them ended. There are few of
+// loadGapMonths loads the months of saved statements that do not start where the one before them ended. There are few of
 // them.
-func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
+func loadGapMonths(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
 	var (
 		periods []id.ID
 		last    day.Day
@@ -310,7 +310,7 @@ func drawGaps(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predec
 	}
 
 	// The sums of all their periods in one query, up to the latest end.
-	added, err := sumsOf(ctx, tx, id.Distinct(periods), last)
+	added, err := loadMonthSums(ctx, tx, id.Distinct(periods), last)
 	if err != nil {
 		return err
 	}
@@ -346,8 +346,8 @@ func (s *accountSum) entry() layout.Entry {
 	}
 }
 
-// accountSumsOf adds up the entries of statements by section and account.
-func accountSumsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layout.Entry, error) {
+// loadAccountSums adds up the entries of statements by section and account.
+func loadAccountSums(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layout.Entry, error) {
 	var periods, saved []id.ID
 
 	wanted := map[key]bool{}

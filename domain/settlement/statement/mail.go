@@ -50,8 +50,8 @@ func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID
 	return out, nil
 }
 
-// mail queues the jobs that send the e-mails of statements that were just published.
-func mail(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+// queueMails queues the jobs that send the e-mails of statements that were just published.
+func queueMails(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	jobs := make([]job.New, len(statements))
 	for i, s := range statements {
 		jobs[i] = job.New{Kind: MailKind, Args: MailArgs{StatementID: s}}

@@ -71,7 +71,7 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 	}
 
 	// Collected leaves out the amounts that guests still owe.
-	owed, err := uncollected(ctx, tx, periods, currencies, until)
+	owed, err := loadUncollected(ctx, tx, periods, currencies, until)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +93,11 @@ func OwnedOn(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Ch
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
 
-// uncollected returns, for each chain, how much guests (or the channels that pay for them) still owe today on the
+// loadUncollected returns, for each chain, how much guests (or the channels that pay for them) still owe today on the
 // stays that earned the owners something up to a day. For each stay this is the open amount, but no more than the
 // stay brought. A guest who paid in advance does not make up for another guest's debt. Chains are given by the same
 // place in periods, currencies and until.
-func uncollected(
+func loadUncollected(
 	ctx context.Context,
 	tx *db.Tx,
 	periods []id.ID,
@@ -110,12 +110,12 @@ func uncollected(
 	}
 
 	// Usually few stays are open, so the debts are loaded first and earnings only for these stays.
-	owed, err := owedOnStays(ctx, tx, id.Distinct(periods))
+	owed, err := loadStayDebts(ctx, tx, id.Distinct(periods))
 	if err != nil || len(owed) == 0 {
 		return out, err
 	}
 
-	brought, err := broughtBy(ctx, tx, id.Distinct(periods), owed)
+	brought, err := loadStayEarnings(ctx, tx, id.Distinct(periods), owed)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +149,8 @@ type debt struct {
 const guestsOwe = `array(select a.account_id from account_assignment a where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
 	and (select true from ledger_entry e where e.team_id = @team and e.account_id = a.account_id limit 1))`
 
-// owedOnStays loads the debts of guests today on the stays that have entries for the owners of ownership periods.
-func owedOnStays(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
+// loadStayDebts loads the debts of guests today on the stays that have entries for the owners of ownership periods.
+func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
 	type row struct {
 		debt
 
@@ -184,8 +184,8 @@ type earning struct {
 	Cents money.Cents
 }
 
-// broughtBy loads the earnings of ownership periods from the stays on which guests owe something.
-func broughtBy(
+// loadStayEarnings loads the earnings of ownership periods from the stays on which guests owe something.
+func loadStayEarnings(
 	ctx context.Context,
 	tx *db.Tx,
 	periods []id.ID,
@@ -226,9 +226,9 @@ func broughtBy(
 	return brought, nil
 }
 
-// uncollectedOf returns the uncollected amounts of statements by id. Imported statements have none, because their
+// loadUncollectedByID returns the uncollected amounts of statements by id. Imported statements have none, because their
 // money was collected in the earlier system.
-func uncollectedOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
+func loadUncollectedByID(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
 	var (
 		ids, periods []id.ID
 		currencies   []string
@@ -243,7 +243,7 @@ func uncollectedOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.
 		}
 	}
 
-	owed, err := uncollected(ctx, tx, periods, currencies, until)
+	owed, err := loadUncollected(ctx, tx, periods, currencies, until)
 
 	out := make(map[id.ID]money.Cents, len(ids))
 	for i, cents := range owed {

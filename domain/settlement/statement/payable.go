@@ -80,13 +80,13 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 		return nil, err
 	}
 
-	rows, err := rowsAt(ctx, tx, at)
+	rows, err := loadRows(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
 
 	// The histories are those that the statements were computed with; Pay changes them.
-	statements, histories, err := presentWith(ctx, tx, rows, false)
+	statements, histories, err := renderWithHistories(ctx, tx, rows, false)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 			Shares:            s.Shares,
 			Received:          received,
 			JournalStatus:     s.JournalStatus,
-			history:           histories.of(s.Ownership.ID, s.Currency),
+			history:           histories.chain(s.Ownership.ID, s.Currency),
 		}
 	}
 

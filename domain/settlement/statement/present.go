@@ -15,8 +15,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// told is everything that statements show besides their rows, loaded for all of them in one round trip.
-type told struct {
+// viewData is everything that statements show besides their rows, loaded for all of them in one round trip.
+type viewData struct {
 	histories *histories
 	payouts   map[id.ID][]linkedPayout
 	special   special
@@ -30,26 +30,26 @@ type told struct {
 	asOwner bool
 }
 
-// present returns statements of rows. The figures of saved ones are stored; those of drafts are added up now.
-func present(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
-	out, _, err := presentWith(ctx, tx, rows, asOwner)
+// render returns statements of rows. The figures of saved ones are stored; those of drafts are added up now.
+func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
+	out, _, err := renderWithHistories(ctx, tx, rows, asOwner)
 	return out, err
 }
 
-// presentWith returns statements as present does, and the histories that they were computed with.
-func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
+// renderWithHistories returns statements as present does, and the histories that they were computed with.
+func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
 		return out, nil, nil
 	}
 
 	// Drafts first get the sums and the layout that they are computed from.
-	if err := draw(ctx, tx, rows); err != nil {
+	if err := loadDraftData(ctx, tx, rows); err != nil {
 		return nil, nil, err
 	}
 
 	// Then everything else is loaded for all statements together.
-	t := told{asOwner: asOwner}
+	t := viewData{asOwner: asOwner}
 	if err := t.load(ctx, tx, rows); err != nil {
 		return nil, nil, err
 	}
@@ -62,24 +62,24 @@ func presentWith(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]St
 }
 
 // load loads the data of statements in one round trip.
-func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
+func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	// Every reader sees these.
 	works := []db.Work{
-		db.LoadOf(&t.histories, historiesOf, periodsOf(rows)),
-		db.LoadOf(&t.owed, uncollectedOf, rows),
-		db.LoadOf(&t.published, versionsOf, idsOf(rows)),
-		db.LoadOf(&t.journals, ledger.StatusOfListings, listingsOf(rows)),
+		db.LoadOf(&t.histories, loadHistories, periodIDs(rows)),
+		db.LoadOf(&t.owed, loadUncollectedByID, rows),
+		db.LoadOf(&t.published, countVersions, rowIDs(rows)),
+		db.LoadOf(&t.journals, ledger.StatusOfListings, listingIDs(rows)),
 	}
 
 	// Only saved statements have payouts and names of their own.
-	if saved := savedOf(rows); len(saved) > 0 {
-		works = append(works, db.LoadOf(&t.payouts, payoutsOf, saved), db.LoadOf(&t.kept, keptOf, saved))
+	if saved := savedIDs(rows); len(saved) > 0 {
+		works = append(works, db.LoadOf(&t.payouts, loadPayouts, saved), db.LoadOf(&t.kept, loadKept, saved))
 	}
 
 	// Issues and drill-downs are for the manager.
 	if !t.asOwner {
-		works = append(works, db.Load(&t.special, specialOf), db.LoadOf(&t.issues, issuesOf, rows))
-		if saved := savedOf(rows); len(saved) > 0 {
+		works = append(works, db.Load(&t.special, loadSpecial), db.LoadOf(&t.issues, findIssues, rows))
+		if saved := savedIDs(rows); len(saved) > 0 {
 			works = append(works, db.LoadOf(&t.unmailed, loadUnmailed, saved))
 		}
 	}
@@ -87,9 +87,9 @@ func (t *told) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	return tx.Together(ctx, works...)
 }
 
-// draw loads the data that drafts are computed from: the months of their chains and the designs that their listings
+// loadDraftData loads the data that drafts are computed from: the months of their chains and the designs that their listings
 // have now.
-func draw(ctx context.Context, tx *db.Tx, rows []row) error {
+func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	var (
 		drafts            []*row
 		periods, listings []id.ID
@@ -124,7 +124,7 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			added, err = sumsOf(ctx, tx, id.Distinct(periods), last.LastOfMonth())
+			added, err = loadMonthSums(ctx, tx, id.Distinct(periods), last.LastOfMonth())
 			return err
 		},
 		db.LoadOf(&designs, layout.Chosen, id.Distinct(listings)))
@@ -139,17 +139,17 @@ func draw(ctx context.Context, tx *db.Tx, rows []row) error {
 	return nil
 }
 
-// drawOne does the same as draw for a single statement.
-func drawOne(ctx context.Context, tx *db.Tx, r *row) error {
+// loadOneDraftData does the same as draw for a single statement.
+func loadOneDraftData(ctx context.Context, tx *db.Tx, r *row) error {
 	rows := []row{*r}
-	err := draw(ctx, tx, rows)
+	err := loadDraftData(ctx, tx, rows)
 	*r = rows[0]
 
 	return err
 }
 
 // summaryType returns how the layout of a statement shows the summary.
-func (t *told) summaryType(r *row) string {
+func (t *viewData) summaryType(r *row) string {
 	if r.design != nil {
 		return r.design.SummaryType
 	}
@@ -158,9 +158,9 @@ func (t *told) summaryType(r *row) string {
 }
 
 // statement returns a row as the API shows it.
-func (t *told) statement(r *row) Statement {
+func (t *viewData) statement(r *row) Statement {
 	f := r.financials()
-	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
+	h := t.histories.chain(r.OwnershipPeriodID, r.Currency)
 	owners, standings := h.owners, h.standings(r, &f)
 
 	// The members of the ownership, in their order.
@@ -183,7 +183,7 @@ func (t *told) statement(r *row) Statement {
 			Date:           p.Date,
 			Total:          p.Total,
 			TotalFormatted: p.Total.Format(r.Currency, "en"),
-			Received:       p.received(),
+			Received:       p.receivedAmount(),
 		})
 	}
 
@@ -211,8 +211,8 @@ func (t *told) statement(r *row) Statement {
 		Financials:    Funds{f, f.Available - t.owed[r.id()]},
 		Shares:        shares(owners, standings),
 		Summary:       f.summary(t.summaryType(r)),
-		Parts:         h.cut(r, &f),
-		Earned:        f.BalanceStart - total(h.own(r.StartAt.AddDays(-1), r.Imported)),
+		Parts:         h.divideFigures(r, &f),
+		Earned:        f.BalanceStart - total(h.ownPayouts(r.StartAt.AddDays(-1), r.Imported)),
 		Payment:       payment(standings),
 		Payouts:       payouts,
 		JournalStatus: t.journalStatus(r),
@@ -246,7 +246,7 @@ func (t *told) statement(r *row) Statement {
 }
 
 // journalStatus returns the status of the listing's journals. Only the manager sees the operations.
-func (t *told) journalStatus(r *row) ledger.JournalStatus {
+func (t *viewData) journalStatus(r *row) ledger.JournalStatus {
 	status := t.journals[r.ListingID]
 	if t.asOwner {
 		status.OperationIDs = []id.ID{}
@@ -263,17 +263,17 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	}
 
 	// Find the keys of the page first, then load only these statements.
-	at, total, err := pageOf(ctx, tx, q, p, f.Sort)
+	at, total, err := loadPage(ctx, tx, q, p, f.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	rows, err := rowsOf(ctx, tx, at)
+	rows, err := loadFoundRows(ctx, tx, at)
 	if err != nil {
 		return nil, err
 	}
 
-	statements, err := present(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
+	statements, err := render(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -281,9 +281,9 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	return &page.Page[Statement]{Data: statements, Pagination: p.Of(total)}, nil
 }
 
-// pageOf returns the keys of the statements on a page of a query, in their order, and the number of all that it
-// selects. The rows are loaded by rowsOf, so a statement outside the page costs only its key.
-func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
+// loadPage returns the keys of the statements on a page of a query, in their order, and the number of all that it
+// selects. The rows are loaded by loadFoundRows, so a statement outside the page costs only its key.
+func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
 	type counted struct {
 		key
 		Total int64
@@ -304,7 +304,7 @@ func pageOf(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort So
 		}
 
 		// After the last page no row carries the total, so ask for it with the first row.
-		_, total, err := pageOf(ctx, tx, q, page.Params{Limit: 1}, sort)
+		_, total, err := loadPage(ctx, tx, q, page.Params{Limit: 1}, sort)
 
 		return nil, total, err
 	}

@@ -54,17 +54,17 @@ func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*De
 	// The layout is validated as if it were saved; its issues are reported under the field layout.
 	design, err := layout.Unsaved(ctx, tx, &p.Layout)
 	if err != nil {
-		return nil, below("layout", err)
+		return nil, underField("layout", err)
 	}
 
-	if err := drawOne(ctx, tx, r); err != nil {
+	if err := loadOneDraftData(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
 	// Replace the design after the draft was computed with that of its listing.
 	r.design = design
 
-	d, err := detail(ctx, tx, r, p.ViewAs == "owner")
+	d, err := renderDetail(ctx, tx, r, p.ViewAs == "owner")
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 	}
 
 	if !p.StatementID.IsZero() {
-		r, err := one(ctx, tx, p.StatementID, false)
+		r, err := loadOne(ctx, tx, p.StatementID, false)
 		if errors.Is(err, apierr.NotFound) {
 			return nil, unknown("statementId")
 		}
@@ -123,9 +123,9 @@ func later(r, o *row) bool {
 	return r.PeriodStartAt != nil && (o.PeriodStartAt == nil || r.PeriodStartAt.After(*o.PeriodStartAt))
 }
 
-// below moves the issues of a body that does not validate under the field that holds it. Other errors stay as they
+// underField moves the issues of a body that does not validate under the field that holds it. Other errors stay as they
 // are.
-func below(field string, err error) error {
+func underField(field string, err error) error {
 	if !errors.Is(err, apierr.BadRequest) {
 		return err
 	}

@@ -51,13 +51,13 @@ func checks() []check {
 	frees := func(in intent, r *row) bool { m := in.move(r); return m == withdraw || m == reopen }
 
 	return []check{
-		{func(in intent, r *row) bool { return r.Imported && in.to == Draft && !in.discard }, mayReturn},
-		{func(in intent, r *row) bool { return in.move(r) != stay }, mayChange},
-		{publishes, mayPublishYet},
-		{finalizes, mayFinalize},
-		{publishes, mayPublish},
-		{frees, mayReopen},
-		{finalizes, mayHold},
+		{func(in intent, r *row) bool { return r.Imported && in.to == Draft && !in.discard }, checkNotImported},
+		{func(in intent, r *row) bool { return in.move(r) != stay }, checkNoLater},
+		{publishes, checkNoImport},
+		{finalizes, checkJournals},
+		{publishes, checkEarlierPublished},
+		{frees, checkNoPayouts},
+		{finalizes, checkNoErrors},
 	}
 }
 
@@ -67,7 +67,7 @@ func checks() []check {
 func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]error, error) {
 	out := map[id.ID]error{}
 
-	if err := drawToSave(ctx, tx, rows, to); err != nil {
+	if err := loadDataToSave(ctx, tx, rows, to); err != nil {
 		return nil, err
 	}
 
@@ -99,7 +99,7 @@ func refusals(ctx context.Context, tx *db.Tx, rows []row, to Status) (map[id.ID]
 // refuse fails with the first rule that refuses any of the rows. The caller holds the locks of the ownership
 // periods.
 func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
-	if err := drawToSave(ctx, tx, rows, in.to); err != nil {
+	if err := loadDataToSave(ctx, tx, rows, in.to); err != nil {
 		return err
 	}
 
@@ -130,18 +130,18 @@ func refuse(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	return nil
 }
 
-// drawToSave computes the drafts that are to be saved, once for the checks and for storing them.
-func drawToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
+// loadDataToSave computes the drafts that are to be saved, once for the checks and for storing them.
+func loadDataToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error {
 	if to == Draft {
 		return nil
 	}
 
-	return draw(ctx, tx, rows)
+	return loadDraftData(ctx, tx, rows)
 }
 
-// mayReturn refuses to return imported statements to draft: their entries are in no live book, so no draft could be
+// checkNotImported refuses to return imported statements to draft: their entries are in no live book, so no draft could be
 // computed.
-func mayReturn(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
+func checkNotImported(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
 	// The check is only asked for imported statements, so it refuses them all.
 	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.IssueImported.InBody("status"))}
 	for i := range rows {
@@ -159,15 +159,15 @@ type Blocking struct {
 	NextAction string  `json:"nextAction" db:"-"`
 }
 
-// mayChange refuses a change of statements while a later one of their ownership period is saved. If there are
+// checkNoLater refuses a change of statements while a later one of their ownership period is saved. If there are
 // several, the latest is named: it is the first one that can be returned to draft. Rules STM-02 to STM-06.
-func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+func checkNoLater(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	type later struct {
 		Place int64
 		Blocking
 	}
 
-	periods, _, starts := columns(keysOf(rows))
+	periods, _, starts := columns(rowKeys(rows))
 
 	// Currencies do not matter here: a later statement in any currency of the period blocks.
 	found, err := db.Select[later](ctx, tx, `
@@ -198,8 +198,8 @@ func mayChange(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayPublishYet refuses to publish while historic statements are still being imported. Rule RSN-23.
-func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+// checkNoImport refuses to publish while historic statements are still being imported. Rule RSN-23.
+func checkNoImport(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	pending, err := db.Select[id.ID](ctx, tx, `
 		select o.id from operation o where `+UnfinishedImport+` order by o.id`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -219,11 +219,11 @@ func mayPublishYet(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 	return r, nil
 }
 
-// mayFinalize refuses to save or publish statements while journals under them are not current. The error does not
+// checkJournals refuses to save or publish statements while journals under them are not current. The error does not
 // invite to repeat the request: that does not help before the operations have settled. Journals that cannot change
 // because of locks are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
-func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
-	statuses, err := ledger.StatusOfListings(ctx, tx, listingsOf(rows))
+func checkJournals(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	statuses, err := ledger.StatusOfListings(ctx, tx, listingIDs(rows))
 	if err != nil {
 		return refused{}, err
 	}
@@ -257,11 +257,11 @@ func mayFinalize(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayPublish refuses to publish statements while an earlier month of their chain is not published: in review, or a
+// checkEarlierPublished refuses to publish statements while an earlier month of their chain is not published: in review, or a
 // draft with entries. Months before the team's statements begin do not count, and neither do months without
 // entries. Rule RSN-43.
-func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
-	terms, err := termsOf(ctx, tx)
+func checkEarlierPublished(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	terms, err := loadTerms(ctx, tx)
 	if err != nil {
 		return refused{}, err
 	}
@@ -281,7 +281,7 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 
 	// Find the earliest open month before each row: a statement in review, or an entry that no saved statement's
 	// month covers.
-	periods, currencies, starts := columns(keysOf(rows))
+	periods, currencies, starts := columns(rowKeys(rows))
 
 	found, err := db.Select[open](ctx, tx, `
 		select k.place, o.id, k.period as ownership_period_id, k.currency, o.start_at, o.status
@@ -328,11 +328,11 @@ func mayPublish(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayReopen refuses to reopen or remove statements that payouts are linked to. Archived payouts do not count, since
+// checkNoPayouts refuses to reopen or remove statements that payouts are linked to. Archived payouts do not count, since
 // they paid nothing. The rows are locked first, so that no payout is linked meanwhile. Rule RSN-60.
-func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+func checkNoPayouts(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	// Payouts lock the rows of their statements too.
-	ids := idsOf(rows)
+	ids := rowIDs(rows)
 	if _, err := tx.Exec(ctx, `select 1 from statement where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": ids}); err != nil {
 		return refused{}, fmt.Errorf("lock statements: %w", err)
@@ -373,9 +373,9 @@ func mayReopen(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	return r, nil
 }
 
-// mayHold refuses to save or publish statements that have an issue of severity error. Rule RSN-59.
-func mayHold(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
-	issues, err := issuesOf(ctx, tx, rows)
+// checkNoErrors refuses to save or publish statements that have an issue of severity error. Rule RSN-59.
+func checkNoErrors(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
+	issues, err := findIssues(ctx, tx, rows)
 	if err != nil {
 		return refused{}, err
 	}

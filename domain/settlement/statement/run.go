@@ -45,25 +45,25 @@ type Receipt struct {
 	Missing   money.Cents
 }
 
-// received returns the positive amount that a payout has brought a member.
-func (p *linkedPayout) received() money.Cents { return -p.Total - p.Missing }
+// receivedAmount returns the positive amount that a payout has brought a member.
+func (p *linkedPayout) receivedAmount() money.Cents { return -p.Total - p.Missing }
 
 // EachFigures passes the figures of all selected statements to f in their order. It reads much less than Each.
 func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures) error) error {
-	return chunked(ctx, tx, &filter, eachChunk, func(rows []row) error {
-		if err := draw(ctx, tx, rows); err != nil {
+	return eachRows(ctx, tx, &filter, eachChunk, func(rows []row) error {
+		if err := loadDraftData(ctx, tx, rows); err != nil {
 			return err
 		}
 
 		// Histories and payouts are enough: figures have no issues, names or journals.
-		t := told{}
+		t := viewData{}
 
 		var err error
-		if t.histories, err = historiesOf(ctx, tx, periodsOf(rows)); err != nil {
+		if t.histories, err = loadHistories(ctx, tx, periodIDs(rows)); err != nil {
 			return err
 		}
 
-		if t.payouts, err = payoutsOf(ctx, tx, savedOf(rows)); err != nil {
+		if t.payouts, err = loadPayouts(ctx, tx, savedIDs(rows)); err != nil {
 			return err
 		}
 
@@ -78,8 +78,8 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 }
 
 // figures returns the figures of a row.
-func (t *told) figures(r *row) *Figures {
-	h := t.histories.of(r.OwnershipPeriodID, r.Currency)
+func (t *viewData) figures(r *row) *Figures {
+	h := t.histories.chain(r.OwnershipPeriodID, r.Currency)
 
 	f := Figures{
 		ID:         r.id(),
@@ -103,9 +103,9 @@ func (t *told) figures(r *row) *Figures {
 		f.Owners = append(f.Owners, Owner{ContactID: o.ContactID, Name: o.Name, Split: o.Split})
 	}
 
-	f.Parts, f.Left = h.cut(r, &f.Financials), total(h.balanceOf(r, &f.Financials).left)
+	f.Parts, f.Left = h.divideFigures(r, &f.Financials), total(h.balanceFor(r, &f.Financials).left)
 	for _, p := range t.payouts[f.ID] {
-		f.Paid = append(f.Paid, Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.received(), Missing: p.Missing})
+		f.Paid = append(f.Paid, Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.receivedAmount(), Missing: p.Missing})
 	}
 
 	return &f

@@ -107,24 +107,24 @@ func (d *designs) at(design *layout.Design) int {
 	return d.place[design]
 }
 
-// store saves drafts with the figures that they have now and attaches their entries. It fails with ErrExists if
+// saveDrafts saves drafts with the figures that they have now and attaches their entries. It fails with ErrExists if
 // another request saved one of them meanwhile. The caller holds the locks of the ownership periods.
-func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
-	if err := draw(ctx, tx, drafts); err != nil {
+func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
+	if err := loadDraftData(ctx, tx, drafts); err != nil {
 		return err
 	}
 
 	// The members' shares are stored with the statement, so that later payouts do not change them.
-	histories, err := historiesOf(ctx, tx, periodsOf(drafts))
+	histories, err := loadHistories(ctx, tx, periodIDs(drafts))
 	if err != nil {
 		return err
 	}
 
 	// First build the rows in memory. Ids are those of the drafts, so links to a draft stay valid.
-	rows, ids, frozen := make([]storedRow, len(drafts)), idsOf(drafts), designs{place: map[*layout.Design]int{}}
+	rows, ids, frozen := make([]storedRow, len(drafts)), rowIDs(drafts), designs{place: map[*layout.Design]int{}}
 	for i := range drafts {
 		d, f := &drafts[i], drafts[i].financials()
-		h := histories.of(d.OwnershipPeriodID, d.Currency)
+		h := histories.chain(d.OwnershipPeriodID, d.Currency)
 		rows[i] = storedRow{
 			ID:                ids[i],
 			ShortRef:          ids[i].ShortRef(),
@@ -170,7 +170,7 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 
 	// The names are kept last: they include those of the accounts and stays of the attached entries.
 	if in.to == Published {
-		stmts = append(stmts, keepWords(tx, ids))
+		stmts = append(stmts, updateWordsSQL(tx, ids))
 	}
 
 	err = tx.Pipeline(ctx, stmts...)
@@ -185,9 +185,9 @@ func store(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	return nil
 }
 
-// remove returns saved statements to draft: their entries are released. Imported statements are deleted with their
+// deleteSaved returns saved statements to draft: their entries are released. Imported statements are deleted with their
 // entries and versions. It fails with ErrPaid if a payout is still linked.
-func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+func deleteSaved(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	// Archived payouts may still name the statements.
 	if err := transaction.Unlink(ctx, tx, ids); err != nil {
 		return err
@@ -213,17 +213,17 @@ func remove(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// mark moves saved statements between review and published. Their figures and entries stay. When they are
+// updateStatus moves saved statements between review and published. Their figures and entries stay. When they are
 // published, they keep the names of now.
-func mark(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
-	// keepWords reads the new status, so it comes second.
+func updateStatus(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error {
+	// updateWordsSQL reads the new status, so it comes second.
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `
 		update statement set status = @status::text, published_at = case when @status::text = 'published' then @now::timestamptz end,
 			email_delivery = @email::boolean and @status::text = 'published', updated_at = @now::timestamptz
 		where team_id = @team and id = any(@ids)`,
 		Args: db.Args{"team": tx.Team, "ids": ids, "status": string(in.to), "email": in.email, "now": tx.Now},
-	}, keepWords(tx, ids))
+	}, updateWordsSQL(tx, ids))
 	if err != nil {
 		return fmt.Errorf("change statements: %w", err)
 	}
@@ -255,7 +255,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 
 	// Drafts are stored with their figures, as inReview or published.
 	if drafts := by[create]; len(drafts) > 0 {
-		if err := store(ctx, tx, drafts, in); err != nil {
+		if err := saveDrafts(ctx, tx, drafts, in); err != nil {
 			return err
 		}
 
@@ -265,15 +265,15 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	}
 
 	// Before published statements are reopened, save what their owners saw.
-	if seen := publishedOf(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
-		if err := keepVersions(ctx, tx, seen); err != nil {
+	if seen := publishedIDs(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
+		if err := insertVersions(ctx, tx, seen); err != nil {
 			return err
 		}
 	}
 
 	// Statements that stay saved only change their status.
 	if saved := slices.Concat(by[publish], by[reopen]); len(saved) > 0 {
-		if err := mark(ctx, tx, idsOf(saved), in); err != nil {
+		if err := updateStatus(ctx, tx, rowIDs(saved), in); err != nil {
 			return err
 		}
 
@@ -289,7 +289,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 
 	// E-mails go out for those that became published now.
 	if published := slices.Concat(by[create], by[publish]); in.email && in.to == Published && len(published) > 0 {
-		if err := mail(ctx, tx, idsOf(published)); err != nil {
+		if err := queueMails(ctx, tx, rowIDs(published)); err != nil {
 			return err
 		}
 	}
@@ -300,7 +300,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		return nil
 	}
 
-	if err := remove(ctx, tx, idsOf(withdrawn)); err != nil {
+	if err := deleteSaved(ctx, tx, rowIDs(withdrawn)); err != nil {
 		return err
 	}
 
@@ -314,7 +314,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	}
 
 	// Their entries are free again, so the journals that they held back are derived again.
-	return ledger.RetryReleased(ctx, tx, idsOf(withdrawn), listingsOf(withdrawn))
+	return ledger.RetryReleased(ctx, tx, rowIDs(withdrawn), listingIDs(withdrawn))
 }
 
 // noteSaved writes the audit event of a draft that was saved, with its figures.

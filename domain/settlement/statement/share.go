@@ -48,8 +48,8 @@ type owner struct {
 	Split     int64
 }
 
-// splitsOf returns the splits of owners in their order.
-func splitsOf(owners []owner) []int64 {
+// ownerSplits returns the splits of owners in their order.
+func ownerSplits(owners []owner) []int64 {
 	splits := make([]int64, len(owners))
 	for i := range owners {
 		splits[i] = owners[i].Split
@@ -58,11 +58,11 @@ func splitsOf(owners []owner) []int64 {
 	return splits
 }
 
-// cut divides the figures of a statement among the members. Before are the payouts to each member by name before
+// divideFigures divides the figures of a statement among the members. Before are the payouts to each member by name before
 // the statement began, and during those until it ended, both negative. A member's part of a figure is the
 // difference that the figure makes to the member's balance. So the parts of all members add up to each figure, and
 // the figures of a member add up as those of the statement do.
-func cut(f *Financials, splits []int64, before, during []money.Cents) []Financials {
+func divideFigures(f *Financials, splits []int64, before, during []money.Cents) []Financials {
 	parts := make([]Financials, len(splits))
 	own := make([]money.Cents, len(splits))
 	copy(own, before)

@@ -222,9 +222,9 @@ func (k key) ID() id.ID {
 	return id.Derived(k.StartAt.In(time.UTC), "statement", k.OwnershipPeriodID.String(), k.Currency)
 }
 
-// monthOf returns the first day of the month that the id of a statement was derived for. It returns the zero Day if
+// monthFromID returns the first day of the month that the id of a statement was derived for. It returns the zero Day if
 // the id cannot be one of a draft.
-func monthOf(statement id.ID) day.Day {
+func monthFromID(statement id.ID) day.Day {
 	first := day.Of(statement.Time())
 	if !first.Valid() || first != first.FirstOfMonth() || !first.In(time.UTC).Equal(statement.Time()) {
 		return day.Day{}

@@ -105,7 +105,7 @@ var rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.list
 	coalesce(g.imported, false) as imported, g.published_at,
 	(select statement_start_at from team where id = @team) as statements_from`
 
-// keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of rowTables.
+// keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of rowTablesSQL.
 const keyTables = `(
 	select k.place, k.ownership_period_id, o.listing_id, k.currency, k.start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
 		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
@@ -116,9 +116,9 @@ const keyTables = `(
 	join listing l on l.team_id = @team and l.id = g.listing_id
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 
-// rowsOf loads the rows of statements that a query of this transaction has found, in their order, as far as the
+// loadFoundRows loads the rows of statements that a query of this transaction has found, in their order, as far as the
 // actor may see them. A key without a saved statement is taken for a draft: this is not checked again.
-func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
+func loadFoundRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	if len(at) == 0 {
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	return rows, nil
 }
 
-// rowTables returns the SQL of all statements as g, with their listing l and ownership period p.
+// rowTablesSQL returns the SQL of all statements as g, with their listing l and ownership period p.
 //
 // Drafts fill every month from the start of the period, or of the team's statements, to the current month or to the
 // end of the period. If there are entries outside, drafts start with the first entry and go on to the last one. So
@@ -153,7 +153,7 @@ func rowsOf(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 //
 // No month before @first_month and after @last_month is looked at, where they are given. A month that an imported
 // statement reaches into has no draft: the imported statement has shown it.
-func rowTables(k *keyFilter) string {
+func rowTablesSQL(k *keyFilter) string {
 	keys, drafts := k.sql(), ""
 
 	// A condition that is always false lets PostgreSQL skip the drafts.
@@ -215,11 +215,11 @@ func rowTables(k *keyFilter) string {
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 }
 
-// liveSection returns the SQL that says which figure an entry e of the live books (or a sum e of ledger_owner)
+// liveSectionSQL returns the SQL that says which figure an entry e of the live books (or a sum e of ledger_owner)
 // belongs to. The special accounts are s, and expense is the condition that it was entered as an expense. The
 // account for payouts wins over the kind of entry: an expense that is booked on the distribution account is a
 // payout.
-func liveSection(expense string) string {
+func liveSectionSQL(expense string) string {
 	return `case
 		when e.account_id is not distinct from s.opening then 'balanceStart'
 		when e.account_id is not distinct from s.payout then 'payouts'
@@ -232,20 +232,20 @@ var (
 	// trigger.
 	section = `case
 		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
-		else ` + liveSection("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
+		else ` + liveSectionSQL("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
 	// KeptSection is the same for the sums e of ledger_owner.
-	keptSection = liveSection("e.expense")
+	keptSection = liveSectionSQL("e.expense")
 )
 
 const specialAccounts = `(select
 		(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
 		(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) s`
 
-// rowsAt loads the rows of the given statements, as far as the actor may see them.
-func rowsAt(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
+// loadRows loads the rows of the given statements, as far as the actor may see them.
+func loadRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	var k keyFilter
-	k.named(at)
-	q := queryOf(tx, &k)
+	k.restrictTo(at)
+	q := listQuery(tx, &k)
 
 	rows, err := db.Select[row](ctx, tx, q.SQL("startAt"), q.Args)
 	if err != nil {
@@ -278,7 +278,7 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 
 	// Ids with a valid month may be drafts, unless they were found.
 	for _, v := range ids {
-		if month := monthOf(v); !month.IsZero() {
+		if month := monthFromID(v); !month.IsZero() {
 			open[v] = true
 
 			months = append(months, month)
@@ -299,7 +299,7 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	var k keyFilter
 	k.And("start_at = any(@months)", db.Args{"months": months})
 	k.within(slices.MinFunc(months, day.Day.Compare), slices.MaxFunc(months, day.Day.Compare))
-	q := queryOf(tx, &k)
+	q := listQuery(tx, &k)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at"
 	q.And("g.id is null", nil)
 
@@ -323,8 +323,8 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	return found, nil
 }
 
-// sumsOf adds up the entries of ownership periods by month, up to the month of a day.
-func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
+// loadMonthSums adds up the entries of ownership periods by month, up to the month of a day.
+func loadMonthSums(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
 	// Months without entries are skipped; that happens if all of them were taken back.
 	months, err := db.Select[monthSum](ctx, tx, `
 		select ownership_period_id, currency, month,
@@ -352,8 +352,8 @@ func sumsOf(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums
 	return out, nil
 }
 
-// ownersOf loads the members of ownership periods in their order.
-func ownersOf(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owner, error) {
+// loadOwners loads the members of ownership periods in their order.
+func loadOwners(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owner, error) {
 	members, err := db.Select[owner](ctx, tx, `
 		select m.period_id, m.contact_id, c.name, m.split::bigint as split
 		from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
@@ -386,9 +386,9 @@ type linkedPayout struct {
 	Code      string
 }
 
-// payoutsOf loads the payouts that name statements, with the amount that they brought the owners by the books, and
+// loadPayouts loads the payouts that name statements, with the amount that they brought the owners by the books, and
 // the amount that did not arrive. A payout has one line, so its entries are those of the line.
-func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
+func loadPayouts(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
 	// The total is that of the active entries, which may lag behind the transaction.
 	payouts, err := db.Select[linkedPayout](ctx, tx, `
 		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
@@ -415,8 +415,8 @@ func payoutsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]
 // special holds the accounts that have their own place on a statement; the zero id where none is assigned.
 type special struct{ Opening, Payout id.ID }
 
-// specialOf loads the accounts of the team that have their own place on a statement.
-func specialOf(ctx context.Context, tx *db.Tx) (special, error) {
+// loadSpecial loads the accounts of the team that have their own place on a statement.
+func loadSpecial(ctx context.Context, tx *db.Tx) (special, error) {
 	s, err := db.Get[special](ctx, tx, `select s.opening, s.payout from `+specialAccounts, db.Args{"team": tx.Team})
 	if err != nil {
 		return special{}, fmt.Errorf("read assignments: %w", err)
@@ -428,8 +428,8 @@ func specialOf(ctx context.Context, tx *db.Tx) (special, error) {
 // teamTerms are the settings of the team that statements depend on.
 type teamTerms struct{ StatementStartAt *day.Day }
 
-// termsOf loads the settings of the team that statements depend on.
-func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
+// loadTerms loads the settings of the team that statements depend on.
+func loadTerms(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	t, err := db.Get[teamTerms](ctx, tx, `select statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return teamTerms{}, fmt.Errorf("read team: %w", err)
@@ -438,9 +438,9 @@ func termsOf(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	return t, nil
 }
 
-// one loads a single statement that the actor may see. It fails with apierr.NotFound. For a change its ownership
+// loadOne loads a single statement that the actor may see. It fails with apierr.NotFound. For a change its ownership
 // period is locked before the row is read, because the row may change while we wait for the lock.
-func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
+func loadOne(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
 	at, err := resolve(ctx, tx, []id.ID{statement})
 	if err != nil {
 		return nil, err
@@ -458,9 +458,9 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 	}
 
 	// Without the lock the key is fresh from resolve; after waiting for it, a draft may have gone.
-	read := rowsOf
+	read := loadFoundRows
 	if toChange {
-		read = rowsAt
+		read = loadRows
 	}
 
 	rows, err := read(ctx, tx, at[:1])
@@ -476,8 +476,8 @@ func one(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, 
 	return &rows[0], nil
 }
 
-// listingsOf returns the listings of rows, each once.
-func listingsOf(rows []row) []id.ID {
+// listingIDs returns the listings of rows, each once.
+func listingIDs(rows []row) []id.ID {
 	out := make([]id.ID, len(rows))
 	for i := range rows {
 		out[i] = rows[i].ListingID
@@ -486,8 +486,8 @@ func listingsOf(rows []row) []id.ID {
 	return id.Distinct(out)
 }
 
-// periodsOf returns the ownership periods of rows, each once.
-func periodsOf(rows []row) []id.ID {
+// periodIDs returns the ownership periods of rows, each once.
+func periodIDs(rows []row) []id.ID {
 	out := make([]id.ID, len(rows))
 	for i := range rows {
 		out[i] = rows[i].OwnershipPeriodID
@@ -496,8 +496,8 @@ func periodsOf(rows []row) []id.ID {
 	return id.Distinct(out)
 }
 
-// savedOf returns the ids of the saved ones among rows.
-func savedOf(rows []row) []id.ID {
+// savedIDs returns the ids of the saved ones among rows.
+func savedIDs(rows []row) []id.ID {
 	var saved []id.ID
 
 	for i := range rows {
@@ -509,8 +509,8 @@ func savedOf(rows []row) []id.ID {
 	return saved
 }
 
-// keysOf returns the keys of rows in their order.
-func keysOf(rows []row) []key {
+// rowKeys returns the keys of rows in their order.
+func rowKeys(rows []row) []key {
 	at := make([]key, len(rows))
 	for i := range rows {
 		at[i] = rows[i].key()
@@ -519,8 +519,8 @@ func keysOf(rows []row) []key {
 	return at
 }
 
-// idsOf returns the ids of rows in their order.
-func idsOf(rows []row) []id.ID {
+// rowIDs returns the ids of rows in their order.
+func rowIDs(rows []row) []id.ID {
 	ids := make([]id.ID, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].id()

@@ -45,14 +45,14 @@ type TableCell struct {
 	Drilldown *Drilldown `json:"drilldown" doc:"Null in the owner's view, for what is no amount and for one of no account."`
 }
 
-// frozenOf loads the designs that saved statements were stored with.
-func frozenOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
+// loadFrozen loads the designs that saved statements were stored with.
+func loadFrozen(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
 	type frozen struct {
 		ID     id.ID
 		Layout *layout.Design
 	}
 
-	saved := savedOf(rows)
+	saved := savedIDs(rows)
 
 	out := make(map[id.ID]*layout.Design, len(saved))
 	if len(saved) == 0 {
@@ -80,8 +80,8 @@ type kept struct {
 	Words       *Words
 }
 
-// keptOf loads the kept data of saved statements.
-func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, error) {
+// loadKept loads the kept data of saved statements.
+func loadKept(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, error) {
 	// Names of accounts and stays are large and only needed with the entries.
 	found, err := db.Select[kept](ctx, tx, `
 		select id, coalesce(layout ->> 'summaryType', '') as summary_type, words - 'accounts' - 'stays' as words
@@ -99,9 +99,9 @@ func keptOf(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, erro
 	return out, nil
 }
 
-// designsOf returns the designs that statements are shown with, by their ids: the design of the row, else the
+// loadDesigns returns the designs that statements are shown with, by their ids: the design of the row, else the
 // frozen copy, else the one that the listing has now.
-func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
+func loadDesigns(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
 	out := make(map[id.ID]*layout.Design, len(rows))
 
 	// A row may have its design already: that of a computed draft or an unsaved one.
@@ -120,7 +120,7 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 	}
 
 	// Then the copies that were stored with saved statements.
-	frozen, err := frozenOf(ctx, tx, stored)
+	frozen, err := loadFrozen(ctx, tx, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 		return out, nil
 	}
 
-	chosen, err := layout.Chosen(ctx, tx, listingsOf(stored))
+	chosen, err := layout.Chosen(ctx, tx, listingIDs(stored))
 	if err != nil {
 		return nil, fmt.Errorf("choose layouts: %w", err)
 	}
@@ -145,8 +145,8 @@ func designsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.De
 	return out, nil
 }
 
-// laidOut returns entries in the form that layouts show.
-func laidOut(entries []entry) []layout.Entry {
+// layoutEntries returns entries in the form that layouts show.
+func layoutEntries(entries []entry) []layout.Entry {
 	out := make([]layout.Entry, len(entries))
 	for i := range entries {
 		e := &entries[i]
@@ -174,15 +174,15 @@ func laidOut(entries []entry) []layout.Entry {
 	return out
 }
 
-// shownToOwners leaves out the entries that a layout hides from owners: those that are in no amount which owners
+// dropHidden leaves out the entries that a layout hides from owners: those that are in no amount which owners
 // see. Payouts, and entries that no column adds up, are never hidden.
-func shownToOwners(design *layout.Design, entries []entry) []entry {
-	hidden := setOf(design.Render(laidOut(entries), true).Hidden)
+func dropHidden(design *layout.Design, entries []entry) []entry {
+	hidden := idSet(design.Render(layoutEntries(entries), true).Hidden)
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return hidden[e.ID] })
 }
 
-// setOf returns the ids as a set.
-func setOf(ids []id.ID) map[id.ID]bool {
+// idSet returns the ids as a set.
+func idSet(ids []id.ID) map[id.ID]bool {
 	out := make(map[id.ID]bool, len(ids))
 	for _, v := range ids {
 		out[v] = true
@@ -199,14 +199,14 @@ type tabling struct {
 	asOwner  bool
 }
 
-// tablesOf lays entries out by a design. In the owner's view the tables have no drill-downs.
-func (s special) tablesOf(r *row, design *layout.Design, entries []entry, asOwner bool) []Table {
-	given := laidOut(entries)
+// renderTables lays entries out by a design. In the owner's view the tables have no drill-downs.
+func (s special) renderTables(r *row, design *layout.Design, entries []entry, asOwner bool) []Table {
+	given := layoutEntries(entries)
 
 	// Drill-downs need the accounts of each section.
 	t := tabling{row: r, special: s, asOwner: asOwner}
 	if !asOwner {
-		t.accounts = accountsOf(design, given)
+		t.accounts = sectionAccounts(design, given)
 	}
 
 	rendered := design.Render(given, asOwner).Tables
@@ -219,8 +219,8 @@ func (s special) tablesOf(r *row, design *layout.Design, entries []entry, asOwne
 	return out
 }
 
-// accountsOf returns the accounts that each section adds up, those of hidden columns included.
-func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID {
+// sectionAccounts returns the accounts that each section adds up, those of hidden columns included.
+func sectionAccounts(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID {
 	account := make(map[id.ID]id.ID, len(entries))
 	for i := range entries {
 		account[entries[i].ID] = entries[i].AccountID
@@ -229,7 +229,7 @@ func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID
 	out := map[id.ID][]id.ID{}
 
 	// Render everything once more without hidden columns, and collect the accounts of the rows.
-	for _, table := range unveiled(design).Render(entries, false).Tables {
+	for _, table := range showAll(design).Render(entries, false).Tables {
 		accounts := []id.ID{}
 
 		for i := range table.Rows {
@@ -244,8 +244,8 @@ func accountsOf(design *layout.Design, entries []layout.Entry) map[id.ID][]id.ID
 	return out
 }
 
-// unveiled returns a copy of the design that hides nothing from the manager.
-func unveiled(design *layout.Design) *layout.Design {
+// showAll returns a copy of the design that hides nothing from the manager.
+func showAll(design *layout.Design) *layout.Design {
 	// Clone on the way down, because designs are shared between statements.
 	open := func(sections []layout.Section) []layout.Section {
 		sections = slices.Clone(sections)
@@ -274,7 +274,7 @@ func (t *tabling) table(r *layout.Table) Table {
 	}
 
 	// The filter of the figure is the base; columns and rows narrow it.
-	base := t.special.of(t.row, figure)
+	base := t.special.figureDrilldown(t.row, figure)
 	whole := t.show(base.narrow(t.accounts[r.ID]))
 
 	out := Table{

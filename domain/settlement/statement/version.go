@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// publishedOf returns the ids of the published ones among the rows.
-func publishedOf(rows []row) []id.ID {
+// publishedIDs returns the ids of the published ones among the rows.
+func publishedIDs(rows []row) []id.ID {
 	var out []id.ID
 
 	for i := range rows {
@@ -24,8 +24,8 @@ func publishedOf(rows []row) []id.ID {
 	return out
 }
 
-// keepVersions saves what published statements show, figures and lines with their names, before they are reopened.
-func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
+// insertVersions saves what published statements show, figures and lines with their names, before they are reopened.
+func insertVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	// The lines are built in the database from the attached entries and the kept names. They have the fields that
 	// keptLine reads.
 	_, err := tx.Exec(ctx, `
@@ -54,8 +54,8 @@ func keepVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	return nil
 }
 
-// versionsOf counts how often statements were published and reopened.
-func versionsOf(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]int64, error) {
+// countVersions counts how often statements were published and reopened.
+func countVersions(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]int64, error) {
 	type counted struct {
 		StatementID id.ID
 		Versions    int64
@@ -105,8 +105,8 @@ func (v *version) financials() Financials {
 	return f
 }
 
-// lastVersion loads the last version that was saved of a statement, nil when it was never reopened.
-func lastVersion(ctx context.Context, tx *db.Tx, statement id.ID) (*version, error) {
+// loadLastVersion loads the last version that was saved of a statement, nil when it was never reopened.
+func loadLastVersion(ctx context.Context, tx *db.Tx, statement id.ID) (*version, error) {
 	v, err := db.Maybe[version](ctx, tx, `
 		select version, published_at, reopened_at, balance_start, net_revenue, expenses, payouts, balance_end, reserve, lines
 		from statement_version where team_id = @team and statement_id = @id order by version desc limit 1`, db.Args{"team": tx.Team, "id": statement})

@@ -55,9 +55,9 @@ type stayWords struct {
 	Status           string  `json:"status"`
 }
 
-// keepWords returns the statement that saves the names of now with statements that are published, and clears those
+// updateWordsSQL returns the statement that saves the names of now with statements that are published, and clears those
 // of others. It runs after the status and entries of the statements were written.
-func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
+func updateWordsSQL(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements}, SQL: `
 		update statement s set words = case when s.status = 'published' then jsonb_build_object(
 			'listing', (select jsonb_build_object('name', l.name, 'uniqueRef', l.unique_ref, 'address', l.address)
@@ -80,15 +80,15 @@ func keepWords(tx *db.Tx, statements []id.ID) db.Stmt {
 		where s.team_id = @team and s.id = any(@ids)`}
 }
 
-// wordsOf loads the names that statements keep, those of entries included. Statements that keep none are left out.
-func wordsOf(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, error) {
+// loadWords loads the names that statements keep, those of entries included. Statements that keep none are left out.
+func loadWords(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, error) {
 	type kept struct {
 		ID    id.ID
 		Words *Words
 	}
 
 	// Only published statements keep names.
-	published := publishedOf(rows)
+	published := publishedIDs(rows)
 	if len(published) == 0 {
 		return nil, nil
 	}
@@ -149,7 +149,7 @@ func (w *Words) describeEntries(entries []entry) []entry {
 		}
 	}
 
-	// Sort as entriesOf does in SQL, with the account's kept place in place of its code and name.
+	// Sort as loadEntries does in SQL, with the account's kept place in place of its code and name.
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return cmp.Or(a.Date.Compare(b.Date), staysFirst(a.ReservationID, b.ReservationID),
 			cmp.Compare(w.Accounts[a.AccountID].Place, w.Accounts[b.AccountID].Place), a.ID.Compare(b.ID))

@@ -173,7 +173,7 @@ func (s *seller) bankSide(ctx context.Context, tx *db.Tx) error {
 			return next(time.Monday, m.Date), "CARD PROCESSOR PAYOUT", true
 		}
 
-		return s.reportedAt(m, days), strings.TrimSpace(strings.ToUpper(m.Payee + " " + m.What)), false
+		return s.reportDay(m, days), strings.TrimSpace(strings.ToUpper(m.Payee + " " + m.What)), false
 	})
 	if _, err := saveReports(ctx, tx, fmt.Sprintf("demo-%03d", s.number+1), reports); err != nil {
 		return err
@@ -182,9 +182,9 @@ func (s *seller) bankSide(ctx context.Context, tx *db.Tx) error {
 	return finishBank(ctx, tx, s.Data)
 }
 
-// reportedAt returns the working day on which the bank reports a movement, up to three days after its booking. Only
+// reportDay returns the working day on which the bank reports a movement, up to three days after its booking. Only
 // the office bill of the current month is debited a day before it was booked, on the last day of the month before.
-func (d Data) reportedAt(m *movement, days *rand.Rand) day.Day {
+func (d Data) reportDay(m *movement, days *rand.Rand) day.Day {
 	at := workday(m.Date.AddDays(days.IntN(4)))
 	if m.What == officeBill && m.Date.Month() == d.Today.Month() && d.Start().Before(m.Date) {
 		return m.Date.AddDays(-1)

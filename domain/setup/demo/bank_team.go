@@ -78,7 +78,7 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 	}
 
 	reports = append(reports, d.bankItself(codes["1010"])...)
-	reports = append(reports, d.unmatched(codes["1000"], codes["1010"])...)
+	reports = append(reports, d.loneRecords(codes["1000"], codes["1010"])...)
 
 	ids, err := saveReports(ctx, tx, "demo-team", reports)
 	if err != nil {
@@ -158,9 +158,9 @@ func cents(amounts *rand.Rand, least, more int) money.Cents {
 	return money.Cents(least + amounts.IntN(more))
 }
 
-// unmatched returns records without a transaction. The last one is of today, after all balances that the bank has
+// loneRecords returns records without a transaction. The last one is of today, after all balances that the bank has
 // stated.
-func (d Data) unmatched(trust, operating id.ID) []report {
+func (d Data) loneRecords(trust, operating id.ID) []report {
 	var reports []report
 
 	for _, r := range []report{
@@ -223,7 +223,7 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 	var balances []bank.Create
 
 	for m := d.Start().Month().Prev(); m.Last().Before(d.Today); m = m.Next() {
-		held, err := bank.Balances(ctx, tx, openedBy(openings, m.Last()), m.Next().First())
+		held, err := bank.Balances(ctx, tx, sumOpenings(openings, m.Last()), m.Next().First())
 		if err != nil {
 			return err
 		}
@@ -244,9 +244,9 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 	return nil
 }
 
-// openedBy adds up the openings of accounts up to a day, without accounts whose first day is later. The openings of
+// sumOpenings adds up the openings of accounts up to a day, without accounts whose first day is later. The openings of
 // an account must be next to each other.
-func openedBy(openings []opening, by day.Day) []bank.Since {
+func sumOpenings(openings []opening, by day.Day) []bank.Since {
 	var out []bank.Since
 
 	for _, o := range openings {

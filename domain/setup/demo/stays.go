@@ -40,8 +40,8 @@ type booking struct {
 
 func (b *booking) total() money.Cents { return b.rent + b.cleaning + b.tax }
 
-// canceledAt returns the day of cancellation.
-func (b *booking) canceledAt() day.Day { return day.Max(b.checkIn.AddDays(-5), b.bookedAt) }
+// cancelDay returns the day of cancellation.
+func (b *booking) cancelDay() day.Day { return day.Max(b.checkIn.AddDays(-5), b.bookedAt) }
 
 // stays books the calendar from the start to a month beyond today, and the guests' money as far as it has come in.
 func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
@@ -76,7 +76,7 @@ func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 
 	// Some kinds only make sense for guests who booked directly; owners pay nothing.
 	switch {
-	case what == canceled && s.Today.Before(b.canceledAt()):
+	case what == canceled && s.Today.Before(b.cancelDay()):
 		b.kind = ordinary // it has not been canceled yet
 	case what == canceled || what == withSecurityDeposit || what == adjusted:
 		b.channel = "direct"
@@ -111,7 +111,7 @@ func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 	// The kind decides the status and type of the reservation.
 	switch b.kind {
 	case canceled:
-		at := b.canceledAt()
+		at := b.cancelDay()
 		c.Status, c.CancelledAt = reservation.Canceled, &at
 	case ownerStay:
 		c.Type = reservation.OwnerStay
@@ -176,7 +176,7 @@ func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 		return err
 	}
 
-	if err := s.deposit(ctx, tx, stay, deposit{at: b.canceledAt(), what: "Refund", total: -refund}); err != nil {
+	if err := s.deposit(ctx, tx, stay, deposit{at: b.cancelDay(), what: "Refund", total: -refund}); err != nil {
 		return err
 	}
 

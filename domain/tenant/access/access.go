@@ -143,7 +143,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	}
 
 	if e.Selection == api.ManagedTeams {
-		scope.Managed, scope.Actor.Scopes = managed(c, e, region)
+		scope.Managed, scope.Actor.Scopes = managedTeams(c, e, region)
 	}
 
 	// The scopes of a person are those in the team, and a person can be an owner there.
@@ -220,14 +220,14 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
 	case key != "" && authorization == "":
-		return g.remembered(ctx, secretKey{sum: hash(key)}, g.keyHolder)
+		return g.lookUp(ctx, secretKey{sum: hash(key)}, g.keyHolder)
 	case key == "" && token != "" && strings.EqualFold(scheme, "Bearer"):
 		look := g.tokenHolder
 		if strings.HasPrefix(token, "os_") {
 			look = g.sessionHolder
 		}
 
-		return g.remembered(ctx, secretKey{sum: hash(token), bearer: true}, look)
+		return g.lookUp(ctx, secretKey{sum: hash(token), bearer: true}, look)
 	}
 
 	return nil, apierr.Unauthorized
@@ -239,15 +239,15 @@ func permit(e *api.Endpoint, kind api.Credential, held []string) error {
 		return apierr.RouteClosed
 	}
 
-	if !holds(held, e.Scopes) {
+	if !hasAll(held, e.Scopes) {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": e.Scopes})
 	}
 
 	return nil
 }
 
-// holds reports whether every required scope is held. An entry may name alternatives, divided by "|".
-func holds(held, required []string) bool {
+// hasAll reports whether every required scope is held. An entry may name alternatives, divided by "|".
+func hasAll(held, required []string) bool {
 	for _, s := range required {
 		if !slices.ContainsFunc(strings.Split(s, "|"), func(alternative string) bool { return slices.Contains(held, alternative) }) {
 			return false
@@ -270,9 +270,9 @@ func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 	return region, nil
 }
 
-// managed returns the teams that a collection across teams works on, and the scopes held there: for a partner all
+// managedTeams returns the teams that a collection across teams works on, and the scopes held there: for a partner all
 // its customers, for a key all its teams, for a person the teams where the person holds what the route asks for.
-func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scopes []string) {
+func managedTeams(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scopes []string) {
 	teams, scopes = []id.ID{}, c.Scopes
 	for i := range c.Teams {
 		t := &c.Teams[i]
@@ -282,7 +282,7 @@ func managed(c *credential, e *api.Endpoint, region Region) (teams []id.ID, scop
 
 		// A person can hold different scopes in each team.
 		if c.Kind == api.User {
-			if !holds(t.Scopes, e.Scopes) {
+			if !hasAll(t.Scopes, e.Scopes) {
 				continue
 			}
 

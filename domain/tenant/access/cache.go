@@ -47,7 +47,7 @@ func (c *cache) get(key secretKey, now time.Time) (found *credential, age uint64
 	return nil, c.age
 }
 
-func (c *cache) put(key secretKey, e cached, age uint64) {
+func (c *cache) add(key secretKey, e cached, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -70,8 +70,8 @@ func (c *cache) forget() {
 	c.age++
 }
 
-// remembered returns the credential of a secret, from the cache or from the database. It fails as look does.
-func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
+// lookUp returns the credential of a secret, from the cache or from the database. It fails as look does.
+func (g *Gate) lookUp(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
 	now := g.DB.Now()
 
 	c, age := g.cache.get(key, now)
@@ -104,7 +104,7 @@ func (g *Gate) remembered(ctx context.Context, key secretKey, look func(context.
 		until = *found.Expires
 	}
 
-	g.cache.put(key, cached{found, until}, age)
+	g.cache.add(key, cached{found, until}, age)
 
 	return found, nil
 }

@@ -19,7 +19,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	}
 
 	// A team in the path or header wins over the only team of the credential.
-	wanted, err := named(r, e)
+	wanted, err := requestTeam(r, e)
 	switch {
 	case err != nil:
 		return nil, err
@@ -30,7 +30,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	}
 
 	if t := c.team(*wanted); t != nil {
-		return g.served(t, true)
+		return g.checkServed(t, true)
 	}
 
 	// The answer for a team that the credential does not hold says no more than the caller may know.
@@ -44,8 +44,8 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	}
 }
 
-// named returns the team that a request names in its path or header, or nil. It fails if the two differ.
-func named(r *http.Request, e *api.Endpoint) (*id.ID, error) {
+// requestTeam returns the team that a request names in its path or header, or nil. It fails if the two differ.
+func requestTeam(r *http.Request, e *api.Endpoint) (*id.ID, error) {
 	header, err := parseTeam(r.Header.Get("x-team-id"), "x-team-id", "header")
 	if err != nil || !e.TeamInPath {
 		return header, err
@@ -103,11 +103,11 @@ func (g *Gate) onlyTeam(c *credential, e *api.Endpoint, region Region) (*members
 			return nil, nil // the slice holds nothing of the partner, and without a team nothing is seen (OPEN-35)
 		}
 
-		return g.served(home, false)
+		return g.checkServed(home, false)
 	}
 
 	if len(c.Teams) == 1 {
-		return g.served(&c.Teams[0], false)
+		return g.checkServed(&c.Teams[0], false)
 	}
 
 	return nil, missingSelection()
@@ -141,8 +141,8 @@ func (g *Gate) here(region Region, team *id.ID) error {
 	return errMisdirected.With(detail)
 }
 
-// served returns the team, or fails if it was deleted or another deployment serves it.
-func (g *Gate) served(t *membership, selected bool) (*membership, error) {
+// checkServed returns the team, or fails if it was deleted or another deployment serves it.
+func (g *Gate) checkServed(t *membership, selected bool) (*membership, error) {
 	if t.Status == "deleted" {
 		return nil, errTeamDeleted
 	}
@@ -192,5 +192,5 @@ func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) 
 		return nil, errNotPartnerTeam.With(detail)
 	}
 
-	return g.served(selected, wanted != nil)
+	return g.checkServed(selected, wanted != nil)
 }

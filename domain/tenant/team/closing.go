@@ -141,7 +141,7 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 	}
 
 	closing := Closing{ID: tx.NewID(), From: from, To: to, Reason: in.Body.Reason}
-	if err := closing.keep(ctx, tx); err != nil {
+	if err := closing.save(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -216,8 +216,8 @@ func (b Books) openToAll() *day.Day {
 	return b.BooksClosedAt
 }
 
-// keep saves the closing on the team and in the history, with its audit event.
-func (c *Closing) keep(ctx context.Context, tx *db.Tx) error {
+// save saves the closing on the team and in the history, with its audit event.
+func (c *Closing) save(ctx context.Context, tx *db.Tx) error {
 	from, to := &c.From, &c.To
 
 	err := tx.Pipeline(ctx,

@@ -64,10 +64,10 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 	return nil
 }
 
-// underivedSQL returns the SQL that counts the journals that differ from what would be derived now and have, or
+// outstandingSQL returns the SQL that counts the journals that differ from what would be derived now and have, or
 // would have, entries before the day. Journals that only locks keep from changing are final and do not count. It
 // also returns the operations that derive journals.
-func underivedSQL() string {
+func outstandingSQL() string {
 	return `
 	select s.*, o.* from (
 		select count(*) as outstanding, count(distinct s.source_id) filter (where s.source = 'reservation') as reservations,
@@ -96,7 +96,7 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 		Operations                                      []id.ID
 	}
 
-	r, err := db.Get[row](ctx, tx, underivedSQL(), db.Args{"team": tx.Team, "closed": closed})
+	r, err := db.Get[row](ctx, tx, outstandingSQL(), db.Args{"team": tx.Team, "closed": closed})
 	if err != nil {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}

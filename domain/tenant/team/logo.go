@@ -63,7 +63,7 @@ func (h handler) logoEndpoints() []api.Endpoint {
 				"else the file said, and stands on statements from then on. Fails with 413 beyond 2 MiB, with the issue `contentTypeNotSupported` for " +
 				"what is no sound PNG or JPEG and with `imageTooLarge` beyond 16 megapixels.",
 			Scopes: []string{"team:write"}, MaxBody: maxLogo,
-		}, api.Receiver[logoInput, *drawn, Logo]{Receive: h.drawLogo, Settle: keepLogo}),
+		}, api.Receiver[logoInput, *drawn, Logo]{Receive: h.drawLogo, Settle: saveLogo}),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/team/logo", ID: "deleteTeamLogo", Tag: "Teams", Summary: "Remove the team's logo",
 			Errors: apierr.List{apierr.NotFound},
@@ -122,7 +122,7 @@ func (h handler) drawLogo(ctx context.Context, _ *db.DB, _ db.Scope, in *logoInp
 		turn = orientation(in.Raw)
 	}
 
-	return draws(source, format, turn)
+	return scaleLogo(source, format, turn)
 }
 
 // untilDone is a reader that fails once its context has ended, which stops a decoder.
@@ -140,8 +140,8 @@ func (u untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p[:min(len(p), 1<<10)])
 }
 
-// draws returns the logo as it is stored: upright and scaled to the box. A PNG stays a PNG for its transparency.
-func draws(source image.Image, format string, turn int) (out *drawn, err error) {
+// scaleLogo returns the logo as it is stored: upright and scaled to the box. A PNG stays a PNG for its transparency.
+func scaleLogo(source image.Image, format string, turn int) (out *drawn, err error) {
 	size := source.Bounds().Size()
 
 	boxWidth, boxHeight := float64(logoWidth), float64(logoHeight)
@@ -173,8 +173,8 @@ func draws(source image.Image, format string, turn int) (out *drawn, err error) 
 	return out, nil
 }
 
-// keepLogo saves the logo in place of the old one.
-func keepLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, error) {
+// saveLogo saves the logo in place of the old one.
+func saveLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, error) {
 	sum := sha256.Sum256(l.content)
 
 	was, err := db.Select[[]byte](ctx, tx, `

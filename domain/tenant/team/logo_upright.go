@@ -25,7 +25,7 @@ func orientation(sent []byte) int {
 		}
 
 		if tiff, found := bytes.CutPrefix(sent[at+4:end], []byte("Exif\x00\x00")); found && sent[at+1] == 0xe1 {
-			return tagged(tiff)
+			return readOrientation(tiff)
 		}
 
 		at = end
@@ -34,8 +34,8 @@ func orientation(sent []byte) int {
 	return asItIs
 }
 
-// tagged returns the orientation from the first directory of a TIFF structure, or asItIs.
-func tagged(tiff []byte) int {
+// readOrientation returns the orientation from the first directory of a TIFF structure, or asItIs.
+func readOrientation(tiff []byte) int {
 	const orientationTag, short, entrySize = 0x0112, 3, 12
 
 	var order binary.ByteOrder = binary.BigEndian
