@@ -116,8 +116,16 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 
 	// Last the edge, with all endpoints and the pages for people.
 	a.API = api.NewServer(withDescription(api.Config{
-		DB: d, Log: log, Authenticate: a.gate.Authenticate, Audit: audit.Record, CursorKey: keys[0], FormerKeys: keys[1:], PublicURL: c.PublicURL,
-		Prepared: a.prepared.Load, Trace: spans.requests(), Observe: a.watch.request,
+		DB:           d,
+		Log:          log,
+		Authenticate: a.gate.Authenticate,
+		Audit:        audit.Record,
+		CursorKey:    keys[0],
+		FormerKeys:   keys[1:],
+		PublicURL:    c.PublicURL,
+		Prepared:     a.prepared.Load,
+		Trace:        spans.requests(),
+		Observe:      a.watch.request,
 	}), a.parts.Endpoints)
 	if err := a.pages(); err != nil {
 		d.Close()
@@ -137,7 +145,14 @@ func Migrate(ctx context.Context, databaseURL string) (int, error) {
 
 // Handler returns the service as an HTTP handler, which compresses large answers.
 func (a *App) Handler() (http.Handler, error) {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json", "application/yaml", "text/html", "text/css", "text/javascript", "text/markdown"}))
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{
+		"application/json",
+		"application/yaml",
+		"text/html",
+		"text/css",
+		"text/javascript",
+		"text/markdown",
+	}))
 	if err != nil {
 		return nil, fmt.Errorf("response compression: %w", err)
 	}
@@ -234,8 +249,12 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	}
 
 	server := &http.Server{
-		Handler: a.closing(handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
+		Handler:           a.closing(handler),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
 	}
 
 	failed := make(chan error, 1)

@@ -23,10 +23,10 @@ var fieldWords string
 //go:embed examples.json
 var examplesFile []byte
 
-const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and exports over one API. " +
-	"Every failure uses one envelope; branch on the HTTP status and code, never on the message. " +
-	"Amounts are in cents, rates in parts per 100000 (15000 is 15 %), dates are days of the calendar, instants are in UTC. " +
-	"Every answer names its request in the header X-Request-Id."
+const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and " +
+	"exports over one API. Every failure uses one envelope; branch on the HTTP status and code, never on the " +
+	"message. Amounts are in cents, rates in parts per 100000 (15000 is 15 %), dates are days of the calendar, " +
+	"instants are in UTC. Every answer names its request in the header X-Request-Id."
 
 // withDescription adds everything that the published description says besides the endpoints.
 func withDescription(c api.Config) api.Config {
@@ -37,7 +37,8 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Connections", Doc: "What the team is connected to outside: payment providers and their credentials."},
 		{Name: "Accounts", Doc: "The chart of accounts, its categories, and what is particular to bank accounts."},
 		{Name: "Bank records", Doc: "What banks say of the team's accounts."},
-		{Name: "Account connections", Doc: "The accounts that a team has at its banks, and what of the chart they are attached to."},
+		{Name: "Account connections", Doc: "The accounts that a team has at its banks, and what of the chart they " +
+			"are attached to."},
 		{Name: "Bank rules", Doc: "How bank records that meet some conditions are to be booked."},
 		{Name: "Tax rates", Doc: "Rates of taxes on stays and bills."},
 		{Name: "Contacts", Doc: "Owners, vendors and guests, and how they are paid."},

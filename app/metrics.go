@@ -32,7 +32,8 @@ func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60},
 		}, []string{"endpoint", "status"}),
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "stayledger_job_attempt_seconds", Help: "Time of an attempt at a job, by kind and outcome: done, failed, or lost to another worker.",
+			Name: "stayledger_job_attempt_seconds", Help: "Time of an attempt at a job, by kind and outcome: done, " +
+				"failed, or lost to another worker.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 60, 300},
 		}, []string{"kind", "outcome"}),
 	}
@@ -41,7 +42,12 @@ func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 	b := ReadBuild()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "stayledger_build_info", Help: "Always 1; the labels say which program runs.",
-		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go": b.Go, "schema": strconv.FormatInt(b.Schema, 10)},
+		ConstLabels: prometheus.Labels{
+			"version":  b.Version,
+			"revision": b.Revision,
+			"go":       b.Go,
+			"schema":   strconv.FormatInt(b.Schema, 10),
+		},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.attempts, build, &backlog{db: d, log: log, lanes: lanes}, pool{d},
@@ -85,9 +91,10 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 type pool struct{ db *db.DB }
 
 var (
-	poolConnections = describe("pool_connections", "Database connections of this process by state: used, idle, and the most there may be.", "state")
-	poolWaits       = describe("pool_waits_total", "Transactions that had to wait for a connection.")
-	poolWaited      = describe("pool_wait_seconds_total", "Time that transactions waited for a connection.")
+	poolConnections = describe("pool_connections", "Database connections of this process by state: used, idle, and "+
+		"the most there may be.", "state")
+	poolWaits  = describe("pool_waits_total", "Transactions that had to wait for a connection.")
+	poolWaited = describe("pool_wait_seconds_total", "Time that transactions waited for a connection.")
 )
 
 // Describe names the metrics.
@@ -118,11 +125,14 @@ type backlog struct {
 }
 
 var (
-	databaseUp     = describe("database_up", "1 when the database answered this reading, else 0.")
-	jobsNow        = describe("jobs", "Jobs by lane and state: due, running, later (a retry or a date ahead), unknown kinds in lane none.", "lane", "state")
-	jobOldest      = describe("job_oldest_due_seconds", "Age of the job that is due and has waited longest, by lane; 0 when none waits.", "lane")
+	databaseUp = describe("database_up", "1 when the database answered this reading, else 0.")
+	jobsNow    = describe("jobs", "Jobs by lane and state: due, running, later (a retry or a date ahead), "+
+		"unknown kinds in lane none.", "lane", "state")
+	jobOldest = describe("job_oldest_due_seconds", "Age of the job that is due and has waited longest, by "+
+		"lane; 0 when none waits.", "lane")
 	operationsOpen = describe("operations_open", "Operations that are not settled, by status.", "status")
-	operationAge   = describe("operation_oldest_seconds", "Age of the oldest operation that is not settled, by status; 0 when there is none.", "status")
+	operationAge   = describe("operation_oldest_seconds", "Age of the oldest operation that is not settled, by "+
+		"status; 0 when there is none.", "status")
 )
 
 // Describe names the metrics.
@@ -175,7 +185,12 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 		}
 
 		s := sums[lane]
-		sums[lane] = kindBacklog{Due: s.Due + k.Due, Running: s.Running + k.Running, Later: s.Later + k.Later, Oldest: max(s.Oldest, k.Oldest)}
+		sums[lane] = kindBacklog{
+			Due:     s.Due + k.Due,
+			Running: s.Running + k.Running,
+			Later:   s.Later + k.Later,
+			Oldest:  max(s.Oldest, k.Oldest),
+		}
 	}
 
 	// Send each figure with its labels.

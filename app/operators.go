@@ -69,7 +69,12 @@ func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	mux.Handle("GET /metrics", a.watch.handler())
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", a.readiness(func() bool { return ctx.Err() == nil && !a.stopping.Load() }))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	server := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       time.Minute,
+	}
 
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 

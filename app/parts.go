@@ -113,10 +113,17 @@ func Parts(o External, c Config) parts.Part {
 	}
 
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
-	return parts.Join(append([]parts.Part{access.Part(), team.Part(journals, parts.Copies(nouns...)...), demo.Part(journals)}, nouns...)...)
+	return parts.Join(append([]parts.Part{
+		access.Part(),
+		team.Part(journals, parts.Copies(nouns...)...),
+		demo.Part(journals),
+	}, nouns...)...)
 }
 
 // Describe renders the published description without a database.
 func Describe() (api.Description, error) {
-	return api.NewServer(withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}), Parts(External{}, Config{}).Endpoints).OpenAPI()
+	return api.NewServer(
+		withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}),
+		Parts(External{}, Config{}).Endpoints,
+	).OpenAPI()
 }

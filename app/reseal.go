@@ -29,7 +29,8 @@ type Resealed struct {
 }
 
 // ErrLost means that values could not be opened, so that dropping keys would not be what loses them.
-var ErrLost = errors.New("some values cannot be opened with any of the keys; put the key that sealed them back, at the end, and run this again")
+var ErrLost = errors.New("some values cannot be opened with any of the keys; put the key that sealed them back, at " +
+	"the end, and run this again")
 
 // resealBatch is how many values one transaction seals anew.
 const resealBatch = 500

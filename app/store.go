@@ -18,7 +18,8 @@ const storeTime = time.Minute
 func (c *Config) checkStore() error {
 	if c.StoreURL == "" {
 		if c.StoreAccessKey != "" || c.StoreSecretKey != "" {
-			return errors.New("STAYLEDGER_STORE_ACCESS_KEY and STAYLEDGER_STORE_SECRET_KEY are set, but no STAYLEDGER_STORE_URL")
+			return errors.New("STAYLEDGER_STORE_ACCESS_KEY and STAYLEDGER_STORE_SECRET_KEY are set, but no " +
+				"STAYLEDGER_STORE_URL")
 		}
 
 		return nil
@@ -65,7 +66,8 @@ func (c *Config) store(ctx context.Context, log *slog.Logger) (blob.Store, error
 		return nil, fmt.Errorf("STAYLEDGER_STORE_URL: %w", err)
 	}
 
-	log.Info("files are kept in an object store", "endpoint", settings.Endpoint, "bucket", settings.Bucket, "prefix", settings.Prefix)
+	log.Info("files are kept in an object store",
+		"endpoint", settings.Endpoint, "bucket", settings.Bucket, "prefix", settings.Prefix)
 
 	return store, nil
 }

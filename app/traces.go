@@ -56,8 +56,12 @@ func newTraces(ctx context.Context, c *Config) (*traces, error) {
 	b := ReadBuild()
 
 	// The environment can overrule the name of the service.
-	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(
-		attribute.String("service.name", "stayledger"), attribute.String("service.version", b.Version)), resource.WithFromEnv())
+	about, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(
+			attribute.String("service.name", "stayledger"), attribute.String("service.version", b.Version)),
+		resource.WithFromEnv(),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w", err)
 	}
@@ -96,8 +100,15 @@ func (t *traces) requests() func(*http.Request, *api.Endpoint) (*http.Request, f
 
 	return func(r *http.Request, e *api.Endpoint) (*http.Request, func(int)) {
 		ctx := joined.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		ctx, span := t.tracer.Start(ctx, e.Method+" "+e.Path, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(
-			attribute.String("http.request.method", e.Method), attribute.String("http.route", e.Path), attribute.String("stayledger.endpoint", e.ID)))
+		ctx, span := t.tracer.Start(ctx,
+			e.Method+" "+e.Path,
+			trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(
+				attribute.String("http.request.method", e.Method),
+				attribute.String("http.route", e.Path),
+				attribute.String("stayledger.endpoint", e.ID),
+			),
+		)
 
 		return r.WithContext(ctx), func(status int) {
 			span.SetAttributes(attribute.Int("http.response.status_code", status))

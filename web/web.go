@@ -48,8 +48,14 @@ func Owner() Page {
 	page := strings.NewReplacer("{{css}}", style, "{{js}}", script).Replace(ownerPage)
 
 	return Page{HTML: []byte(page), Policy: strings.Join([]string{
-		"default-src 'none'", "style-src " + source(style), "script-src " + source(script), "connect-src 'self'", "img-src data:",
-		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+		"default-src 'none'",
+		"style-src " + source(style),
+		"script-src " + source(script),
+		"connect-src 'self'",
+		"img-src data:",
+		"base-uri 'none'",
+		"form-action 'none'",
+		"frame-ancestors 'none'",
 	}, "; ")}
 }
 
@@ -72,8 +78,9 @@ type Asset struct {
 
 // Policy is the Content-Security-Policy of the console and the reference: their own files, calls to this service, and
 // no text that becomes markup.
-const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types " +
+	"'none'"
 
 // Tag names bytes, for an ETag.
 func Tag(body []byte) string {

@@ -140,7 +140,11 @@ func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgse
 	starting, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 
-	return pgserver.Start(starting, pgserver.Options{Dir: filepath.Join(dataDir, "postgres"), Durable: true, Logger: log})
+	return pgserver.Start(starting, pgserver.Options{
+		Dir:     filepath.Join(dataDir, "postgres"),
+		Durable: true,
+		Logger:  log,
+	})
 }
 
 // loadKey returns the folder's own secret key, which the first start makes.
@@ -188,7 +192,9 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 
 	// First teams and people, then the books of both teams.
 	d := &demoFile{BaseURL: a.Config.PublicURL, Today: today}
-	if err := a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error { return c.people(ctx, tx, d) }); err != nil {
+	if err := a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		return c.people(ctx, tx, d)
+	}); err != nil {
 		return nil, err
 	}
 
@@ -203,7 +209,9 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 			settings.Listings = max(1, c.Listings/4)
 		}
 
-		if err := demo.Fill(ctx, a.DB, scope, settings, func(share float64) { bar.at((float64(i) + share) / 2) }); err != nil {
+		if err := demo.Fill(ctx, a.DB, scope, settings, func(share float64) {
+			bar.at((float64(i) + share) / 2)
+		}); err != nil {
 			return nil, fmt.Errorf("fill demo team: %w", err)
 		}
 	}
@@ -214,13 +222,23 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 // people adds the partner, its two teams, their keys and a user.
 func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error) {
 	region := c.Regions[0]
-	if d.Partner.TeamID, err = team.Create(ctx, tx, team.New{Name: "Harbour Partners", Type: team.Partner, Region: region}); err != nil {
+	if d.Partner.TeamID, err = team.Create(ctx, tx, team.New{
+		Name:   "Harbour Partners",
+		Type:   team.Partner,
+		Region: region,
+	}); err != nil {
 		return err
 	}
 
 	start := demo.Data{Months: c.Months, Today: d.Today}.Start()
 	for name, t := range map[string]*demoTeam{"Seaside Stays": &d.Team, "Alpine Retreats": &d.SecondTeam} {
-		n := team.New{Name: name, Type: team.PropertyManager, Region: region, PartnerID: d.Partner.TeamID, StatementStartAt: &start}
+		n := team.New{
+			Name:             name,
+			Type:             team.PropertyManager,
+			Region:           region,
+			PartnerID:        d.Partner.TeamID,
+			StatementStartAt: &start,
+		}
 		if t.TeamID, err = team.Create(ctx, tx, n); err != nil {
 			return err
 		}
@@ -232,11 +250,21 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 		key   access.NewKey
 		teams []id.ID
 	}{
-		{&d.Partner.APIKey, access.NewKey{Name: "Partner backend", Partner: true, Scopes: []string{"admin"}}, []id.ID{d.Partner.TeamID}},
+		{&d.Partner.APIKey, access.NewKey{
+			Name:    "Partner backend",
+			Partner: true,
+			Scopes:  []string{"admin"},
+		}, []id.ID{d.Partner.TeamID}},
 		{&d.Team.APIKey, access.NewKey{Name: "Back office", Scopes: []string{"admin"}}, []id.ID{d.Team.TeamID}},
 		{&d.Team.ReadOnlyKey, access.NewKey{Name: "Reporting", Scopes: []string{"reporting"}}, []id.ID{d.Team.TeamID}},
-		{&d.SecondTeam.APIKey, access.NewKey{Name: "Back office", Scopes: []string{"admin"}}, []id.ID{d.SecondTeam.TeamID}},
-		{&d.MultiTeamKey, access.NewKey{Name: "Both teams", Scopes: []string{"admin"}}, []id.ID{d.Team.TeamID, d.SecondTeam.TeamID}},
+		{&d.SecondTeam.APIKey, access.NewKey{
+			Name:   "Back office",
+			Scopes: []string{"admin"},
+		}, []id.ID{d.SecondTeam.TeamID}},
+		{&d.MultiTeamKey, access.NewKey{
+			Name:   "Both teams",
+			Scopes: []string{"admin"},
+		}, []id.ID{d.Team.TeamID, d.SecondTeam.TeamID}},
 	} {
 		k.key.Teams = k.teams
 
@@ -254,7 +282,11 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 	}
 
 	for _, t := range []id.ID{d.Partner.TeamID, d.Team.TeamID, d.SecondTeam.TeamID} {
-		if err := access.SetMember(ctx, tx, access.Member{Team: t, User: d.User.UserID, Scopes: []string{"admin"}}); err != nil {
+		if err := access.SetMember(ctx, tx, access.Member{
+			Team:   t,
+			User:   d.User.UserID,
+			Scopes: []string{"admin"},
+		}); err != nil {
 			return err
 		}
 	}
@@ -289,7 +321,12 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 	}
 
 	d.Owner.ContactID = o.ID
-	if err := access.SetMember(ctx, tx, access.Member{Team: d.Team.TeamID, User: user, Contact: &o.ID, Scopes: access.OwnerScopes()}); err != nil {
+	if err := access.SetMember(ctx, tx, access.Member{
+		Team:    d.Team.TeamID,
+		User:    user,
+		Contact: &o.ID,
+		Scopes:  access.OwnerScopes(),
+	}); err != nil {
 		return err
 	}
 

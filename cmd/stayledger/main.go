@@ -37,7 +37,8 @@ func main() {
 	var c cli
 
 	k := kong.Must(&c, kong.Name("stayledger"), kong.UsageOnError(),
-		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable too."))
+		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable "+
+			"too."))
 	parsed, err := k.Parse(os.Args[1:])
 	k.FatalIfErrorf(err)
 
@@ -167,7 +168,14 @@ type versionCmd struct{}
 // Run prints versions: of the program, its commit, Go, the schema and the API.
 func (*versionCmd) Run(*runContext) error {
 	b := app.ReadBuild()
-	_, err := fmt.Printf("stayledger %s\ncommit  %s\ngo      %s\nschema  %d\napi     %s\n", b.Version, b.Revision, b.Go, b.Schema, b.API)
+	_, err := fmt.Printf(
+		"stayledger %s\ncommit  %s\ngo      %s\nschema  %d\napi     %s\n",
+		b.Version,
+		b.Revision,
+		b.Go,
+		b.Schema,
+		b.API,
+	)
 
 	return err
 }

@@ -32,7 +32,13 @@ func table[T any](heading string, rows []T, cells func(T) []string) error {
 }
 
 // printList reads rows across teams and prints them.
-func printList[T any](r *runContext, d *database, heading string, read func(context.Context, *db.Tx) ([]T, error), cells func(*db.Tx, T) []string) error {
+func printList[T any](
+	r *runContext,
+	d *database,
+	heading string,
+	read func(context.Context, *db.Tx) ([]T, error),
+	cells func(*db.Tx, T) []string,
+) error {
 	var lines [][]string
 
 	err := d.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
@@ -87,7 +93,13 @@ type keyIssue struct {
 // Run issues the key.
 func (c *keyIssue) Run(r *runContext) error {
 	return c.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
-		k, err := access.IssueKey(ctx, tx, access.NewKey{Name: c.Name, Teams: c.Team, Partner: c.Partner, Scopes: c.Scope, Expires: until(tx, c.Expires)})
+		k, err := access.IssueKey(ctx, tx, access.NewKey{
+			Name:    c.Name,
+			Teams:   c.Team,
+			Partner: c.Partner,
+			Scopes:  c.Scope,
+			Expires: until(tx, c.Expires),
+		})
 		if err != nil {
 			return err
 		}
@@ -118,7 +130,16 @@ func (c *keyList) Run(r *runContext) error {
 	return printList(r, &c.database, "KEY\tKIND\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tSCOPES",
 		func(ctx context.Context, tx *db.Tx) ([]access.KeyInfo, error) { return access.Keys(ctx, tx, c.Team) },
 		func(tx *db.Tx, k access.KeyInfo) []string {
-			return []string{k.ID.String(), k.Kind, k.Prefix + "…", k.State(tx.Now), formatInstant(k.ExpiresAt), k.Team, k.Name, strings.Join(k.Scopes, ",")}
+			return []string{
+				k.ID.String(),
+				k.Kind,
+				k.Prefix + "…",
+				k.State(tx.Now),
+				formatInstant(k.ExpiresAt),
+				k.Team,
+				k.Name,
+				strings.Join(k.Scopes, ","),
+			}
 		})
 }
 
@@ -220,7 +241,14 @@ func (c *userGrants) Run(r *runContext) error {
 			return access.Grants(ctx, tx, c.User, c.Team)
 		},
 		func(_ *db.Tx, g access.Grant) []string {
-			return []string{g.UserID.String(), g.TeamID.String(), orNone(g.ContactID), g.User, g.Team, strings.Join(g.Scopes, ",")}
+			return []string{
+				g.UserID.String(),
+				g.TeamID.String(),
+				orNone(g.ContactID),
+				g.User,
+				g.Team,
+				strings.Join(g.Scopes, ","),
+			}
 		})
 }
 

@@ -36,7 +36,14 @@ func (p *progress) at(share float64) {
 
 	p.last = percent
 	full := width * percent / 100
-	_, _ = fmt.Fprintf(p.out, "\r%s [%s%s] %3d%%", p.title, strings.Repeat("=", full), strings.Repeat(" ", width-full), percent)
+	_, _ = fmt.Fprintf(
+		p.out,
+		"\r%s [%s%s] %3d%%",
+		p.title,
+		strings.Repeat("=", full),
+		strings.Repeat(" ", width-full),
+		percent,
+	)
 }
 
 func (p *progress) done() {

@@ -22,7 +22,14 @@ func (c *resealCmd) Run(r *runContext) error {
 	defer d.Close()
 
 	return app.Reseal(r.ctx, d, &app.Config{SecretKeys: c.SecretKeys}, func(n app.Resealed) error {
-		if _, err := fmt.Printf("%s.%s: %d sealed anew, %d were already, %d cannot be opened\n", n.Table, n.Column, n.Resealed, n.Current, len(n.Lost)); err != nil {
+		if _, err := fmt.Printf(
+			"%s.%s: %d sealed anew, %d were already, %d cannot be opened\n",
+			n.Table,
+			n.Column,
+			n.Resealed,
+			n.Current,
+			len(n.Lost),
+		); err != nil {
 			return err
 		}
 

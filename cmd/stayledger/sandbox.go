@@ -88,7 +88,12 @@ const plaidPath = "/plaid"
 
 // open returns the two sandboxes. They print each event as a line of JSON.
 func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
-	config := sandbox.Config{APIKey: c.APIKey, SettleAfter: c.SettleAfter, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret}
+	config := sandbox.Config{
+		APIKey:         c.APIKey,
+		SettleAfter:    c.SettleAfter,
+		CallbackURL:    c.CallbackURL,
+		CallbackSecret: c.CallbackSecret,
+	}
 
 	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
 	if !c.Quiet {

@@ -31,7 +31,14 @@ type Outcome struct {
 // Refusal returns the error of an item. The findings of a validation are in the context, since an item has no
 // issues of its own.
 func Refusal(index int, ref *string, e *apierr.Error) Refused {
-	out := Refused{Index: index, UniqueRef: ref, Code: e.Code(), Reason: e.Reason(), Message: e.Message(), Context: e.Context()}
+	out := Refused{
+		Index:     index,
+		UniqueRef: ref,
+		Code:      e.Code(),
+		Reason:    e.Reason(),
+		Message:   e.Message(),
+		Context:   e.Context(),
+	}
 	if issues := e.Issues(); out.Context == nil && len(issues) > 0 {
 		out.Context = map[string]any{"issues": issues}
 	}

@@ -189,7 +189,8 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 			refuse(apierr.IssueDuplicateParameter, name)
 		case text == "":
 			refuse(apierr.IssueEmptyParameter, name)
-		case texts[name] && splitRecord(text) == nil: // checked before joining: two broken halves can look whole together
+		case texts[name] &&
+			splitRecord(text) == nil: // checked before joining: two broken halves can look whole together
 			refuse(apierr.IssueMalformed, name)
 		case seen:
 			text = values[name] + "," + text
@@ -202,7 +203,13 @@ func parseQuery(raw string, texts map[string]bool) (map[string]string, []apierr.
 }
 
 // bindParams sets the declared parameters of in and returns the issues.
-func (p *plan) bindParams(r *http.Request, query map[string]string, in reflect.Value, accepted day.Range, cursor func(string) (Cursor, bool)) []apierr.Issue {
+func (p *plan) bindParams(
+	r *http.Request,
+	query map[string]string,
+	in reflect.Value,
+	accepted day.Range,
+	cursor func(string) (Cursor, bool),
+) []apierr.Issue {
 	var issues []apierr.Issue
 
 	for i := range p.params {

@@ -74,7 +74,12 @@ func isJSON(contentType string) bool {
 
 // bindBody checks a JSON body against the schema of the input's Body field and then decodes it. Nothing is built
 // from a body that is refused, and a body that the schema allows is bounded.
-func (p *plan) bindBody(registry huma.Registry, body []byte, in reflect.Value, accepted day.Range) ([]apierr.Issue, error) {
+func (p *plan) bindBody(
+	registry huma.Registry,
+	body []byte,
+	in reflect.Value,
+	accepted day.Range,
+) ([]apierr.Issue, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		if p.bodyOptional {
 			return nil, nil

@@ -55,7 +55,8 @@ func schemaName(t reflect.Type, hint string) string {
 
 // qualifyName returns the name of a schema: that of its type, after that of its package unless it says the same.
 func qualifyName(pkg, name string) string {
-	if pkg == "api" || pkg == "apierr" || pkg == "page" || strings.HasPrefix(strings.ToLower(name), strings.ToLower(pkg)) {
+	if pkg == "api" || pkg == "apierr" || pkg == "page" ||
+		strings.HasPrefix(strings.ToLower(name), strings.ToLower(pkg)) {
 		return upper(name)
 	}
 
@@ -117,8 +118,10 @@ func describeEnvelope(s *huma.Schema) {
 		reasons = append(reasons, string(r))
 	}
 
-	s.Properties["code"].Enum, s.Properties["code"].Description = codes, "Stable error class. Treat unknown codes as non-retryable."
-	s.Properties["reason"].Enum, s.Properties["reason"].Description = reasons, "Business rule. Treat unknown reasons as no reason."
+	s.Properties["code"].Enum = codes
+	s.Properties["code"].Description = "Stable error class. Treat unknown codes as non-retryable."
+	s.Properties["reason"].Enum = reasons
+	s.Properties["reason"].Description = "Business rule. Treat unknown reasons as no reason."
 	s.Properties["message"].Description = "Static display text of one condition; never parse it."
 }
 
@@ -127,8 +130,14 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	e := p.endpoint
 
 	op := &huma.Operation{
-		OperationID: e.ID, Tags: []string{e.Tag}, Summary: e.Summary, Description: e.Doc, Method: e.Method, Path: e.Path,
-		Responses: map[string]*huma.Response{}, Extensions: map[string]any{"x-scopes": nonNil(e.Scopes)},
+		OperationID: e.ID,
+		Tags:        []string{e.Tag},
+		Summary:     e.Summary,
+		Description: e.Doc,
+		Method:      e.Method,
+		Path:        e.Path,
+		Responses:   map[string]*huma.Response{},
+		Extensions:  map[string]any{"x-scopes": nonNil(e.Scopes)},
 	}
 
 	// Say which credentials the operation is open to.
@@ -147,11 +156,20 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 	// Then its input: parameters, and one kind of body at most.
 	op.Parameters = s.describeParameters(p)
 	if p.body != nil {
-		op.RequestBody = &huma.RequestBody{Required: !p.bodyOptional, Content: map[string]*huma.MediaType{"application/json": {Schema: p.body}}}
+		op.RequestBody = &huma.RequestBody{
+			Required: !p.bodyOptional,
+			Content:  map[string]*huma.MediaType{"application/json": {Schema: p.body}},
+		}
 	}
 
 	if p.rawIndex != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
+		op.RequestBody = &huma.RequestBody{
+			Required: true,
+			Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{
+				Type:   huma.TypeString,
+				Format: "binary",
+			}}},
+		}
 	}
 
 	if p.uploadIndex != nil {
@@ -208,7 +226,10 @@ func describeForm(form []Part) *huma.RequestBody {
 		closed.Properties[p.Name] = one
 	}
 
-	return &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: closed}}}
+	return &huma.RequestBody{
+		Required: true,
+		Content:  map[string]*huma.MediaType{"multipart/form-data": {Schema: closed}},
+	}
 }
 
 func nonNil(list []string) []string {
@@ -260,7 +281,14 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 			}
 		}
 
-		param := &huma.Param{Name: pa.name, In: pa.in, Required: pa.required, Schema: schema, Description: schema.Description, Deprecated: schema.Deprecated}
+		param := &huma.Param{
+			Name:        pa.name,
+			In:          pa.in,
+			Required:    pa.required,
+			Schema:      schema,
+			Description: schema.Description,
+			Deprecated:  schema.Deprecated,
+		}
 
 		// Lists are one value with commas.
 		if pa.slice {
@@ -280,10 +308,20 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 
 	// The edge adds its own parameters where they apply.
 	boolean := func(name, doc string) {
-		out = append(out, &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: "boolean", Default: false}})
+		out = append(out, &huma.Param{
+			Name:        name,
+			In:          "query",
+			Description: doc,
+			Schema:      &huma.Schema{Type: "boolean", Default: false},
+		})
 	}
 	header := func(name, doc string, values ...any) {
-		out = append(out, &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: "string", Enum: values}})
+		out = append(out, &huma.Param{
+			Name:        name,
+			In:          "header",
+			Description: doc,
+			Schema:      &huma.Schema{Type: "string", Enum: values},
+		})
 	}
 
 	e := p.endpoint
@@ -296,7 +334,15 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 	}
 
 	if e.Region {
-		header("x-data-region", "Selects one regional slice for partner credentials without a selected team.", "ap", "ca", "eu", "sa", "us")
+		header(
+			"x-data-region",
+			"Selects one regional slice for partner credentials without a selected team.",
+			"ap",
+			"ca",
+			"eu",
+			"sa",
+			"us",
+		)
 	}
 
 	if e.takesKey() {
@@ -314,9 +360,16 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 		switch t {
 		case reflect.TypeFor[None]():
 		case reflect.TypeFor[Content]():
-			r.Content = map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: "string", Format: "binary"}}}
+			r.Content = map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{
+				Type:   "string",
+				Format: "binary",
+			}}}
 		default:
-			r.Content = map[string]*huma.MediaType{"application/json": {Schema: s.registry.Schema(t, true, e.ID+"Answer")}}
+			r.Content = map[string]*huma.MediaType{"application/json": {Schema: s.registry.Schema(
+				t,
+				true,
+				e.ID+"Answer",
+			)}}
 		}
 
 		if e.kind == kindWrite {
@@ -468,13 +521,17 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 			field.Enum = append(field.Enum, nil)
 		}
 
-		if field == nil || f.Type.Kind() != reflect.Pointer || strings.Contains(options, "omitempty") && f.Tag.Get("nullable") != "true" {
+		if field == nil || f.Type.Kind() != reflect.Pointer ||
+			strings.Contains(options, "omitempty") && f.Tag.Get("nullable") != "true" {
 			continue
 		}
 
 		// A reference cannot be nullable itself, so it becomes one of two choices.
 		if field.Ref != "" {
-			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: field.Ref}, {Type: "null"}}, Description: field.Description}
+			s.Properties[name] = &huma.Schema{
+				AnyOf:       []*huma.Schema{{Ref: field.Ref}, {Type: "null"}},
+				Description: field.Description,
+			}
 			continue
 		}
 

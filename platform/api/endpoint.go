@@ -148,7 +148,11 @@ func Write[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (
 // Queue declares an endpoint that checks a request and leaves the work to a job. A dry run also does the work at
 // once, before all of it is rolled back, so it refuses what the job would refuse. The function work gets the answer
 // of start.
-func Queue[I, O any](e Endpoint, start func(ctx context.Context, tx *db.Tx, in *I) (*O, error), work func(ctx context.Context, tx *db.Tx, in *I, out *O) error) Endpoint {
+func Queue[I, O any](
+	e Endpoint,
+	start func(ctx context.Context, tx *db.Tx, in *I) (*O, error),
+	work func(ctx context.Context, tx *db.Tx, in *I, out *O) error,
+) Endpoint {
 	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		return s.write(ctx, rc, func(ctx context.Context, tx *db.Tx) (any, error) {
@@ -222,7 +226,11 @@ func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope 
 	e.kind, e.in, e.out = kindExternal, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		ctx = context.WithValue(ctx, draining{}, s.draining)
-		out, err := f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
+		out, err := f(ctx,
+			s.DB,
+			rc.scope,
+			in.Interface().(*I),
+		) //nolint:errcheck,forcetypeassert // made from the same type
 
 		return answer(out), err
 	}
@@ -243,7 +251,10 @@ type Content struct {
 }
 
 // Stream declares an endpoint that answers with bytes and supports ranges and validators.
-func Stream[I any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*Content, error)) Endpoint {
+func Stream[I any](
+	e Endpoint,
+	f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*Content, error),
+) Endpoint {
 	e.kind, e.in, e.out = kindStream, reflect.TypeFor[I](), reflect.TypeFor[Content]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		return f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type

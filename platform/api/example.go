@@ -18,11 +18,17 @@ func (p *publication) exemplify(examples map[string]Example) error {
 	bodies := map[string]Example{}
 
 	p.operations(func(op tree) {
-		bodies[fmt.Sprint(op["operationId"])] = Example{Request: bodySchema(op["requestBody"]), Answer: bodySchema(success(op))}
+		bodies[fmt.Sprint(op["operationId"])] = Example{
+			Request: bodySchema(op["requestBody"]),
+			Answer:  bodySchema(success(op)),
+		}
 	})
 
 	for _, id := range slices.Sorted(maps.Keys(examples)) {
-		for what, of := range map[string][2]any{"takes": {examples[id].Request, bodies[id].Request}, "answers": {examples[id].Answer, bodies[id].Answer}} {
+		for what, of := range map[string][2]any{
+			"takes":   {examples[id].Request, bodies[id].Request},
+			"answers": {examples[id].Answer, bodies[id].Answer},
+		} {
 			example, body := of[0], p.deref("schemas", of[1])
 			switch {
 			case example == nil:

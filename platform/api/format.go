@@ -28,9 +28,15 @@ const (
 
 // typeFormats are the formats of the types that are read from a text.
 var typeFormats = map[reflect.Type]string{
-	reflect.TypeFor[id.ID](): "uuid", reflect.TypeFor[day.Day](): "date", reflect.TypeFor[day.Month](): monthFormat,
-	reflect.TypeFor[day.Instant](): "date-time", reflect.TypeFor[day.Span](): rangeFormat, reflect.TypeFor[page.Pick](): pickFormat,
-	reflect.TypeFor[page.Ref](): refFormat, reflect.TypeFor[money.Range](): amountFormat, reflect.TypeFor[money.Ranges](): amountsFormat,
+	reflect.TypeFor[id.ID]():        "uuid",
+	reflect.TypeFor[day.Day]():      "date",
+	reflect.TypeFor[day.Month]():    monthFormat,
+	reflect.TypeFor[day.Instant]():  "date-time",
+	reflect.TypeFor[day.Span]():     rangeFormat,
+	reflect.TypeFor[page.Pick]():    pickFormat,
+	reflect.TypeFor[page.Ref]():     refFormat,
+	reflect.TypeFor[money.Range]():  amountFormat,
+	reflect.TypeFor[money.Ranges](): amountsFormat,
 }
 
 // typeFormat returns the format of texts that a type reads, or "".

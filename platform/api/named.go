@@ -88,23 +88,39 @@ func (rangeText) Schema(huma.Registry) *huma.Schema {
 
 // Schema describes an id to select or to leave out.
 func (pickText) Schema(huma.Registry) *huma.Schema {
-	return markNamed("IdFilter", &huma.Schema{Type: huma.TypeString, Format: pickFormat, Pattern: "^!?" + uuidForm + "$"})
+	return markNamed("IdFilter", &huma.Schema{
+		Type:    huma.TypeString,
+		Format:  pickFormat,
+		Pattern: "^!?" + uuidForm + "$",
+	})
 }
 
 // Schema describes a reference, or null, to select or to leave out.
 func (referenceText) Schema(huma.Registry) *huma.Schema {
-	return markNamed("ReferenceFilter", &huma.Schema{Type: huma.TypeString, Format: refFormat, Pattern: "^!?(null|unmapped|" + uuidForm + ")$"})
+	return markNamed("ReferenceFilter", &huma.Schema{
+		Type:    huma.TypeString,
+		Format:  refFormat,
+		Pattern: "^!?(null|unmapped|" + uuidForm + ")$",
+	})
 }
 
 // Schema describes an amount or a range of amounts.
 func (amountText) Schema(huma.Registry) *huma.Schema {
-	return markNamed("AmountFilter", &huma.Schema{Type: huma.TypeString, Format: amountFormat, Pattern: money.RangePattern})
+	return markNamed("AmountFilter", &huma.Schema{
+		Type:    huma.TypeString,
+		Format:  amountFormat,
+		Pattern: money.RangePattern,
+	})
 }
 
 // Schema describes amounts and ranges of amounts, separated by commas.
 func (amountsText) Schema(huma.Registry) *huma.Schema {
 	one := strings.Trim(money.RangePattern, "^$")
-	return markNamed("AmountFilters", &huma.Schema{Type: huma.TypeString, Format: amountsFormat, Pattern: "^" + one + "(," + one + "){0,9}$"})
+	return markNamed("AmountFilters", &huma.Schema{
+		Type:    huma.TypeString,
+		Format:  amountsFormat,
+		Pattern: "^" + one + "(," + one + "){0,9}$",
+	})
 }
 
 // Schema describes a civil date.

@@ -317,7 +317,11 @@ func condition(r *http.Request, err error) *apierr.Error {
 
 var (
 	// A wait for what others are changing that came to its bound is errBusy; nothing was changed.
-	errBusy = apierr.New(apierr.CodeServiceUnavailable, "", "Others are changing the same data").RetryAfter(apierr.ServiceUnavailable.Delay())
+	errBusy = apierr.New(
+		apierr.CodeServiceUnavailable,
+		"",
+		"Others are changing the same data",
+	).RetryAfter(apierr.ServiceUnavailable.Delay())
 	// A statement that took longer than it may is errSlow; nothing was changed.
 	errSlow = apierr.New(apierr.CodeGatewayTimeout, "", "Request took too long")
 )

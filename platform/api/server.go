@@ -110,7 +110,13 @@ type requestContext struct {
 
 // NewServer prepares the endpoints. It panics if they contradict each other.
 func NewServer(c Config, endpoints []Endpoint) *Server {
-	s := &Server{Config: c, Endpoints: endpoints, router: chi.NewMux(), registry: newRegistry(), draining: make(chan struct{})}
+	s := &Server{
+		Config:    c,
+		Endpoints: endpoints,
+		router:    chi.NewMux(),
+		registry:  newRegistry(),
+		draining:  make(chan struct{}),
+	}
 	s.plans = make([]plan, len(endpoints))
 	seen := map[string]bool{}
 
@@ -309,7 +315,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 	// Report issues of parameters and body together, but what no tag can say only if there are none.
 	in := reflect.New(e.in)
 	accepted := day.Accepted(day.Of(s.now()))
-	issues := p.bindParams(r, query, in.Elem(), accepted, func(text string) (Cursor, bool) { return s.cursor(rc, r.URL.Path, query, text) })
+	issues := p.bindParams(r, query, in.Elem(), accepted, func(text string) (Cursor, bool) {
+		return s.cursor(rc, r.URL.Path, query, text)
+	})
 
 	bodyIssues, err := s.bindBody(w, r, rc, in.Elem(), accepted)
 	if err != nil {
@@ -396,13 +404,18 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 
 	for name := range query {
 		if !rc.plan.query[name] {
-			unknown = append(unknown, apierr.IssueUnknownParameter.In(SchemaLocation(rc.plan.endpoint)+"/parameters", name))
+			unknown = append(
+				unknown,
+				apierr.IssueUnknownParameter.In(SchemaLocation(rc.plan.endpoint)+"/parameters", name),
+			)
 		}
 	}
 
 	// Name them in a fixed order, up to a bound, with links to the description.
 	if len(unknown) > 0 {
-		slices.SortFunc(unknown, func(a, b apierr.Issue) int { return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path)) })
+		slices.SortFunc(unknown, func(a, b apierr.Issue) int {
+			return strings.Compare(fmt.Sprint(a.Path), fmt.Sprint(b.Path))
+		})
 		unknown = unknown[:min(len(unknown), maxIssues)]
 
 		return nil, apierr.UnknownParameter.At(unknown...).WithLinks(apierr.Links{
@@ -429,7 +442,13 @@ func SchemaLocation(e *Endpoint) string {
 }
 
 // bindBody reads the body into the input: an upload, raw bytes or JSON.
-func (s *Server) bindBody(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value, accepted day.Range) ([]apierr.Issue, error) {
+func (s *Server) bindBody(
+	w http.ResponseWriter,
+	r *http.Request,
+	rc *requestContext,
+	in reflect.Value,
+	accepted day.Range,
+) ([]apierr.Issue, error) {
 	if rc.plan.uploadIndex != nil {
 		return nil, s.bindUpload(w, r, rc, in)
 	}
@@ -475,8 +494,11 @@ func (s *Server) observe(r *http.Request, rc *requestContext, status int, start 
 	level := slog.LevelInfo
 
 	attrs := []slog.Attr{
-		slog.String("request", rc.requestID), slog.String("endpoint", rc.plan.endpoint.ID), slog.String("method", r.Method),
-		slog.Int("status", status), slog.String("took", strconv.FormatFloat(float64(took.Microseconds())/1000, 'f', 2, 64)+"ms"),
+		slog.String("request", rc.requestID),
+		slog.String("endpoint", rc.plan.endpoint.ID),
+		slog.String("method", r.Method),
+		slog.Int("status", status),
+		slog.String("took", strconv.FormatFloat(float64(took.Microseconds())/1000, 'f', 2, 64)+"ms"),
 	}
 
 	// Only what is known: public requests have no team and no user.

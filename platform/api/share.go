@@ -141,7 +141,8 @@ func formNames(form tree) []string {
 
 		return ref[strings.LastIndex(ref, "/")+1:]
 	}
-	if options, ok := form["anyOf"].([]any); ok && len(form) == 1 && len(options) == 2 && reflect.DeepEqual(options[1], tree{"type": "null"}) {
+	if options, ok := form["anyOf"].([]any); ok && len(form) == 1 && len(options) == 2 &&
+		reflect.DeepEqual(options[1], tree{"type": "null"}) {
 		if name := last(options[0]); name != "" {
 			return []string{name + "OrNull", name + "ValueOrNull"}
 		}
@@ -184,7 +185,9 @@ func (p *publication) liftParameters() {
 		for i, method := range slices.Sorted(maps.Keys(item)) {
 			taken, _ := inside(item, method)["parameters"].([]any)
 			if i == 0 {
-				common = slices.DeleteFunc(slices.Clone(taken), func(one any) bool { return p.deref("parameters", one)["in"] == "query" })
+				common = slices.DeleteFunc(slices.Clone(taken), func(one any) bool {
+					return p.deref("parameters", one)["in"] == "query"
+				})
 			}
 
 			common = slices.DeleteFunc(common, func(c any) bool { return !among(taken)(c) })

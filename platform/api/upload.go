@@ -94,11 +94,21 @@ func (s *Server) newUpload(w http.ResponseWriter, r *http.Request, rc *requestCo
 		return nil, apierr.PayloadTooLarge
 	}
 
-	l := &line{body: http.MaxBytesReader(w, r.Body, limit), control: http.NewResponseController(w), pace: s.UploadPace.orDefault(), left: math.MaxInt64}
+	l := &line{
+		body:    http.MaxBytesReader(w, r.Body, limit),
+		control: http.NewResponseController(w),
+		pace:    s.UploadPace.orDefault(),
+		left:    math.MaxInt64,
+	}
 	// The last line of a form may lack its end.
 	whole := io.MultiReader(l, strings.NewReader("\r\n"), broken{})
 
-	u := &Upload{form: rc.plan.endpoint.Form, max: rc.plan.endpoint.maxBody(), parts: multipart.NewReader(whole, params["boundary"]), line: l}
+	u := &Upload{
+		form:  rc.plan.endpoint.Form,
+		max:   rc.plan.endpoint.maxBody(),
+		parts: multipart.NewReader(whole, params["boundary"]),
+		line:  l,
+	}
 	if rc.key != "" {
 		u.sum = rc.newDigest(r)
 	}

@@ -407,7 +407,8 @@ func (v *validator) object(s *huma.Schema, depth int) error {
 		return nil
 	}
 
-	if open := s.Properties == nil; s.MinProperties != nil && n < *s.MinProperties || n > limit && (open || s.MaxProperties != nil) {
+	if open := s.Properties == nil; s.MinProperties != nil && n < *s.MinProperties ||
+		n > limit && (open || s.MaxProperties != nil) {
 		v.refuse(apierr.IssueFields)
 	}
 
@@ -501,7 +502,8 @@ func checkable(r huma.Registry, name string, s *huma.Schema, seen map[string]boo
 	// Optional references are the only choice that the validator knows.
 	target, _ := resolveSchema(r, s)
 	if len(s.AnyOf) > 0 && target == s || len(s.Enum) > 0 && s.Type != huma.TypeString ||
-		len(s.OneOf) > 0 || len(s.AllOf) > 0 || s.Not != nil || s.Const != nil || s.MultipleOf != nil || len(s.DependentRequired) > 0 || s.ContentEncoding != "" {
+		len(s.OneOf) > 0 || len(s.AllOf) > 0 || s.Not != nil || s.Const != nil || s.MultipleOf != nil ||
+		len(s.DependentRequired) > 0 || s.ContentEncoding != "" {
 		panic("schema " + name + " uses a keyword that bodies are not checked against")
 	}
 

@@ -20,7 +20,11 @@ import (
 
 // write runs a write in its one transaction. It renders the answer inside, so a write with an answer that cannot be
 // encoded is rolled back.
-func (s *Server) write(ctx context.Context, rc *requestContext, f func(context.Context, *db.Tx) (any, error)) (any, error) {
+func (s *Server) write(
+	ctx context.Context,
+	rc *requestContext,
+	f func(context.Context, *db.Tx) (any, error),
+) (any, error) {
 	var out *rendered
 
 	work := func(ctx context.Context, tx *db.Tx) error {
@@ -220,7 +224,12 @@ func keepAnswer(tx *db.Tx, rc *requestContext, out *rendered) error {
 	tx.AtEnd(db.Stmt{
 		SQL: `update api_idempotency set status = @status, headers = @headers, body = @body where team_id = @team and user_id = @user and key = @key`,
 		Args: db.Args{
-			"status": out.status, "headers": json.RawMessage(headers), "body": body, "team": tx.Team, "user": tx.Actor.User, "key": rc.key,
+			"status":  out.status,
+			"headers": json.RawMessage(headers),
+			"body":    body,
+			"team":    tx.Team,
+			"user":    tx.Actor.User,
+			"key":     rc.key,
 		},
 	})
 

@@ -63,7 +63,10 @@ var statuses = []struct {
 	{http.StatusRequestEntityTooLarge, []Code{CodePayloadTooLarge}},
 	{http.StatusMisdirectedRequest, []Code{CodeMisdirectedRequest}},
 	{http.StatusUnprocessableEntity, []Code{
-		CodeUnprocessableContent, CodeExportRequiresPost, CodeBankfeedConnectRequiresNewLink, CodePayproviderVendorOwnerRequired,
+		CodeUnprocessableContent,
+		CodeExportRequiresPost,
+		CodeBankfeedConnectRequiresNewLink,
+		CodePayproviderVendorOwnerRequired,
 	}},
 	{http.StatusLocked, []Code{CodeLocked, CodeTeamMigrationFrozen, CodeTeamDeletionFrozen, CodeTeamWritesFrozen}},
 	{http.StatusTooManyRequests, []Code{CodeRateLimited}},

@@ -36,7 +36,11 @@ var (
 	// BadGateway is a provider that failed. Its details stay in the cause.
 	BadGateway = New(CodeBadGateway, "", "Provider request failed")
 	// ServiceUnavailable is exhausted database connectivity. It is retryable.
-	ServiceUnavailable = New(CodeServiceUnavailable, "", "Service is temporarily unavailable").RetryAfter(unavailableDelay)
+	ServiceUnavailable = New(
+		CodeServiceUnavailable,
+		"",
+		"Service is temporarily unavailable",
+	).RetryAfter(unavailableDelay)
 	// GatewayTimeout is a provider that did not answer in time. Only a GET makes it retryable, by a copy.
 	GatewayTimeout = New(CodeGatewayTimeout, "", "Provider did not answer in time")
 )

@@ -83,58 +83,74 @@ var (
 // Files.
 var (
 	IssueArchiveTooLarge         = issue("archiveTooLarge", "Document is too large when unpacked")
-	IssueContentTypeNotSupported = issue("contentTypeNotSupported", "Content is damaged or not of a type that is supported")
-	IssueEmptyFile               = issue("emptyFile", "File is empty")
-	IssueImageTooLarge           = issue("imageTooLarge", "Image has too many pixels")
+	IssueContentTypeNotSupported = issue(
+		"contentTypeNotSupported",
+		"Content is damaged or not of a type that is supported",
+	)
+	IssueEmptyFile     = issue("emptyFile", "File is empty")
+	IssueImageTooLarge = issue("imageTooLarge", "Image has too many pixels")
 )
 
 // Accounts, fees, listings, people and connections.
 var (
-	IssueAccountClassificationLocked = issue("accountClassificationLocked", "Classification, ledger and currency of an account in use cannot change")
-	IssueAccountConnectionAttached   = issue("accountConnectionAttached", "Account or bank feed is attached elsewhere")
-	IssueAccountInactive             = issue("accountInactive", "Account is archived")
-	IssueAddressNotAllowed           = issue("addressNotAllowed", "Address is not a public https address")
-	IssueBeforeBooksClosed           = issue("beforeBooksClosed", "Softly closed days come after the closed ones")
-	IssueContactTypeLocked           = issue("contactTypeLocked", "An owner of a listing stays an owner")
-	IssueDuplicateLast4              = issue("duplicateLast4", "Last four digits are used by another bank account or feed")
-	IssueEmailMissing                = issue("emailMissing", "Contact has no e-mail address")
-	IssueFormulaInvalid              = issue("formulaInvalid", "Formula is not valid")
-	IssueListingInactive             = issue("listingInactive", "Listing is inactive on this date")
-	IssueNonPostingAccount           = issue("nonPostingAccount", "Nothing is posted to this account")
-	IssueNotBankAccount              = issue("notBankAccount", "Account is not a bank account")
-	IssueNotMember                   = issue("notMember", "Contact is not an owner of the statement")
-	IssueNotOwner                    = issue("notOwner", "Contact is not an owner")
-	IssueOwnershipMembersMissing     = issue("ownershipMembersMissing", "Ownership period has no members")
-	IssueOwnershipPeriodMissing      = issue("ownershipPeriodMissing", "Listing has no ownership period on all of these days")
-	IssueRoutingNumberInvalid        = issue("routingNumberInvalid", "Routing number is not valid")
-	IssueSameAccount                 = issue("sameAccount", "Two different accounts are needed")
-	IssueSplitSum                    = issue("splitSum", "Splits do not sum to 100000")
+	IssueAccountClassificationLocked = issue("accountClassificationLocked", "Classification, ledger and currency of "+
+		"an account in use cannot change")
+	IssueAccountConnectionAttached = issue("accountConnectionAttached", "Account or bank feed is attached elsewhere")
+	IssueAccountInactive           = issue("accountInactive", "Account is archived")
+	IssueAddressNotAllowed         = issue("addressNotAllowed", "Address is not a public https address")
+	IssueBeforeBooksClosed         = issue("beforeBooksClosed", "Softly closed days come after the closed ones")
+	IssueContactTypeLocked         = issue("contactTypeLocked", "An owner of a listing stays an owner")
+	IssueDuplicateLast4            = issue(
+		"duplicateLast4",
+		"Last four digits are used by another bank account or feed",
+	)
+	IssueEmailMissing            = issue("emailMissing", "Contact has no e-mail address")
+	IssueFormulaInvalid          = issue("formulaInvalid", "Formula is not valid")
+	IssueListingInactive         = issue("listingInactive", "Listing is inactive on this date")
+	IssueNonPostingAccount       = issue("nonPostingAccount", "Nothing is posted to this account")
+	IssueNotBankAccount          = issue("notBankAccount", "Account is not a bank account")
+	IssueNotMember               = issue("notMember", "Contact is not an owner of the statement")
+	IssueNotOwner                = issue("notOwner", "Contact is not an owner")
+	IssueOwnershipMembersMissing = issue("ownershipMembersMissing", "Ownership period has no members")
+	IssueOwnershipPeriodMissing  = issue(
+		"ownershipPeriodMissing",
+		"Listing has no ownership period on all of these days",
+	)
+	IssueRoutingNumberInvalid = issue("routingNumberInvalid", "Routing number is not valid")
+	IssueSameAccount          = issue("sameAccount", "Two different accounts are needed")
+	IssueSplitSum             = issue("splitSum", "Splits do not sum to 100000")
 )
 
 // Stays, transactions and journals.
 var (
-	IssueAccountComputed            = issue("accountComputed", "The account that balances the rest is computed")
-	IssueAssignmentMismatch         = issue("assignmentMismatch", "Account is not the one assigned")
-	IssueAttachmentLinked           = issue("attachmentLinked", "Attachment is linked to another transaction")
-	IssueAttachmentNotFound         = issue("attachmentNotFound", "Attachment is not known")
-	IssueAttachmentsNotSupported    = issue("attachmentsNotSupported", "Only an expense has attachments")
-	IssueBeforeStatementStartDate   = issue("beforeStatementStartDate", "Date is before the statement start date")
-	IssueExactlyOneLine             = issue("exactlyOneLine", "A transfer or payout has exactly one line")
-	IssueLedgerMismatch             = issue("ledgerMismatch", "Bank account belongs to the other ledger")
-	IssueLineTotalDeviation         = issue("lineTotalDeviation", "Lines do not add up to the total")
-	IssueListingMismatch            = issue("listingMismatch", "Listing is not the one of the reservation or statement")
-	IssueMarkupNotSupported         = issue("markupNotSupported", "Only an expense that an owner bears carries a markup")
+	IssueAccountComputed          = issue("accountComputed", "The account that balances the rest is computed")
+	IssueAssignmentMismatch       = issue("assignmentMismatch", "Account is not the one assigned")
+	IssueAttachmentLinked         = issue("attachmentLinked", "Attachment is linked to another transaction")
+	IssueAttachmentNotFound       = issue("attachmentNotFound", "Attachment is not known")
+	IssueAttachmentsNotSupported  = issue("attachmentsNotSupported", "Only an expense has attachments")
+	IssueBeforeStatementStartDate = issue("beforeStatementStartDate", "Date is before the statement start date")
+	IssueExactlyOneLine           = issue("exactlyOneLine", "A transfer or payout has exactly one line")
+	IssueLedgerMismatch           = issue("ledgerMismatch", "Bank account belongs to the other ledger")
+	IssueLineTotalDeviation       = issue("lineTotalDeviation", "Lines do not add up to the total")
+	IssueListingMismatch          = issue("listingMismatch", "Listing is not the one of the reservation or statement")
+	IssueMarkupNotSupported       = issue(
+		"markupNotSupported",
+		"Only an expense that an owner bears carries a markup",
+	)
 	IssueNotHistorical              = issue("notHistorical", "Date is not before the general ledger start date")
 	IssueOpeningBalanceNotSupported = issue("openingBalanceNotSupported", "An opening balance is a deposit")
 	IssuePartyNotSupported          = issue("partyNotSupported", "What guests owe belongs to no party")
 	IssuePatternInvalid             = issue("patternInvalid", "Pattern is not valid for its frequency or its days")
 	IssuePaymentNotSupported        = issue("paymentNotSupported", "Only an expense is paid apart")
-	IssuePaymentStatusMismatch      = issue("paymentStatusMismatch", "Only an expense that is owed on a payable can be unpaid")
-	IssueReversalFixed              = issue("reversalFixed", "A reversal takes back what its original says")
-	IssueStatementNotSupported      = issue("statementNotSupported", "Only a payout pays an owner statement")
-	IssueTaxNotSupported            = issue("taxNotSupported", "Only an expense carries a tax")
-	IssueTooManyEntries             = issue("tooManyEntries", "Transaction has too many entries")
-	IssueUnbalanced                 = issue("unbalanced", "Debits and credits differ")
+	IssuePaymentStatusMismatch      = issue(
+		"paymentStatusMismatch",
+		"Only an expense that is owed on a payable can be unpaid",
+	)
+	IssueReversalFixed         = issue("reversalFixed", "A reversal takes back what its original says")
+	IssueStatementNotSupported = issue("statementNotSupported", "Only a payout pays an owner statement")
+	IssueTaxNotSupported       = issue("taxNotSupported", "Only an expense carries a tax")
+	IssueTooManyEntries        = issue("tooManyEntries", "Transaction has too many entries")
+	IssueUnbalanced            = issue("unbalanced", "Debits and credits differ")
 )
 
 // Statements, layouts, payouts and payments.
@@ -161,7 +177,9 @@ var (
 	IssuePaymentLimitExceeded        = issue("paymentLimitExceeded", "Payment exceeds a limit of the team")
 	IssueRing                        = issue("ring", "Columns build on each other in a ring")
 	IssueSameLedger                  = issue("sameLedger", "Account belongs to the ledger that pays")
-	IssueStatementExists             = issue("statementExists", "Days overlap those of another statement of the ownership period")
-	IssueStatementLayoutMissing      = issue("statementLayoutMissing", "Listing has no statement layout and the team has no default")
+	IssueStatementExists             = issue("statementExists", "Days overlap those of another statement of the "+
+		"ownership period")
+	IssueStatementLayoutMissing = issue("statementLayoutMissing", "Listing has no statement layout and the "+
+		"team has no default")
 	IssueStatementNotReadyForPayment = issue("statementNotReadyForPayment", "Owner statement is not published")
 )

@@ -38,7 +38,11 @@ func startCluster(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	lock, err := os.OpenFile(filepath.Join(home, "lock"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // A file of our own folder.
+	lock, err := os.OpenFile(
+		filepath.Join(home, "lock"),
+		os.O_RDWR|os.O_CREATE,
+		0o600,
+	) //nolint:gosec // A file of our own folder.
 	if err != nil {
 		return "", fmt.Errorf("open lock of the test cluster: %w", err)
 	}
@@ -85,7 +89,8 @@ func clusterHome() (string, error) {
 
 	var space syscall.Statfs_t
 	//nolint:gosec,unconvert // A block size is positive, and its type differs between systems.
-	if err := syscall.Statfs("/dev/shm", &space); err == nil && uint64(space.Bavail)*uint64(space.Bsize) >= memoryNeeded {
+	if err := syscall.Statfs("/dev/shm", &space); err == nil &&
+		uint64(space.Bavail)*uint64(space.Bsize) >= memoryNeeded {
 		parent = "/dev/shm"
 	}
 

@@ -104,7 +104,8 @@ var serverURL = sync.OnceValues(func() (string, error) {
 func checkRole(ctx context.Context, conn *pgx.Conn) error {
 	var exempt, creates bool
 
-	err := conn.QueryRow(ctx, "select rolsuper or rolbypassrls, rolcreatedb from pg_roles where rolname = current_user").Scan(&exempt, &creates)
+	err := conn.QueryRow(ctx, "select rolsuper or rolbypassrls, rolcreatedb from pg_roles where rolname = "+
+		"current_user").Scan(&exempt, &creates)
 	if err != nil {
 		return fmt.Errorf("look up the test role: %w", err)
 	}

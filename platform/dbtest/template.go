@@ -48,7 +48,8 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 
 // look reports whether the template exists and whether it is ready.
 func (t template) look(ctx context.Context, conn *pgx.Conn) (exists, ready bool, err error) {
-	err = conn.QueryRow(ctx, "select count(*) > 0, coalesce(bool_or(datistemplate), false) from pg_database where datname = $1", t.name).
+	err = conn.QueryRow(ctx, "select count(*) > 0, coalesce(bool_or(datistemplate), false) from pg_database where "+
+		"datname = $1", t.name).
 		Scan(&exists, &ready)
 	if err != nil {
 		return false, false, fmt.Errorf("look up the template: %w", err)
@@ -103,7 +104,10 @@ func (t template) make(ctx context.Context, conn *pgx.Conn) error {
 func removeTemplate(ctx context.Context, conn *pgx.Conn, name string) error {
 	return exclusively(ctx, conn, name, func() error {
 		var still bool
-		if err := conn.QueryRow(ctx, "select count(*) > 0 from pg_database where datname = $1", name).Scan(&still); err != nil || !still {
+		if err := conn.QueryRow(ctx,
+			"select count(*) > 0 from pg_database where datname = $1",
+			name,
+		).Scan(&still); err != nil || !still {
 			return err
 		}
 

@@ -37,7 +37,8 @@ func File(t testing.TB, path string, got []byte) {
 	case err != nil:
 		t.Fatal(err)
 	case !bytes.Equal(got, want) && bytes.Equal(withoutCR(got), withoutCR(want)):
-		t.Errorf("%s differs from what the code gives now only in the ends of its lines (CRLF or LF): have git check it out as it is kept (core.autocrlf=false). %s", path, advice(t))
+		t.Errorf("%s differs from what the code gives now only in the ends of its lines (CRLF or LF): have git "+
+			"check it out as it is kept (core.autocrlf=false). %s", path, advice(t))
 	case !bytes.Equal(got, want):
 		t.Errorf("%s is not what the code gives now:\n%s\n%s", path, difference(t, path, got), advice(t))
 	}
@@ -64,13 +65,25 @@ func advice(t testing.TB) string {
 		folder = "."
 	}
 
-	return fmt.Sprintf("If it should be: UPDATE_GOLDEN=1 go test -count=1 -run '^%s$' %s and read the change with git diff.", name, folder)
+	return fmt.Sprintf("If it should be: UPDATE_GOLDEN=1 go test -count=1 -run '^%s$' %s and read the change with "+
+		"git diff.", name, folder)
 }
 
 // difference returns the output of diff, or both texts if there is no diff.
 func difference(t testing.TB, path string, got []byte) string {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "diff", "-u", "-a", "--label", "kept", "--label", "got", path, "-") //nolint:gosec // The test names its file.
+	command := exec.CommandContext(
+		t.Context(),
+		"diff",
+		"-u",
+		"-a",
+		"--label",
+		"kept",
+		"--label",
+		"got",
+		path,
+		"-",
+	) //nolint:gosec // The test names its file.
 	command.Stdin = bytes.NewReader(got)
 
 	output, err := command.Output()

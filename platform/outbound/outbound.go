@@ -50,8 +50,14 @@ func transport(control func(ctx context.Context, network, address string, c sysc
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, ControlContext: control}
 
 	return &http.Transport{
-		DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: 10 * time.Second,
-		ForceAttemptHTTP2: true, MaxIdleConns: 64, MaxIdleConnsPerHost: perHost, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           64,
+		MaxIdleConnsPerHost:    perHost,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 

@@ -26,7 +26,9 @@ type Counterparts map[id.ID]id.ID
 type Paste func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error
 
 // Copying returns a Read for parts with records that no other noun names: read reads the part and add adds it.
-func Copying[T any](read func(context.Context, *db.Tx, id.ID) (T, error), add func(context.Context, *db.Tx, T, Counterparts) error,
+func Copying[T any](
+	read func(context.Context, *db.Tx, id.ID) (T, error),
+	add func(context.Context, *db.Tx, T, Counterparts) error,
 ) func(context.Context, *db.Tx, id.ID) (Paste, error) {
 	return func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error) {
 		found, err := read(ctx, tx, from)

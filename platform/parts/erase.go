@@ -111,12 +111,14 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 	}
 
 	for _, parent := range e.parents {
-		conditions = append(conditions, fmt.Sprintf("not exists (select from %s c where c.team_id = @team and c.%s = r.id and c.id <> r.id)", e.Name, parent))
+		conditions = append(conditions, fmt.Sprintf("not exists (select from %s c where c.team_id = @team and c.%s "+
+			"= r.id and c.id <> r.id)", e.Name, parent))
 	}
 
 	// Delete by place, because tables have different keys.
 	where := strings.Join(conditions, " and ")
-	sql := fmt.Sprintf("delete from %[1]s where ctid = any(array(select r.ctid from %[1]s r where %[2]s limit @batch))", e.Name, where)
+	sql := fmt.Sprintf("delete from %[1]s where ctid = any(array(select r.ctid from %[1]s r where %[2]s limit "+
+		"@batch))", e.Name, where)
 
 	args := db.Args{"team": scope.Team, "batch": eraseBatch}
 	if strings.Contains(where, "@operation") {
@@ -165,7 +167,9 @@ func childrenFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]erasable, 
 		// A table that no other one among those left points to.
 		at := slices.IndexFunc(left, func(t Table) bool {
 			return !slices.ContainsFunc(keys, func(k key) bool {
-				return k.Parent == t.Name && k.Child != t.Name && slices.ContainsFunc(left, func(c Table) bool { return c.Name == k.Child })
+				return k.Parent == t.Name && k.Child != t.Name && slices.ContainsFunc(left, func(c Table) bool {
+					return c.Name == k.Child
+				})
 			})
 		})
 		if at < 0 {

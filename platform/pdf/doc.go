@@ -196,7 +196,8 @@ func (d *Doc) Close() error {
 	b = appendRef(append(b, "/StructTreeRoot "...), d.treeRoot)
 	b = appendRef(append(b, "/Metadata "...), metadata)
 	b = appendText(append(b, "/Lang"...), d.info.Lang)
-	d.out.writeObject(catalog, append(b, "/MarkInfo<</Marked true>>/ViewerPreferences<</DisplayDocTitle true>>/PageLayout/OneColumn>>"...))
+	d.out.writeObject(catalog, append(b, "/MarkInfo<</Marked true>>/ViewerPreferences<</DisplayDocTitle "+
+		"true>>/PageLayout/OneColumn>>"...))
 	d.out.writeObject(info, d.info.dictionary())
 
 	// The identifier is a hash, so that equal documents are equal bytes.

@@ -35,7 +35,14 @@ func (d *Doc) fill(c Colour) {
 			continue
 		}
 
-		d.content = append(d.content, '.', byte('0'+thousandths/100), byte('0'+thousandths/10%10), byte('0'+thousandths%10), ' ') //nolint:gosec // digits
+		d.content = append(
+			d.content,
+			'.',
+			byte('0'+thousandths/100),
+			byte('0'+thousandths/10%10),
+			byte('0'+thousandths%10),
+			' ',
+		) //nolint:gosec // digits
 	}
 
 	d.content = append(d.content, "rg\n"...)
@@ -265,7 +272,11 @@ func (d *Doc) writeResources() {
 // writeFont embeds a subset of a font and returns its object.
 func (d *Doc) writeFont(f *Font, used glyphSet) ref {
 	cut := f.subset(used)
-	font, descendant, descriptor, file, unicode := d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve(), d.out.reserve()
+	font := d.out.reserve()
+	descendant := d.out.reserve()
+	descriptor := d.out.reserve()
+	file := d.out.reserve()
+	unicode := d.out.reserve()
 	name := cut.tag + "+" + f.name
 	d.out.writeRaw(file, "/Filter/FlateDecode/Length1 "+strconv.Itoa(cut.length), cut.file)
 	d.out.writeRaw(unicode, "/Filter/FlateDecode", cut.unicode)
@@ -276,7 +287,10 @@ func (d *Doc) writeFont(f *Font, used glyphSet) ref {
 	b = appendRef(append(b, "]/ToUnicode "...), unicode)
 	d.out.writeObject(font, append(b, ">>"...))
 
-	b = append([]byte("<</Type/Font/Subtype/CIDFontType2/CIDToGIDMap/Identity/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/BaseFont/"), name...)
+	b = append(
+		[]byte("<</Type/Font/Subtype/CIDFontType2/CIDToGIDMap/Identity/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/BaseFont/"),
+		name...,
+	)
 	b = appendRef(append(b, "/FontDescriptor "...), descriptor)
 	b = append(append(b, "/W"...), cut.widths...)
 	d.out.writeObject(descendant, append(b, ">>"...))

@@ -66,7 +66,13 @@ func (t table) from(at int) table {
 // ParseFont reads a TrueType font. The name is the PostScript name that documents give it; ttf is kept and must not
 // be changed. It fails with ErrFont.
 func ParseFont(name string, ttf []byte) (*Font, error) {
-	f := &Font{name: name, tables: map[string]table{}, pages: map[rune]*[256]uint16{}, runes: map[uint16]rune{}, cache: map[string]*subset{}}
+	f := &Font{
+		name:   name,
+		tables: map[string]table{},
+		pages:  map[rune]*[256]uint16{},
+		runes:  map[uint16]rune{},
+		cache:  map[string]*subset{},
+	}
 
 	// Find the tables, ignoring those that reach beyond the file.
 	file := table(ttf)
@@ -103,7 +109,10 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 	// Widths first; then the characters, the kerning and the shaping rules.
 	f.advances = make([]uint16, f.glyphs)
 	for g := range f.glyphs {
-		f.advances[g] = uint16(f.scale(f.tables["hmtx"].u16(4 * min(g, metrics-1)))) //nolint:gosec // at most 65535 thousandths by any sane font
+		f.advances[g] = uint16(f.scale(f.tables["hmtx"].u16(4 * min(
+			g,
+			metrics-1,
+		)))) //nolint:gosec // at most 65535 thousandths by any sane font
 	}
 
 	f.readCmap()
@@ -267,7 +276,8 @@ func (f *Font) readKerns() {
 		left, right := uint16(pair.u16(0)), uint16(pair.u16(2)) //nolint:gosec // 16-bit numbers
 
 		a, b := f.runes[left], f.runes[right]
-		if value := f.scale(pair.i16(4)); value != 0 && unicode.IsLetter(a) && (unicode.IsLetter(b) || unicode.IsPunct(b)) {
+		if value := f.scale(pair.i16(4)); value != 0 && unicode.IsLetter(a) &&
+			(unicode.IsLetter(b) || unicode.IsPunct(b)) {
 			f.kerns[uint32(left)<<16|uint32(right)] = int16(value) //nolint:gosec // a fraction of the font size
 			f.kerned.add(left)
 		}

@@ -29,12 +29,19 @@ var EmbeddedFonts = sync.OnceValues(func() (*Fonts, error) {
 // smaller scripts and signs. Of each line the first that is there is used.
 var usualFallbacks = [][]string{
 	{
-		"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", "/usr/share/fonts/droid/DroidSansFallbackFull.ttf",
-		"/usr/share/fonts/google-droid-sans-fonts/DroidSansFallbackFull.ttf", "/usr/share/fonts/TTF/DroidSansFallbackFull.ttf",
-		"/Library/Fonts/Arial Unicode.ttf", "/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
+		"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf",
+		"/usr/share/fonts/droid/DroidSansFallbackFull.ttf",
+		"/usr/share/fonts/google-droid-sans-fonts/DroidSansFallbackFull.ttf",
+		"/usr/share/fonts/TTF/DroidSansFallbackFull.ttf",
+		"/Library/Fonts/Arial Unicode.ttf",
+		"/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
 	},
 	{"/usr/share/fonts/truetype/nanum/NanumGothic.ttf", "/usr/share/fonts/nanum/NanumGothic.ttf"},
-	{"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf"},
+	{
+		"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+		"/usr/share/fonts/dejavu/DejaVuSans.ttf",
+		"/usr/share/fonts/TTF/DejaVuSans.ttf",
+	},
 }
 
 // fallback are the fonts for what the embedded ones lack, read when one is first needed.

@@ -127,7 +127,13 @@ func (f *Fonts) shape(line string, bold bool) shapedLine {
 	var glyphs []placedGlyph
 
 	for _, run := range s.visualRuns(text) {
-		input := shaping.Input{Text: text, RunStart: run.Start, RunEnd: run.End, Direction: di.DirectionLTR, Size: fixed.I(1000)}
+		input := shaping.Input{
+			Text:      text,
+			RunStart:  run.Start,
+			RunEnd:    run.End,
+			Direction: di.DirectionLTR,
+			Size:      fixed.I(1000),
+		}
 		if !run.IsLeftToRight() {
 			input.Direction = di.DirectionRTL
 		}
@@ -230,7 +236,8 @@ func numbers(text []rune, start, end int) [][2]int {
 	var found [][2]int
 
 	sign := func(i int) bool {
-		return i >= start && i < end && (unicode.Is(unicode.Sc, text[i]) || text[i] == '%' || text[i] == '‰' || text[i] == '#' || text[i] == '°')
+		return i >= start && i < end &&
+			(unicode.Is(unicode.Sc, text[i]) || text[i] == '%' || text[i] == '‰' || text[i] == '#' || text[i] == '°')
 	}
 
 	digit := func(i int) bool { return i < end && unicode.IsDigit(text[i]) }
@@ -276,7 +283,8 @@ func isArabicDigit(r rune) bool { return r >= 0x660 && r <= 0x669 }
 
 // isRightToLeft reports whether a letter is of a script that is written from right to left.
 func isRightToLeft(r rune) bool {
-	return r >= 0x590 && r <= 0x8FF || r >= 0xFB1D && r <= 0xFDFF || r >= 0xFE70 && r <= 0xFEFE || r >= 0x10800 && r <= 0x10FFF || r >= 0x1E800 && r <= 0x1EFFF
+	return r >= 0x590 && r <= 0x8FF || r >= 0xFB1D && r <= 0xFDFF || r >= 0xFE70 && r <= 0xFEFE ||
+		r >= 0x10800 && r <= 0x10FFF || r >= 0x1E800 && r <= 0x1EFFF
 }
 
 // appendGlyphs appends the glyphs of a part of one direction, script and font.

@@ -50,7 +50,17 @@ func (f *Font) findBlocks() {
 	}
 
 	for _, ranges := range [][][2]rune{
-		{{' ', '~'}, {0xA0, 0xA0}, {0xB7, 0xB7}, {0x2013, 0x2014}, {0x2018, 0x2019}, {0x201C, 0x201D}, {0x2026, 0x2026}, {0x20AC, 0x20AC}, {0x2212, 0x2212}},
+		{
+			{' ', '~'},
+			{0xA0, 0xA0},
+			{0xB7, 0xB7},
+			{0x2013, 0x2014},
+			{0x2018, 0x2019},
+			{0x201C, 0x201D},
+			{0x2026, 0x2026},
+			{0x20AC, 0x20AC},
+			{0x2212, 0x2212},
+		},
 		{{0xA1, 0xB6}, {0xB8, 0xFF}},
 		{{0x100, 0x17F}},
 		{{0x386, 0x3CE}},
@@ -203,8 +213,9 @@ func (f *Font) text(glyph uint16) string {
 // unicodes returns the character map from glyphs to text.
 func (f *Font) unicodes(glyphs []int) []byte {
 	var b bytes.Buffer
-	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>> def\n" +
-		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
+	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CIDSystemInfo <</Registry " +
+		"(Adobe) /Ordering (UCS) /Supplement 0>> def\n/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n1 " +
+		"begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
 
 	// A list has at most a hundred entries.
 	for chunk := range slices.Chunk(glyphs, 100) {
@@ -337,7 +348,14 @@ func (f *Font) writeSubset(wanted glyphSet) []byte {
 	binary.BigEndian.PutUint16(hhea[34:], uint16(count))
 	binary.BigEndian.PutUint16(maxp[4:], uint16(count))
 
-	return assemble([]namedTable{{"glyf", glyf}, {"head", head}, {"hhea", hhea}, {"hmtx", hmtx}, {"loca", loca}, {"maxp", maxp}})
+	return assemble([]namedTable{
+		{"glyf", glyf},
+		{"head", head},
+		{"hhea", hhea},
+		{"hmtx", hmtx},
+		{"loca", loca},
+		{"maxp", maxp},
+	})
 }
 
 // bare returns an outline without its instructions.
@@ -352,7 +370,10 @@ func bare(outline table) []byte {
 	if contours < 0 {
 		out := slices.Clone(outline)
 		end := parts(outline, func(at int) {
-			binary.BigEndian.PutUint16(out[at:], uint16(outline.u16(at)&^partInstructions)) //nolint:gosec // a 16-bit number
+			binary.BigEndian.PutUint16(
+				out[at:],
+				uint16(outline.u16(at)&^partInstructions),
+			) //nolint:gosec // a 16-bit number
 		})
 
 		return out[:end]

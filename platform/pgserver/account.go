@@ -32,8 +32,9 @@ type AccountError struct {
 
 // Error says which folder the account cannot enter, and what to do.
 func (e *AccountError) Error() string {
-	return fmt.Sprintf("PostgreSQL refuses to run as root, and the account %s that it runs as instead cannot enter %s (%s), which is on the way to %s: "+
-		"choose a database folder outside it, for instance under /var/lib; or allow it with chmod o+x %s; or run stayledger as an ordinary user",
+	return fmt.Sprintf("PostgreSQL refuses to run as root, and the account %s that it runs as instead cannot enter "+
+		"%s (%s), which is on the way to %s: choose a database folder outside it, for instance under /var/lib; or "+
+		"allow it with chmod o+x %s; or run stayledger as an ordinary user",
 		e.Account, e.Folder, e.Mode, e.Dir, e.Folder)
 }
 
@@ -73,7 +74,8 @@ func dataOwner(data string) (*account, error) {
 
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || stat.Uid == 0 {
-		return nil, fmt.Errorf("the data in %s belongs to root, for whom PostgreSQL refuses to run: give it to another account with chown -R", data)
+		return nil, fmt.Errorf("the data in %s belongs to root, for whom PostgreSQL refuses to run: give it to "+
+			"another account with chown -R", data)
 	}
 
 	return &account{name: "uid " + strconv.Itoa(int(stat.Uid)), uid: stat.Uid, gid: stat.Gid}, nil
@@ -97,7 +99,8 @@ func lookupAccount(names ...string) (*account, error) {
 		return &account{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
 
-	return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no account named %s: create one with useradd --system postgres",
+	return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no account named %s: create one with "+
+		"useradd --system postgres",
 		strings.Join(names, " or "))
 }
 
@@ -140,11 +143,15 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 // command prepares a PostgreSQL program: in its own session, with the account's rights, and without the caller's
 // PG* and locale variables, which would change how the programs work.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
+	cmd := exec.CommandContext(ctx,
+		name,
+		args...,
+	) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
 	cmd.Dir = c.dir
 
 	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "LC_") && !strings.HasPrefix(variable, "LANG") {
+		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "LC_") &&
+			!strings.HasPrefix(variable, "LANG") {
 			cmd.Env = append(cmd.Env, variable)
 		}
 	}

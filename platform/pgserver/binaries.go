@@ -30,7 +30,11 @@ type MissingError struct {
 // Error says what is missing and how to install it.
 func (e *MissingError) Error() string {
 	if e.Pinned != "" {
-		return fmt.Sprintf("PG_BIN names %s, which holds no initdb and postgres of %s: correct or unset it", e.Pinned, e.version())
+		return fmt.Sprintf(
+			"PG_BIN names %s, which holds no initdb and postgres of %s: correct or unset it",
+			e.Pinned,
+			e.version(),
+		)
 	}
 
 	found := ""
@@ -38,7 +42,12 @@ func (e *MissingError) Error() string {
 		found = fmt.Sprintf(" (found %d)", e.TooOld)
 	}
 
-	return fmt.Sprintf("%s was not found%s: install it with %q, or set PG_BIN to the folder of initdb and postgres", e.version(), found, e.Install)
+	return fmt.Sprintf(
+		"%s was not found%s: install it with %q, or set PG_BIN to the folder of initdb and postgres",
+		e.version(),
+		found,
+		e.Install,
+	)
 }
 
 func (e *MissingError) version() string {
@@ -78,7 +87,11 @@ func findVersion(ctx context.Context, version int) (string, error) {
 		}
 	}
 
-	return "", fmt.Errorf("the cluster was made by PostgreSQL %d, which alone can read it: %w", version, missing(found, version))
+	return "", fmt.Errorf(
+		"the cluster was made by PostgreSQL %d, which alone can read it: %w",
+		version,
+		missing(found, version),
+	)
 }
 
 type binaries struct {
@@ -119,8 +132,11 @@ func usualPlaces(ctx context.Context) []string {
 	}
 
 	for _, pattern := range []string{
-		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin",
-		"/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin", "/home/linuxbrew/.linuxbrew/opt/postgresql*/bin",
+		"/usr/lib/postgresql/*/bin",
+		"/usr/pgsql-*/bin",
+		"/opt/homebrew/opt/postgresql*/bin",
+		"/usr/local/opt/postgresql*/bin",
+		"/home/linuxbrew/.linuxbrew/opt/postgresql*/bin",
 		"/Applications/Postgres.app/Contents/Versions/*/bin",
 	} {
 		if matches, err := filepath.Glob(pattern); err == nil {

@@ -187,7 +187,8 @@ func (c *cluster) await(ctx context.Context, p *process) error {
 			return nil
 		}
 
-		if refused, ok := errors.AsType[*pgconn.PgError](last); ok && refused.Code != "57P03" && refused.Code != "53300" {
+		if refused, ok := errors.AsType[*pgconn.PgError](last); ok && refused.Code != "57P03" &&
+			refused.Code != "53300" {
 			// Anything but "is starting up" and "too many clients" does not pass with time.
 			return fmt.Errorf("connect to the database: %w", last)
 		}
@@ -243,7 +244,8 @@ func (c *cluster) prepare(ctx context.Context) error {
 	}
 
 	if !hasICU {
-		return errors.New("this PostgreSQL was built without ICU, which sorting needs: install the distribution's or Homebrew's package")
+		return errors.New("this PostgreSQL was built without ICU, which sorting needs: install the distribution's " +
+			"or Homebrew's package")
 	}
 
 	// The role owns its tables but is subject to row-level security.
@@ -254,7 +256,9 @@ func (c *cluster) prepare(ctx context.Context) error {
 		verb = "create"
 	}
 	// The password is rand.Text: letters and digits only.
-	_, err = conn.Exec(ctx, verb+" role "+role+" login nosuperuser nobypassrls createdb password '"+c.state.RolePassword+"'")
+	_, err = conn.Exec(ctx,
+		verb+" role "+role+" login nosuperuser nobypassrls createdb password '"+c.state.RolePassword+"'",
+	)
 	if err != nil {
 		return fmt.Errorf("prepare role %s: %w", Role, err)
 	}

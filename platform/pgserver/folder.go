@@ -64,7 +64,8 @@ func claimFolder(dir string) error {
 	}
 
 	if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		return fmt.Errorf("the database folder %s belongs to another user (uid %d): choose another folder, or run as that user", dir, owner.Uid)
+		return fmt.Errorf("the database folder %s belongs to another user (uid %d): choose another folder, or run "+
+			"as that user", dir, owner.Uid)
 	}
 
 	// An existing folder must be empty or a cluster of ours.
@@ -78,7 +79,8 @@ func claimFolder(dir string) error {
 		case "lock", "cluster.json":
 		default:
 			if _, err := os.Stat(filepath.Join(dir, "cluster.json")); errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("the folder %s holds other things than a database of ours: choose an empty or new one", dir)
+				return fmt.Errorf("the folder %s holds other things than a database of ours: choose an empty or new "+
+					"one", dir)
 			}
 		}
 	}

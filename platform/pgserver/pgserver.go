@@ -161,7 +161,11 @@ func (s *Server) launch(ctx context.Context, changed bool) error {
 	c := s.cluster
 	if left := c.running(); left != nil {
 		if !changed && c.await(ctx, left) == nil {
-			s.log.InfoContext(ctx, "took over the running database", slog.Int("pid", left.pid), slog.Int("port", c.state.Port))
+			s.log.InfoContext(ctx,
+				"took over the running database",
+				slog.Int("pid", left.pid),
+				slog.Int("port", c.state.Port),
+			)
 			s.replace(left)
 
 			return nil

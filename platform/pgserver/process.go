@@ -162,7 +162,15 @@ func (c *cluster) isPostmaster(pid int) bool {
 	}
 	// No /proc, as on macOS: the command line names the folder.
 	//nolint:gosec // pid is a number.
-	out, err := exec.CommandContext(context.Background(), "ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	out, err := exec.CommandContext(
+		context.Background(),
+		"ps",
+		"-ww",
+		"-o",
+		"command=",
+		"-p",
+		strconv.Itoa(pid),
+	).Output()
 
 	return err == nil && strings.Contains(string(out), "-D "+c.path("data"))
 }

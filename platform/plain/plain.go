@@ -84,5 +84,7 @@ func Compare(a, b string) int {
 
 // Words returns the stretches of letters and digits of a text, folded: "HM-42 Müller" gives hm, 42 and müller.
 func Words(s string) []string {
-	return strings.FieldsFunc(Text(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	return strings.FieldsFunc(Text(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
 }

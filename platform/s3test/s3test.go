@@ -133,7 +133,18 @@ func (s *Server) serve(path, objects, metadata string) error {
 
 	var said strings.Builder
 
-	p := exec.CommandContext(context.Background(), path, "--port", address, "--quiet", "--keep-alive", "posix", "--sidecar", metadata, objects) //nolint:gosec // the program of scripts/ensure
+	p := exec.CommandContext(
+		context.Background(),
+		path,
+		"--port",
+		address,
+		"--quiet",
+		"--keep-alive",
+		"posix",
+		"--sidecar",
+		metadata,
+		objects,
+	) //nolint:gosec // the program of scripts/ensure
 
 	p.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
 
@@ -144,7 +155,11 @@ func (s *Server) serve(path, objects, metadata string) error {
 
 	s.process = p
 
-	s.Client, err = minio.NewCore(address, &minio.Options{Creds: credentials.NewStaticV4(AccessKey, SecretKey, ""), Region: Region, MaxRetries: 1})
+	s.Client, err = minio.NewCore(address, &minio.Options{
+		Creds:      credentials.NewStaticV4(AccessKey, SecretKey, ""),
+		Region:     Region,
+		MaxRetries: 1,
+	})
 	if err != nil {
 		return err
 	}
@@ -194,7 +209,10 @@ func (s *Server) Names(t testing.TB, prefix string) []string {
 	var found []string
 
 	ctx := context.WithoutCancel(t.Context())
-	for object := range s.Client.Client.ListObjects(ctx, Bucket, minio.ListObjectsOptions{Prefix: prefix + "/", Recursive: true}) {
+	for object := range s.Client.Client.ListObjects(ctx, Bucket, minio.ListObjectsOptions{
+		Prefix:    prefix + "/",
+		Recursive: true,
+	}) {
 		if object.Err != nil {
 			t.Fatal(object.Err)
 		}

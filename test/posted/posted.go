@@ -49,13 +49,31 @@ func In(tb testing.TB, d *db.DB) *Books {
 
 // Post books cents from one account to another and returns the source.
 func (b *Books) Post(in ledger.Ledger, at, debit, credit string, cents money.Cents) id.ID {
-	p := ledger.Posting{SourceID: id.New(b.DB.Now()), Ledger: in, Status: ledger.Active, TxnAt: Date(at), Currency: "usd"}
+	p := ledger.Posting{
+		SourceID: id.New(b.DB.Now()),
+		Ledger:   in,
+		Status:   ledger.Active,
+		TxnAt:    Date(at),
+		Currency: "usd",
+	}
 	p.TxnCode = "test:" + p.SourceID.String()
 	p.Lines = []ledger.Line{
-		{Ref: "debit", AccountID: b.Accounts[debit], CentTotal: cents, TransactionID: p.SourceID, Trigger: ledger.TriggerManual},
 		{
-			Ref: "credit", AccountID: b.Accounts[credit], CentTotal: -cents, Party: ledger.Owners, ListingID: b.Listing, TransactionID: p.SourceID,
-			Trigger: ledger.TriggerManual, Description: "credit side",
+			Ref:           "debit",
+			AccountID:     b.Accounts[debit],
+			CentTotal:     cents,
+			TransactionID: p.SourceID,
+			Trigger:       ledger.TriggerManual,
+		},
+		{
+			Ref:           "credit",
+			AccountID:     b.Accounts[credit],
+			CentTotal:     -cents,
+			Party:         ledger.Owners,
+			ListingID:     b.Listing,
+			TransactionID: p.SourceID,
+			Trigger:       ledger.TriggerManual,
+			Description:   "credit side",
 		},
 	}
 	b.Replace([]id.ID{p.SourceID}, p)

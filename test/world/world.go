@@ -66,7 +66,11 @@ func New(t testing.TB, changes ...func(*app.External)) *World {
 
 	// The service as it is assembled, for one team.
 	all := app.Parts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
-	w := &World{T: t, Box: box, Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes()})}
+	w := &World{
+		T:    t,
+		Box:  box,
+		Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes()}),
+	}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}
 
@@ -101,7 +105,11 @@ func (w *World) Account(code string) id.ID {
 // Contact adds an owner or a vendor, with an e-mail address.
 func (w *World) Contact(kind, name string) id.ID {
 	w.T.Helper()
-	return w.Post("/contacts", Object{"type": kind, "name": name, "email": url.PathEscape(name) + "@example.com"}).Want(201).ID("id")
+	return w.Post("/contacts", Object{
+		"type":  kind,
+		"name":  name,
+		"email": url.PathEscape(name) + "@example.com",
+	}).Want(201).ID("id")
 }
 
 // Listing adds a property owned by contacts in equal parts from the beginning; the first gets the remainder.
@@ -118,7 +126,10 @@ func (w *World) Listing(name string, owners ...id.ID) Listing {
 		members = append(members, Object{"contactId": o, "split": split})
 	}
 
-	l := Listing{ID: w.Post("/listings", Object{"name": name, "initialOwnership": Object{"members": members}}).Want(201).ID("id")}
+	l := Listing{ID: w.Post("/listings", Object{
+		"name":             name,
+		"initialOwnership": Object{"members": members},
+	}).Want(201).ID("id")}
 	l.Period = w.Get("/listings/ownership-periods?listingIds=" + l.ID.String()).Want(200).ID("data.0.id")
 
 	return l
@@ -137,11 +148,16 @@ func (w *World) Stay(l Listing, date string, cents int64) id.ID {
 	}
 
 	stay := w.Post("/reservations", Object{
-		"listingId": l.ID, "checkIn": date, "checkOut": year + "-" + month + "-" + strconv.Itoa(n + 101)[1:], "bookedAt": date,
-		"lines": Array{Object{"type": "rent", "amount": cents}},
+		"listingId": l.ID,
+		"checkIn":   date,
+		"checkOut":  year + "-" + month + "-" + strconv.Itoa(n + 101)[1:],
+		"bookedAt":  date,
+		"lines":     Array{Object{"type": "rent", "amount": cents}},
 	}).Want(201).ID("id")
 	w.Post("/transactions", Object{
-		"type": "deposit", "date": date, "lines": Array{Object{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay}},
+		"type":  "deposit",
+		"date":  date,
+		"lines": Array{Object{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay}},
 	}).Want(201)
 
 	return stay
@@ -152,7 +168,10 @@ func (w *World) Expense(l Listing, date string, cents int64) id.ID {
 	w.T.Helper()
 
 	return w.Post("/transactions", Object{
-		"type": "expense", "date": date, "accountId": w.Account("1000"), "lines": Array{Object{"accountId": w.Account("5200"), "amount": cents, "listingId": l.ID}},
+		"type":      "expense",
+		"date":      date,
+		"accountId": w.Account("1000"),
+		"lines":     Array{Object{"accountId": w.Account("5200"), "amount": cents, "listingId": l.ID}},
 	}).Want(201).ID("id")
 }
 

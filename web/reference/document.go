@@ -87,7 +87,13 @@ func Read(description []byte) (*Document, error) {
 	}
 
 	info := root.child("info")
-	d := &Document{Title: info.text("title"), About: info.text("description"), Version: info.text("version"), root: root, operations: map[string]*Operation{}}
+	d := &Document{
+		Title:      info.text("title"),
+		About:      info.text("description"),
+		Version:    info.text("version"),
+		root:       root,
+		operations: map[string]*Operation{},
+	}
 	groups := map[string]*Group{}
 
 	group := func(name string) *Group {
@@ -162,8 +168,14 @@ func (d *Document) errors() error {
 // operation reads an operation. It fails for one without an id.
 func (d *Document) operation(method, path string, item, n node) (*Operation, error) {
 	o := &Operation{
-		ID: n.text("operationId"), Method: method, Path: path, Summary: n.text("summary"), About: n.text("description"), Deprecated: n.flag("deprecated"),
-		Scopes: n.words("x-scopes"), Tag: "Other",
+		ID:         n.text("operationId"),
+		Method:     method,
+		Path:       path,
+		Summary:    n.text("summary"),
+		About:      n.text("description"),
+		Deprecated: n.flag("deprecated"),
+		Scopes:     n.words("x-scopes"),
+		Tag:        "Other",
 	}
 	if tags := n.words("tags"); len(tags) > 0 {
 		o.Tag = tags[0]
@@ -187,7 +199,9 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 
 	place := []string{"path", "query", "header"}
 
-	slices.SortStableFunc(o.Parameters, func(a, b Parameter) int { return cmp.Compare(slices.Index(place, a.In), slices.Index(place, b.In)) })
+	slices.SortStableFunc(o.Parameters, func(a, b Parameter) int {
+		return cmp.Compare(slices.Index(place, a.In), slices.Index(place, b.In))
+	})
 
 	// Then the body it takes, and the answers it gives.
 	if n["requestBody"] != nil {
@@ -271,7 +285,9 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 		return Parameter{}, err
 	}
 
-	f.About, f.Required, f.Deprecated = cmp.Or(n.text("description"), f.About), n.flag("required"), n.flag("deprecated") || f.Deprecated
+	f.About = cmp.Or(n.text("description"), f.About)
+	f.Required = n.flag("required")
+	f.Deprecated = n.flag("deprecated") || f.Deprecated
 	if f.sample, err = d.example(n, f.sample); err != nil {
 		return Parameter{}, err
 	}
@@ -322,7 +338,12 @@ func (d *Document) conditions(answers ...node) ([]Condition, error) {
 
 	add := func(value any, about string) {
 		n, _ := value.(map[string]any)
-		c := Condition{Code: node(n).text("code"), Reason: node(n).text("reason"), Message: node(n).text("message"), About: cmp.Or(about, node(n).text("description"))}
+		c := Condition{
+			Code:    node(n).text("code"),
+			Reason:  node(n).text("reason"),
+			Message: node(n).text("message"),
+			About:   cmp.Or(about, node(n).text("description")),
+		}
 
 		same := func(o Condition) bool { return o.Code == c.Code && o.Reason == c.Reason && o.Message == c.Message }
 		if c.Code != "" && !slices.ContainsFunc(out, same) {
@@ -414,6 +435,9 @@ func (o *Operation) Takes(name string) bool {
 // Queues reports whether an answer acknowledges work that goes on after it.
 func (o *Operation) Queues() bool {
 	return slices.ContainsFunc(o.Answers, func(a Answer) bool {
-		return a.Status == "202" && a.Content != nil && slices.ContainsFunc(a.Content.Schema.Fields, func(f *Field) bool { return f.Name == "operationId" })
+		return a.Status == "202" && a.Content != nil &&
+			slices.ContainsFunc(a.Content.Schema.Fields, func(f *Field) bool {
+				return f.Name == "operationId"
+			})
 	})
 }

@@ -237,7 +237,10 @@ func (r Request) Go() string {
 	check()
 	line("fmt.Println(res.StatusCode, string(answer))")
 
-	return "package main\n\nimport (\n\t\"" + strings.Join(imports, "\"\n\t\"") + "\"\n)\n\nfunc main() {\n" + body.String() + "}\n"
+	return "package main\n\nimport (\n\t\"" + strings.Join(
+		imports,
+		"\"\n\t\"",
+	) + "\"\n)\n\nfunc main() {\n" + body.String() + "}\n"
 }
 
 // TypeScript returns the request as a module for a runtime with fetch.

@@ -234,9 +234,15 @@ func (f *Field) number() any {
 		return 2026
 	case name == "expires":
 		return 1798761600
-	case strings.Contains(name, "rate"), strings.Contains(name, "split"), strings.Contains(name, "percent"), strings.Contains(name, "share"):
+	case strings.Contains(
+		name,
+		"rate",
+	), strings.Contains(name, "split"), strings.Contains(name, "percent"), strings.Contains(name, "share"):
 		return 15000
-	case strings.Contains(name, "total"), strings.Contains(name, "amount"), strings.Contains(name, "cent"), strings.Contains(name, "balance"):
+	case strings.Contains(
+		name,
+		"total",
+	), strings.Contains(name, "amount"), strings.Contains(name, "cent"), strings.Contains(name, "balance"):
 		return 125000
 	}
 
@@ -255,7 +261,8 @@ var upperCase = regexp.MustCompile(`[A-Z]`)
 // text returns a text that the format and the pattern allow and that fits the name.
 func (f *Field) text() string {
 	name := strings.ToLower(f.Name)
-	late := strings.HasPrefix(name, "end") || strings.HasSuffix(name, "to") || strings.Contains(name, "checkout") || strings.HasSuffix(name, "endat")
+	late := strings.HasPrefix(name, "end") || strings.HasSuffix(name, "to") ||
+		strings.Contains(name, "checkout") || strings.HasSuffix(name, "endat")
 
 	switch f.format {
 	case "uuid", "uuid-filter", "reference-filter":
@@ -289,8 +296,20 @@ func (f *Field) text() string {
 
 	// Then values by name, and last the name itself in words.
 	known := map[string]string{
-		"name": "Beach House", "currency": "usd", "description": "Cleaning in January", "message": "Not found", "address": "1 Ocean Drive", "url": "https://example.com/", "uniqueref": "ref-1",
-		"code": "4000", "region": "us", "filename": "invoice.pdf", "contenttype": "application/pdf", "timezone": "America/New_York", "x-request-id": "0198c3a2", "idempotency-key": SampleID("Idempotency-Key"),
+		"name":            "Beach House",
+		"currency":        "usd",
+		"description":     "Cleaning in January",
+		"message":         "Not found",
+		"address":         "1 Ocean Drive",
+		"url":             "https://example.com/",
+		"uniqueref":       "ref-1",
+		"code":            "4000",
+		"region":          "us",
+		"filename":        "invoice.pdf",
+		"contenttype":     "application/pdf",
+		"timezone":        "America/New_York",
+		"x-request-id":    "0198c3a2",
+		"idempotency-key": SampleID("Idempotency-Key"),
 	}
 	if text, has := known[name]; has {
 		return text

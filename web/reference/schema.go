@@ -135,7 +135,10 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 	}
 
 	// What every kind of schema can say.
-	f.About, f.Deprecated, f.ReadOnly, f.Written = n.text("description"), n.flag("deprecated"), n.flag("readOnly"), n.flag("writeOnly")
+	f.About = n.text("description")
+	f.Deprecated = n.flag("deprecated")
+	f.ReadOnly = n.flag("readOnly")
+	f.Written = n.flag("writeOnly")
 
 	f.format, f.pattern, f.Values = n.text("format"), n.text("pattern"), n.words("enum")
 	if constant, is := n["const"].(string); is {
@@ -313,9 +316,19 @@ func kind(n node) string {
 }
 
 var formats = map[string]string{
-	"uuid": "uuid", "date": "date", "date-time": "date-time", "month": "month", "email": "e-mail address", "uri": "address", "binary": "file",
-	"uuid-filter": "uuid, or !uuid to leave it out", "reference-filter": "uuid or null, or with ! to leave it out", "date-boundary": "YYYY, YYYY-MM or YYYY-MM-DD",
-	"date-range": "date range", "amount-range": "cents, or a range of cents", "amount-ranges": "cents, or ranges of cents",
+	"uuid":             "uuid",
+	"date":             "date",
+	"date-time":        "date-time",
+	"month":            "month",
+	"email":            "e-mail address",
+	"uri":              "address",
+	"binary":           "file",
+	"uuid-filter":      "uuid, or !uuid to leave it out",
+	"reference-filter": "uuid or null, or with ! to leave it out",
+	"date-boundary":    "YYYY, YYYY-MM or YYYY-MM-DD",
+	"date-range":       "date range",
+	"amount-range":     "cents, or a range of cents",
+	"amount-ranges":    "cents, or ranges of cents",
 }
 
 // bound puts the rules of a schema into words.

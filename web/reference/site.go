@@ -74,7 +74,14 @@ func New(description []byte) (*Site, error) {
 
 	// One set of templates for all pages.
 	s.set, err = template.New("page.html").Funcs(template.FuncMap{
-		"prose": s.prose, "slug": slug, "sample": sample, "about": AboutReason, "faults": apierr.IssueCodes, "raises": func(reason string) []*Operation { return s.raises[reason] }, "callers": callers, "lower": strings.ToLower,
+		"prose":   s.prose,
+		"slug":    slug,
+		"sample":  sample,
+		"about":   AboutReason,
+		"faults":  apierr.IssueCodes,
+		"raises":  func(reason string) []*Operation { return s.raises[reason] },
+		"callers": callers,
+		"lower":   strings.ToLower,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the templates of the reference: %w", err)

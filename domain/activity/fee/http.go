@@ -206,7 +206,10 @@ func loadShown(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 		periods []Period
 	)
 	if err := tx.Together(
-		ctx, db.LoadOf(&f, loadFee, feeID), db.LoadOf(&periods, loadPeriods, feeID), db.LoadOf(&b, loadViewData, []id.ID{feeID}),
+		ctx,
+		db.LoadOf(&f, loadFee, feeID),
+		db.LoadOf(&periods, loadPeriods, feeID),
+		db.LoadOf(&b, loadViewData, []id.ID{feeID}),
 	); err != nil {
 		return nil, err
 	}

@@ -267,7 +267,11 @@ type viewData struct {
 func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
 	var s settings
 
-	err = tx.Together(ctx, db.LoadOf(&b.own, loadOwnRecords, ids), db.Load(&s, loadSettings), db.LoadOf(&b.booked, loadBookState, ids))
+	err = tx.Together(ctx,
+		db.LoadOf(&b.own, loadOwnRecords, ids),
+		db.Load(&s, loadSettings),
+		db.LoadOf(&b.booked, loadBookState, ids),
+	)
 	b.mappings = mapping.NewSet(s.Mappings)
 
 	return b, err

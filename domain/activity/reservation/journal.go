@@ -213,7 +213,9 @@ func (j *journal) guestLines(s segment, deferred map[fee.Recognition][]segment) 
 	}
 
 	lines[0] = j.entry(s, ledger.TriggerReservation, "Guest deposits")
-	lines[0].Ref, lines[0].AccountID, lines[0].CentTotal = "guest", j.requireAccount(receivableAssignment(s.period)), owed
+	lines[0].Ref = "guest"
+	lines[0].AccountID = j.requireAccount(receivableAssignment(s.period))
+	lines[0].CentTotal = owed
 
 	return lines
 }

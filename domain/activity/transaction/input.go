@@ -312,7 +312,11 @@ func (l *Line) apply(f *LineFields) {
 		l.AppliedAmount = nil
 		if a := f.AppliedAmount.Value; a != nil {
 			behavior := orExcluded(a.TaxBehavior)
-			l.AppliedAmount = &Applied{TaxRateID: a.TaxRateID, TaxBehavior: behavior, TaxPayee: a.TaxPayee.orDefault(behavior)}
+			l.AppliedAmount = &Applied{
+				TaxRateID:   a.TaxRateID,
+				TaxBehavior: behavior,
+				TaxPayee:    a.TaxPayee.orDefault(behavior),
+			}
 		}
 	}
 

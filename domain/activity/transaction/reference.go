@@ -117,7 +117,8 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 
 	// The listings are locked before their periods are read, see lockListings.
 	works := []db.Work{
-		db.LoadOf(&r.listings, lockListings, listings.list()), db.LoadOf(&r.facts.Periods, loadPeriods, listings.list()),
+		db.LoadOf(&r.listings, lockListings, listings.list()),
+		db.LoadOf(&r.facts.Periods, loadPeriods, listings.list()),
 	}
 	if len(rates) > 0 {
 		works = append(works, db.LoadOf(&r.rates, tax.ByID, rates.list()))

@@ -94,7 +94,8 @@ func listColumnsSQL(withLines bool) string {
 
 // loadAll loads transactions with their lines, in the order of their ids.
 func loadAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
-	query := "select " + columnsSQL(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) order by t.id"
+	query := "select " + columnsSQL(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) order " +
+		"by t.id"
 
 	found, err := db.Select[Transaction](ctx, tx, query, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {

@@ -118,7 +118,14 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 
 	records := make([]Record, len(open))
 	for i, r := range open {
-		records[i] = Record{ID: r.ID, AccountID: r.AccountID, Currency: r.Currency, Date: r.Date, Amount: r.Amount, Description: r.Description}
+		records[i] = Record{
+			ID:          r.ID,
+			AccountID:   r.AccountID,
+			Currency:    r.Currency,
+			Date:        r.Date,
+			Amount:      r.Amount,
+			Description: r.Description,
+		}
 		if r.UniqueRef != nil {
 			records[i].References = []string{*r.UniqueRef}
 		}
@@ -180,8 +187,15 @@ func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate
 	for _, m := range movables {
 		if d := by[m.TransactionID]; d != nil {
 			out = append(out, Candidate{
-				TransactionID: m.TransactionID, AccountID: m.AccountID, Currency: m.Currency, Date: m.Date, Amount: m.Cents,
-				Text: d.Text, References: d.References, Codes: d.Codes, Channel: d.Channel,
+				TransactionID: m.TransactionID,
+				AccountID:     m.AccountID,
+				Currency:      m.Currency,
+				Date:          m.Date,
+				Amount:        m.Cents,
+				Text:          d.Text,
+				References:    d.References,
+				Codes:         d.Codes,
+				Channel:       d.Channel,
 			})
 		}
 	}

@@ -87,7 +87,10 @@ func (b *book) index() {
 	slices.SortFunc(b.items, func(x, y item) int {
 		return cmp.Or(cmp.Compare(x.at, y.at), x.TransactionID.Compare(y.TransactionID))
 	})
-	b.amounts, b.references, b.codes, b.channels = map[money.Cents][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}
+	b.amounts = map[money.Cents][]int{}
+	b.references = map[string][]int{}
+	b.codes = map[string][]int{}
+	b.channels = map[string][]int{}
 	b.waiting = map[money.Cents][]int{}
 	names := map[string]string{}
 

@@ -174,7 +174,16 @@ type Bounds struct {
 
 // Usual returns the bounds that suggestions are made with.
 func Usual() Bounds {
-	return Bounds{Days: 7, Before: 7, After: 2, KeyDays: 45, Candidates: 40, Nodes: 200_000, AllNodes: 1_000_000, Shown: 5}
+	return Bounds{
+		Days:       7,
+		Before:     7,
+		After:      2,
+		KeyDays:    45,
+		Candidates: 40,
+		Nodes:      200_000,
+		AllNodes:   1_000_000,
+		Shown:      5,
+	}
 }
 
 // Reach returns how many days lie at most between a record and its transactions. Candidates further away change no

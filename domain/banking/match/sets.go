@@ -67,7 +67,11 @@ func (a *ask) findPools() {
 	}
 
 	for _, lane := range lanes {
-		if pool := a.pool(a.book.within(a.book.channels[lane], a.at-a.bounds.Before, a.at+a.bounds.After)); len(pool) > 0 {
+		if pool := a.pool(a.book.within(
+			a.book.channels[lane],
+			a.at-a.bounds.Before,
+			a.at+a.bounds.After,
+		)); len(pool) > 0 {
 			a.pools = append(a.pools, pool)
 		}
 	}
@@ -203,7 +207,10 @@ func (a *ask) groupByAmount(pool []int) []group {
 	for i, g := range groups {
 		out[i] = *g
 		slices.SortFunc(out[i].places, func(x, y int) int {
-			return cmp.Or(cmp.Compare(apart(a.book.items[x].at, a.at), apart(a.book.items[y].at, a.at)), cmp.Compare(x, y))
+			return cmp.Or(
+				cmp.Compare(apart(a.book.items[x].at, a.at), apart(a.book.items[y].at, a.at)),
+				cmp.Compare(x, y),
+			)
 		})
 	}
 

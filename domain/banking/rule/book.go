@@ -65,8 +65,16 @@ const (
 // Enum lists the reasons.
 func (Reason) Enum() []string {
 	return []string{
-		string(RecordNotMovement), string(RecordInactive), string(RecordUnassigned), string(RecordReconciled), string(NoRule), string(OpenDuplicate),
-		string(TransactionMatches), string(CurrencyMismatch), string(SplitMismatch), string(DateOutOfRange),
+		string(RecordNotMovement),
+		string(RecordInactive),
+		string(RecordUnassigned),
+		string(RecordReconciled),
+		string(NoRule),
+		string(OpenDuplicate),
+		string(TransactionMatches),
+		string(CurrencyMismatch),
+		string(SplitMismatch),
+		string(DateOutOfRange),
 	}
 }
 
@@ -172,8 +180,11 @@ func shorten(description string) string {
 // book returns the line of a transaction with this amount.
 func (l *Line) book(amount money.Cents) transaction.LineInput {
 	out := transaction.LineInput{Amount: amount, LineFields: transaction.LineFields{
-		Description: api.SetIf(l.DescriptionOverride), Assignment: api.SetIf(l.Assignment), AccountID: api.SetIf(l.AccountID),
-		ListingID: api.SetIf(l.ListingID), Party: api.SetIf(l.Party),
+		Description: api.SetIf(l.DescriptionOverride),
+		Assignment:  api.SetIf(l.Assignment),
+		AccountID:   api.SetIf(l.AccountID),
+		ListingID:   api.SetIf(l.ListingID),
+		Party:       api.SetIf(l.Party),
 	}}
 	if l.TaxRateID != nil {
 		applied := transaction.AppliedInput{TaxRateID: *l.TaxRateID, TaxBehavior: transaction.TaxExcluded}
@@ -186,7 +197,11 @@ func (l *Line) book(amount money.Cents) transaction.LineInput {
 
 	// A markup has a tax of its own.
 	if m := l.Markup; m != nil {
-		out.Markup = api.Set(transaction.MarkupInput{Amount: m.Amount, TaxRateID: api.SetIf(m.TaxRateID), TaxBehavior: api.SetIf(m.TaxBehavior)})
+		out.Markup = api.Set(transaction.MarkupInput{
+			Amount:      m.Amount,
+			TaxRateID:   api.SetIf(m.TaxRateID),
+			TaxBehavior: api.SetIf(m.TaxBehavior),
+		})
 	}
 
 	return out

@@ -40,11 +40,13 @@ func Check(r *Rule) []apierr.Issue {
 	f.refuse(strings.TrimSpace(r.Name) == "" || utf8.RuneCountInString(r.Name) > nameLength, apierr.IssueLength, "name")
 	f.refuse(!among(r.Status), apierr.IssueEnum, "status")
 	f.refuse(r.Priority < 0 || r.Priority > MaxPriority, apierr.IssueRange, "priority")
-	f.refuse(r.TransactionType != transaction.Deposit && r.TransactionType != transaction.Expense, apierr.IssueEnum, "transactionType")
+	f.refuse(r.TransactionType != transaction.Deposit &&
+		r.TransactionType != transaction.Expense, apierr.IssueEnum, "transactionType")
 	f.refuse(!among(r.Mode), apierr.IssueEnum, "mode")
 	f.refuse(!among(r.MatchMode), apierr.IssueEnum, "matchMode")
 	f.describe(r.DescriptionOverride, "descriptionOverride")
-	f.refuse(r.UsePriorMonthEnd && r.TransactionType != transaction.Expense, apierr.IssueContradiction, "usePriorMonthEnd")
+	f.refuse(r.UsePriorMonthEnd &&
+		r.TransactionType != transaction.Expense, apierr.IssueContradiction, "usePriorMonthEnd")
 	f.refuse(len(r.AccountIDs) > MaxAccounts, apierr.IssueItems, "accountIds")
 
 	// An account that is named twice is a mistake of the caller.
@@ -81,7 +83,9 @@ func among[T interface {
 
 // describe refuses a description that is blank or longer than transactions allow.
 func (f *faults) describe(text *string, path ...any) {
-	f.refuse(text != nil && (strings.TrimSpace(*text) == "" || utf8.RuneCountInString(*text) > descriptionLength), apierr.IssueLength, path...)
+	f.refuse(text != nil &&
+		(strings.TrimSpace(*text) == "" ||
+			utf8.RuneCountInString(*text) > descriptionLength), apierr.IssueLength, path...)
 }
 
 // checkCondition refuses operators that the field does not have and values that it cannot be compared with.
@@ -105,7 +109,8 @@ func (f *faults) checkCondition(c *Condition, path ...any) {
 		return
 	}
 
-	f.refuse(plain.Text(c.Value) == "" || utf8.RuneCountInString(c.Value) > valueLength, apierr.IssueLength, path, "value")
+	f.refuse(plain.Text(c.Value) == "" ||
+		utf8.RuneCountInString(c.Value) > valueLength, apierr.IssueLength, path, "value")
 }
 
 // checkLine refuses amounts that do not fit the split mode, and taxes and markups that transactions of this type
@@ -117,7 +122,8 @@ func (f *faults) checkLine(r *Rule, l *Line, path ...any) {
 	f.refuse(l.FixedCentAmount != nil && *l.FixedCentAmount == 0, apierr.IssueZeroAmount, path, "fixedCentAmount")
 	f.refuse(l.SplitMode == Percentage && l.PercentageBps == nil, apierr.IssueRequired, path, "percentageBps")
 	f.refuse(l.SplitMode != Percentage && l.PercentageBps != nil, apierr.IssueContradiction, path, "percentageBps")
-	f.refuse(l.PercentageBps != nil && (*l.PercentageBps < 1 || *l.PercentageBps > money.WholeRate), apierr.IssueRange, path, "percentageBps")
+	f.refuse(l.PercentageBps != nil &&
+		(*l.PercentageBps < 1 || *l.PercentageBps > money.WholeRate), apierr.IssueRange, path, "percentageBps")
 	f.refuse(l.Assignment == nil && l.AccountID == nil, apierr.IssueRequired, path, "accountId")
 	f.refuse(l.Assignment != nil && !among(*l.Assignment), apierr.IssueEnum, path, "assignment")
 	f.refuse(l.Party != nil && !among(*l.Party), apierr.IssueEnum, path, "party")
@@ -140,7 +146,8 @@ func (f *faults) checkLine(r *Rule, l *Line, path ...any) {
 // checkTax refuses a tax behavior without a rate. A rate without a behavior is excluded.
 func (f *faults) checkTax(rate *id.ID, behavior *transaction.TaxBehavior, path ...any) {
 	f.refuse(rate == nil && behavior != nil, apierr.IssueRequired, append(path, "taxRateId")...)
-	f.refuse(behavior != nil && *behavior != transaction.TaxIncluded && *behavior != transaction.TaxExcluded, apierr.IssueEnum, append(path, "taxBehavior")...)
+	f.refuse(behavior != nil && *behavior != transaction.TaxIncluded &&
+		*behavior != transaction.TaxExcluded, apierr.IssueEnum, append(path, "taxBehavior")...)
 }
 
 // checkSplit refuses lines that could not add up to any record: a second remainder, percentages that are not the
@@ -170,5 +177,6 @@ func (f *faults) checkSplit(lines []Line) {
 		}
 	}
 
-	f.refuse(percentages > 0 && remainders == 0 && all != money.WholeRate || remainders > 0 && all >= money.WholeRate, apierr.IssueSplitSum, "lines")
+	f.refuse(percentages > 0 && remainders == 0 && all != money.WholeRate ||
+		remainders > 0 && all >= money.WholeRate, apierr.IssueSplitSum, "lines")
 }

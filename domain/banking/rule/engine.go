@@ -206,7 +206,12 @@ type Pass struct {
 
 // Pass returns a pass over records. A pass is for one goroutine.
 func (e *Engine) Pass() *Pass {
-	return &Pass{Engine: e, found: newSet(len(e.rules)), known: make([]int, len(e.tests)), results: make([]bool, len(e.tests))}
+	return &Pass{
+		Engine:  e,
+		found:   newSet(len(e.rules)),
+		known:   make([]int, len(e.tests)),
+		results: make([]bool, len(e.tests)),
+	}
 }
 
 // Matching returns the rules that a record meets, in the order in which they would take it. It ignores the state of

@@ -28,38 +28,77 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/bank-rules", ID: "listBankRules", Tag: tag, Summary: "List bank rules", Scopes: reads,
-			Doc: "In the order in which they take records. A page of rules with more than 20000 lines is refused with `tooManyLines` at limit and `context.suggestedLimit`.",
+			Method:  http.MethodGet,
+			Path:    "/bank-rules",
+			ID:      "listBankRules",
+			Tag:     tag,
+			Summary: "List bank rules",
+			Scopes:  reads,
+			Doc:     "In the order in which they take records. A page of rules with more than 20000 lines is refused with `tooManyLines` at limit and `context.suggestedLimit`.",
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-rules", ID: "createBankRule", Tag: tag, Summary: "Create a bank rule",
 			Errors: apierr.List{errTooMany}, Scopes: writes, Status: http.StatusCreated,
-			Doc: "Fails with 400 for conditions whose operator or value is none of their field's (contradiction, malformed), lines that could add up to no record (splitSum), and" +
-				" accounts, contacts, listings and tax rates that do not exist or cannot be used there, each with its path; for a team that has 1000 rules. A rule of mode auto needs the scope transactions:write too.",
+			Doc: "Fails with 400 for conditions whose operator or value is none of their field's (contradiction, " +
+				"malformed), lines that could add up to no record (splitSum), and accounts, contacts, listings and " +
+				"tax rates that do not exist or cannot be used there, each with its path; for a team that has 1000 " +
+				"rules. A rule of mode auto needs the scope transactions:write too.",
 		}, create),
 		api.Read(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-rules/preview", ID: "previewBankRules", Tag: tag, Summary: "Preview bank rules", Scopes: reads,
-			Doc: "What rules would make of the open bank records of some days: movements on bank accounts that count and are reconciled with nothing, the newest first. A rule of the body and" +
-				" those of bankRuleIds are taken as active; without either, all active rules are. Nothing is booked. At most 10000 records are looked at, fewer when the rules have very many conditions;" +
-				" `cut` tells that there are more. Fails with 400 as createBankRule does, below rule, and for unknown rules and accounts.",
+			Method:  http.MethodPost,
+			Path:    "/bank-rules/preview",
+			ID:      "previewBankRules",
+			Tag:     tag,
+			Summary: "Preview bank rules",
+			Scopes:  reads,
+			Doc: "What rules would make of the open bank records of some days: movements on bank accounts that " +
+				"count and are reconciled with nothing, the newest first. A rule of the body and those of " +
+				"bankRuleIds are taken as active; without either, all active rules are. Nothing is booked. At most " +
+				"10000 records are looked at, fewer when the rules have very many conditions; `cut` tells that " +
+				"there are more. Fails with 400 as createBankRule does, below rule, and for unknown rules and " +
+				"accounts.",
 		}, preview),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/bank-rules/{id}", ID: "getBankRule", Tag: tag, Summary: "Read a bank rule", Scopes: reads,
-			Doc: "With version, as it was then: updatedAt is when it became so. Fails with 404 for a version that there never was.",
+			Method:  http.MethodGet,
+			Path:    "/bank-rules/{id}",
+			ID:      "getBankRule",
+			Tag:     tag,
+			Summary: "Read a bank rule",
+			Scopes:  reads,
+			Doc: "With version, as it was then: updatedAt is when it became so. Fails with 404 for a version " +
+				"that there never was.",
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/bank-rules/{id}", ID: "updateBankRule", Tag: tag, Summary: "Change a bank rule", Scopes: writes,
-			Errors: apierr.List{errRunning},
-			Doc:    "Fields that are absent stay. Every change is a new version, a body that changes nothing is none. Fails with 404, and as creating does; a reference that leads to nothing any more may stay. A rule that is running is refused with LOCKED. A rule of mode auto needs the scope transactions:write too.",
+			Method:  http.MethodPut,
+			Path:    "/bank-rules/{id}",
+			ID:      "updateBankRule",
+			Tag:     tag,
+			Summary: "Change a bank rule",
+			Scopes:  writes,
+			Errors:  apierr.List{errRunning},
+			Doc: "Fields that are absent stay. Every change is a new version, a body that changes nothing is " +
+				"none. Fails with 404, and as creating does; a reference that leads to nothing any more may stay. A " +
+				"rule that is running is refused with LOCKED. A rule of mode auto needs the scope " +
+				"transactions:write too.",
 		}, update),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/bank-rules/{id}", ID: "deleteBankRule", Tag: tag, Summary: "Delete or archive a bank rule",
-			Errors: apierr.List{errRunning, errInUse}, Scopes: deletes,
-			Doc: "Its versions go with it. One that has reconciled bank records is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
+			Method:  http.MethodDelete,
+			Path:    "/bank-rules/{id}",
+			ID:      "deleteBankRule",
+			Tag:     tag,
+			Summary: "Delete or archive a bank rule",
+			Errors:  apierr.List{errRunning, errInUse},
+			Scopes:  deletes,
+			Doc:     "Its versions go with it. One that has reconciled bank records is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
 		}, erase),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/bank-rules/{id}/versions", ID: "listBankRuleVersions", Tag: tag, Summary: "List the versions of a bank rule", Scopes: reads,
-			Doc: "The newest first, the current one included. getBankRule reads one.",
+			Method:  http.MethodGet,
+			Path:    "/bank-rules/{id}/versions",
+			ID:      "listBankRuleVersions",
+			Tag:     tag,
+			Summary: "List the versions of a bank rule",
+			Scopes:  reads,
+			Doc:     "The newest first, the current one included. getBankRule reads one.",
 		}, versions),
 	}
 }
@@ -93,8 +132,12 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Stored], er
 	q.Narrow("r.status = ?", in.Status)
 	q.Narrow("r.mode = ?", in.Mode)
 	q.Narrow("r.transaction_type = ?", in.TransactionType)
-	q.IDs("r.account_ids && ?::uuid[] or exists (select from jsonb_array_elements(r.lines) l where l ->> 'accountId' = any(?::uuid[]::text[]))", in.AccountIDs)
-	q.IDs("exists (select from jsonb_array_elements(r.lines) l where l ->> 'listingId' = any(?::uuid[]::text[]))", in.ListingIDs)
+	q.IDs("r.account_ids && ?::uuid[] or exists (select from jsonb_array_elements(r.lines) l where l ->> "+
+		"'accountId' = any(?::uuid[]::text[]))", in.AccountIDs)
+	q.IDs(
+		"exists (select from jsonb_array_elements(r.lines) l where l ->> 'listingId' = any(?::uuid[]::text[]))",
+		in.ListingIDs,
+	)
 	q.Refs("r.vendor_contact_id", in.ContactIDs)
 	q.Search(in.Search, "r.name", "r.description_override", `(select string_agg(c ->> 'value', chr(10)) from jsonb_array_elements(r.conditions) c)`)
 
@@ -107,7 +150,13 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Stored], er
 		return found, err
 	}
 
-	return found, operation.Embed(ctx, tx, operation.BankRule, found.Data, func(s *Stored) (id.ID, **operation.Summary) { return s.ID, &s.Operations })
+	return found, operation.Embed(ctx, tx,
+		operation.BankRule,
+		found.Data,
+		func(s *Stored) (id.ID, **operation.Summary) {
+			return s.ID, &s.Operations
+		},
+	)
 }
 
 type createInput struct{ Body Create }

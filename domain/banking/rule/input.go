@@ -76,9 +76,19 @@ type Update struct {
 // newRule returns the rule that a body describes, in its first version.
 func newRule(tx *db.Tx, b *Create) Rule {
 	r := Rule{
-		ID: tx.NewID(), Version: 1, Name: b.Name, Status: cmp.Or(b.Status, Active), Priority: b.Priority, TransactionType: b.TransactionType,
-		Mode: cmp.Or(b.Mode, Suggest), MatchMode: cmp.Or(b.MatchMode, All), Conditions: b.Conditions, DescriptionOverride: b.DescriptionOverride.Value,
-		UsePriorMonthEnd: b.UsePriorMonthEnd, VendorContactID: b.VendorContactID.Value, AccountIDs: append([]id.ID{}, b.AccountIDs...),
+		ID:                  tx.NewID(),
+		Version:             1,
+		Name:                b.Name,
+		Status:              cmp.Or(b.Status, Active),
+		Priority:            b.Priority,
+		TransactionType:     b.TransactionType,
+		Mode:                cmp.Or(b.Mode, Suggest),
+		MatchMode:           cmp.Or(b.MatchMode, All),
+		Conditions:          b.Conditions,
+		DescriptionOverride: b.DescriptionOverride.Value,
+		UsePriorMonthEnd:    b.UsePriorMonthEnd,
+		VendorContactID:     b.VendorContactID.Value,
+		AccountIDs:          append([]id.ID{}, b.AccountIDs...),
 	}
 	r.Lines = newLines(tx, b.Lines, nil)
 
@@ -97,7 +107,8 @@ func applyUpdate(tx *db.Tx, r Rule, b *Update) Rule {
 	keep(&r.UsePriorMonthEnd, b.UsePriorMonthEnd)
 	keep(&r.AccountIDs, b.AccountIDs)
 
-	r.DescriptionOverride, r.VendorContactID = b.DescriptionOverride.Or(r.DescriptionOverride), b.VendorContactID.Or(r.VendorContactID)
+	r.DescriptionOverride = b.DescriptionOverride.Or(r.DescriptionOverride)
+	r.VendorContactID = b.VendorContactID.Or(r.VendorContactID)
 	if b.Lines != nil {
 		r.Lines = newLines(tx, *b.Lines, r.Lines)
 	}
@@ -118,9 +129,17 @@ func newLines(tx *db.Tx, given []LineInput, old []Line) []Line {
 	for i := range given {
 		in := &given[i]
 		l := Line{
-			SortOrder: i, SplitMode: in.SplitMode, FixedCentAmount: in.FixedCentAmount.Value, PercentageBps: in.PercentageBps.Value,
-			Assignment: in.Assignment.Value, AccountID: in.AccountID.Value, Party: in.Party.Value, ListingID: in.ListingID.Value,
-			TaxRateID: in.TaxRateID.Value, TaxBehavior: in.TaxBehavior.Value, DescriptionOverride: in.DescriptionOverride.Value,
+			SortOrder:           i,
+			SplitMode:           in.SplitMode,
+			FixedCentAmount:     in.FixedCentAmount.Value,
+			PercentageBps:       in.PercentageBps.Value,
+			Assignment:          in.Assignment.Value,
+			AccountID:           in.AccountID.Value,
+			Party:               in.Party.Value,
+			ListingID:           in.ListingID.Value,
+			TaxRateID:           in.TaxRateID.Value,
+			TaxBehavior:         in.TaxBehavior.Value,
+			DescriptionOverride: in.DescriptionOverride.Value,
 		}
 		keep(&l.SortOrder, in.SortOrder)
 

@@ -40,7 +40,15 @@ func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		b.MatchingRules = []bank.RuleRef{}
 
 		// A rule compares only these fields.
-		r := Record{ID: b.ID, Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, Status: b.Status, Type: b.Type}
+		r := Record{
+			ID:          b.ID,
+			Currency:    b.Currency,
+			Date:        b.Date,
+			Amount:      b.Amount,
+			Description: b.Description,
+			Status:      b.Status,
+			Type:        b.Type,
+		}
 		if b.AccountID != nil {
 			r.AccountID = *b.AccountID
 		}

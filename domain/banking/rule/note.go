@@ -37,7 +37,11 @@ func note(tx *db.Tx, before, after *Rule) {
 
 		for k := range r.Lines {
 			l := &r.Lines[k]
-			refs = append(refs, audit.Ref(audit.RoleAccount, audit.Account, l.AccountID), audit.Ref(audit.RoleListing, audit.Listing, l.ListingID))
+			refs = append(
+				refs,
+				audit.Ref(audit.RoleAccount, audit.Account, l.AccountID),
+				audit.Ref(audit.RoleListing, audit.Listing, l.ListingID),
+			)
 		}
 	}
 

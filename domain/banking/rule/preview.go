@@ -265,7 +265,15 @@ func (p *previewing) maxRecords() int {
 // newRecord returns an open record as rules look at it.
 func newRecord(o *bank.Open) Record {
 	r := Record{
-		ID: o.ID, AccountID: o.AccountID, Currency: o.Currency, TeamCurrency: o.TeamCurrency, Date: o.Date, Amount: o.Amount, Description: o.Description, Status: bank.Active, Type: bank.Movement,
+		ID:           o.ID,
+		AccountID:    o.AccountID,
+		Currency:     o.Currency,
+		TeamCurrency: o.TeamCurrency,
+		Date:         o.Date,
+		Amount:       o.Amount,
+		Description:  o.Description,
+		Status:       bank.Active,
+		Type:         bank.Movement,
 	}
 	if o.UniqueRef != nil {
 		r.Reference = *o.UniqueRef

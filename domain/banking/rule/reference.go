@@ -33,7 +33,13 @@ type namedRow struct {
 
 // loadNames loads the records that rules refer to.
 func loadNames(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
-	args := db.Args{"team": tx.Team, "accounts": []id.ID{}, "contacts": []id.ID{}, "listings": []id.ID{}, "rates": []id.ID{}}
+	args := db.Args{
+		"team":     tx.Team,
+		"accounts": []id.ID{},
+		"contacts": []id.ID{},
+		"listings": []id.ID{},
+		"rates":    []id.ID{},
+	}
 
 	add := func(name string, ids ...*id.ID) {
 		for _, v := range ids {
@@ -62,7 +68,12 @@ func loadNames(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	}
 
 	// Then all kinds in one statement, with the assigned accounts in the same round trip.
-	n := &named{accounts: map[id.ID]namedRow{}, contacts: map[id.ID]namedRow{}, listings: map[id.ID]namedRow{}, rates: map[id.ID]namedRow{}}
+	n := &named{
+		accounts: map[id.ID]namedRow{},
+		contacts: map[id.ID]namedRow{},
+		listings: map[id.ID]namedRow{},
+		rates:    map[id.ID]namedRow{},
+	}
 
 	var rows []namedRow
 
@@ -80,7 +91,12 @@ func loadNames(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	}
 
 	for _, row := range rows {
-		map[string]map[id.ID]namedRow{"account": n.accounts, "contact": n.contacts, "listing": n.listings, "rate": n.rates}[row.Kind][row.ID] = row
+		map[string]map[id.ID]namedRow{
+			"account": n.accounts,
+			"contact": n.contacts,
+			"listing": n.listings,
+			"rate":    n.rates,
+		}[row.Kind][row.ID] = row
 	}
 
 	return n, nil
@@ -173,11 +189,19 @@ func (n *named) refuseAccount(l *Line) apierr.IssueCode {
 func (n *named) findings(r *Rule) []finding.Finding {
 	out := []finding.Finding{}
 	for _, issue := range Check(r) {
-		out = append(out, finding.Finding{Code: string(issue.Code), Severity: finding.Error, Context: map[string]any{"path": issue.Path}})
+		out = append(out, finding.Finding{
+			Code:     string(issue.Code),
+			Severity: finding.Error,
+			Context:  map[string]any{"path": issue.Path},
+		})
 	}
 
 	for _, l := range n.lacks(r) {
-		out = append(out, finding.Finding{Code: string(l.code), Severity: finding.Error, Context: map[string]any{"path": l.path, "id": l.id}})
+		out = append(out, finding.Finding{
+			Code:     string(l.code),
+			Severity: finding.Error,
+			Context:  map[string]any{"path": l.path, "id": l.id},
+		})
 	}
 
 	// Lines can name an assignment that has no account yet.

@@ -148,7 +148,12 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 			continue
 		}
 
-		item := RunItem{BankRecordID: records[i].ID, Outcome: Failed, Reason: new(string(d.Reason)), Version: d.Rule.Version}
+		item := RunItem{
+			BankRecordID: records[i].ID,
+			Outcome:      Failed,
+			Reason:       new(string(d.Reason)),
+			Version:      d.Rule.Version,
+		}
 		if d.Reason.leavesToPerson() {
 			item.Outcome = Skipped
 		}
@@ -194,8 +199,18 @@ func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error)
 	// Each record is matched with the whole of its transaction.
 	items, matches := make([]RunItem, len(bookings)), make([]bank.Match, len(bookings))
 	for i := range bookings {
-		items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Applied, TransactionID: &made[i].ID, Version: bookings[i].rule.Version, Made: &made[i]}
-		matches[i] = bank.Match{RecordID: bookings[i].record, Parts: []bank.Portion{{TransactionID: made[i].ID}}, RuleID: &bookings[i].rule.ID}
+		items[i] = RunItem{
+			BankRecordID:  bookings[i].record,
+			Outcome:       Applied,
+			TransactionID: &made[i].ID,
+			Version:       bookings[i].rule.Version,
+			Made:          &made[i],
+		}
+		matches[i] = bank.Match{
+			RecordID: bookings[i].record,
+			Parts:    []bank.Portion{{TransactionID: made[i].ID}},
+			RuleID:   &bookings[i].rule.ID,
+		}
 	}
 
 	refusals, err := bank.Reconcile(ctx, tx, matches)
@@ -223,7 +238,12 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 		}
 
 		if err != nil {
-			items[i] = RunItem{BankRecordID: bookings[i].record, Outcome: Failed, Reason: new(refusalReason(err)), Version: bookings[i].rule.Version}
+			items[i] = RunItem{
+				BankRecordID: bookings[i].record,
+				Outcome:      Failed,
+				Reason:       new(refusalReason(err)),
+				Version:      bookings[i].rule.Version,
+			}
 		}
 	}
 
@@ -267,7 +287,11 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 
 		named++
 
-		if err := operation.AddResult(ctx, tx, r.OperationID, operation.Resource{Type: operation.Transaction, ID: *items[i].TransactionID, Role: operation.Result}); err != nil {
+		if err := operation.AddResult(ctx, tx, r.OperationID, operation.Resource{
+			Type: operation.Transaction,
+			ID:   *items[i].TransactionID,
+			Role: operation.Result,
+		}); err != nil {
 			return err
 		}
 	}
@@ -284,7 +308,12 @@ func insertItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rul
 	n := len(items)
 
 	// One array for each column: the statement stays the same for any number of items.
-	records, ruleIDs, versions, outcomes, reasons, transactions := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
+	records := make([]id.ID, n)
+	ruleIDs := make([]id.ID, n)
+	versions := make([]int64, n)
+	outcomes := make([]string, n)
+	reasons := make([]*string, n)
+	transactions := make([]*id.ID, n)
 	for i := range items {
 		records[i], ruleIDs[i], versions[i] = items[i].BankRecordID, rules[i].ID, int64(rules[i].Version)
 		outcomes[i], reasons[i], transactions[i] = string(items[i].Outcome), items[i].Reason, items[i].TransactionID
@@ -295,8 +324,15 @@ func insertItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rul
 		select @team, @run, r, u, v, o, w, t, @now
 		from unnest(@records::uuid[], @rules::uuid[], @versions::bigint[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, u, v, o, w, t)`,
 		db.Args{
-			"team": tx.Team, "run": run, "records": records, "rules": ruleIDs, "versions": versions, "outcomes": outcomes, "reasons": reasons,
-			"transactions": transactions, "now": tx.Now,
+			"team":         tx.Team,
+			"run":          run,
+			"records":      records,
+			"rules":        ruleIDs,
+			"versions":     versions,
+			"outcomes":     outcomes,
+			"reasons":      reasons,
+			"transactions": transactions,
+			"now":          tx.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("keep what a run of bank rules did: %w", err)
@@ -475,16 +511,29 @@ func lockItems(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]Ru
 func updateItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
 	n := len(items)
 
-	records, outcomes, reasons, transactions := make([]id.ID, n), make([]string, n), make([]*string, n), make([]*id.ID, n)
+	records := make([]id.ID, n)
+	outcomes := make([]string, n)
+	reasons := make([]*string, n)
+	transactions := make([]*id.ID, n)
 	for i := range items {
-		records[i], outcomes[i], reasons[i], transactions[i] = items[i].BankRecordID, string(items[i].Outcome), items[i].Reason, items[i].TransactionID
+		records[i] = items[i].BankRecordID
+		outcomes[i] = string(items[i].Outcome)
+		reasons[i] = items[i].Reason
+		transactions[i] = items[i].TransactionID
 	}
 
 	_, err := tx.Exec(ctx, `
 		update bank_rule_run_item x set outcome = i.o, reason = i.w, transaction_id = i.t
 		from unnest(@records::uuid[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, o, w, t)
 		where x.team_id = @team and x.operation_id = @run and x.bank_record_id = i.r`,
-		db.Args{"team": tx.Team, "run": run, "records": records, "outcomes": outcomes, "reasons": reasons, "transactions": transactions})
+		db.Args{
+			"team":         tx.Team,
+			"run":          run,
+			"records":      records,
+			"outcomes":     outcomes,
+			"reasons":      reasons,
+			"transactions": transactions,
+		})
 	if err != nil {
 		return fmt.Errorf("keep what was undone of a run of bank rules: %w", err)
 	}

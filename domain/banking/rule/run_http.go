@@ -20,7 +20,11 @@ import (
 var errRunning = apierr.New(apierr.CodeLocked, "", "Bank rule is running")
 
 // errIncomplete refuses to run a rule again, or to undo a run, while a run of the rule goes on (RSN-14).
-var errIncomplete = apierr.New(apierr.CodeConflict, apierr.ReasonBankRuleRunIncomplete, "Bank rule run has not finished")
+var errIncomplete = apierr.New(
+	apierr.CodeConflict,
+	apierr.ReasonBankRuleRunIncomplete,
+	"Bank rule run has not finished",
+)
 
 // runEndpoints returns the routes that run a rule, read a run and undo it.
 func runEndpoints(tag string) []api.Endpoint {
@@ -28,23 +32,48 @@ func runEndpoints(tag string) []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-rules/{id}/run", ID: "runBankRule", Tag: tag, Summary: "Run a bank rule",
-			Errors: apierr.List{errIncomplete}, Scopes: writes, DryRun: true,
-			Also: map[int]reflect.Type{http.StatusOK: reflect.TypeFor[RunPreview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement]()},
-			Doc: "Starts an operation of type bank-rule-run that books the open records of bankRecordIds that the rule takes, or all that it takes, and reconciles each with its transaction," +
-				" whatever the rule's mode and status. What is refused for one record, by closed books for example, keeps the others from nothing. A record for which transactions" +
-				" match, or that can be there twice, is skipped and left to a person. The rule cannot be changed until the run has finished. A dry run does so in the request for the" +
-				" first 250 records, answers 200 with what became of each and keeps nothing. Fails with 404, and with 400 for unknown records.",
+			Method:  http.MethodPost,
+			Path:    "/bank-rules/{id}/run",
+			ID:      "runBankRule",
+			Tag:     tag,
+			Summary: "Run a bank rule",
+			Errors:  apierr.List{errIncomplete},
+			Scopes:  writes,
+			DryRun:  true,
+			Also: map[int]reflect.Type{
+				http.StatusOK:       reflect.TypeFor[RunPreview](),
+				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
+			},
+			Doc: "Starts an operation of type bank-rule-run that books the open records of bankRecordIds that the " +
+				"rule takes, or all that it takes, and reconciles each with its transaction, whatever the rule's " +
+				"mode and status. What is refused for one record, by closed books for example, keeps the others " +
+				"from nothing. A record for which transactions match, or that can be there twice, is skipped and " +
+				"left to a person. The rule cannot be changed until the run has finished. A dry run does so in the " +
+				"request for the first 250 records, answers 200 with what became of each and keeps nothing. Fails " +
+				"with 404, and with 400 for unknown records.",
 		}, startRun, runNow),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/bank-rules/{id}/runs/{operationId}", ID: "listBankRuleRun", Tag: tag, Summary: "Read what a run of a bank rule did", Scopes: reads,
-			Doc: "The records that the rule took, by id. Fails with 404 for an operation that is no run in which the rule took part.",
+			Method:  http.MethodGet,
+			Path:    "/bank-rules/{id}/runs/{operationId}",
+			ID:      "listBankRuleRun",
+			Tag:     tag,
+			Summary: "Read what a run of a bank rule did",
+			Scopes:  reads,
+			Doc: "The records that the rule took, by id. Fails with 404 for an operation that is no run in " +
+				"which the rule took part.",
 		}, listRun),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-rules/{id}/runs/{operationId}/undo", ID: "undoBankRuleRun", Tag: tag, Summary: "Undo a run of a bank rule",
-			Errors: apierr.List{errIncomplete}, Scopes: writes, Status: http.StatusAccepted,
-			Doc: "Starts an operation of type bank-rule-run that opens the records again that the rule booked in the run, and deletes their transactions. A transaction that is locked or needed" +
-				" elsewhere stays with its record, and the run tells the reason.",
+			Method:  http.MethodPost,
+			Path:    "/bank-rules/{id}/runs/{operationId}/undo",
+			ID:      "undoBankRuleRun",
+			Tag:     tag,
+			Summary: "Undo a run of a bank rule",
+			Errors:  apierr.List{errIncomplete},
+			Scopes:  writes,
+			Status:  http.StatusAccepted,
+			Doc: "Starts an operation of type bank-rule-run that opens the records again that the rule booked in " +
+				"the run, and deletes their transactions. A transaction that is locked or needed elsewhere stays " +
+				"with its record, and the run tells the reason.",
 		}, startUndo),
 	}
 }
@@ -304,6 +333,11 @@ func startUndo(ctx context.Context, tx *db.Tx, in *runPath) (*operation.Acknowle
 
 	return operation.Start(ctx, tx, operation.New{
 		Type: operation.BankRuleRun, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: newTasks(UndoKind, records, func(some []id.ID) any { return undoArgs{RunID: in.OperationID, Records: some} }),
+		Tasks: newTasks(UndoKind, records, func(some []id.ID) any {
+			return undoArgs{
+				RunID:   in.OperationID,
+				Records: some,
+			}
+		}),
 	})
 }

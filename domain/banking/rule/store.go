@@ -41,8 +41,15 @@ const columns = `r.id, r.version, r.name, r.status, r.priority, r.transaction_ty
 // query returns the query of all rules r, by default in the order in which they take records.
 func query(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: columns, From: "bank_rule r", Rows: "bank_rule r", Lines: "jsonb_array_length(r.lines)", Where: []string{"r.team_id = @team"},
-		Args: db.Args{"team": tx.Team}, Sorts: sorts, Default: "priority", ID: "r.id",
+		Columns: columns,
+		From:    "bank_rule r",
+		Rows:    "bank_rule r",
+		Lines:   "jsonb_array_length(r.lines)",
+		Where:   []string{"r.team_id = @team"},
+		Args:    db.Args{"team": tx.Team},
+		Sorts:   sorts,
+		Default: "priority",
+		ID:      "r.id",
 	}
 }
 
@@ -109,10 +116,23 @@ func (s *Stored) save(ctx context.Context, tx *db.Tx) error {
 				use_prior_month_end = excluded.use_prior_month_end, vendor_contact_id = excluded.vendor_contact_id,
 				account_ids = excluded.account_ids, lines = excluded.lines, updated_at = excluded.updated_at`,
 		Args: db.Args{
-			"team": tx.Team, "id": s.ID, "version": s.Version, "name": s.Name, "status": string(s.Status), "priority": s.Priority,
-			"type": string(s.TransactionType), "mode": string(s.Mode), "match": string(s.MatchMode), "conditions": s.Conditions,
-			"description": s.DescriptionOverride, "prior": s.UsePriorMonthEnd, "contact": s.VendorContactID, "accounts": s.AccountIDs, "lines": s.Lines,
-			"created": s.CreatedAt, "updated": s.UpdatedAt,
+			"team":        tx.Team,
+			"id":          s.ID,
+			"version":     s.Version,
+			"name":        s.Name,
+			"status":      string(s.Status),
+			"priority":    s.Priority,
+			"type":        string(s.TransactionType),
+			"mode":        string(s.Mode),
+			"match":       string(s.MatchMode),
+			"conditions":  s.Conditions,
+			"description": s.DescriptionOverride,
+			"prior":       s.UsePriorMonthEnd,
+			"contact":     s.VendorContactID,
+			"accounts":    s.AccountIDs,
+			"lines":       s.Lines,
+			"created":     s.CreatedAt,
+			"updated":     s.UpdatedAt,
 		},
 	}, db.Stmt{
 		SQL:  `insert into bank_rule_version (team_id, bank_rule_id, version, rule, created_at) values (@team, @id, @version, @rule, @updated)`,

@@ -80,7 +80,9 @@ func (r routes) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[
 	}
 
 	if listed, days := in.matches(); listed {
-		works = append(works, func(ctx context.Context, tx *db.Tx) error { return loadMatches(ctx, tx, found.Data, days) })
+		works = append(works, func(ctx context.Context, tx *db.Tx) error {
+			return loadMatches(ctx, tx, found.Data, days)
+		})
 	}
 
 	if in.IncludeDuplicates {

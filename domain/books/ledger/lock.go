@@ -99,7 +99,10 @@ var lockRules = []lockRule{
 				return nil
 			}
 
-			return cmp.Or(checkStatements(ErrStatementPeriod, p.Published), checkStatements(ErrStatementInReview, p.InReview))
+			return cmp.Or(
+				checkStatements(ErrStatementPeriod, p.Published),
+				checkStatements(ErrStatementInReview, p.InReview),
+			)
 		},
 	},
 	{

@@ -342,7 +342,10 @@ func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	if len(added) > 0 {
 		ids := column(added, func(*Posting, *Line) id.ID { return tx.NewID() })
 		stmts = append(
-			stmts, db.Stmt{SQL: insertSQL, Args: postingArgs(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids})},
+			stmts, db.Stmt{
+				SQL:  insertSQL,
+				Args: postingArgs(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids}),
+			},
 		)
 	}
 

@@ -19,7 +19,13 @@ const insertAction = `insert into audit_action (team_id, id, actor_type, actor_i
 // Record returns the statement that inserts the action of a write. It is sent with the commit (AUD-11).
 func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{SQL: insertAction, Args: db.Args{
-		"team": tx.Team, "id": tx.Action, "kind": actorKind(tx), "actor": tx.Actor.User, "endpoint": e.ID, "request": tx.RequestID, "now": tx.Now,
+		"team":     tx.Team,
+		"id":       tx.Action,
+		"kind":     actorKind(tx),
+		"actor":    tx.Actor.User,
+		"endpoint": e.ID,
+		"request":  tx.RequestID,
+		"now":      tx.Now,
 	}}
 }
 

@@ -42,9 +42,23 @@ var ignored = []string{
 
 // secret lists the fields that are masked wherever they are in a view, in lower case.
 var secret = map[string]bool{
-	"accountnumber": true, "routingnumber": true, "routinglast4": true, "numbers": true, "iban": true, "last4": true, "lastdigits": true,
-	"taxid": true, "taxidentifier": true,
-	"credentials": true, "token": true, "accesstoken": true, "secret": true, "password": true, "hash": true, "apikey": true, "key": true,
+	"accountnumber": true,
+	"routingnumber": true,
+	"routinglast4":  true,
+	"numbers":       true,
+	"iban":          true,
+	"last4":         true,
+	"lastdigits":    true,
+	"taxid":         true,
+	"taxidentifier": true,
+	"credentials":   true,
+	"token":         true,
+	"accesstoken":   true,
+	"secret":        true,
+	"password":      true,
+	"hash":          true,
+	"apikey":        true,
+	"key":           true,
 }
 
 var hidden = json.RawMessage(`"•••"`)
@@ -85,7 +99,9 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 
 // mask hides the secret values of a change, also those in objects within lists.
 func mask(c Change) Change {
-	isSecret := slices.ContainsFunc(strings.Split(c.Key, "."), func(part string) bool { return secret[strings.ToLower(part)] })
+	isSecret := slices.ContainsFunc(strings.Split(c.Key, "."), func(part string) bool {
+		return secret[strings.ToLower(part)]
+	})
 	for _, value := range []*json.RawMessage{&c.Old, &c.New} {
 		switch {
 		case *value == nil:

@@ -63,7 +63,13 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 		if action.IsZero() { // the service's own work
 			action = tx.NewID()
 			out = append(out, db.Stmt{SQL: insertAction, Args: db.Args{
-				"team": team, "id": action, "kind": actorKind(tx), "actor": tx.Actor.User, "endpoint": cmp.Or(tx.Work, "system"), "request": tx.RequestID, "now": tx.Now,
+				"team":     team,
+				"id":       action,
+				"kind":     actorKind(tx),
+				"actor":    tx.Actor.User,
+				"endpoint": cmp.Or(tx.Work, "system"),
+				"request":  tx.RequestID,
+				"now":      tx.Now,
 			}})
 		}
 
@@ -74,8 +80,15 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 		}
 
 		out = append(out, db.Stmt{SQL: statement, Args: db.Args{
-			"team": team, "action": action, "kind": actorKind(tx), "actor": tx.Actor.User, "source": source, "operation": tx.Operation,
-			"settled": tx.Work == "" && !tx.Queued(), "now": tx.Now, "events": json.RawMessage(encoded),
+			"team":      team,
+			"action":    action,
+			"kind":      actorKind(tx),
+			"actor":     tx.Actor.User,
+			"source":    source,
+			"operation": tx.Operation,
+			"settled":   tx.Work == "" && !tx.Queued(),
+			"now":       tx.Now,
+			"events":    json.RawMessage(encoded),
 		}})
 	}
 

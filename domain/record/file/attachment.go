@@ -39,40 +39,75 @@ func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Receive(api.Endpoint{
-			Method: http.MethodPost, Path: "/transaction-attachments", ID: "uploadTransactionAttachment", Tag: tag, Summary: "Upload an attachment",
-			Doc: "Pass the id in `attachmentIds` of an expense; what no transaction takes within 7 days is purged. The content decides whether a " +
-				"file is taken: PDF, PNG, JPEG, WebP, HEIC, CSV, XLSX, DOCX and text. Failures in order: 400 for another content type than " +
-				"multipart/form-data; 413 beyond 25 MiB; 400 for a malformed form and for one that comes in too slowly; the issues `unknownField`, " +
-				"`duplicateField`, `enum`, `emptyFile`, `contentTypeNotSupported`, `imageTooLarge` (over 100 megapixels), `archiveTooLarge`, `required`.",
-			Scopes: write, Status: http.StatusCreated, MaxBody: maxAttachment, Form: attachmentForm,
-		}, api.Receiver[uploadInput, received, TransactionAttachment]{Receive: s.receive, Settle: settle, Drop: s.drop}),
+			Method:  http.MethodPost,
+			Path:    "/transaction-attachments",
+			ID:      "uploadTransactionAttachment",
+			Tag:     tag,
+			Summary: "Upload an attachment",
+			Doc: "Pass the id in `attachmentIds` of an expense; what no transaction takes within 7 days is purged. " +
+				"The content decides whether a file is taken: PDF, PNG, JPEG, WebP, HEIC, CSV, XLSX, DOCX and text. " +
+				"Failures in order: 400 for another content type than multipart/form-data; 413 beyond 25 MiB; 400 " +
+				"for a malformed form and for one that comes in too slowly; the issues `unknownField`, " +
+				"`duplicateField`, `enum`, `emptyFile`, `contentTypeNotSupported`, `imageTooLarge` (over 100 " +
+				"megapixels), `archiveTooLarge`, `required`.",
+			Scopes:  write,
+			Status:  http.StatusCreated,
+			MaxBody: maxAttachment,
+			Form:    attachmentForm,
+		}, api.Receiver[uploadInput, received, TransactionAttachment]{
+			Receive: s.receive,
+			Settle:  settle,
+			Drop:    s.drop,
+		}),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: single, ID: "getTransactionAttachment", Tag: tag, Summary: "Read the metadata of an attachment",
-			Scopes: read, Open: readers, OneTrip: true,
+			Method:  http.MethodGet,
+			Path:    single,
+			ID:      "getTransactionAttachment",
+			Tag:     tag,
+			Summary: "Read the metadata of an attachment",
+			Scopes:  read,
+			Open:    readers,
+			OneTrip: true,
 		}, getAttachment),
 		api.Write(api.Endpoint{
-			Method: http.MethodPatch, Path: single, ID: "updateTransactionAttachment", Tag: tag, Summary: "Open an attachment to owners, or close it",
-			Doc: "Neither closed books nor statements hold an attachment, since no amount depends on it.", Scopes: write,
+			Method:  http.MethodPatch,
+			Path:    single,
+			ID:      "updateTransactionAttachment",
+			Tag:     tag,
+			Summary: "Open an attachment to owners, or close it",
+			Doc:     "Neither closed books nor statements hold an attachment, since no amount depends on it.",
+			Scopes:  write,
 		}, patchAttachment),
 		api.Stream(api.Endpoint{
-			Method: http.MethodGet, Path: single + "/download", ID: "downloadTransactionAttachment", Tag: tag, Summary: "Download an attachment",
-			Errors: apierr.List{errGone},
-			Doc: "Ranges and validators are supported. Owners get what is accessible to them on a statement that they see. Fails with 410 once an " +
-				"unlinked one was purged.",
-			Scopes: read, Open: readers,
+			Method:  http.MethodGet,
+			Path:    single + "/download",
+			ID:      "downloadTransactionAttachment",
+			Tag:     tag,
+			Summary: "Download an attachment",
+			Errors:  apierr.List{errGone},
+			Doc: "Ranges and validators are supported. Owners get what is accessible to them on a statement that " +
+				"they see. Fails with 410 once an unlinked one was purged.",
+			Scopes: read,
+			Open:   readers,
 		}, s.downloadAttachment),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: single, ID: "deleteTransactionAttachment", Tag: tag, Summary: "Delete an attachment",
-			Doc:    "Unlinks it from its transaction, closed or not; the content goes within hours.",
-			Scopes: []string{"transactions:delete"},
+			Method:  http.MethodDelete,
+			Path:    single,
+			ID:      "deleteTransactionAttachment",
+			Tag:     tag,
+			Summary: "Delete an attachment",
+			Doc:     "Unlinks it from its transaction, closed or not; the content goes within hours.",
+			Scopes:  []string{"transactions:delete"},
 		}, deleteAttachment),
 	}
 }
 
 var attachmentForm = []api.Part{
 	{Name: "file", Required: true, File: true, Doc: "At most 25 MiB."},
-	{Name: "filename", Doc: "Replaces the name of the uploaded file. Folders and characters that cannot be seen are left out."},
-	{Name: "contentType", Doc: "Replaces the content type that the content is recognised as, by another of those that are supported."},
+	{Name: "filename", Doc: "Replaces the name of the uploaded file. Folders and characters that cannot be seen are " +
+		"left out."},
+	{Name: "contentType", Doc: "Replaces the content type that the content is recognised as, by another of those " +
+		"that are supported."},
 	{Name: "isOwnerAccessible", Doc: "Default false.", Enum: []string{"true", "1", "false", "0"}},
 }
 
@@ -136,7 +171,11 @@ func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploa
 // transaction takes in time is purged.
 func settle(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*TransactionAttachment, error) {
 	_, err := Insert(ctx, tx, New{
-		Stored: r.Stored, Kind: Attachment, Filename: r.filename, ContentType: r.contentType, PurgeAt: tx.Now.Add(KeepUnlinked),
+		Stored:      r.Stored,
+		Kind:        Attachment,
+		Filename:    r.filename,
+		ContentType: r.contentType,
+		PurgeAt:     tx.Now.Add(KeepUnlinked),
 	})
 	if err != nil {
 		return nil, err
@@ -147,7 +186,11 @@ func settle(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*Transa
 	}
 
 	a := &TransactionAttachment{
-		ID: r.ID, Filename: r.filename, ContentType: r.contentType, ByteSize: r.Size, IsOwnerAccessible: r.ownerAccessible,
+		ID:                r.ID,
+		Filename:          r.filename,
+		ContentType:       r.contentType,
+		ByteSize:          r.Size,
+		IsOwnerAccessible: r.ownerAccessible,
 	}
 	audit.Note(tx, audit.Created, audit.File, a.ID, nil, a)
 
@@ -166,8 +209,15 @@ func getAttachment(ctx context.Context, tx *db.Tx, in *attachmentInput) (*Transa
 	return attachment(ctx, tx, in.ID)
 }
 
-func (s server) downloadAttachment(ctx context.Context, d *db.DB, scope db.Scope, in *attachmentInput) (*api.Content, error) {
-	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return findAttachment(ctx, tx, in.ID) })
+func (s server) downloadAttachment(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	in *attachmentInput,
+) (*api.Content, error) {
+	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) {
+		return findAttachment(ctx, tx, in.ID)
+	})
 }
 
 // AttachmentChange says what becomes of an attachment.

@@ -92,7 +92,14 @@ func NoteAttached(tx *db.Tx, transaction id.ID, before, after []id.ID) {
 	}
 
 	note := func(file id.ID, was, now any) {
-		audit.Note(tx, audit.Updated, audit.File, file, was, now, audit.Ref(audit.RoleParent, audit.Transaction, transaction))
+		audit.Note(tx,
+			audit.Updated,
+			audit.File,
+			file,
+			was,
+			now,
+			audit.Ref(audit.RoleParent, audit.Transaction, transaction),
+		)
 	}
 	for _, file := range before {
 		if !slices.Contains(after, file) {
@@ -169,6 +176,12 @@ func Detach(tx *db.Tx, transaction id.ID, but []id.ID) db.Stmt {
 			update transaction_attachment set transaction_id = null, updated_at = @now
 			where team_id = @team and transaction_id = @transaction and id <> all(@but) returning id)
 		update file f set purge_at = @purge from freed where f.team_id = @team and f.id = freed.id`,
-		Args: db.Args{"team": tx.Team, "transaction": transaction, "but": but, "now": tx.Now, "purge": tx.Now.Add(KeepUnlinked)},
+		Args: db.Args{
+			"team":        tx.Team,
+			"transaction": transaction,
+			"but":         but,
+			"now":         tx.Now,
+			"purge":       tx.Now.Add(KeepUnlinked),
+		},
 	}
 }

@@ -210,7 +210,8 @@ func largest(boxes []byte, depth int) (width, height int, err error) {
 				return 0, 0, errBox
 			}
 
-			w, h = min(int(binary.BigEndian.Uint32(content[4:])), maxSide), min(int(binary.BigEndian.Uint32(content[8:])), maxSide)
+			w = min(int(binary.BigEndian.Uint32(content[4:])), maxSide)
+			h = min(int(binary.BigEndian.Uint32(content[8:])), maxSide)
 		}
 
 		if int64(w)*int64(h) > int64(width)*int64(height) {

@@ -34,16 +34,32 @@ const (
 
 // endings are the file name endings of the types that an attachment can have.
 var endings = map[string]string{
-	typePDF: ".pdf", typePNG: ".png", typeJPEG: ".jpg", typeWebP: ".webp", typeHEIC: ".heic", typeCSV: ".csv", typeXLSX: ".xlsx",
-	typeDOCX: ".docx", typeText: ".txt",
+	typePDF:  ".pdf",
+	typePNG:  ".png",
+	typeJPEG: ".jpg",
+	typeWebP: ".webp",
+	typeHEIC: ".heic",
+	typeCSV:  ".csv",
+	typeXLSX: ".xlsx",
+	typeDOCX: ".docx",
+	typeText: ".txt",
 }
 
 // sniffed are the types by what the content is recognised as. Office documents are recognised by their directory
 // instead.
 var sniffed = map[string]string{
-	"application/pdf": typePDF, "image/png": typePNG, "image/vnd.mozilla.apng": typePNG, "image/jpeg": typeJPEG, "image/webp": typeWebP,
-	"image/heic": typeHEIC, "image/heic-sequence": typeHEIC, "image/heif": typeHEIC, "image/heif-sequence": typeHEIC,
-	"text/csv": typeCSV, "text/tab-separated-values": typeText, "text/plain": typeText,
+	"application/pdf":           typePDF,
+	"image/png":                 typePNG,
+	"image/vnd.mozilla.apng":    typePNG,
+	"image/jpeg":                typeJPEG,
+	"image/webp":                typeWebP,
+	"image/heic":                typeHEIC,
+	"image/heic-sequence":       typeHEIC,
+	"image/heif":                typeHEIC,
+	"image/heif-sequence":       typeHEIC,
+	"text/csv":                  typeCSV,
+	"text/tab-separated-values": typeText,
+	"text/plain":                typeText,
 }
 
 const (

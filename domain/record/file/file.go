@@ -79,12 +79,20 @@ var ErrStore = errors.New("the blob store failed")
 // Keep streams what write produces into the store, under a new id. It fails with the error of write, or with that
 // of the context as soon as it ends; then no bytes stay. Follow it with Insert in the transaction that settles the
 // work.
-func Keep(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, write func(io.Writer) error) (Stored, error) {
+func Keep(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	store blob.Store,
+	write func(io.Writer) error,
+) (Stored, error) {
 	s := Stored{ID: id.New(d.Now())}
 
 	// The draft row comes before the first byte, so that the sweep finds the bytes of a writer that died.
 	key := "files/" + scope.Team.String() + "/" + s.ID.String()
-	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return insertDraft(ctx, tx, s.ID, key) }); err != nil {
+	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		return insertDraft(ctx, tx, s.ID, key)
+	}); err != nil {
 		return Stored{}, err
 	}
 

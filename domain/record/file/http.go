@@ -27,15 +27,21 @@ func endpoints(store blob.Store, signer *blob.Signer) []api.Endpoint {
 		api.Stream(api.Endpoint{
 			Method: "GET", Path: "/files/{id}/download", ID: "downloadFile", Tag: "Files", Summary: "Download a file",
 			Errors: apierr.List{errGone},
-			Doc: "Needs a credential of the team that owns the file; ranges and validators are supported. The address never expires, the content " +
-				"does. Fails with 410 once the content was purged.",
+			Doc: "Needs a credential of the team that owns the file; ranges and validators are supported. The " +
+				"address never expires, the content does. Fails with 410 once the content was purged.",
 			Scopes: []string{"files:read"}, Open: readers,
 		}, s.download),
 		api.Stream(api.Endpoint{
-			Method: "GET", Path: "/links/{teamId}/{fileId}", ID: "followLink", Tag: "Files", Summary: "Download a file by a signed link",
-			Errors: apierr.List{errGone, errLink},
-			Doc:    "Takes a link as an export gave it; no credential is needed. Fails with 410 once the link has expired or the content was purged.",
-			Public: true, Selection: api.NoTeam,
+			Method:  "GET",
+			Path:    "/links/{teamId}/{fileId}",
+			ID:      "followLink",
+			Tag:     "Files",
+			Summary: "Download a file by a signed link",
+			Errors:  apierr.List{errGone, errLink},
+			Doc: "Takes a link as an export gave it; no credential is needed. Fails with 410 once the link " +
+				"has expired or the content was purged.",
+			Public:    true,
+			Selection: api.NoTeam,
 		}, s.follow),
 	)
 }
@@ -63,7 +69,12 @@ func (s server) download(ctx context.Context, d *db.DB, scope db.Scope, in *getI
 }
 
 // content returns the content of the file that find selects. Only its row is read in a transaction.
-func (s server) content(ctx context.Context, d *db.DB, scope db.Scope, find func(context.Context, *db.Tx) (*row, error)) (*api.Content, error) {
+func (s server) content(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	find func(context.Context, *db.Tx) (*row, error),
+) (*api.Content, error) {
 	var r *row
 
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -104,7 +115,9 @@ func (s server) follow(ctx context.Context, d *db.DB, scope db.Scope, in *linkIn
 
 	scope.Team = in.TeamID
 
-	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) { return find(ctx, tx, in.FileID) })
+	return s.content(ctx, d, scope, func(ctx context.Context, tx *db.Tx) (*row, error) {
+		return find(ctx, tx, in.FileID)
+	})
 }
 
 // Link returns an address at which anybody can download the file until expires, in whole seconds. The publicURL is

@@ -19,7 +19,11 @@ func every(store blob.Store) []job.Every {
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
 			return remove(ctx, d, store, loadDue, markPurged)
 		}},
-		{Name: "file-sweep", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error { return sweep(ctx, d, store) }},
+		{
+			Name:     "file-sweep",
+			Interval: time.Hour,
+			Do:       func(ctx context.Context, d *db.DB) error { return sweep(ctx, d, store) },
+		},
 	}
 }
 

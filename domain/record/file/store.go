@@ -82,7 +82,12 @@ func insertDraft(ctx context.Context, tx *db.Tx, file id.ID, key string) error {
 // after a day.
 func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	f := &File{
-		ID: n.ID, Kind: n.Kind, Filename: n.Filename, ContentType: n.ContentType, ByteSize: n.Size, CreatedAt: day.At(tx.Now),
+		ID:          n.ID,
+		Kind:        n.Kind,
+		Filename:    n.Filename,
+		ContentType: n.ContentType,
+		ByteSize:    n.Size,
+		CreatedAt:   day.At(tx.Now),
 	}
 	if !n.PurgeAt.IsZero() {
 		at := day.At(n.PurgeAt)
@@ -95,8 +100,15 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 		insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)
 		select @team, @id, @kind, @filename, @type, @size, @sum, blob_key, @now, @purge from draft`,
 		db.Args{
-			"team": tx.Team, "id": f.ID, "kind": string(f.Kind), "filename": f.Filename, "type": f.ContentType, "size": f.ByteSize,
-			"sum": n.SHA256[:], "now": tx.Now, "purge": f.PurgeAt,
+			"team":     tx.Team,
+			"id":       f.ID,
+			"kind":     string(f.Kind),
+			"filename": f.Filename,
+			"type":     f.ContentType,
+			"size":     f.ByteSize,
+			"sum":      n.SHA256[:],
+			"now":      tx.Now,
+			"purge":    f.PurgeAt,
 		})
 	if err == nil && inserted == 0 {
 		err = errSwept

@@ -18,22 +18,46 @@ func endpoints(poll time.Duration) []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/operations", ID: "listOperations", Tag: "Operations", Summary: "List operations, newest first",
-			Doc: "counts apply every filter but status; total applies all. Owners see the operations they may read singly. " +
-				"Fails with 400 when resourceId comes without resourceType, or the cursor belongs to other filters or another team.",
-			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true, OneTrip: true,
+			Method:  "GET",
+			Path:    "/operations",
+			ID:      "listOperations",
+			Tag:     "Operations",
+			Summary: "List operations, newest first",
+			Doc: "counts apply every filter but status; total applies all. Owners see the operations they may read " +
+				"singly. Fails with 400 when resourceId comes without resourceType, or the cursor belongs to other " +
+				"filters or another team.",
+			Scopes:    []string{"operations:read"},
+			Open:      readers,
+			Selection: api.OneTeamOrPartner,
+			Region:    true,
+			OneTrip:   true,
 		}, listOperations),
 		api.External(api.Endpoint{
-			Method: "GET", Path: "/operations/{id}", ID: "getOperation", Tag: "Operations", Summary: "Read an operation",
-			Doc: "Takes a uuid, an op_ identifier, or the act_ identifier of the audit action that started the operation. " +
-				"With waitSeconds it answers as soon as the operation has settled, at the latest after that time, or when the service is about to stop.",
-			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true,
+			Method:  "GET",
+			Path:    "/operations/{id}",
+			ID:      "getOperation",
+			Tag:     "Operations",
+			Summary: "Read an operation",
+			Doc: "Takes a uuid, an op_ identifier, or the act_ identifier of the audit action that started the " +
+				"operation. With waitSeconds it answers as soon as the operation has settled, at the latest after " +
+				"that time, or when the service is about to stop.",
+			Scopes:    []string{"operations:read"},
+			Open:      readers,
+			Selection: api.OneTeamOrPartner,
+			Region:    true,
 		}, waiting.getOperation),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/operations/{id}/progress", ID: "getOperationProgress", Tag: "Operations", Summary: "Read how far an operation is",
-			Doc: "What is done of how much, about a second old. Takes the identifiers that the single read takes. Exports count rows or documents; " +
-				"other work may count nothing.",
-			Scopes: []string{"operations:read"}, Open: readers, Selection: api.OneTeamOrPartner, Region: true,
+			Method:  "GET",
+			Path:    "/operations/{id}/progress",
+			ID:      "getOperationProgress",
+			Tag:     "Operations",
+			Summary: "Read how far an operation is",
+			Doc: "What is done of how much, about a second old. Takes the identifiers that the single read takes. " +
+				"Exports count rows or documents; other work may count nothing.",
+			Scopes:    []string{"operations:read"},
+			Open:      readers,
+			Selection: api.OneTeamOrPartner,
+			Region:    true,
 		}, getProgress),
 	}
 }

@@ -129,7 +129,8 @@ func (q *query) filter(f Filter, tx *db.Tx) {
 
 		if f.ResourceID != nil {
 			q.args["rid"] = *f.ResourceID
-			q.live += " and o.id in (select r.operation_id from operation_resource r where r.team_id = @team and r.type = @rtype and r.resource_id = @rid)"
+			q.live += " and o.id in (select r.operation_id from operation_resource r where r.team_id = @team and " +
+				"r.type = @rtype and r.resource_id = @rid)"
 			q.bySum = false
 		} else {
 			q.live += " and exists (select from operation_resource r where " + resource + ")"

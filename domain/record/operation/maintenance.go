@@ -17,7 +17,11 @@ const batch = 5000
 func every(keep time.Duration) []job.Every {
 	return []job.Every{
 		{Name: "operation-fold", Interval: 2 * time.Second, Do: Fold},
-		{Name: "operation-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keep) }},
+		{
+			Name:     "operation-purge",
+			Interval: time.Hour,
+			Do:       func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keep) },
+		},
 	}
 }
 

@@ -53,11 +53,38 @@ const (
 // Enum lists the types in the contract's order.
 func (Type) Enum() []string {
 	return texts(
-		ACHVerification, BankRuleRun, CalendarBlock, CalendarUnblock, ConnectionArchive, ConnectionConnect, ConnectionExtract, ConnectionSync,
-		CSVImport, CSVImportPreview, Export, FlowRun, HistoricalGLImport, HistoricalStatements, ListingJournalRefresh, BankfeedInitialSync,
-		PMSCutover, PMSCutoverPreview, ProviderPayment, ProviderPaymentRecovery, RecurringTransactionRun, ReservationJournal, StatementPayout,
-		StatementPayoutPreview, TeamDelete, TeamDemoData, TeamDuplicate, TeamInitialize, TransactionJournal, LegacyStatementImport,
-		LegacyTeamMigration, WebhookTest,
+		ACHVerification,
+		BankRuleRun,
+		CalendarBlock,
+		CalendarUnblock,
+		ConnectionArchive,
+		ConnectionConnect,
+		ConnectionExtract,
+		ConnectionSync,
+		CSVImport,
+		CSVImportPreview,
+		Export,
+		FlowRun,
+		HistoricalGLImport,
+		HistoricalStatements,
+		ListingJournalRefresh,
+		BankfeedInitialSync,
+		PMSCutover,
+		PMSCutoverPreview,
+		ProviderPayment,
+		ProviderPaymentRecovery,
+		RecurringTransactionRun,
+		ReservationJournal,
+		StatementPayout,
+		StatementPayoutPreview,
+		TeamDelete,
+		TeamDemoData,
+		TeamDuplicate,
+		TeamInitialize,
+		TransactionJournal,
+		LegacyStatementImport,
+		LegacyTeamMigration,
+		WebhookTest,
 	)
 }
 
@@ -99,8 +126,19 @@ const (
 // Enum lists the resource types.
 func (ResourceType) Enum() []string {
 	return texts(
-		BankRule, Connection, Contact, File, Flow, Listing, RecurringFee, RecurringTransactionTemplate, Reservation, Statement, Team,
-		Transaction, Webhook,
+		BankRule,
+		Connection,
+		Contact,
+		File,
+		Flow,
+		Listing,
+		RecurringFee,
+		RecurringTransactionTemplate,
+		Reservation,
+		Statement,
+		Team,
+		Transaction,
+		Webhook,
 	)
 }
 

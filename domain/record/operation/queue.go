@@ -70,7 +70,10 @@ func QueueOr[I, O any](e api.Endpoint, do func(ctx context.Context, tx *db.Tx, i
 	}
 
 	// The description lists both answers.
-	e.Also = map[int]reflect.Type{e.Status: reflect.TypeFor[O](), http.StatusAccepted: reflect.TypeFor[Acknowledgement]()}
+	e.Also = map[int]reflect.Type{
+		e.Status:            reflect.TypeFor[O](),
+		http.StatusAccepted: reflect.TypeFor[Acknowledgement](),
+	}
 
 	return api.Queue(e, func(ctx context.Context, tx *db.Tx, in *I) (*Answer[O], error) {
 		done, n, err := do(ctx, tx, in)

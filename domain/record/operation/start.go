@@ -38,7 +38,9 @@ func (n *New) check() error {
 		return errors.New("a top-level CSV import has no public resource") // (OPS-21, OPS-22)
 	case n.Type != "" && !slices.Contains(n.Type.Enum(), string(n.Type)):
 		return fmt.Errorf("%q is no operation type", n.Type)
-	case n.Primary != nil && !slices.ContainsFunc(n.Resources, func(r Resource) bool { return r.Type == n.Primary.Type && r.ID == n.Primary.ID }):
+	case n.Primary != nil && !slices.ContainsFunc(n.Resources, func(r Resource) bool {
+		return r.Type == n.Primary.Type && r.ID == n.Primary.ID
+	}):
 		return errors.New("the primary resource is not among the resources")
 	}
 
@@ -82,8 +84,16 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
 	// Both statements go with the commit, so starting costs no round trip of its own.
 	start.SQL = "with started as (" + insertOperation + ")" + start.SQL
 	maps.Copy(start.Args, db.Args{
-		"team": tx.Team, "id": ack.OperationID, "type": string(n.Type), "user": tx.Actor.User, "action": tx.Action, "now": tx.Now,
-		"rtype": string(primary.Type), "rid": primary.ID, "rrole": string(primary.Role), "tasks": len(n.Tasks),
+		"team":   tx.Team,
+		"id":     ack.OperationID,
+		"type":   string(n.Type),
+		"user":   tx.Actor.User,
+		"action": tx.Action,
+		"now":    tx.Now,
+		"rtype":  string(primary.Type),
+		"rid":    primary.ID,
+		"rrole":  string(primary.Role),
+		"tasks":  len(n.Tasks),
 	})
 	tx.AtEnd(start)
 
@@ -123,7 +133,10 @@ func Work[A any](timeout time.Duration, do func(ctx context.Context, tx *db.Tx, 
 
 // External returns the handler of a task that touches the world outside the database. The function do works in its
 // own short transactions and returns the writes that must be made when the task settles. It runs at least once.
-func External[A any](timeout time.Duration, do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error)) job.Handler {
+func External[A any](
+	timeout time.Duration,
+	do func(ctx context.Context, d *db.DB, scope db.Scope, run Run, args A) (db.Work, error),
+) job.Handler {
 	return job.Handler{Timeout: timeout, Exhausted: GiveUp, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args A
 		if err := json.Unmarshal(j.Args, &args); err != nil {
@@ -199,7 +212,13 @@ func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) erro
 			insert into operation_resource (team_id, operation_id, position, type, resource_id, role)
 			select @team, @operation, coalesce(max(position) + 1, 0), @type, @id, @role
 			from operation_resource where team_id = @team and operation_id = @operation`,
-			Args: db.Args{"team": tx.Team, "operation": operation, "type": string(r.Type), "id": r.ID, "role": string(r.Role)},
+			Args: db.Args{
+				"team":      tx.Team,
+				"operation": operation,
+				"type":      string(r.Type),
+				"id":        r.ID,
+				"role":      string(r.Role),
+			},
 		})
 	if err != nil {
 		return fmt.Errorf("add result: %w", err)

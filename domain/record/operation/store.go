@@ -60,7 +60,12 @@ func settlement(tx *db.Tx, j job.Job, code *FailureCode) db.Stmt {
 	tx.MarkSettled()
 
 	return db.Stmt{SQL: `operation_settle(@team, @id, @code, @started, greatest(@now, clock_timestamp()), @strict)`, Args: db.Args{
-		"team": j.TeamID, "id": j.OperationID, "code": (*string)(code), "started": j.StartedAt, "now": tx.Now, "strict": code == nil,
+		"team":    j.TeamID,
+		"id":      j.OperationID,
+		"code":    (*string)(code),
+		"started": j.StartedAt,
+		"now":     tx.Now,
+		"strict":  code == nil,
 	}}
 }
 
@@ -102,7 +107,10 @@ type row struct {
 func rowColumns(owner *id.ID) string {
 	resource := "o.resource_type"
 	if owner != nil {
-		resource = "case when " + ownerHas("o.resource_type", "o.resource_id") + " then o.resource_type end as resource_type"
+		resource = "case when " + ownerHas(
+			"o.resource_type",
+			"o.resource_id",
+		) + " then o.resource_type end as resource_type"
 	}
 
 	return "o.id, o.type, o.status, o.initiated_by, " + resource +

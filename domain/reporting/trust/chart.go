@@ -130,7 +130,12 @@ func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 
 // newChart derives the claims of accounts.
 func newChart(accounts []chartAccount) *chart {
-	c := &chart{accounts: accounts, at: map[id.ID]*chartAccount{}, claims: map[id.ID]Claim{}, standing: map[Claim][]id.ID{}}
+	c := &chart{
+		accounts: accounts,
+		at:       map[id.ID]*chartAccount{},
+		claims:   map[id.ID]Claim{},
+		standing: map[Claim][]id.ID{},
+	}
 
 	var guests, taxes id.ID
 

@@ -318,7 +318,10 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 	// Every month has a statement, even one without entries. A filter by year skips months but still carries them.
 	for m := first.Month(); m.Compare(last) <= 0; m = m.Next() {
 		if f.Year == nil || int64(m.Year) == *f.Year {
-			months = append(months, r.deriveStatement(m.First(), m.Last(), carriedCells(r.chart, before), byMonth[m.First()]))
+			months = append(
+				months,
+				r.deriveStatement(m.First(), m.Last(), carriedCells(r.chart, before), byMonth[m.First()]),
+			)
 		}
 
 		carry(byMonth[m.First()])

@@ -130,7 +130,10 @@ func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, er
 
 	// Listings with nothing open in total or in a period are left out.
 	for listingID, total := range totals {
-		l := OwnerListing{Figure: p.ownerFigure(total, &listingID, nil), Periods: facts.splitByPeriod(p, listingID, total)}
+		l := OwnerListing{
+			Figure:  p.ownerFigure(total, &listingID, nil),
+			Periods: facts.splitByPeriod(p, listingID, total),
+		}
 		if name, ok := facts.listings[listingID]; ok {
 			l.ID, l.Name = &listingID, &name
 		}

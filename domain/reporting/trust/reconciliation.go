@@ -167,8 +167,10 @@ func (p *position) book() BookLeg {
 // liabilities returns the third leg.
 func (p *position) liabilities(owners []OwnerListing) LiabilityLeg {
 	leg := LiabilityLeg{
-		GuestBalances: p.splitByStatus(p.figure(ClaimGuests), nil), Rows: []Row{}, ManagerBalance: p.figure(ClaimManager),
-		OwnerBalances: OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: sumByOwner(owners)},
+		GuestBalances:  p.splitByStatus(p.figure(ClaimGuests), nil),
+		Rows:           []Row{},
+		ManagerBalance: p.figure(ClaimManager),
+		OwnerBalances:  OwnerBalances{Figure: p.figure(ClaimOwners), Listings: owners, Owners: sumByOwner(owners)},
 	}
 
 	// Funds held elsewhere are an asset and are shown apart.

@@ -172,7 +172,12 @@ func (s *arrivals) deriveEntries(tx *db.Tx, a *arrival, names *namedRecords, e *
 			f.CentExpenses += l.CentTotal
 		}
 
-		a.addEntry(tx, e, l, ledger.Line{Ref: "line", Trigger: trigger, AccountID: *l.AccountID, CentTotal: -l.CentTotal})
+		a.addEntry(tx, e, l, ledger.Line{
+			Ref:       "line",
+			Trigger:   trigger,
+			AccountID: *l.AccountID,
+			CentTotal: -l.CentTotal,
+		})
 	}
 
 	a.figures = f.complete(a.CentBalanceEnd)

@@ -185,7 +185,8 @@ func (d *Design) Seen(asOwner bool) *Design {
 	}
 
 	seen := *d
-	seen.NetRevenueSections, seen.OtherSections = dropHiddenFromOwners(d.NetRevenueSections), dropHiddenFromOwners(d.OtherSections)
+	seen.NetRevenueSections = dropHiddenFromOwners(d.NetRevenueSections)
+	seen.OtherSections = dropHiddenFromOwners(d.OtherSections)
 
 	return &seen
 }

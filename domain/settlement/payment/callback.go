@@ -62,7 +62,11 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 
 // findCalledConnection loads the connection that a callback names. The callback names no team, so this one query looks at all
 // teams. The result is trusted only after the signature was checked with the connection's own secret.
-func (s *Service) findCalledConnection(ctx context.Context, d *db.DB, one id.ID) (c *connection.Connection, team id.ID, err error) {
+func (s *Service) findCalledConnection(
+	ctx context.Context,
+	d *db.DB,
+	one id.ID,
+) (c *connection.Connection, team id.ID, err error) {
 	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		team, err = db.One[id.ID](ctx, tx, errCallback, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
 		return err

@@ -291,7 +291,13 @@ func lockPayment(ctx context.Context, tx *db.Tx, payment id.ID) (*lockedPayment,
 }
 
 // cancelAtProvider asks the provider to take a payment back and saves the answer.
-func (s *Service) cancelAtProvider(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, payment id.ID) error {
+func (s *Service) cancelAtProvider(
+	ctx context.Context,
+	d *db.DB,
+	scope db.Scope,
+	run operation.Run,
+	payment id.ID,
+) error {
 	var (
 		h *lockedPayment
 		p pay.Provider

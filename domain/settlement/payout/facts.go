@@ -176,7 +176,10 @@ func loadPaidFrom(ctx context.Context, tx *db.Tx, owners []id.ID) ([]payoutAccou
 
 // addBanks loads the accounts that are not loaded yet.
 func (f *facts) addBanks(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	ids = slices.DeleteFunc(id.Distinct(ids), func(v id.ID) bool { _, loaded := f.banks[v]; return loaded || v.IsZero() })
+	ids = slices.DeleteFunc(id.Distinct(ids), func(v id.ID) bool {
+		_, loaded := f.banks[v]
+		return loaded || v.IsZero()
+	})
 	if len(ids) == 0 {
 		return nil
 	}

@@ -268,7 +268,9 @@ func saveImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 		Shares []money.Cents `json:"shares"`
 	}
 
-	periods, rows, imported := make([]id.ID, len(all)), make([]memberShares, 0, len(all)), make(map[id.ID]bool, len(all))
+	periods := make([]id.ID, len(all))
+	rows := make([]memberShares, 0, len(all))
+	imported := make(map[id.ID]bool, len(all))
 	for i := range all {
 		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true
 	}

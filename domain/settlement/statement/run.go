@@ -105,7 +105,12 @@ func (t *viewData) figures(r *row) *Figures {
 
 	f.Parts, f.Left = h.divideFigures(r, &f.Financials), total(h.balanceFor(r, &f.Financials).left)
 	for _, p := range t.payouts[f.ID] {
-		f.Paid = append(f.Paid, Receipt{ContactID: p.ContactID, Date: p.Date, Total: p.receivedAmount(), Missing: p.Missing})
+		f.Paid = append(f.Paid, Receipt{
+			ContactID: p.ContactID,
+			Date:      p.Date,
+			Total:     p.receivedAmount(),
+			Missing:   p.Missing,
+		})
 	}
 
 	return &f

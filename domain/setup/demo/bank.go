@@ -112,8 +112,12 @@ func saveReports(ctx context.Context, tx *db.Tx, prefix string, reports []report
 	for i := range reports {
 		r := &reports[i]
 		data[i] = bank.Create{
-			UniqueRef: api.Set(fmt.Sprintf("%s-%04d", prefix, i+1)), AccountID: r.account, Date: r.at, Description: r.description,
-			Amount: &r.amount, Source: bank.CSV,
+			UniqueRef:   api.Set(fmt.Sprintf("%s-%04d", prefix, i+1)),
+			AccountID:   r.account,
+			Date:        r.at,
+			Description: r.description,
+			Amount:      &r.amount,
+			Source:      bank.CSV,
 		}
 	}
 

@@ -45,11 +45,19 @@ func addRules(ctx context.Context, tx *db.Tx) error {
 		{"Internet", internet, transaction.Expense, rule.Suggest, "5200"},
 	} {
 		// All of the amount goes to one account of the manager.
-		line := rule.LineInput{SplitMode: rule.Remainder, AccountID: api.Set(codes[r.code]), Party: api.Set(ledger.Manager)}
+		line := rule.LineInput{
+			SplitMode: rule.Remainder,
+			AccountID: api.Set(codes[r.code]),
+			Party:     api.Set(ledger.Manager),
+		}
 		if _, err := rule.Add(ctx, tx, &rule.Create{
-			Name: r.name, TransactionType: r.kind, Mode: r.mode, DescriptionOverride: api.Set(r.name), AccountIDs: []id.ID{codes["1010"]},
-			Conditions: []rule.Condition{{Type: rule.Description, Operator: rule.StartsWith, Value: r.prints}},
-			Lines:      []rule.LineInput{line},
+			Name:                r.name,
+			TransactionType:     r.kind,
+			Mode:                r.mode,
+			DescriptionOverride: api.Set(r.name),
+			AccountIDs:          []id.ID{codes["1010"]},
+			Conditions:          []rule.Condition{{Type: rule.Description, Operator: rule.StartsWith, Value: r.prints}},
+			Lines:               []rule.LineInput{line},
 		}); err != nil {
 			return fmt.Errorf("bank rule: %w", err)
 		}
@@ -92,7 +100,10 @@ func finishBank(ctx context.Context, tx *db.Tx, d Data) error {
 	// Then a duplicate: somebody had noted this movement by hand before the file came.
 	twin := reports[len(reports)-1]
 	if _, err := bank.Add(ctx, tx, []bank.Create{{
-		AccountID: twin.account, Date: twin.at, Description: "Transfer from Alex Moore, for which stay?", Amount: &twin.amount,
+		AccountID:   twin.account,
+		Date:        twin.at,
+		Description: "Transfer from Alex Moore, for which stay?",
+		Amount:      &twin.amount,
 	}}); err != nil {
 		return fmt.Errorf("add a bank record by hand: %w", err)
 	}
@@ -144,9 +155,19 @@ func (d Data) bankItself(account id.ID) []report {
 
 	var reports []report
 	for m := d.Start().Month(); m.Last().Before(d.Today); m = m.Next() {
-		reports = append(reports, report{account: account, at: m.Last(), amount: -cents(amounts, 1_500, 450), description: serviceCharge})
+		reports = append(reports, report{
+			account:     account,
+			at:          m.Last(),
+			amount:      -cents(amounts, 1_500, 450),
+			description: serviceCharge,
+		})
 		if m.Next().Month%3 == 1 {
-			reports = append(reports, report{account: account, at: m.Last(), amount: cents(amounts, 200, 600), description: interest})
+			reports = append(reports, report{
+				account:     account,
+				at:          m.Last(),
+				amount:      cents(amounts, 200, 600),
+				description: interest,
+			})
 		}
 	}
 
@@ -231,8 +252,12 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 		// The reference stays the same when the books are filled again.
 		for i := range held {
 			balances = append(balances, bank.Create{
-				AccountID: held[i].AccountID, Date: m.Last(), Description: "CLOSING BALANCE", Balance: &held[i].Cents, Source: bank.CSV,
-				UniqueRef: api.Set(fmt.Sprintf("demo-balance-%s-%d", m, slices.Index(accounts, held[i].AccountID)+1)),
+				AccountID:   held[i].AccountID,
+				Date:        m.Last(),
+				Description: "CLOSING BALANCE",
+				Balance:     &held[i].Cents,
+				Source:      bank.CSV,
+				UniqueRef:   api.Set(fmt.Sprintf("demo-balance-%s-%d", m, slices.Index(accounts, held[i].AccountID)+1)),
 			})
 		}
 	}

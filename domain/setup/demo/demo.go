@@ -64,11 +64,16 @@ type requestInput struct {
 // endpoint returns the route that fills a team with sample books.
 func (f filler) endpoint() api.Endpoint {
 	return api.Write(api.Endpoint{
-		Method: "POST", Path: "/team/generate-demo-data", ID: "generateDemoData", Tag: "Teams", Summary: "Fill a team with sample books",
+		Method:    "POST",
+		Path:      "/team/generate-demo-data",
+		ID:        "generateDemoData",
+		Tag:       "Teams",
+		Summary:   "Fill a team with sample books",
 		Errors:    apierr.List{errHasReservations},
 		Status:    202,
 		Exclusive: true,
-		Doc:       "Only in a team without reservations: 400 otherwise.", Scopes: []string{"team:execute"},
+		Doc:       "Only in a team without reservations: 400 otherwise.",
+		Scopes:    []string{"team:execute"},
 	}, f.start)
 }
 
@@ -115,7 +120,12 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 
-	return operation.Start(ctx, tx, operation.New{Type: operation.TeamDemoData, Primary: &self, Resources: []operation.Resource{self}, Tasks: tasks})
+	return operation.Start(ctx, tx, operation.New{
+		Type:      operation.TeamDemoData,
+		Primary:   &self,
+		Resources: []operation.Resource{self},
+		Tasks:     tasks,
+	})
 }
 
 // Fill makes the sample books of a new team without an operation. It works listing by listing and reports the share
@@ -124,12 +134,16 @@ func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(sh
 	alone := scope
 
 	alone.Exclusive = true // many journals are derived from what prepare installs
-	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error { return filler{}.prepare(ctx, tx, data) }); err != nil {
+	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error {
+		return filler{}.prepare(ctx, tx, data)
+	}); err != nil {
 		return err
 	}
 
 	for i := range int(data.Listings) {
-		if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return fillListing(ctx, tx, data, i) }); err != nil {
+		if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			return fillListing(ctx, tx, data, i)
+		}); err != nil {
 			return err
 		}
 
@@ -203,7 +217,10 @@ func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 			continue
 		}
 
-		if _, err := mapping.Change(ctx, tx, m.ID, &mapping.Update{Terms: mapping.Terms{RevenueRecognition: api.Set(fee.CheckOut)}}); err != nil {
+		if _, err := mapping.Change(ctx, tx,
+			m.ID,
+			&mapping.Update{Terms: mapping.Terms{RevenueRecognition: api.Set(fee.CheckOut)}},
+		); err != nil {
 			return err
 		}
 	}
@@ -230,26 +247,67 @@ func addFees(ctx context.Context, tx *db.Tx) error {
 		fee.Create
 		debit, credit string
 	}{
-		{fee.Create{Name: "Management commission", Type: "managementFee", Formula: "rent", RateType: "percentage", DefaultRate: 20_000}, "5100", "4100"},
-		{fee.Create{Name: "Cleaning", Type: "cleaningFee", Formula: "cleaningFee", RateType: "percentage", DefaultRate: 100_000}, "5110", "4110"},
-		{fee.Create{Name: "Merchant fee", Type: "merchantFee", Formula: "merchantFee", RateType: "percentage", DefaultRate: 100_000}, "5120", "4120"},
-		{fee.Create{Name: "Channel fee", Type: "bookingChannelFee", Formula: "channelFee", RateType: "percentage", DefaultRate: 100_000}, "5120", "4120"},
+		{fee.Create{
+			Name:        "Management commission",
+			Type:        "managementFee",
+			Formula:     "rent",
+			RateType:    "percentage",
+			DefaultRate: 20_000,
+		}, "5100", "4100"},
+		{fee.Create{
+			Name:        "Cleaning",
+			Type:        "cleaningFee",
+			Formula:     "cleaningFee",
+			RateType:    "percentage",
+			DefaultRate: 100_000,
+		}, "5110", "4110"},
+		{fee.Create{
+			Name:        "Merchant fee",
+			Type:        "merchantFee",
+			Formula:     "merchantFee",
+			RateType:    "percentage",
+			DefaultRate: 100_000,
+		}, "5120", "4120"},
+		{fee.Create{
+			Name:        "Channel fee",
+			Type:        "bookingChannelFee",
+			Formula:     "channelFee",
+			RateType:    "percentage",
+			DefaultRate: 100_000,
+		}, "5120", "4120"},
 		{fee.Create{
 			Name: "Marketing fund", Type: "additionalFee", Formula: `fee("Management commission")`, RateType: "percentage", DefaultRate: 5_000,
 		}, "5120", "4120"},
 		{fee.Create{
-			Name: "Linen", Type: "additionalFee", RateType: "flat", DefaultRate: 350, ChargeBasis: fee.PerNight, TaxRateID: &rate, TaxBehavior: &included,
+			Name:        "Linen",
+			Type:        "additionalFee",
+			RateType:    "flat",
+			DefaultRate: 350,
+			ChargeBasis: fee.PerNight,
+			TaxRateID:   &rate,
+			TaxBehavior: &included,
 		}, "5120", "4120"},
 		{fee.Create{
-			Name: "Cancellation commission", Type: "managementFee", Formula: "cancellation", RateType: "percentage", DefaultRate: 20_000,
+			Name:         "Cancellation commission",
+			Type:         "managementFee",
+			Formula:      "cancellation",
+			RateType:     "percentage",
+			DefaultRate:  20_000,
 			StatusFilter: fee.CanceledOnly,
 		}, "5100", "4100"},
 		{fee.Create{
-			Name: "Owner stay cleaning", Type: "cleaningFee", RateType: "flat", DefaultRate: 8_000, OwnerStayFilter: fee.OnlyOwnerStays,
+			Name:            "Owner stay cleaning",
+			Type:            "cleaningFee",
+			RateType:        "flat",
+			DefaultRate:     8_000,
+			OwnerStayFilter: fee.OnlyOwnerStays,
 		}, "5110", "4110"},
 	} {
 		// All of them move money from owners to the manager.
-		f.DebitParty, f.CreditParty, f.DebitAccountID, f.CreditAccountID = "owners", "manager", codes[f.debit], codes[f.credit]
+		f.DebitParty = "owners"
+		f.CreditParty = "manager"
+		f.DebitAccountID = codes[f.debit]
+		f.CreditAccountID = codes[f.credit]
 		if _, err := fee.Add(ctx, tx, &f.Create); err != nil {
 			return fmt.Errorf("fee: %w", err)
 		}
@@ -304,8 +362,11 @@ func dice(seed int64, listing int) *rand.Rand {
 // handlers returns the tasks of the package's operations.
 func handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
-		kindListing: operation.Work(2*time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, task listingTask) error {
-			return fillListing(ctx, tx, task.Data, task.Listing)
-		}),
+		kindListing: operation.Work(
+			2*time.Minute,
+			func(ctx context.Context, tx *db.Tx, _ operation.Run, task listingTask) error {
+				return fillListing(ctx, tx, task.Data, task.Listing)
+			},
+		),
 	}
 }

@@ -114,7 +114,9 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 		pick(s.dice, "House", "Cottage", "Loft", "Villa", "Cabin", "Studio")
 
 	l, err := listing.Add(ctx, tx, &listing.Create{
-		Name: fmt.Sprintf("%s %d", name, s.number+1), InitialOwnership: terms, Common: listing.Common{UniqueRef: api.Set(listingRef(s.number))},
+		Name:             fmt.Sprintf("%s %d", name, s.number+1),
+		InitialOwnership: terms,
+		Common:           listing.Common{UniqueRef: api.Set(listingRef(s.number))},
 	})
 	if err != nil {
 		return err
@@ -130,8 +132,11 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	line := transaction.LineInput{Amount: money.Cents(20_000 + s.dice.IntN(40)*1_000)}
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(l.ID)
 	_, err = s.book(ctx, tx, &transaction.Create{
-		Type: transaction.Deposit, Date: s.Start().AddDays(-1), IsOpeningBalance: true, Description: api.Set("Opening balance"),
-		Lines: []transaction.LineInput{line},
+		Type:             transaction.Deposit,
+		Date:             s.Start().AddDays(-1),
+		IsOpeningBalance: true,
+		Description:      api.Set("Opening balance"),
+		Lines:            []transaction.LineInput{line},
 	})
 
 	return err
@@ -146,11 +151,27 @@ func (s *seller) owners(ctx context.Context, tx *db.Tx) ([]listing.Member, error
 
 	for i, split := range splits {
 		first := names[i]
-		last := pick(s.dice, "Albers", "Brandt", "Costa", "Dubois", "Eriksen", "Fischer", "Galli", "Hansen", "Ivanova", "Jansen")
+		last := pick(
+			s.dice,
+			"Albers",
+			"Brandt",
+			"Costa",
+			"Dubois",
+			"Eriksen",
+			"Fischer",
+			"Galli",
+			"Hansen",
+			"Ivanova",
+			"Jansen",
+		)
 
-		c, err := contact.Add(ctx, tx, &contact.Create{Type: "owner", Name: first + " " + last, Optional: contact.Optional{
-			Email: api.Set(fmt.Sprintf("owner-%d-%d@example.com", s.number+1, i+1)),
-		}})
+		c, err := contact.Add(ctx, tx, &contact.Create{
+			Type: "owner",
+			Name: first + " " + last,
+			Optional: contact.Optional{
+				Email: api.Set(fmt.Sprintf("owner-%d-%d@example.com", s.number+1, i+1)),
+			},
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,9 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 		at := m.First().AddDays(8 + s.dice.IntN(12))
 		amount := money.Cents(2_000 + s.dice.IntN(60)*250)
 		line := transaction.LineInput{Amount: amount}
-		line.AccountID, line.ListingID, line.Party = api.Set(s.codes["5200"]), api.Set(s.listing), api.Set(ledger.Owners)
+		line.AccountID = api.Set(s.codes["5200"])
+		line.ListingID = api.Set(s.listing)
+		line.Party = api.Set(ledger.Owners)
 
 		// The manager adds a tenth; with an odd number there is sales tax on both.
 		markup := transaction.MarkupInput{Amount: amount / 10}
@@ -40,8 +42,16 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 		// Paid from the trust account after five days, unless the operating account pays at once.
 		bill := &transaction.Create{
 			Type: transaction.Expense, Date: at, ContactID: api.Set(s.vendor),
-			Description: api.Set(pick(s.dice, "Water heater", "Light bulbs", "Lock repair", "Garden work", "Linen", "Pest control")),
-			Payment:     api.Set(transaction.PaymentInput{Date: at.AddDays(5)}), Lines: []transaction.LineInput{line},
+			Description: api.Set(pick(
+				s.dice,
+				"Water heater",
+				"Light bulbs",
+				"Lock repair",
+				"Garden work",
+				"Linen",
+				"Pest control",
+			)),
+			Payment: api.Set(transaction.PaymentInput{Date: at.AddDays(5)}), Lines: []transaction.LineInput{line},
 		}
 		if n%3 == 2 {
 			bill.Payment, bill.AccountID = api.Opt[transaction.PaymentInput]{}, api.Set(s.codes["1010"])
@@ -65,8 +75,11 @@ func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create,
 	back := transaction.LineInput{Amount: paid.Total}
 	back.AccountID = api.Set(s.codes["1010"])
 	_, err = s.book(ctx, tx, &transaction.Create{
-		Type: transaction.Transfer, Date: bill.Date.AddDays(5), AccountID: api.Set(s.codes["1000"]), Description: api.Set("Reimbursement"),
-		Lines: []transaction.LineInput{back},
+		Type:        transaction.Transfer,
+		Date:        bill.Date.AddDays(5),
+		AccountID:   api.Set(s.codes["1000"]),
+		Description: api.Set("Reimbursement"),
+		Lines:       []transaction.LineInput{back},
 	})
 
 	return err
@@ -81,8 +94,12 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 
 	capital.Assignment, capital.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
 	if _, err := s.book(ctx, tx, &transaction.Create{
-		Type: transaction.Deposit, Date: s.Start().AddDays(-1), AccountID: api.Set(s.codes["1010"]), IsOpeningBalance: true,
-		Description: api.Set("Opening balance of the operating account"), Lines: []transaction.LineInput{capital},
+		Type:             transaction.Deposit,
+		Date:             s.Start().AddDays(-1),
+		AccountID:        api.Set(s.codes["1010"]),
+		IsOpeningBalance: true,
+		Description:      api.Set("Opening balance of the operating account"),
+		Lines:            []transaction.LineInput{capital},
 	}); err != nil {
 		return err
 	}
@@ -101,8 +118,12 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 
 	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
 		if err := s.monthly(ctx, tx, m, &transaction.Create{
-			Type: transaction.Expense, Date: m.First(), AccountID: api.Set(s.codes["1010"]), Description: api.Set(officeBill),
-			RecurringTemplateID: api.Set(template.ID), Lines: []transaction.LineInput{line},
+			Type:                transaction.Expense,
+			Date:                m.First(),
+			AccountID:           api.Set(s.codes["1010"]),
+			Description:         api.Set(officeBill),
+			RecurringTemplateID: api.Set(template.ID),
+			Lines:               []transaction.LineInput{line},
 		}); err != nil {
 			return err
 		}

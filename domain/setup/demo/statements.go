@@ -28,7 +28,11 @@ func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
 	published := statement.Published
 	// In a team whose statements begin earlier, the opening balance falls into a month of its own.
 	for m := day.Max(first, s.Start().AddDays(-1)).Month(); m.Compare(s.Today.Month().Prev()) < 0; m = m.Next() {
-		saved, err := statement.Save(ctx, tx, &statement.Create{Month: m, Status: &published, ListingPeriodIDs: []id.ID{period}})
+		saved, err := statement.Save(ctx, tx, &statement.Create{
+			Month:            m,
+			Status:           &published,
+			ListingPeriodIDs: []id.ID{period},
+		})
 		if err != nil {
 			return err
 		}
@@ -52,11 +56,16 @@ func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Stateme
 
 	for _, share := range of.Shares {
 		line := transaction.LineInput{Amount: share.Amount}
-		line.ListingID, line.ContactID, line.OwnerStatementID = api.Set(s.listing), api.Set(share.ContactID), api.Set(of.ID)
+		line.ListingID = api.Set(s.listing)
+		line.ContactID = api.Set(share.ContactID)
+		line.OwnerStatementID = api.Set(of.ID)
 
 		_, err := s.book(ctx, tx, &transaction.Create{
-			Type: transaction.Payout, Date: at, ContactID: api.Set(share.ContactID), Description: api.Set("Owner payout"),
-			Lines: []transaction.LineInput{line},
+			Type:        transaction.Payout,
+			Date:        at,
+			ContactID:   api.Set(share.ContactID),
+			Description: api.Set("Owner payout"),
+			Lines:       []transaction.LineInput{line},
 		})
 		if err != nil {
 			return err

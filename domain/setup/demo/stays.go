@@ -69,8 +69,12 @@ func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
 // booking returns a random stay of a kind. A stay that would be canceled later than today is an ordinary one.
 func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 	b := &booking{
-		kind: what, checkIn: checkIn, checkOut: checkIn.AddDays(nights), channel: pick(s.dice, "direct", "direct", "airbnb", "vrbo", "bookingcom"),
-		bookedAt: day.Max(checkIn.AddDays(-7-s.dice.IntN(60)), s.Start()), rent: s.rate * money.Cents(nights),
+		kind:     what,
+		checkIn:  checkIn,
+		checkOut: checkIn.AddDays(nights),
+		channel:  pick(s.dice, "direct", "direct", "airbnb", "vrbo", "bookingcom"),
+		bookedAt: day.Max(checkIn.AddDays(-7-s.dice.IntN(60)), s.Start()),
+		rent:     s.rate * money.Cents(nights),
 		cleaning: money.Cents(6_000 + s.dice.IntN(8)*500),
 	}
 
@@ -93,16 +97,35 @@ func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 
 // stay adds a reservation and books the money around it.
 func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
-	guest := pick(s.dice, "Alex", "Bo", "Casey", "Dana", "Eli", "Frankie", "Gabi", "Hanna") + " " + pick(s.dice, "Moore", "Novak", "Olsen", "Park", "Quinn", "Rossi", "Silva", "Tran")
+	guest := pick(
+		s.dice,
+		"Alex",
+		"Bo",
+		"Casey",
+		"Dana",
+		"Eli",
+		"Frankie",
+		"Gabi",
+		"Hanna",
+	) + " " + pick(s.dice, "Moore", "Novak", "Olsen", "Park", "Quinn", "Rossi", "Silva", "Tran")
 	code := fmt.Sprintf("D%03d-%s", s.number+1, b.checkIn)
 
 	c := &reservation.Create{
-		ListingID: s.listing, GuestName: &guest, ConfirmationCode: &code, CheckIn: b.checkIn, CheckOut: b.checkOut, BookedAt: &b.bookedAt,
-		BookingPlatform: &b.channel,
+		ListingID:        s.listing,
+		GuestName:        &guest,
+		ConfirmationCode: &code,
+		CheckIn:          b.checkIn,
+		CheckOut:         b.checkOut,
+		BookedAt:         &b.bookedAt,
+		BookingPlatform:  &b.channel,
 	}
 
 	// Lines without an amount are left out.
-	for _, l := range []reservation.LineInput{{Type: "rent", Amount: b.rent}, {Type: "cleaningFee", Amount: b.cleaning}, {Type: "tax", Amount: b.tax}} {
+	for _, l := range []reservation.LineInput{
+		{Type: "rent", Amount: b.rent},
+		{Type: "cleaningFee", Amount: b.cleaning},
+		{Type: "tax", Amount: b.tax},
+	} {
 		if l.Amount != 0 {
 			c.Lines = append(c.Lines, l)
 		}
@@ -152,7 +175,13 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	if b.channel != "direct" {
 		// The channel pays out on the day after arrival and keeps 15 %.
 		total := b.total()
-		return s.deposit(ctx, tx, stay, deposit{b.checkIn.AddDays(1), "Payout of " + b.channel, total, money.Rate(15_000).Of(total), account.DepositChannelFee})
+		return s.deposit(ctx, tx, stay, deposit{
+			b.checkIn.AddDays(1),
+			"Payout of " + b.channel,
+			total,
+			money.Rate(15_000).Of(total),
+			account.DepositChannelFee,
+		})
 	}
 
 	return s.paidByCard(ctx, tx, stay, b.total(), b.bookedAt)
@@ -163,7 +192,13 @@ const cardPayment = "Card payment"
 
 // paidByCard books a guest's card payment. The processor keeps 2.9 % and 30 cents.
 func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total money.Cents, at day.Day) error {
-	return s.deposit(ctx, tx, stay, deposit{at, cardPayment, total, money.Rate(2_900).Of(total) + 30, account.DepositMerchantFee})
+	return s.deposit(ctx, tx, stay, deposit{
+		at,
+		cardPayment,
+		total,
+		money.Rate(2_900).Of(total) + 30,
+		account.DepositMerchantFee,
+	})
 }
 
 // retain books a canceled stay: half was paid when it was booked, half of that is refunded, and the rest is kept as
@@ -180,7 +215,13 @@ func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 		return err
 	}
 
-	return addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Cancellation terms", paid - refund, s.codes["4090"], nil})
+	return addAdjustment(ctx, tx, stay, adjustment{
+		reservation.Financial,
+		"Cancellation terms",
+		paid - refund,
+		s.codes["4090"],
+		nil,
+	})
 }
 
 // secure books a security deposit, which is held until three days after the stay.
@@ -201,11 +242,23 @@ func (s *seller) secure(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 // commission.
 func (s *seller) adjust(ctx context.Context, tx *db.Tx, stay id.ID) error {
 	owners := ledger.Owners
-	if err := addAdjustment(ctx, tx, stay, adjustment{reservation.Financial, "Late check-out", 5_000, s.codes["4020"], &owners}); err != nil {
+	if err := addAdjustment(ctx, tx, stay, adjustment{
+		reservation.Financial,
+		"Late check-out",
+		5_000,
+		s.codes["4020"],
+		&owners,
+	}); err != nil {
 		return err
 	}
 
-	return addAdjustment(ctx, tx, stay, adjustment{reservation.FeeAdjustment, "Goodwill", 2_500, s.codes["4100"], &owners})
+	return addAdjustment(ctx, tx, stay, adjustment{
+		reservation.FeeAdjustment,
+		"Goodwill",
+		2_500,
+		s.codes["4100"],
+		&owners,
+	})
 }
 
 // adjustment is a correction of a stay.
@@ -255,12 +308,23 @@ func (s *seller) deposit(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) 
 }
 
 // receive books money that has come in by today.
-func (s *seller) receive(ctx context.Context, tx *db.Tx, at day.Day, what string, lines ...transaction.LineInput) error {
+func (s *seller) receive(
+	ctx context.Context,
+	tx *db.Tx,
+	at day.Day,
+	what string,
+	lines ...transaction.LineInput,
+) error {
 	if s.Today.Before(at) {
 		return nil
 	}
 
-	_, err := s.book(ctx, tx, &transaction.Create{Type: transaction.Deposit, Date: at, Description: api.Set(what), Lines: lines})
+	_, err := s.book(ctx, tx, &transaction.Create{
+		Type:        transaction.Deposit,
+		Date:        at,
+		Description: api.Set(what),
+		Lines:       lines,
+	})
 
 	return err
 }

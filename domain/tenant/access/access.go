@@ -249,7 +249,9 @@ func permit(e *api.Endpoint, kind api.Credential, held []string) error {
 // hasAll reports whether every required scope is held. An entry may name alternatives, divided by "|".
 func hasAll(held, required []string) bool {
 	for _, s := range required {
-		if !slices.ContainsFunc(strings.Split(s, "|"), func(alternative string) bool { return slices.Contains(held, alternative) }) {
+		if !slices.ContainsFunc(strings.Split(s, "|"), func(alternative string) bool {
+			return slices.Contains(held, alternative)
+		}) {
 			return false
 		}
 	}

@@ -71,7 +71,11 @@ func (c *cache) forget() {
 }
 
 // lookUp returns the credential of a secret, from the cache or from the database. It fails as look does.
-func (g *Gate) lookUp(ctx context.Context, key secretKey, look func(context.Context, *db.Tx, []byte) (*credential, error)) (*credential, error) {
+func (g *Gate) lookUp(
+	ctx context.Context,
+	key secretKey,
+	look func(context.Context, *db.Tx, []byte) (*credential, error),
+) (*credential, error) {
 	now := g.DB.Now()
 
 	c, age := g.cache.get(key, now)

@@ -76,8 +76,14 @@ func MakeOwnerLink(ctx context.Context, tx *db.Tx, statement, contact id.ID) (*N
 		join contact c on c.team_id = l.team_id and c.id = l.contact_id
 		where `+opens,
 		db.Args{
-			"team": tx.Team, "id": n.ID, "statement": statement, "contact": contact, "hash": sum[:], "user": tx.Actor.User,
-			"expires": n.ExpiresAt, "now": tx.Now,
+			"team":      tx.Team,
+			"id":        n.ID,
+			"statement": statement,
+			"contact":   contact,
+			"hash":      sum[:],
+			"user":      tx.Actor.User,
+			"expires":   n.ExpiresAt,
+			"now":       tx.Now,
 		})
 	if err != nil {
 		return nil, fmt.Errorf("make an owner link: %w", err)
@@ -105,7 +111,11 @@ func noteLink(tx *db.Tx, what audit.Type, link id.ID, before, after any) {
 
 	for _, view := range []any{before, after} {
 		if v, seen := view.(linkView); seen {
-			refs = append(refs, audit.Ref(audit.RoleStatement, audit.Statement, v.StatementID), audit.Ref(audit.RoleOwner, audit.Contact, v.ContactID))
+			refs = append(
+				refs,
+				audit.Ref(audit.RoleStatement, audit.Statement, v.StatementID),
+				audit.Ref(audit.RoleOwner, audit.Contact, v.ContactID),
+			)
 		}
 	}
 
@@ -214,8 +224,12 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 	}
 
 	s := &OwnerSession{
-		AccessToken: newSecret("os", l.Region), ExpiresAt: day.At(expires), TeamID: l.TeamID, TeamName: l.TeamName, StatementID: l.StatementID,
-		ContactID: l.ContactID,
+		AccessToken: newSecret("os", l.Region),
+		ExpiresAt:   day.At(expires),
+		TeamID:      l.TeamID,
+		TeamName:    l.TeamName,
+		StatementID: l.StatementID,
+		ContactID:   l.ContactID,
 	}
 	sum = hash(s.AccessToken)
 
@@ -231,7 +245,14 @@ func exchangeOwnerLink(ctx context.Context, tx *db.Tx, token string) (*OwnerSess
 		db.Stmt{
 			SQL: `
 			insert into access_owner_session (team_id, id, link_id, hash, expires_at, created_at) values (@team, @id, @link, @hash, @expires, @now)`,
-			Args: db.Args{"team": l.TeamID, "link": l.ID, "id": tx.NewID(), "hash": sum[:], "expires": s.ExpiresAt, "now": tx.Now},
+			Args: db.Args{
+				"team":    l.TeamID,
+				"link":    l.ID,
+				"id":      tx.NewID(),
+				"hash":    sum[:],
+				"expires": s.ExpiresAt,
+				"now":     tx.Now,
+			},
 		},
 		db.Stmt{
 			SQL:  `update access_owner_link set last_used_at = @now where team_id = @team and id = @link`,
@@ -269,7 +290,20 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 		return nil, err
 	}
 
-	return &credential{Kind: api.Owner, User: s.LinkID, Home: s.ID, Scopes: linkScopes(), Expires: &s.ExpiresAt, Teams: []membership{{
-		ID: s.ID, Type: s.Type, Status: s.Status, Region: s.Region, PartnerID: s.PartnerID, Freeze: s.Freeze, ContactID: s.ContactID,
-	}}}, nil
+	return &credential{
+		Kind:    api.Owner,
+		User:    s.LinkID,
+		Home:    s.ID,
+		Scopes:  linkScopes(),
+		Expires: &s.ExpiresAt,
+		Teams: []membership{{
+			ID:        s.ID,
+			Type:      s.Type,
+			Status:    s.Status,
+			Region:    s.Region,
+			PartnerID: s.PartnerID,
+			Freeze:    s.Freeze,
+			ContactID: s.ContactID,
+		}},
+	}, nil
 }

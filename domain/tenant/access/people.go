@@ -98,7 +98,15 @@ func RevokeGrant(ctx context.Context, tx *db.Tx, user, on id.ID) (bool, error) {
 	}
 
 	for i := range was {
-		audit.NoteIn(tx, on, audit.Deleted, audit.User, user, was[i], nil, audit.Ref(audit.RoleOwner, audit.Contact, was[i].ContactID))
+		audit.NoteIn(tx,
+			on,
+			audit.Deleted,
+			audit.User,
+			user,
+			was[i],
+			nil,
+			audit.Ref(audit.RoleOwner, audit.Contact, was[i].ContactID),
+		)
 	}
 
 	return len(was) > 0, team.Announce(ctx, tx)

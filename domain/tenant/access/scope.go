@@ -7,15 +7,36 @@ import (
 
 // Resources and what can be done to each. Actions never imply one another. (AUTH-18 … AUTH-23).
 var scopes = map[string][]string{
-	"accounts": {"read", "write", "delete", "export"}, "bank": {"read", "write", "delete", "execute", "export"}, "connections": {"read", "write", "delete", "execute"},
-	"contacts": {"read", "write", "delete", "export", "import"}, "contacts:vendors": {"write"}, "files": {"read"}, "flows": {"execute"},
-	"journals": {"post"}, "legacy": {"import"}, "listings": {"read", "write", "delete", "export"}, "migrations": {"execute"},
-	"operations": {"read"}, "partner": {"read", "manage"}, "payments": {"approve", "manage", "override"}, "pm-statements": {"read", "export"},
-	"recurring-fees": {"read", "write", "delete"}, "reports": {"read", "export"}, "reservations": {"read", "write", "delete", "export", "import"},
-	"statements": {"read", "write", "delete", "publish", "pay", "export", "import"}, "tax-rates": {"read", "write", "delete"},
-	"team": {"read", "write", "delete", "execute"}, "transactions": {"read", "write", "delete", "pay", "mark-paid", "export", "import"},
-	"webhooks": {"read", "manage"}, "audit": {"read"}, "access": {"read", "manage"}, "general-ledger": {"read", "import", "manage"},
-	"layouts": {"read", "write", "delete"}, "line-mappings": {"read", "write", "export"}, "metrics": {"read"}, "csv-imports": {"read", "import"},
+	"accounts":         {"read", "write", "delete", "export"},
+	"bank":             {"read", "write", "delete", "execute", "export"},
+	"connections":      {"read", "write", "delete", "execute"},
+	"contacts":         {"read", "write", "delete", "export", "import"},
+	"contacts:vendors": {"write"},
+	"files":            {"read"},
+	"flows":            {"execute"},
+	"journals":         {"post"},
+	"legacy":           {"import"},
+	"listings":         {"read", "write", "delete", "export"},
+	"migrations":       {"execute"},
+	"operations":       {"read"},
+	"partner":          {"read", "manage"},
+	"payments":         {"approve", "manage", "override"},
+	"pm-statements":    {"read", "export"},
+	"recurring-fees":   {"read", "write", "delete"},
+	"reports":          {"read", "export"},
+	"reservations":     {"read", "write", "delete", "export", "import"},
+	"statements":       {"read", "write", "delete", "publish", "pay", "export", "import"},
+	"tax-rates":        {"read", "write", "delete"},
+	"team":             {"read", "write", "delete", "execute"},
+	"transactions":     {"read", "write", "delete", "pay", "mark-paid", "export", "import"},
+	"webhooks":         {"read", "manage"},
+	"audit":            {"read"},
+	"access":           {"read", "manage"},
+	"general-ledger":   {"read", "import", "manage"},
+	"layouts":          {"read", "write", "delete"},
+	"line-mappings":    {"read", "write", "export"},
+	"metrics":          {"read"},
+	"csv-imports":      {"read", "import"},
 }
 
 // Scopes lists every scope that a credential can hold, sorted.
@@ -56,7 +77,9 @@ func (Bundle) Enum() []string {
 func (b Bundle) Scopes() []string {
 	reporting := filter(func(_, action string) bool { return action == "read" || action == "export" })
 	writing := func(resources ...string) []string {
-		return filter(func(resource, action string) bool { return action == "write" && slices.Contains(resources, resource) })
+		return filter(func(resource, action string) bool {
+			return action == "write" && slices.Contains(resources, resource)
+		})
 	}
 
 	// Imports of listings and the like belong to setup, which brings a team in.
@@ -64,14 +87,31 @@ func (b Bundle) Scopes() []string {
 	case Reporting:
 		return reporting
 	case Bookkeeping:
-		return union(reporting, writing("contacts", "contacts:vendors", "transactions", "bank", "reservations"), []string{"journals:post"})
+		return union(
+			reporting,
+			writing("contacts", "contacts:vendors", "transactions", "bank", "reservations"),
+			[]string{"journals:post"},
+		)
 	case Statements:
 		return union(reporting, []string{"statements:write", "statements:publish"})
 	case Payments:
 		return union(reporting, []string{"statements:pay", "transactions:pay", "transactions:mark-paid"})
 	case Setup:
-		return union(reporting, writing("team", "listings", "accounts", "recurring-fees", "tax-rates", "layouts", "line-mappings", "connections"),
-			[]string{"webhooks:manage", "team:execute"}, filter(func(_, action string) bool { return action == "import" }))
+		return union(
+			reporting,
+			writing(
+				"team",
+				"listings",
+				"accounts",
+				"recurring-fees",
+				"tax-rates",
+				"layouts",
+				"line-mappings",
+				"connections",
+			),
+			[]string{"webhooks:manage", "team:execute"},
+			filter(func(_, action string) bool { return action == "import" }),
+		)
 	case Admin:
 		return Scopes()
 	}

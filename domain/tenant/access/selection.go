@@ -183,7 +183,10 @@ func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) 
 		return nil, errTeamNotHeld
 	case selected.Type != "partner":
 		detail := map[string]any{
-			"requiredTeamType": "partner", "selectedTeamId": selected.ID, "selectedTeamType": selected.Type, "partnerTeamId": nil,
+			"requiredTeamType": "partner",
+			"selectedTeamId":   selected.ID,
+			"selectedTeamType": selected.Type,
+			"partnerTeamId":    nil,
 		}
 		if !selected.PartnerID.IsZero() {
 			detail["partnerTeamId"] = selected.PartnerID

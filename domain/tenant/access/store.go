@@ -158,7 +158,12 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	}
 
 	audit.NoteIn(tx, n.Teams[0], audit.Created, audit.APIKey, k.ID, nil, map[string]any{
-		"name": n.Name, "kind": kind, "prefix": k.Secret[:12], "scopes": granted, "expiresAt": n.Expires, "teamIds": n.Teams,
+		"name":      n.Name,
+		"kind":      kind,
+		"prefix":    k.Secret[:12],
+		"scopes":    granted,
+		"expiresAt": n.Expires,
+		"teamIds":   n.Teams,
 	}, audit.Ref(audit.RoleParent, audit.User, k.UserID))
 
 	return k, team.Announce(ctx, tx)
@@ -206,9 +211,25 @@ func SetMember(ctx context.Context, tx *db.Tx, m Member) error {
 
 	granting := grantView{m.Contact, granted}
 	if len(was) == 0 {
-		audit.NoteIn(tx, m.Team, audit.Created, audit.User, m.User, nil, granting, audit.Ref(audit.RoleOwner, audit.Contact, m.Contact))
+		audit.NoteIn(tx,
+			m.Team,
+			audit.Created,
+			audit.User,
+			m.User,
+			nil,
+			granting,
+			audit.Ref(audit.RoleOwner, audit.Contact, m.Contact),
+		)
 	} else {
-		audit.NoteIn(tx, m.Team, audit.Updated, audit.User, m.User, was[0], granting, audit.Ref(audit.RoleOwner, audit.Contact, m.Contact))
+		audit.NoteIn(tx,
+			m.Team,
+			audit.Updated,
+			audit.User,
+			m.User,
+			was[0],
+			granting,
+			audit.Ref(audit.RoleOwner, audit.Contact, m.Contact),
+		)
 	}
 
 	return team.Announce(ctx, tx)
@@ -279,7 +300,8 @@ func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.External(api.Endpoint{
 			Method: "GET", Path: "/me", ID: "getMe", Tag: "Access", Summary: "Read the signed-in user",
-			Doc: "For signed-in users only; a key gets 403, and so does the session of an owner link, which has no user.", Open: []api.Credential{api.User, api.Owner}, Selection: api.NoTeam,
+			Doc: "For signed-in users only; a key gets 403, and so does the session of an owner link, which has no " +
+				"user.", Open: []api.Credential{api.User, api.Owner}, Selection: api.NoTeam,
 		}, func(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (out *Me, err error) {
 			err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 				out, err = me(ctx, tx, scope.Actor.User)
@@ -289,14 +311,22 @@ func endpoints() []api.Endpoint {
 			return out, err
 		}),
 		api.External(api.Endpoint{
-			Method: "POST", Path: "/owner-statement-links/exchange", ID: "exchangeOwnerLink", Tag: "Owner access",
+			Method:  "POST",
+			Path:    "/owner-statement-links/exchange",
+			ID:      "exchangeOwnerLink",
+			Tag:     "Owner access",
 			Summary: "Exchange the link to an owner statement for a session",
 			Errors:  apierr.List{errLinkExpired, errLinkInvalid},
-			Doc: "Needs no credential. The session lasts an hour, reads the statements that the link's owner may see, and their files, in the link's " +
-				"team, and ends with the link. A link can be exchanged again while it is valid. Fails with 401 OWNER_STATEMENT_LINK_EXPIRED when the " +
-				"link is older than 30 days, then with 401 OWNER_STATEMENT_LINK_INVALID for every other link that opens nothing: an unknown or revoked " +
-				"one, a statement that is not published, an owner who was archived, left the ownership or has another e-mail address, a deleted team.",
-			Public: true, Selection: api.NoTeam, MaxBody: 4 << 10, Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+			Doc: "Needs no credential. The session lasts an hour, reads the statements that the link's owner may " +
+				"see, and their files, in the link's team, and ends with the link. A link can be exchanged again " +
+				"while it is valid. Fails with 401 OWNER_STATEMENT_LINK_EXPIRED when the link is older than 30 " +
+				"days, then with 401 OWNER_STATEMENT_LINK_INVALID for every other link that opens nothing: an " +
+				"unknown or revoked one, a statement that is not published, an owner who was archived, left the " +
+				"ownership or has another e-mail address, a deleted team.",
+			Public:    true,
+			Selection: api.NoTeam,
+			MaxBody:   4 << 10,
+			Also:      map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
 		}, exchange),
 	}
 }

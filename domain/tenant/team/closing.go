@@ -68,19 +68,28 @@ type PendingContext struct {
 func (h handler) closingEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/team/books-closing", ID: "closeBooks", Tag: "Teams", Summary: "Close or reopen the books",
+			Method:    http.MethodPost,
+			Path:      "/team/books-closing",
+			ID:        "closeBooks",
+			Tag:       "Teams",
+			Summary:   "Close or reopen the books",
 			Errors:    apierr.List{ErrNotDerived},
 			Status:    http.StatusCreated,
 			Exclusive: true,
-			Doc: "Sets the first open date and the softly closed days, and keeps who did it, when and why. Fails with 400 for a date after tomorrow, " +
-				"for softClosedAt before booksClosedAt and for a poster who has no access to the team; 409 JOURNAL_RECALCULATION_PENDING when days " +
-				"would be closed for which journals are still to be derived. Reopening derives the journals that the closed books had kept as they " +
-				"are.",
+			Doc: "Sets the first open date and the softly closed days, and keeps who did it, when and why. Fails " +
+				"with 400 for a date after tomorrow, for softClosedAt before booksClosedAt and for a poster who has " +
+				"no access to the team; 409 JOURNAL_RECALCULATION_PENDING when days would be closed for which " +
+				"journals are still to be derived. Reopening derives the journals that the closed books had kept as " +
+				"they are.",
 			Scopes: []string{"general-ledger:manage"},
 		}, h.closeBooks),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/team/books-closings", ID: "listBooksClosings", Tag: "Teams", Summary: "List the closings of the books, newest first",
-			Scopes: []string{"team:read"},
+			Method:  http.MethodGet,
+			Path:    "/team/books-closings",
+			ID:      "listBooksClosings",
+			Tag:     "Teams",
+			Summary: "List the closings of the books, newest first",
+			Scopes:  []string{"team:read"},
 		}, listClosings),
 	}
 }
@@ -98,8 +107,13 @@ type listClosingsInput struct {
 // closings returns the query of the closings of the team.
 func closings(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: closingColumns, From: "team_books_closing c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{{Name: "createdAt", Expr: "c.created_at"}}, Default: "-createdAt", ID: "c.id",
+		Columns: closingColumns,
+		From:    "team_books_closing c",
+		Where:   []string{"c.team_id = @team"},
+		Args:    db.Args{"team": tx.Team},
+		Sorts:   page.Sorts{{Name: "createdAt", Expr: "c.created_at"}},
+		Default: "-createdAt",
+		ID:      "c.id",
 	}
 }
 
@@ -174,9 +188,12 @@ func (in *CloseBooks) apply(from Books, last day.Day) (to Books, err error) {
 			issues = append(issues, code.InBody(field))
 		}
 	}
-	refuse(!in.BooksClosedAt.Present && !in.SoftClosedAt.Present && in.SoftClosePosters == nil, apierr.IssueRequired, "booksClosedAt")
-	refuse(in.BooksClosedAt.Value != nil && later(in.BooksClosedAt.Value, &last), apierr.IssueDateInFuture, "booksClosedAt")
-	refuse(in.SoftClosedAt.Value != nil && later(in.SoftClosedAt.Value, &last), apierr.IssueDateInFuture, "softClosedAt")
+	refuse(!in.BooksClosedAt.Present && !in.SoftClosedAt.Present &&
+		in.SoftClosePosters == nil, apierr.IssueRequired, "booksClosedAt")
+	refuse(in.BooksClosedAt.Value != nil &&
+		later(in.BooksClosedAt.Value, &last), apierr.IssueDateInFuture, "booksClosedAt")
+	refuse(in.SoftClosedAt.Value != nil &&
+		later(in.SoftClosedAt.Value, &last), apierr.IssueDateInFuture, "softClosedAt")
 
 	// Hard closing can overtake the soft closing, which then ends.
 	if to.SoftClosedAt != nil && later(to.BooksClosedAt, to.SoftClosedAt) {
@@ -224,7 +241,11 @@ func (c *Closing) save(ctx context.Context, tx *db.Tx) error {
 		db.Stmt{
 			SQL: `update team set books_closed_at = @closed, soft_closed_at = @soft, soft_close_posters = @posters, updated_at = @now where team_id = @team`,
 			Args: db.Args{
-				"closed": to.BooksClosedAt, "soft": to.SoftClosedAt, "posters": to.SoftClosePosters, "now": tx.Now, "team": tx.Team,
+				"closed":  to.BooksClosedAt,
+				"soft":    to.SoftClosedAt,
+				"posters": to.SoftClosePosters,
+				"now":     tx.Now,
+				"team":    tx.Team,
 			},
 		},
 		db.Stmt{
@@ -232,9 +253,18 @@ func (c *Closing) save(ctx context.Context, tx *db.Tx) error {
 					previous_soft_close_posters, soft_close_posters, reason, actor_id, action_id, created_at)
 				values (@team, @id, @was, @closed, @was_soft, @soft, @were_posters, @posters, @reason, @actor, @action, @now)`,
 			Args: db.Args{
-				"team": tx.Team, "id": c.ID, "was": from.BooksClosedAt, "closed": to.BooksClosedAt, "was_soft": from.SoftClosedAt,
-				"soft": to.SoftClosedAt, "were_posters": from.SoftClosePosters, "posters": to.SoftClosePosters, "reason": c.Reason,
-				"actor": tx.Actor.User, "action": tx.Action, "now": tx.Now,
+				"team":         tx.Team,
+				"id":           c.ID,
+				"was":          from.BooksClosedAt,
+				"closed":       to.BooksClosedAt,
+				"was_soft":     from.SoftClosedAt,
+				"soft":         to.SoftClosedAt,
+				"were_posters": from.SoftClosePosters,
+				"posters":      to.SoftClosePosters,
+				"reason":       c.Reason,
+				"actor":        tx.Actor.User,
+				"action":       tx.Action,
+				"now":          tx.Now,
 			},
 		})
 	if err != nil {

@@ -31,7 +31,13 @@ const (
 
 // Enum lists the parts.
 func (Copied) Enum() []string {
-	return []string{string(Accounts), string(StatementLayouts), string(LineMappings), string(RecurringFees), string(TaxRates)}
+	return []string{
+		string(Accounts),
+		string(StatementLayouts),
+		string(LineMappings),
+		string(RecurringFees),
+		string(TaxRates),
+	}
 }
 
 // Init is the body of an initialization. Without copyFromTeamId the standard template is installed: the chart of
@@ -66,9 +72,15 @@ func (b beginning) endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		operation.Queue(api.Endpoint{
-			Method: "POST", Path: "/team/init", ID: "initializeTeam", Tag: tag, Summary: "Install a team's chart and settings",
+			Method:    "POST",
+			Path:      "/team/init",
+			ID:        "initializeTeam",
+			Tag:       tag,
+			Summary:   "Install a team's chart and settings",
 			Exclusive: true,
-			Doc:       "Fails with 400 when copyFromTeamId is a team that the credential does not reach.", Scopes: []string{"team:execute"}, DryRun: true,
+			Doc:       "Fails with 400 when copyFromTeamId is a team that the credential does not reach.",
+			Scopes:    []string{"team:execute"},
+			DryRun:    true,
 		}, func(ctx context.Context, tx *db.Tx, in *initInput) (operation.New, error) {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return operation.New{}, err
@@ -78,19 +90,33 @@ func (b beginning) endpoints() []api.Endpoint {
 
 			resources := []operation.Resource{self}
 			if from := in.Body.CopyFromTeamID; from != nil {
-				resources = append(resources, operation.Resource{Type: operation.Team, ID: *from, Role: operation.Source})
+				resources = append(resources, operation.Resource{
+					Type: operation.Team,
+					ID:   *from,
+					Role: operation.Source,
+				})
 			}
 
 			return operation.New{
-				Type: operation.TeamInitialize, Primary: &self, Resources: resources, Tasks: []operation.Task{{Kind: kindInit, Args: in.Body}},
+				Type:      operation.TeamInitialize,
+				Primary:   &self,
+				Resources: resources,
+				Tasks:     []operation.Task{{Kind: kindInit, Args: in.Body}},
 			}, nil
 		}, func(ctx context.Context, tx *db.Tx, in *initInput) error {
 			return Install(ctx, tx, b.journals, b.nouns, &in.Body)
 		}),
 		api.Write(api.Endpoint{
-			Method: "PATCH", Path: "/teams/{id}/init", ID: "initializeTeamNow", Tag: tag, Summary: "Install a team's chart and settings at once",
-			Exclusive: true,
-			Doc:       "Fails as POST /team/init does.", Scopes: []string{"team:execute"}, TeamInPath: true, DryRun: true,
+			Method:     "PATCH",
+			Path:       "/teams/{id}/init",
+			ID:         "initializeTeamNow",
+			Tag:        tag,
+			Summary:    "Install a team's chart and settings at once",
+			Exclusive:  true,
+			Doc:        "Fails as POST /team/init does.",
+			Scopes:     []string{"team:execute"},
+			TeamInPath: true,
+			DryRun:     true,
 		}, func(ctx context.Context, tx *db.Tx, in *initTeamInput) (*Team, error) {
 			if err := checkInit(tx, &in.Body); err != nil {
 				return nil, err

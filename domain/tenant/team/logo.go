@@ -53,21 +53,31 @@ type drawn struct {
 func (h handler) logoEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Stream(api.Endpoint{
-			Method: http.MethodGet, Path: "/team/logo", ID: "getTeamLogo", Tag: "Teams", Summary: "Read the team's logo",
-			Errors: apierr.List{apierr.NotFound},
-			Doc:    "A PNG or JPEG of at most 800 by 320 pixels.", Scopes: []string{"team:read"},
+			Method:  http.MethodGet,
+			Path:    "/team/logo",
+			ID:      "getTeamLogo",
+			Tag:     "Teams",
+			Summary: "Read the team's logo",
+			Errors:  apierr.List{apierr.NotFound},
+			Doc:     "A PNG or JPEG of at most 800 by 320 pixels.",
+			Scopes:  []string{"team:read"},
 		}, readLogo),
 		api.Receive(api.Endpoint{
 			Method: http.MethodPut, Path: "/team/logo", ID: "putTeamLogo", Tag: "Teams", Summary: "Set the team's logo",
-			Doc: "The body is the image: a PNG or JPEG of at most 2 MiB and 16 megapixels. It is drawn anew in at most 800 by 320 pixels, without what " +
-				"else the file said, and stands on statements from then on. Fails with 413 beyond 2 MiB, with the issue `contentTypeNotSupported` for " +
-				"what is no sound PNG or JPEG and with `imageTooLarge` beyond 16 megapixels.",
+			Doc: "The body is the image: a PNG or JPEG of at most 2 MiB and 16 megapixels. It is drawn anew in at " +
+				"most 800 by 320 pixels, without what else the file said, and stands on statements from then on. " +
+				"Fails with 413 beyond 2 MiB, with the issue `contentTypeNotSupported` for what is no sound PNG or " +
+				"JPEG and with `imageTooLarge` beyond 16 megapixels.",
 			Scopes: []string{"team:write"}, MaxBody: maxLogo,
 		}, api.Receiver[logoInput, *drawn, Logo]{Receive: h.drawLogo, Settle: saveLogo}),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/team/logo", ID: "deleteTeamLogo", Tag: "Teams", Summary: "Remove the team's logo",
-			Errors: apierr.List{apierr.NotFound},
-			Scopes: []string{"team:write"},
+			Method:  http.MethodDelete,
+			Path:    "/team/logo",
+			ID:      "deleteTeamLogo",
+			Tag:     "Teams",
+			Summary: "Remove the team's logo",
+			Errors:  apierr.List{apierr.NotFound},
+			Scopes:  []string{"team:write"},
 		}, deleteLogo),
 	}
 }
@@ -151,7 +161,12 @@ func scaleLogo(source image.Image, format string, turn int) (out *drawn, err err
 
 	// Scale down only, then turn: turning few pixels is cheaper.
 	scale := min(1, boxWidth/float64(size.X), boxHeight/float64(size.Y))
-	target := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(size.X)*scale+0.5)), max(1, int(float64(size.Y)*scale+0.5))))
+	target := image.NewRGBA(image.Rect(
+		0,
+		0,
+		max(1, int(float64(size.X)*scale+0.5)),
+		max(1, int(float64(size.Y)*scale+0.5)),
+	))
 	draw.CatmullRom.Scale(target, target.Bounds(), source, source.Bounds(), draw.Src, nil)
 	target = upright(target, turn)
 	out = &drawn{width: target.Rect.Dx(), height: target.Rect.Dy()}
@@ -185,7 +200,13 @@ func saveLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, er
 			height = excluded.height, sha256 = excluded.sha256, updated_at = excluded.updated_at)
 		select sha256 from was`,
 		db.Args{
-			"team": tx.Team, "content": l.content, "type": l.contentType, "width": l.width, "height": l.height, "sum": sum[:], "now": tx.Now,
+			"team":    tx.Team,
+			"content": l.content,
+			"type":    l.contentType,
+			"width":   l.width,
+			"height":  l.height,
+			"sum":     sum[:],
+			"now":     tx.Now,
 		})
 	if err != nil {
 		return nil, fmt.Errorf("keep logo: %w", err)
@@ -194,7 +215,11 @@ func saveLogo(ctx context.Context, tx *db.Tx, _ *logoInput, l *drawn) (*Logo, er
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, logoView(was...), logoView(sum[:]))
 
 	return &Logo{
-		ContentType: l.contentType, Width: int64(l.width), Height: int64(l.height), ByteSize: int64(len(l.content)), UpdatedAt: day.At(tx.Now),
+		ContentType: l.contentType,
+		Width:       int64(l.width),
+		Height:      int64(l.height),
+		ByteSize:    int64(len(l.content)),
+		UpdatedAt:   day.At(tx.Now),
 	}, nil
 }
 
@@ -229,8 +254,12 @@ func readLogo(ctx context.Context, d *db.DB, scope db.Scope, _ *api.None) (*api.
 	}
 
 	return &api.Content{
-		Reader: logoBytes{bytes.NewReader(r.Content)}, Filename: name, ContentType: r.ContentType, ETag: hex.EncodeToString(r.SHA256),
-		Modified: r.UpdatedAt.Time, Inline: true,
+		Reader:      logoBytes{bytes.NewReader(r.Content)},
+		Filename:    name,
+		ContentType: r.ContentType,
+		ETag:        hex.EncodeToString(r.SHA256),
+		Modified:    r.UpdatedAt.Time,
+		Inline:      true,
 	}, nil
 }
 

@@ -61,7 +61,8 @@ func readOrientation(tiff []byte) int {
 
 		// An entry has a tag, a type, a count and a value.
 		value := int(order.Uint16(entries[8:]))
-		if order.Uint16(entries) == orientationTag && order.Uint16(entries[2:]) == short && value >= asItIs && value <= 8 {
+		if order.Uint16(entries) == orientationTag && order.Uint16(entries[2:]) == short && value >= asItIs &&
+			value <= 8 {
 			return value
 		}
 

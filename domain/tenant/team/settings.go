@@ -75,11 +75,21 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts, payout_basis = @basis,
 			updated_at = @now
 		where team_id = @team`, db.Args{
-		"name": t.Name, "company": c.CompanyName.Or(t.CompanyName), "email": c.Email.Or(t.Email), "support": c.SupportEmail.Or(t.SupportEmail),
-		"phone": c.Phone.Or(t.Phone), "tax": c.TaxID.Or(t.TaxID), "recognition": string(t.DefaultRevenueRecognition),
-		"nights": t.LongTermStayNights, "start": c.StatementStartAt.Or(t.StatementStartAt),
-		"statement_address": c.StatementAddress.Or(t.StatementAddress), "billing_address": c.BillingAddress.Or(t.BillingAddress),
-		"drafts": t.OwnerPortalShowDraftStatements, "basis": string(t.PayoutBasis), "now": tx.Now, "team": tx.Team,
+		"name":              t.Name,
+		"company":           c.CompanyName.Or(t.CompanyName),
+		"email":             c.Email.Or(t.Email),
+		"support":           c.SupportEmail.Or(t.SupportEmail),
+		"phone":             c.Phone.Or(t.Phone),
+		"tax":               c.TaxID.Or(t.TaxID),
+		"recognition":       string(t.DefaultRevenueRecognition),
+		"nights":            t.LongTermStayNights,
+		"start":             c.StatementStartAt.Or(t.StatementStartAt),
+		"statement_address": c.StatementAddress.Or(t.StatementAddress),
+		"billing_address":   c.BillingAddress.Or(t.BillingAddress),
+		"drafts":            t.OwnerPortalShowDraftStatements,
+		"basis":             string(t.PayoutBasis),
+		"now":               tx.Now,
+		"team":              tx.Team,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("update team: %w", err)

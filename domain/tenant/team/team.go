@@ -175,7 +175,8 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 	}
 
 	if accepted := day.Accepted(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
-		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the earliest and before %s",
+		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the "+
+			"earliest and before %s",
 			n.StatementStartAt, accepted.From, accepted.To)
 	}
 
@@ -186,15 +187,26 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, created_at, updated_at)
 		values (@id, @type, @name, @region, @partner, @currency, @start, @now, @now)`,
 		db.Args{
-			"id": team, "type": string(n.Type), "name": n.Name, "region": n.Region, "partner": n.PartnerID, "currency": n.Currency,
-			"start": n.StatementStartAt, "now": tx.Now,
+			"id":       team,
+			"type":     string(n.Type),
+			"name":     n.Name,
+			"region":   n.Region,
+			"partner":  n.PartnerID,
+			"currency": n.Currency,
+			"start":    n.StatementStartAt,
+			"now":      tx.Now,
 		})
 	if err != nil {
 		return id.Zero, fmt.Errorf("create team: %w", err)
 	}
 
 	audit.NoteIn(tx, team, audit.Created, audit.Team, team, nil, map[string]any{
-		"type": n.Type, "name": n.Name, "region": n.Region, "partnerId": n.PartnerID, "defaultCurrency": n.Currency, "statementStartAt": n.StatementStartAt,
+		"type":             n.Type,
+		"name":             n.Name,
+		"region":           n.Region,
+		"partnerId":        n.PartnerID,
+		"defaultCurrency":  n.Currency,
+		"statementStartAt": n.StatementStartAt,
 	})
 
 	return team, Announce(ctx, tx)
@@ -233,15 +245,27 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Scopes: []string{"team:read"},
 		}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) { return Read(ctx, tx) }),
 		api.Write(api.Endpoint{
-			Method: "PUT", Path: "/team", ID: "updateTeam", Tag: "Teams", Summary: "Change the selected team's settings",
+			Method:    "PUT",
+			Path:      "/team",
+			ID:        "updateTeam",
+			Tag:       "Teams",
+			Summary:   "Change the selected team's settings",
 			Exclusive: true,
-			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type " +
-				"reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are.",
+			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or " +
+				"longTermStayNights starts an operation of type reservation-journal-refresh that derives the " +
+				"journals of all reservations; those that a lock holds stay as they are.",
 			Scopes: []string{"team:write"},
 		}, h.update),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/teams", ID: "listTeams", Tag: "Teams", Summary: "List the teams that the credential manages",
-			Scopes: []string{"team:read"}, Open: []api.Credential{api.PartnerKey, api.User, api.TeamKey}, Selection: api.ManagedTeams, Region: true,
+			Method:    "GET",
+			Path:      "/teams",
+			ID:        "listTeams",
+			Tag:       "Teams",
+			Summary:   "List the teams that the credential manages",
+			Scopes:    []string{"team:read"},
+			Open:      []api.Credential{api.PartnerKey, api.User, api.TeamKey},
+			Selection: api.ManagedTeams,
+			Region:    true,
 		}, list),
 	)
 }

@@ -84,7 +84,11 @@ func (f *File) fonts(resources Ref) map[Name]*font {
 	for name, v := range f.Dict(f.Dict(resources)["Font"]) {
 		d := f.Dict(v)
 		descendant := f.Dict(f.List(d["DescendantFonts"])[0])
-		one := &font{runes: map[int]string{}, widths: map[int]float64{}, bold: strings.Contains(fmt.Sprint(d["BaseFont"]), "Bold")}
+		one := &font{
+			runes:  map[int]string{},
+			widths: map[int]float64{},
+			bold:   strings.Contains(fmt.Sprint(d["BaseFont"]), "Bold"),
+		}
 
 		// Widths are lists that begin at a glyph.
 		list := f.List(descendant["W"])
@@ -102,7 +106,8 @@ func (f *File) fonts(resources Ref) map[Name]*font {
 				glyph int
 				text  string
 			)
-			if n, _ := fmt.Sscanf(line, "<%04X> <%s", &glyph, &text); n == 2 && !strings.HasPrefix(line, "<0000> <FFFF>") {
+			if n, _ := fmt.Sscanf(line, "<%04X> <%s", &glyph, &text); n == 2 &&
+				!strings.HasPrefix(line, "<0000> <FFFF>") {
 				raw, _ := (&lexer{data: []byte("<" + text)}).value()
 				one.runes[glyph] = utf16Text(fmt.Sprint(raw))
 			}

@@ -49,13 +49,27 @@ func (f *File) Structure() (*Node, error) {
 	for _, page := range pages {
 		key, _ := f.Dict(page.Ref)["StructParents"].(float64)
 		if len(parents[int(key)]) != len(page.Tags) {
-			return nil, fmt.Errorf("%w: page %v has %d marks, the parent tree %d", errSyntax, key, len(page.Tags), len(parents[int(key)]))
+			return nil, fmt.Errorf(
+				"%w: page %v has %d marks, the parent tree %d",
+				errSyntax,
+				key,
+				len(page.Tags),
+				len(parents[int(key)]),
+			)
 		}
 
 		for n, tag := range page.Tags {
 			owner := owners[[2]int{int(page.Ref), n}]
 			if owner == 0 || parents[int(key)][n] != owner || f.Dict(owner)["S"] != Name(tag) {
-				return nil, fmt.Errorf("%w: mark %d of page %v is %s, element %v, parent tree %v", errSyntax, n, key, tag, owner, parents[int(key)][n])
+				return nil, fmt.Errorf(
+					"%w: mark %d of page %v is %s, element %v, parent tree %v",
+					errSyntax,
+					n,
+					key,
+					tag,
+					owner,
+					parents[int(key)][n],
+				)
 			}
 
 			marks++
