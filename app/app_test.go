@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
+	"go.yaml.in/yaml/v4"
 
 	"stayledger/app"
 	"stayledger/domain/record/operation"
@@ -33,7 +36,25 @@ func TestDescriptionIsCurrentAndValid(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	golden.File(t, "../openapi.yaml", d.YAML)
+	files, err := d.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, text := range files {
+		golden.File(t, filepath.Join("../docs/openapi", name), text)
+	}
+
+	kept, err := os.ReadDir("../docs/openapi")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, file := range kept {
+		if files[file.Name()] == nil {
+			t.Errorf("docs/openapi/%s is of a tag that no endpoint has: delete it", file.Name())
+		}
+	}
 
 	if strings.Contains(string(d.JSON), "x-ignore-books-closed-at") {
 		t.Error("the books-closed override is described")
@@ -52,6 +73,58 @@ func TestDescriptionIsCurrentAndValid(t *testing.T) {
 	if ok, failures := v.ValidateDocument(); !ok {
 		for _, f := range failures {
 			t.Errorf("%s: %s", f.Message, f.Reason)
+		}
+	}
+}
+
+// The files that are kept of the description are the whole of it.
+func TestDescriptionFilesMergeToIt(t *testing.T) {
+	t.Parallel()
+
+	d, err := app.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	files, err := d.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(files) < 20 {
+		t.Errorf("%d files, one for each tag expected", len(files))
+	}
+
+	merged := map[string]any{}
+
+	for name, text := range files {
+		var file map[string]any
+		if err := yaml.Unmarshal(text, &file); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+
+		mergeInto(merged, file)
+	}
+
+	var whole map[string]any
+	if err := yaml.Unmarshal(d.YAML, &whole); err != nil {
+		t.Fatal(err)
+	}
+
+	if !reflect.DeepEqual(merged, whole) {
+		t.Error("the files of docs/openapi, merged, are not the description")
+	}
+}
+
+func mergeInto(target, from map[string]any) {
+	for name, value := range from {
+		inTarget, isObject := target[name].(map[string]any)
+		inFrom, _ := value.(map[string]any)
+
+		if isObject {
+			mergeInto(inTarget, inFrom)
+		} else {
+			target[name] = value
 		}
 	}
 }

@@ -42,12 +42,10 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	}
 
 	// The same description as YAML, and as OpenAPI 3.0 for older tools.
-	var text bytes.Buffer
-	if err = yaml.Convert(&text, bytes.NewReader(d.JSON)); err != nil {
-		return d, fmt.Errorf("encode the description: %w", err)
+	if d.YAML, err = encodeYAML(d.JSON); err != nil {
+		return d, err
 	}
 
-	d.YAML = text.Bytes()
 	d.JSON30, err = downgrade(d.JSON)
 
 	return d, err
@@ -83,6 +81,17 @@ func encodeTree(root tree) ([]byte, error) {
 	}
 
 	return text.Bytes(), nil
+}
+
+// encodeYAML rewrites JSON as YAML. The library leaves a single = without quotation marks, which is a type of its own
+// in YAML 1.1.
+func encodeYAML(asJSON []byte) ([]byte, error) {
+	var text bytes.Buffer
+	if err := yaml.Convert(&text, bytes.NewReader(asJSON)); err != nil {
+		return nil, fmt.Errorf("encode the description as YAML: %w", err)
+	}
+
+	return bytes.ReplaceAll(text.Bytes(), []byte("- =\n"), []byte("- \"=\"\n")), nil
 }
 
 // publication rewrites a description as it is published.

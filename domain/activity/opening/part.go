@@ -22,8 +22,6 @@ var (
 	_ = api.PublishedAs[PutListing]("TransactionPutOpening")
 	_ = api.PublishedAs[Guests]("TransactionGuestOpening")
 	_ = api.PublishedAs[PutGuests]("TransactionPutGuestOpening")
-	_ = api.PublishedAs[BankingInit]("OnboardingBankingInit")
-	_ = api.PublishedAs[BankingStarted]("OnboardingBankingStarted")
 )
 
 // routes has the endpoints of opening balances. Bank rules are applied to the records that another first day brings

@@ -6,9 +6,6 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Callers know this schema by the name of package onboarding.
-var _ = api.PublishedAs[Request]("OnboardingDemoRequest")
-
 // Part returns the endpoint and tasks of sample books. Journals follow what they install.
 func Part(journals ledger.Sources) parts.Part {
 	f := filler{journals}

@@ -4,14 +4,7 @@ import (
 	"slices"
 
 	"stayledger/domain/books/ledger"
-	"stayledger/platform/api"
 	"stayledger/platform/parts"
-)
-
-// Callers know these schemas by the names of package onboarding.
-var (
-	_ = api.PublishedAs[Init]("OnboardingInit")
-	_ = api.PublishedAs[Copied]("OnboardingCopied")
 )
 
 // Part returns the endpoints, tasks and tables of teams and their settings. The nouns fill a new team, in their
