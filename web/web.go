@@ -1,4 +1,6 @@
 // Package web holds the pages for people, embedded in the binary. They load nothing from elsewhere.
+//
+// The page docs/decisions/web.md says what the contract leaves open and how it is answered here.
 package web
 
 import (

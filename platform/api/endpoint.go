@@ -1,6 +1,8 @@
 // Package api is the HTTP edge: endpoints are values in one list, and everything that must hold for all of them is read
 // from that list. A request goes one way: route, authenticate, refuse undeclared query parameters, bind and validate,
 // transact, render. Endpoint functions see typed input and a transaction; they never see HTTP.
+//
+// The page docs/decisions/api.md says what the contract leaves open and how it is answered here.
 package api
 
 import (

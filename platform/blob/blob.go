@@ -2,6 +2,8 @@
 //
 // Invariants: nothing is visible under a key before its Commit has returned; what is visible is complete and on stable
 // storage; a key never becomes a path unchanged, so no key can name anything outside the store.
+//
+// The page docs/decisions/blob.md says what the contract leaves open and how it is answered here.
 package blob
 
 import (

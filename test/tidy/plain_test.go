@@ -211,9 +211,11 @@ func firstWord(name string) string {
 func TestDecisionsArePagesOfPackages(t *testing.T) {
 	t.Parallel()
 
-	packages := map[string]bool{}
+	comments := map[string]string{} // of packages, by their names
 	for _, file := range goFiles(t) {
-		packages[path.Base(path.Dir(file.name))] = true
+		if before, _, ok := strings.Cut(file.content, "\npackage "); ok && strings.HasPrefix(before, "// Package ") {
+			comments[path.Base(path.Dir(file.name))] += before
+		}
 	}
 
 	pages := 0
@@ -225,8 +227,13 @@ func TestDecisionsArePagesOfPackages(t *testing.T) {
 
 		pages++
 
-		if name := strings.TrimSuffix(path.Base(file.name), ".md"); !packages[name] {
+		comment, ok := comments[strings.TrimSuffix(path.Base(file.name), ".md")]
+
+		switch {
+		case !ok:
 			t.Errorf("%s is named as no package: name it after the package that it is about", file.name)
+		case !strings.Contains(comment, file.name):
+			t.Errorf("the comment of the package that %s is about does not name the page", file.name)
 		}
 	}
 

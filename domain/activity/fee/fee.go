@@ -1,5 +1,7 @@
 // Package fee owns recurring fees: what the manager charges an owner for every reservation, on which listings and when,
 // and the formulas they are computed with.
+//
+// The page docs/decisions/fee.md says what the contract leaves open and how it is answered here.
 package fee
 
 import (

@@ -3,6 +3,8 @@
 //
 // A journal is one posting of the trust or the operating ledger. It is written under the same locks as everything that
 // is derived, and it is taken back by a reversal of its own date, which leaves the original as it was and names it.
+//
+// The page docs/decisions/journal.md says what the contract leaves open and how it is answered here.
 package journal
 
 import (

@@ -4,6 +4,8 @@
 // line types, the listing's ownership periods and recurring fees, and the fees that its deposits carried. A write of
 // the reservation derives it in its own transaction; whoever changes one of the others marks it stale and leaves it to
 // a task.
+//
+// The page docs/decisions/reservation.md says what the contract leaves open and how it is answered here.
 package reservation
 
 import (

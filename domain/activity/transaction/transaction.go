@@ -5,6 +5,8 @@
 // journal is a pure function of its row and a few facts (Journal); every change stores the row and hands the derived
 // postings to the ledger, which refuses what a lock protects. An archived transaction (status inactive) keeps its row
 // and has no journal.
+//
+// The page docs/decisions/transaction.md says what the contract leaves open and how it is answered here.
 package transaction
 
 import (

@@ -5,6 +5,8 @@
 // connection. What is read from the bank goes to the account that is attached then. Last digits are unique over the
 // account connections and the bank accounts of a team, but for the two that are attached to each other
 // (account.CheckLast4).
+//
+// The page docs/decisions/accountconnection.md says what the contract leaves open and how it is answered here.
 package accountconnection
 
 import (

@@ -6,6 +6,8 @@
 // Unique answer may be applied without a person, because no other record wants any of its transactions. An answer is
 // None only if nothing was left out of the search. Answers do not depend on the order of the input. They do depend on
 // its records: pass every open record of an account in the days around, because a record that is missing is no rival.
+//
+// The page docs/decisions/match.md says what the contract leaves open and how it is answered here.
 package match
 
 import (

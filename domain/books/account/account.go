@@ -4,6 +4,8 @@
 // An account belongs to one category, and its classification is the category's; the classification stays as it is once
 // the ledger uses the account, because every report that was given out depends on it. An assignment belongs to at most
 // one account, and an account that plays a part, is mapped or is charged by a fee can be neither deleted nor archived.
+//
+// The page docs/decisions/account.md says what the contract leaves open and how it is answered here.
 package account
 
 import (

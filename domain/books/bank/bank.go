@@ -4,6 +4,14 @@
 // A record of type transaction is a movement; the transactions that it is reconciled with explain it in whole or in
 // part. A record of type balance states what the account held at the end of its day. An inactive record is excluded: it
 // stays readable and counts nowhere.
+//
+// Bank and books are compared by what is open, however many records there are. Triggers keep how much of each record
+// its transactions explain (made), the sums of the records of an account by day (bank_day, folded as the ledger's sums
+// are), and the day on which bank and books agree on each source of entries (bank_clearing). Compare is the one
+// comparison: account summaries and trust reconciliations ask it. Records and transactions are joined and parted in one
+// place (Reconcile, Free), by a person or by a rule; transactions are locked before records, each by id.
+//
+// The page docs/decisions/bank.md says what the contract leaves open and how it is answered here.
 package bank
 
 import (

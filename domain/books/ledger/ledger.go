@@ -4,6 +4,21 @@
 // A posting is the journal entries of one event: they share a transaction code, a date and a currency, and sum to zero.
 // Debit is positive, credit is negative. Postings are derived from their source (a reservation, a transaction, a
 // listing) and are written by Replace alone, which leaves untouched whatever did not change.
+//
+// Statement-level triggers check that postings balance and note what changed in ledger_delta. A periodic task folds
+// that into sums by listing and month (ledger_balance), by month (ledger_month), by day (ledger_day), and by ownership
+// period and month (ledger_owner). These names are views of both, so sums equal the entries at any moment and no writer
+// waits for another. Reports read whole months from the month sums and the days at their edges from the day sums.
+//
+// Each noun with journals has a Source, which says which of its rows a change touches and how they are loaded and
+// derived. Chunks, tasks, locked journals and the answer of a refresh are the same for all and are here.
+//
+// Locks are one list of rules (lock.go). A rule decides in Go about postings to be written and in SQL about stored
+// ones. Lock objects, filters, exports, the use of accounts and the closing of books are made from that list, so a new
+// rule reaches them all. A journal that a lock keeps from changing remembers the lock in ledger_stale, and whoever
+// takes the lock away queues it (RetryReleased, RetryReopened).
+//
+// The page docs/decisions/ledger.md says what the contract leaves open and how it is answered here.
 package ledger
 
 import (

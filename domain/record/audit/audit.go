@@ -4,6 +4,8 @@
 //
 // Events of queued work belong to the action that asked for it. Work of the service itself has an action of its own for
 // each transaction.
+//
+// The page docs/decisions/audit.md says what the contract leaves open and how it is answered here.
 package audit
 
 import (

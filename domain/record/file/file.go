@@ -3,6 +3,8 @@
 //
 // No bytes are left behind: a draft row exists from before the first byte until the row of the file replaces it, so the
 // sweep finds the bytes of a writer that died in between.
+//
+// The page docs/decisions/file.md says what the contract leaves open and how it is answered here.
 package file
 
 import (

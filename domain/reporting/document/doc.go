@@ -1,4 +1,6 @@
 // Package document is the look of what people take away on paper: owner statements and reports as PDF.
 //
 // Equal input gives equal bytes. Nothing here reads a clock, the network or a file.
+//
+// The page docs/decisions/document.md says what the contract leaves open and how it is answered here.
 package document

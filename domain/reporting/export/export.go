@@ -1,6 +1,8 @@
 // Package export owns the generated exports. One declaration per path gives both modes: GET renders while the caller
 // waits and answers with a signed link, POST leaves the rendering to an operation. Both take the same selector, and the
 // same selection gives the same bytes.
+//
+// The page docs/decisions/export.md says what the contract leaves open and how it is answered here.
 package export
 
 import (

@@ -6,6 +6,8 @@
 // their edges the nearer side from its day balances, so their cost follows the length of the period, not the number of
 // entries; by listing those edges are read from entries. Historical entries are never part of a report that does not
 // ask for that ledger by name.
+//
+// The page docs/decisions/report.md says what the contract leaves open and how it is answered here.
 package report
 
 import (

@@ -3,6 +3,8 @@
 //
 // Every active entry of the trust ledger is in exactly one claim, which its account and party decide (Claim). Package
 // report adds the entries up, and every figure has a drill-down into the journal entries there.
+//
+// The page docs/decisions/trust.md says what the contract leaves open and how it is answered here.
 package trust
 
 import (

@@ -5,6 +5,8 @@
 // The row holds the sealed secret of the link until the message is settled, so every attempt sends the same text under
 // the same Message-ID: a crash between the send and the commit is at worst the same message twice. No message contains
 // an amount, because others may read or keep it.
+//
+// The page docs/decisions/delivery.md says what the contract leaves open and how it is answered here.
 package delivery
 
 import (

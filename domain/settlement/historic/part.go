@@ -1,6 +1,8 @@
 // Package historic imports the owner statements of an earlier system, one or thousands of them. It checks them, finds
 // their places among the existing statements and books their lines; package statement stores the statements themselves.
 // The statements of a bulk import wait in statement_import until its task imports them.
+//
+// The page docs/decisions/historic.md says what the contract leaves open and how it is answered here.
 package historic
 
 import (

@@ -8,6 +8,8 @@
 //
 // A saved statement keeps its Design, which refers to accounts and columns by id alone: it renders the same after the
 // layout was changed or deleted and whatever the accounts are called by then.
+//
+// The page docs/decisions/layout.md says what the contract leaves open and how it is answered here.
 package layout
 
 import (

@@ -5,6 +5,12 @@
 // is marked as sending, in a commit of its own, before the provider hears of it. After that only news from the provider
 // move it: an attempt that finds a payment sending asks for it by its key first, and submits it again, under the same
 // key, only if the provider has never seen it.
+//
+// News that comes as answer, callback, poll or return file goes through one function, in any order and any number of
+// times. A payment that was refused or is unknown reads as open everywhere (the view payment_not_received), though it
+// stays booked until it is put away. Judge alone decides how much may leave, for previews, payments and approvals.
+//
+// The page docs/decisions/payment.md says what the contract leaves open and how it is answered here.
 package payment
 
 import (

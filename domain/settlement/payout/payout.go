@@ -5,6 +5,8 @@
 // owner. The amount that is suggested for a statement is never more than the amount that is available on it and on
 // every later published statement of its ownership period, since each of these contains the unpaid rest of the earlier
 // ones. Statements that are paid are locked, so that the second of two requests sees the payouts of the first.
+//
+// The page docs/decisions/payout.md says what the contract leaves open and how it is answered here.
 package payout
 
 import (

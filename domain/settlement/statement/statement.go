@@ -8,6 +8,11 @@
 //
 // Amounts are owner-facing: revenue is positive, expenses and payouts are negative; a journal entry has the opposite
 // sign.
+//
+// Every change of statements, of one or of ten thousand, passes the same rules as one set, with an answer for each
+// statement, before it is applied.
+//
+// The page docs/decisions/statement.md says what the contract leaves open and how it is answered here.
 package statement
 
 import (

@@ -2,6 +2,8 @@
 // each, its settings and credentials, and what can be done with it. The file settings.go checks, seals and opens what a
 // connection holds; lifecycle.go says whether it works. What is sent over a connection belongs to other packages, which
 // ask what an app can do (App.Can) and never which one it is.
+//
+// The page docs/decisions/connection.md says what the contract leaves open and how it is answered here.
 package connection
 
 import (

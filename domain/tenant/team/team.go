@@ -1,4 +1,6 @@
 // Package team owns teams, the tenants of the service: property managers, and the partners that manage customer teams.
+//
+// The page docs/decisions/team.md says what the contract leaves open and how it is answered here.
 package team
 
 import (
