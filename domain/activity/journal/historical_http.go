@@ -2,10 +2,8 @@ package journal
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"time"
 
 	"stayledger/domain/books/trial"
@@ -48,19 +46,17 @@ func historicalEndpoints() []api.Endpoint {
 			Status:  http.StatusAccepted,
 			MaxBody: maxImportBody,
 			Timeout: 2 * time.Minute,
-			Also: map[int]reflect.Type{
-				http.StatusOK:       reflect.TypeFor[HistoricalPreview](),
-				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-			},
+			Also:    operation.Answers[HistoricalPreview](),
 			Doc: "Starts an operation of type historical-gl-import that puts the entries onto the historical ledger, " +
-				"which no live report shows. A dry run answers 200 with what the import comes to. A txnRef that was " +
+				"which no live report shows. A dry run answers 200 with the figures of the import. A txnRef that was " +
 				"posted with the same entries is skipped; one that was staged and never posted is replaced. Failures " +
 				"in order: malformed input; `generalLedgerDisabled`; `generalLedgerStartDateMissing`; an entry of " +
 				"nothing, on or after the start date, or one too many of its txnRef; 422 for different dates in one " +
 				"txnRef, then for txnRefs that do not balance (context.transactions); unknown references; 409 for " +
 				"txnRefs that were posted with other entries (context.txnRefs).",
 		}, startImport, func(ctx context.Context, tx *db.Tx, _ *importInput, a *importAnswer) error {
-			a.dry = true
+			a.Preview(a.preview)
+
 			return post(ctx, tx, a.importID)
 		}),
 	}
@@ -68,30 +64,12 @@ func historicalEndpoints() []api.Endpoint {
 
 type importInput struct{ Body Historical }
 
-// importAnswer is the acknowledgement or, in a dry run, the preview (OPEN-41).
+// importAnswer is the acknowledgement of an import or, in a dry run, its preview (OPEN-41).
 type importAnswer struct {
+	operation.Answer[HistoricalPreview]
+
 	importID id.ID
-	started  *operation.Acknowledgement
 	preview  *HistoricalPreview
-	dry      bool
-}
-
-// HTTPStatus returns 200 for a dry run, which starts nothing, else 202.
-func (a *importAnswer) HTTPStatus() int {
-	if a.dry {
-		return http.StatusOK
-	}
-
-	return http.StatusAccepted
-}
-
-// MarshalJSON returns the preview for a dry run, else the acknowledgement.
-func (a *importAnswer) MarshalJSON() ([]byte, error) {
-	if a.dry {
-		return json.Marshal(a.preview)
-	}
-
-	return json.Marshal(a.started)
 }
 
 // startImport checks an import, stages its transactions and starts the operation that posts them.
@@ -131,7 +109,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	a := &importAnswer{importID: tx.NewID(), preview: b.preview()}
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 
-	a.started, err = operation.Start(ctx, tx, operation.New{
+	a.Started, err = operation.Start(ctx, tx, operation.New{
 		Type: operation.HistoricalGLImport, Primary: &self, Resources: []operation.Resource{self},
 		Tasks: []operation.Task{{Kind: kindImport, Args: importArgs{a.importID}, Priority: 5}},
 	})
@@ -140,7 +118,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	}
 
 	if err := tx.Pipeline(
-		ctx, insertImport(tx, b, a.importID, a.started.OperationID, len(b.txns)-len(fresh)),
+		ctx, insertImport(tx, b, a.importID, a.Started.OperationID, len(b.txns)-len(fresh)),
 	); err != nil {
 		return nil, fmt.Errorf("record an import: %w", err)
 	}

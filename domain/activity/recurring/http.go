@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/audit"
@@ -36,7 +35,7 @@ func endpoints() []api.Endpoint {
 			Errors:  apierr.List{errArchived, transaction.Refusals()},
 			Scopes:  write,
 			DryRun:  true,
-			Also:    runAlso(),
+			Also:    operation.Answers[RunPreview](),
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the " +
 				"`dates`, or for every due date when `dates` is null, with those that are held back. A date that has " +
 				"one already is passed over. Each date is made by itself: one that a lock refuses goes to `heldBack` " +
@@ -356,12 +355,4 @@ func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 	}
 
 	return &api.None{}, nil
-}
-
-// runAlso returns the schemas of the answers to a run, by status.
-func runAlso() map[int]reflect.Type {
-	return map[int]reflect.Type{
-		http.StatusOK:       reflect.TypeFor[RunPreview](),
-		http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-	}
 }

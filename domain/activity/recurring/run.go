@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -44,22 +43,6 @@ type RunPreview struct {
 	HeldBack []HeldBack                `json:"heldBack" doc:"Dates that are tried and refused by a lock or, of due dates, for any reason."`
 }
 
-// RunAnswer is the acknowledgement of a run, or the result of a dry run (INIT-30, INIT-31).
-type RunAnswer struct {
-	*operation.Acknowledgement
-	Data     []transaction.Transaction `json:"data,omitzero"`
-	HeldBack []HeldBack                `json:"heldBack,omitzero"`
-}
-
-// HTTPStatus returns 202 for a run and 200 for a dry run of it.
-func (a *RunAnswer) HTTPStatus() int {
-	if a.Acknowledgement != nil {
-		return http.StatusAccepted
-	}
-
-	return http.StatusOK
-}
-
 type runArgs struct {
 	TemplateID id.ID     `json:"templateId"`
 	Dates      []day.Day `json:"dates"` // nil: all that are due
@@ -77,9 +60,9 @@ func (in *runInput) args() runArgs {
 	return args
 }
 
-// startRun starts the operation that makes instances of a template. It fails for an archived template and for dates
+// startRun starts the operation that makes instances of a template (INIT-30, INIT-31). It fails for an archived template and for dates
 // with too many lines.
-func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
+func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Answer[RunPreview], error) {
 	t, err := loadTemplate(ctx, tx, in.ID, false)
 	if err != nil {
 		return nil, err
@@ -103,17 +86,17 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 		Tasks: slices.Repeat([]operation.Task{{Kind: RunKind, Args: args}}, tasks),
 	})
 
-	return &RunAnswer{Acknowledgement: ack}, err
+	return &operation.Answer[RunPreview]{Started: ack}, err
 }
 
 // runNow answers a dry run with the transactions that the operation would make (DRY-50, DRY-51).
-func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
+func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *operation.Answer[RunPreview]) error {
 	made, held, err := run(ctx, tx, in.args())
 	if err == nil {
 		err = transaction.Show(ctx, tx, made)
 	}
 
-	out.Acknowledgement, out.Data, out.HeldBack = nil, made, held
+	out.Preview(&RunPreview{Data: made, HeldBack: held})
 
 	return err
 }

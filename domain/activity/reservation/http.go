@@ -5,6 +5,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -107,7 +108,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Derive journals anew",
 			Errors:  apierr.List{account.ErrRequiredMissing, ledger.Refusals},
 			Scopes:  []string{"journals:post"},
-			Also:    ledger.RefreshAnswers(),
+			Also:    operation.Answers[ledger.RefreshDone](),
 			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none " +
 				"for all reservations, start an operation of type reservation-journal-refresh, answered with 202. " +
 				"lockPolicy strict fails on the first journal that a lock holds, bestEffort leaves it as it is. " +

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 )
 
@@ -18,6 +19,6 @@ type refreshInput struct {
 }
 
 // refresh derives the journals of the selected reservations anew, in the request or as an operation.
-func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
+func refresh(ctx context.Context, tx *db.Tx, in *refreshInput) (*operation.Answer[ledger.RefreshDone], error) {
 	return Source().Answer(ctx, tx, in.Body.RefreshRequest, string(in.Body.Mode))
 }

@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -100,7 +101,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Transactions",
 			Summary: "Derive journals anew",
 			Errors:  apierr.List{account.ErrRequiredMissing, ledger.Refusals},
-			Scopes:  []string{"journals:post"}, Also: ledger.RefreshAnswers(),
+			Scopes:  []string{"journals:post"}, Also: operation.Answers[ledger.RefreshDone](),
 			Doc: "With exactly one id the work is done in the request and answered with 200. Several ids, or none " +
 				"for all active transactions, start an operation of type transaction-journal-refresh, answered with " +
 				"202. Lines that wait for a reservation are linked on the way. lockPolicy strict fails on the first " +

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 )
 
@@ -19,6 +20,6 @@ type refreshInput struct {
 }
 
 // refreshJournals derives the journals of the selected transactions anew, in the request or as an operation.
-func refreshJournals(ctx context.Context, tx *db.Tx, in *refreshInput) (*ledger.RefreshAnswer, error) {
+func refreshJournals(ctx context.Context, tx *db.Tx, in *refreshInput) (*operation.Answer[ledger.RefreshDone], error) {
 	return Source().Answer(ctx, tx, in.Body.RefreshRequest, in.Body.Mode)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/bank"
@@ -40,10 +39,7 @@ func runEndpoints(tag string) []api.Endpoint {
 			Errors:  apierr.List{errIncomplete},
 			Scopes:  writes,
 			DryRun:  true,
-			Also: map[int]reflect.Type{
-				http.StatusOK:       reflect.TypeFor[RunPreview](),
-				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-			},
+			Also:    operation.Answers[RunPreview](),
 			Doc: "Starts an operation of type bank-rule-run that books the open records of bankRecordIds that the " +
 				"rule takes, or all that it takes, and reconciles each with its transaction, whatever the rule's " +
 				"mode and status. What is refused for one record, by closed books for example, keeps the others " +
@@ -98,21 +94,11 @@ type RunPreviewItem struct {
 	Transaction *transaction.Transaction `json:"transaction" doc:"As it would be booked; null when nothing would."`
 }
 
-// RunAnswer is the acknowledgement of a run, or what a dry run of it would do (INIT-28, INIT-29).
-type RunAnswer struct {
-	*operation.Acknowledgement
-	*RunPreview
+// runAnswer is the acknowledgement of a run, or what a dry run of it would do (INIT-28, INIT-29).
+type runAnswer struct {
+	operation.Answer[RunPreview]
 
-	taken []id.ID
-}
-
-// HTTPStatus returns 202 for a run and 200 for a dry run.
-func (a *RunAnswer) HTTPStatus() int {
-	if a.Acknowledgement != nil {
-		return http.StatusAccepted
-	}
-
-	return http.StatusOK
+	taken []id.ID // the records of the run
 }
 
 // readTogether is how many open records are looked at together.
@@ -159,7 +145,7 @@ func loadTakenIDs(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) (
 
 // startRun starts the operation that books the records that a rule takes. It fails while an earlier run has not
 // finished.
-func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) {
+func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*runAnswer, error) {
 	if _, err := lockForChange(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
@@ -196,11 +182,11 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*RunAnswer, error) 
 		Tasks: newTasks(RunKind, taken, func(some []id.ID) any { return runArgs{RuleID: &in.ID, Records: some} }),
 	})
 
-	return &RunAnswer{Acknowledgement: ack, taken: taken}, err
+	return &runAnswer{operation.Answer[RunPreview]{Started: ack}, taken}, err
 }
 
 // runNow is the dry run: it answers with what the first task of the operation would do (DRY-33).
-func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error {
+func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *runAnswer) error {
 	first := out.taken[:min(len(out.taken), runTogether)]
 
 	items, _, err := run(ctx, tx, runArgs{RuleID: &in.ID, Records: first})
@@ -231,7 +217,7 @@ func runNow(ctx context.Context, tx *db.Tx, in *runInput, out *RunAnswer) error 
 		}
 	}
 
-	out.Acknowledgement, out.RunPreview = nil, preview
+	out.Preview(preview)
 
 	return nil
 }

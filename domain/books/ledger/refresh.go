@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"reflect"
 	"slices"
 
 	"stayledger/domain/record/operation"
@@ -199,14 +197,6 @@ type RefreshDone struct {
 	Total int64       `json:"total"`
 }
 
-// RefreshAnswer is the outcome of a refresh that was done in the request, or the acknowledgement of one that was queued
-// (OPEN-74).
-type RefreshAnswer struct {
-	*operation.Acknowledgement
-	Data  []Refreshed `json:"data,omitzero"`
-	Total *int64      `json:"total,omitempty"`
-}
-
 // RefreshRequest selects the journals to derive.
 type RefreshRequest struct {
 	IDs        []id.ID    `json:"ids,omitempty" minItems:"1" maxItems:"10000" doc:"Absent means all of the team."`
@@ -221,7 +211,7 @@ const namedResources = 20
 // all (OPEN-74).
 //
 // Errors: BAD_REQUEST with the unknown ids; in the request those of Book.
-func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode string) (*RefreshAnswer, error) {
+func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode string) (*operation.Answer[RefreshDone], error) {
 	args := RefreshArgs{Strict: r.LockPolicy == Strict, Mode: mode}
 
 	// No ids means all of the team.
@@ -253,13 +243,13 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 		return nil, err
 	}
 
-	total := int64(1)
+	one := RefreshDone{Data: []Refreshed{{ID: ids[0], JournalStatus: statuses[ids[0]]}}, Total: 1}
 
-	return &RefreshAnswer{Data: []Refreshed{{ID: ids[0], JournalStatus: statuses[ids[0]]}}, Total: &total}, nil
+	return &operation.Answer[RefreshDone]{Done: &one}, nil
 }
 
 // start starts the operation that derives some journals. A small selection is named by it.
-func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args RefreshArgs) (*RefreshAnswer, error) {
+func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args RefreshArgs) (*operation.Answer[RefreshDone], error) {
 	n := operation.New{Type: s.Operation, Tasks: s.Noun.tasks(ids, args)}
 	if len(ids) <= namedResources {
 		for _, v := range ids {
@@ -269,12 +259,12 @@ func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args Refresh
 
 	ack, err := operation.Start(ctx, tx, n)
 
-	return &RefreshAnswer{Acknowledgement: ack}, err
+	return &operation.Answer[RefreshDone]{Started: ack}, err
 }
 
 // startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that the cost of
 // starting it hardly grows with the team. A source that is written meanwhile has its journal already.
-func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*RefreshAnswer, error) {
+func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*operation.Answer[RefreshDone], error) {
 	places, err := s.loadBoundaries(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -298,7 +288,7 @@ func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*Re
 
 	ack, err := operation.Start(ctx, tx, n)
 
-	return &RefreshAnswer{Acknowledgement: ack}, err
+	return &operation.Answer[RefreshDone]{Started: ack}, err
 }
 
 // checkIDs returns the given ids in order, each once. It fails with an issue for each that the team does not have, up
@@ -322,21 +312,4 @@ func (s *Source) checkIDs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID,
 	}
 
 	return found, nil
-}
-
-// HTTPStatus returns 202 if the work was queued, else 200.
-func (a *RefreshAnswer) HTTPStatus() int {
-	if a.Acknowledgement != nil {
-		return http.StatusAccepted
-	}
-
-	return http.StatusOK
-}
-
-// RefreshAnswers returns the two forms of a RefreshAnswer, by status.
-func RefreshAnswers() map[int]reflect.Type {
-	return map[int]reflect.Type{
-		http.StatusOK:       reflect.TypeFor[RefreshDone](),
-		http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-	}
 }

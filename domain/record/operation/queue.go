@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -28,31 +29,42 @@ func Queue[I any](e api.Endpoint, check func(ctx context.Context, tx *db.Tx, in 
 	}, func(ctx context.Context, tx *db.Tx, in *I, _ *Acknowledgement) error { return work(ctx, tx, in) })
 }
 
-// Answer is that of an endpoint which leaves work to an operation in some cases: the acknowledgement, or else what the
-// endpoint answers with when it is done at once.
+// Answer is either the result of a request (200 unless the endpoint has another status) or the acknowledgement of an
+// operation that goes on with it (202). Exactly one of the two is set.
 type Answer[O any] struct {
-	started *Acknowledgement
-	done    *O
-	status  int
+	Started *Acknowledgement
+	Done    *O
+	status  int // of the result; 0 means 200
 }
 
-// HTTPStatus returns 202 if work was queued, else the status of the endpoint.
+// Answers returns the types of an Answer by status.
+func Answers[O any]() map[int]reflect.Type {
+	return map[int]reflect.Type{
+		http.StatusOK:       reflect.TypeFor[O](),
+		http.StatusAccepted: reflect.TypeFor[Acknowledgement](),
+	}
+}
+
+// HTTPStatus returns 202 for an acknowledgement, else the status of the result.
 func (a *Answer[O]) HTTPStatus() int {
-	if a.started != nil {
+	if a.Started != nil {
 		return http.StatusAccepted
 	}
 
-	return a.status
+	return cmp.Or(a.status, http.StatusOK)
 }
 
-// MarshalJSON encodes the acknowledgement if work was queued, else the result.
+// MarshalJSON encodes the acknowledgement or the result.
 func (a *Answer[O]) MarshalJSON() ([]byte, error) {
-	if a.started != nil {
-		return json.Marshal(a.started)
+	if a.Started != nil {
+		return json.Marshal(a.Started)
 	}
 
-	return json.Marshal(a.done)
+	return json.Marshal(a.Done)
 }
+
+// Preview replaces the acknowledgement by the result of a dry run, which starts nothing.
+func (a *Answer[O]) Preview(done *O) { a.Started, a.Done = nil, done }
 
 // QueueOr declares an endpoint that changes something at once and may leave further work to an operation. If do
 // describes an operation, it is started and acknowledged with 202; if not, the endpoint answers with the result of
@@ -81,17 +93,17 @@ func QueueOr[I, O any](e api.Endpoint, do func(ctx context.Context, tx *db.Tx, i
 			return nil, err
 		}
 
-		a := &Answer[O]{done: done, status: e.Status}
+		a := &Answer[O]{Done: done, status: e.Status}
 		if n != nil {
-			a.started, err = Start(ctx, tx, *n)
+			a.Started, err = Start(ctx, tx, *n)
 		}
 
 		return a, err
 	}, func(ctx context.Context, tx *db.Tx, _ *I, a *Answer[O]) error {
-		if a == nil || a.started == nil {
+		if a == nil || a.Started == nil {
 			return nil
 		}
 
-		return work(ctx, tx, a.started)
+		return work(ctx, tx, a.Started)
 	})
 }

@@ -2,7 +2,6 @@ package historic
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 )
 
 // maxBody is the greatest size of the body of an import.
@@ -64,18 +62,16 @@ func endpoints() []api.Endpoint {
 	many.ID = "importStatements"
 	many.Summary = "Import many owner statements of an earlier system"
 	many.Status = http.StatusAccepted
-	many.Also = map[int]reflect.Type{
-		http.StatusOK: reflect.TypeFor[Preview](), http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-	}
+	many.Also = operation.Answers[Preview]()
 	many.Doc = "Checks all statements and starts an operation of type historical-statement-import that imports all " +
 		"of them or none. A dry run answers 200 with what would be imported. Failures in order, with the path of " +
 		"the statement: malformed input; " + failures
 
 	return []api.Endpoint{
 		api.Write(one, importOne),
-		api.Queue(many, startImport, func(ctx context.Context, tx *db.Tx, _ *batchInput, a *batchAnswer) (err error) {
-			a.preview.Data, err = importStaged(ctx, tx, a.operation)
-			a.dry = true
+		api.Queue(many, startImport, func(ctx context.Context, tx *db.Tx, _ *batchInput, a *operation.Answer[Preview]) error {
+			statements, err := importStaged(ctx, tx, a.Started.OperationID)
+			a.Preview(&Preview{statements})
 
 			return err
 		}),
@@ -118,34 +114,8 @@ type Preview struct {
 	Data []Statement `json:"data"`
 }
 
-// batchAnswer is either the acknowledgement or, in a dry run, the preview. Rules INIT-34, INIT-35.
-type batchAnswer struct {
-	operation id.ID
-	started   *operation.Acknowledgement
-	preview   Preview
-	dry       bool
-}
-
-// HTTPStatus returns 200 in a dry run, which starts nothing, else 202.
-func (a *batchAnswer) HTTPStatus() int {
-	if a.dry {
-		return http.StatusOK
-	}
-
-	return http.StatusAccepted
-}
-
-// MarshalJSON writes the preview of a dry run, else the acknowledgement.
-func (a *batchAnswer) MarshalJSON() ([]byte, error) {
-	if a.dry {
-		return json.Marshal(a.preview)
-	}
-
-	return json.Marshal(a.started)
-}
-
-// startImport checks a bulk import as if it were done now, and starts the operation that does it.
-func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, error) {
+// startImport checks a bulk import as if it were done now, and starts the operation that does it (INIT-34, INIT-35).
+func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*operation.Answer[Preview], error) {
 	s := &arrivals{shared: true, all: make([]*arrival, len(in.Body.Statements))}
 	for i := range in.Body.Statements {
 		h := &in.Body.Statements[i]
@@ -176,5 +146,5 @@ func startImport(ctx context.Context, tx *db.Tx, in *batchInput) (*batchAnswer, 
 		return nil, err
 	}
 
-	return &batchAnswer{operation: ack.OperationID, started: ack}, s.insertStaged(ctx, tx, ack.OperationID)
+	return &operation.Answer[Preview]{Started: ack}, s.insertStaged(ctx, tx, ack.OperationID)
 }

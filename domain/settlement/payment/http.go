@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 )
@@ -98,7 +99,7 @@ func payEndpoints() []api.Endpoint {
 			},
 			Scopes: []string{"transactions:pay|transactions:mark-paid"},
 			Status: http.StatusAccepted,
-			Also:   payAnswers(),
+			Also:   operation.Answers[transaction.Transaction](),
 			Doc: "With a connection, asks its provider for the payment and answers 202 with an operation of type " +
 				"provider-payment; a bill is booked as paid at once. What the team's limits have wait is sent when " +
 				"a second person has approved it (listApprovals); until then a bill is open. With nothing but a " +

@@ -2,11 +2,8 @@ package payment
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"reflect"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
@@ -33,41 +30,9 @@ type payInput struct {
 	Body Pay
 }
 
-// PayAnswer is either the acknowledgement of a payment that a provider is asked for, or the bill that was paid by
-// hand.
-type PayAnswer struct {
-	queued *operation.Acknowledgement
-	paid   *transaction.Transaction
-}
-
-// HTTPStatus returns 202 when a provider is asked, else 200.
-func (a *PayAnswer) HTTPStatus() int {
-	if a.queued != nil {
-		return http.StatusAccepted
-	}
-
-	return http.StatusOK
-}
-
-// MarshalJSON writes the acknowledgement or the bill.
-func (a *PayAnswer) MarshalJSON() ([]byte, error) {
-	if a.queued != nil {
-		return json.Marshal(a.queued) //nolint:wrapcheck // a value of ours
-	}
-
-	return json.Marshal(a.paid) //nolint:wrapcheck // a value of ours
-}
-
-// payAnswers returns the types of the answers by status.
-func payAnswers() map[int]reflect.Type {
-	return map[int]reflect.Type{
-		http.StatusOK:       reflect.TypeFor[transaction.Transaction](),
-		http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-	}
-}
-
-// payTransaction pays a bill or a payout. A credential that may only record payments can give only a date (RSN-37).
-func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, error) {
+// payTransaction pays a bill or a payout. It answers with the acknowledgement of a payment that a provider is asked for,
+// or with the bill that was paid by hand. A credential that may only record payments can give only a date (RSN-37).
+func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Answer[transaction.Transaction], error) {
 	b := &in.Body
 	if !tx.Actor.Has("transactions:pay") &&
 		(b.ConnectionID.Present || b.FundingAccountID.Present || b.ContactPaymentMethodID.Present) {
@@ -106,12 +71,12 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*PayAnswer, e
 
 	ack, err := b.request(ctx, tx, t)
 
-	return &PayAnswer{queued: ack}, err
+	return &operation.Answer[transaction.Transaction]{Started: ack}, err
 }
 
 // payByHand books the payment of a bill. Other transactions, and paid bills, moved their money when they were
 // booked, so they are refused.
-func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pay) (*PayAnswer, error) {
+func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pay) (*operation.Answer[transaction.Transaction], error) {
 	switch {
 	case b.ContactPaymentMethodID.Value != nil:
 		return nil, apierr.BadRequest.At(apierr.IssueConnectionRequired.InBody("contactPaymentMethodId"))
@@ -138,7 +103,7 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 	})
 	paid, err = transaction.Shown(ctx, tx, paid, err)
 
-	return &PayAnswer{paid: paid}, moveIssues(err)
+	return &operation.Answer[transaction.Transaction]{Done: paid}, moveIssues(err)
 }
 
 // moveIssues changes the paths of issues about a bill's payment to those of this request's body. Errors with other

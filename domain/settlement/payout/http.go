@@ -3,7 +3,6 @@ package payout
 import (
 	"context"
 	"net/http"
-	"reflect"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/operation"
@@ -95,10 +94,7 @@ func endpoints() []api.Endpoint {
 				transaction.Refusals(),
 			},
 			Scopes: paying,
-			Also: map[int]reflect.Type{
-				http.StatusOK:       reflect.TypeFor[Outcome](),
-				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-			},
+			Also:   operation.Answers[Outcome](),
 			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: " +
 				"then it answers 202, and the result of the operation tells their states; else 200 with the " +
 				"results. All statements are paid or none. Payments that the team's limits have wait are sent when " +
@@ -126,10 +122,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Operations",
 			Summary: "Read the result of a payout operation",
 			Scopes:  []string{"operations:read", "statements:read"},
-			Also: map[int]reflect.Type{
-				http.StatusOK:       reflect.TypeFor[Result](),
-				http.StatusAccepted: reflect.TypeFor[operation.Acknowledgement](),
-			},
+			Also:    operation.Answers[Result](),
 			Doc: "Takes the identifiers of getOperation. Operations of the types statement-payout, " +
 				"statement-payout-preview and provider-payment have a result: 202 with the acknowledgement while it " +
 				"is pending; of a failed one, what was done and the failure. 404 for all others.",

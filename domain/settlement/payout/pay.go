@@ -2,8 +2,6 @@ package payout
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/payment"
@@ -16,35 +14,10 @@ type Outcome struct {
 	Results []Entry `json:"results"`
 }
 
-// Paid is the answer of a payment: either an acknowledgement, if a provider makes one of the payouts, or the
-// results.
-type Paid struct {
-	Started *operation.Acknowledgement
-	Outcome
-}
-
-// HTTPStatus returns 202 when a provider was asked, else 200.
-func (p *Paid) HTTPStatus() int {
-	if p.Started != nil {
-		return http.StatusAccepted
-	}
-
-	return http.StatusOK
-}
-
-// MarshalJSON writes the acknowledgement or the results.
-func (p *Paid) MarshalJSON() ([]byte, error) {
-	if p.Started != nil {
-		return json.Marshal(p.Started)
-	}
-
-	return json.Marshal(p.Outcome)
-}
-
 type payInput struct{ Body Request }
 
 // pay records payouts and asks the provider for its part, all or nothing.
-func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
+func pay(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Answer[Outcome], error) {
 	if err := in.Body.checkOutgoing(tx); err != nil {
 		return nil, err
 	}
@@ -78,7 +51,7 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 
 	// No provider pays anything, so the results are final.
 	if len(tasks) == 0 {
-		return &Paid{Outcome: Outcome{Results: b.entries()}}, nil
+		return &operation.Answer[Outcome]{Done: &Outcome{Results: b.entries()}}, nil
 	}
 
 	// Otherwise an operation sends the payments, and its result is read later.
@@ -94,7 +67,7 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*Paid, error) {
 
 	insertResults(tx, ack.OperationID, rows)
 
-	return &Paid{Started: ack}, nil
+	return &operation.Answer[Outcome]{Started: ack}, nil
 }
 
 // requestPayments asks the provider for the recorded payouts that it makes, and returns the tasks that send the payments.

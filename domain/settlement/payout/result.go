@@ -2,8 +2,6 @@ package payout
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 
 	"stayledger/domain/record/operation"
@@ -19,35 +17,11 @@ type Result struct {
 	Failure           *operation.Failure         `json:"failure"`
 }
 
-// Reading is the answer to a request for a result: an acknowledgement while there is none.
-type Reading struct {
-	pending *operation.Acknowledgement
-	result  Result
-}
-
-// HTTPStatus returns 202 while the operation is pending, else 200.
-func (r *Reading) HTTPStatus() int {
-	if r.pending != nil {
-		return http.StatusAccepted
-	}
-
-	return http.StatusOK
-}
-
-// MarshalJSON writes the acknowledgement or the result.
-func (r *Reading) MarshalJSON() ([]byte, error) {
-	if r.pending != nil {
-		return json.Marshal(r.pending)
-	}
-
-	return json.Marshal(r.result)
-}
-
 type resultInput struct{ operation.Ref }
 
 // getResult returns the result of a payout, of its preview or of a payment. Other operations have none and are not found
 // (OPEN-34).
-func getResult(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error) {
+func getResult(ctx context.Context, tx *db.Tx, in *resultInput) (*operation.Answer[Result], error) {
 	o, err := operation.Find(ctx, tx, &in.Ref)
 	if err != nil {
 		return nil, err
@@ -63,12 +37,14 @@ func getResult(ctx context.Context, tx *db.Tx, in *resultInput) (*Reading, error
 
 	// The stored results of a pending operation may still change.
 	if o.FinishedAt == nil {
-		return &Reading{pending: o.Acknowledged()}, nil
+		return &operation.Answer[Result]{Started: o.Acknowledged()}, nil
 	}
 
 	entries, err := loadResults(ctx, tx, o.ID)
 
-	return &Reading{result: Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}}, err
+	result := Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}
+
+	return &operation.Answer[Result]{Done: &result}, err
 }
 
 // entry returns a stored result as the API shows it. For requested payments the current states count: one that
