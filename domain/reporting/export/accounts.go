@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// accountSelection are the filters of GET /accounts, and the columns.
+// accountSelection is the selector of the CSV: the filters of GET /accounts, and the columns.
 type accountSelection struct {
 	account.Filter
 	Sort    account.Sort    `query:"sort" json:"sort,omitempty" doc:"Default code; category is the categories' order in the chart."`
@@ -18,10 +18,11 @@ type accountSelection struct {
 // accountColumn is a column of the CSV.
 type accountColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (accountColumn) Enum() []string { return namesOf(accountColumns) }
 
-// accountColumns are a row per account. From bankingCategory on they are those of a bank account.
+// accountColumns are the columns of the CSV, which has a row per account. From bankingCategory on, the columns are
+// filled for bank accounts only.
 var accountColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "a.id"},
 	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "a.unique_ref"},
@@ -46,18 +47,23 @@ var accountColumns = []sqlColumn{
 	{csv.Column{Name: "currency", Kind: csv.Currency}, "a.banking_currency"},
 }
 
-// accountsCSV is EXP-P01.
+// accountsCSV declares EXP-P01, the export of the chart of accounts.
 func accountsCSV() Declaration[accountSelection] {
 	return Declaration[accountSelection]{
 		Path: "/accounts/csv", ID: "AccountsCSV", Tag: "Accounts", Summary: "Export the chart of accounts as CSV",
-		Doc: "One row per account with the parts that it plays, and what only bank accounts have: opening is what the bank held at the start of " +
-			"openingDate.",
+		Doc: "One row per account with the parts that it plays, and what only bank accounts have: opening is what " +
+			"the bank held at the start of openingDate.",
 		Format: CSV, Scopes: []string{"accounts:export"}, Name: "accounts",
 		Count: func(ctx context.Context, tx *db.Tx, s *accountSelection) (Size, error) {
 			return countRows(ctx, tx, account.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *accountSelection, out *Sink) error {
-			return rowList{columns: chosen(accountColumns, s.Columns), query: account.ListQuery(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
+			// The export takes the query of the list with its own columns, so that both select the same accounts.
+			return rowList{
+				columns: chosen(accountColumns, s.Columns),
+				query:   account.ListQuery(tx, &s.Filter),
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// bankSelection are the filters of GET /bank-records, and the columns.
+// bankSelection is the selector of the CSV: the filters of GET /bank-records, and the columns.
 type bankSelection struct {
 	bank.Filter
 	Sort    bank.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -date."`
@@ -18,11 +18,12 @@ type bankSelection struct {
 // bankColumn is a column of the CSV.
 type bankColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (bankColumn) Enum() []string { return namesOf(bankColumns) }
 
-// bankColumns are a row per bank record. Of a movement, reconciled and open add up to amount; a stated balance has none
-// of the three, so that they can be added up beside it.
+// bankColumns are the columns of the CSV, which has a row per bank record. The columns reconciled and open of a
+// movement add up to amount. A stated balance leaves all three empty, so that each of them can be added up over the
+// whole file.
 var bankColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
 	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "r.unique_ref"},
@@ -38,7 +39,10 @@ var bankColumns = []sqlColumn{
 	{csv.Column{Name: "reconciled", Kind: csv.Amount}, moving + "r.made end"},
 	{csv.Column{Name: "open", Kind: csv.Amount}, moving + "r.amount - r.made end"},
 	{csv.Column{Name: "balance", Kind: csv.Amount}, "r.balance"},
-	{csv.Column{Name: "balanceCorrection", Kind: csv.Amount}, "case when r.type = 'balance' then " + bank.Correction + " end"},
+	{
+		csv.Column{Name: "balanceCorrection", Kind: csv.Amount},
+		"case when r.type = 'balance' then " + bank.Correction + " end",
+	},
 	{csv.Column{Name: "currency", Kind: csv.Currency}, bank.Currency},
 	{csv.Column{Name: "reconcileStatus", Kind: csv.Text}, "state.status"},
 	{csv.Column{Name: "transactions", Kind: csv.Text}, bank.ShortRefs},
@@ -49,20 +53,26 @@ var bankColumns = []sqlColumn{
 	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "r.updated_at"},
 }
 
+// moving begins an SQL expression that is null unless the record is a movement. It lacks the value and "end".
 const moving = "case when r.type = 'transaction' then "
 
-// bankRecordsCSV is EXP-P02.
+// bankRecordsCSV declares EXP-P02, the export of bank records.
 func bankRecordsCSV() Declaration[bankSelection] {
 	return Declaration[bankSelection]{
 		Path: "/bank-records/csv", ID: "BankRecordsCSV", Tag: "Bank records", Summary: "Export bank records as CSV",
-		Doc: "One row per record. reconciled and open add up to amount; transactions are the short references of those that the record is reconciled " +
-			"with. A stated balance has balance and balanceCorrection instead.",
+		Doc: "One row per record. reconciled and open add up to amount; transactions are the short references of " +
+			"those that the record is reconciled with. A stated balance has balance and balanceCorrection instead.",
 		Format: CSV, Scopes: []string{"bank:export"}, Name: "bank-records",
 		Count: func(ctx context.Context, tx *db.Tx, s *bankSelection) (Size, error) {
 			return countRows(ctx, tx, bank.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *bankSelection, out *Sink) error {
-			return rowList{columns: chosen(bankColumns, s.Columns), query: bank.ListQuery(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
+			// The export takes the query of the list with its own columns, so that both select the same records.
+			return rowList{
+				columns: chosen(bankColumns, s.Columns),
+				query:   bank.ListQuery(tx, &s.Filter),
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// contactSelection are the filters of GET /contacts, and the columns.
+// contactSelection is the selector of the CSV: the filters of GET /contacts, and the columns.
 type contactSelection struct {
 	contact.Filter
 	Sort    contact.Sort    `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
@@ -20,11 +20,11 @@ type contactSelection struct {
 // contactColumn is a column of the CSV.
 type contactColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (contactColumn) Enum() []string { return namesOf(contactColumns) }
 
-// contactColumns are a row per contact. A tax identifier is masked as it is in the read; the whole ones are in the
-// export of information returns only.
+// contactColumns are the columns of the CSV, which has a row per contact. A tax identifier is masked as it is in
+// the read: only the export of information returns has the whole ones.
 var contactColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "c.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "c.short_ref"},
@@ -46,7 +46,7 @@ var contactColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "c.updated_at"},
 })
 
-// contactTables are what the columns take from beside the contacts c.
+// contactTables joins the payout account and the count of listings owned today to the contacts c.
 const contactTables = `
 	left join account paying on paying.team_id = c.team_id and paying.id = c.payout_account_id
 	left join (
@@ -55,21 +55,27 @@ const contactTables = `
 		where m.team_id = @team and daterange(p.start_at, p.end_at) @> @today_owned::date
 		group by m.contact_id) owned on owned.contact_id = c.id`
 
-// contactsCSV is EXP-P03.
+// contactsCSV declares EXP-P03, the export of owners and vendors.
 func contactsCSV() Declaration[contactSelection] {
 	return Declaration[contactSelection]{
 		Path: "/contacts/csv", ID: "ContactsCSV", Tag: "Contacts", Summary: "Export owners and vendors as CSV",
-		Doc:    "One row per contact. Tax identifiers are masked; ownedListings counts the listings that the contact owns today.",
+		Doc: "One row per contact. Tax identifiers are masked; ownedListings counts the listings that the " +
+			"contact owns today.",
 		Format: CSV, Scopes: []string{"contacts:export"}, Name: "contacts",
 		Count: func(ctx context.Context, tx *db.Tx, s *contactSelection) (Size, error) {
 			return countRows(ctx, tx, contact.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *contactSelection, out *Sink) error {
+			// The joins are added here and not in Count, since none of them changes the number of rows.
 			q := contact.ListQuery(tx, &s.Filter)
 			q.From += contactTables
 			q.Args["today_owned"] = day.Of(tx.Now)
 
-			return rowList{columns: chosen(contactColumns, s.Columns), query: q, sort: string(s.Sort)}.write(ctx, tx, out)
+			return rowList{
+				columns: chosen(contactColumns, s.Columns),
+				query:   q,
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

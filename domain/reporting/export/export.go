@@ -18,7 +18,8 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Config is what exports need from the application; zero durations and limits take their defaults.
+// Config holds the settings and services that exports need from the application. Zero durations and limits take
+// their defaults.
 type Config struct {
 	Store     blob.Store
 	Signer    *blob.Signer
@@ -32,7 +33,7 @@ type Config struct {
 	Linked time.Duration
 }
 
-// Limits say what a GET takes on. Beyond them it asks for POST (OPEN-46).
+// Limits are the largest selections that a GET renders. Beyond them it asks for POST (OPEN-46).
 type Limits struct {
 	// Rows of a CSV; zero means 100000.
 	Rows int64
@@ -44,19 +45,21 @@ type Limits struct {
 	AtOnce int
 }
 
-// patience is how many exports of one team can wait for their turn; a further one is refused at once.
+// patience is how many exports of one team can wait for their turn. A further one is refused at once.
 const patience = 100
 
-// Size is what a selection comes to, counted before anything is rendered. Parts that a format has not are zero.
+// Size is the extent of a selection, counted before anything is rendered. Parts that a format does not have are
+// zero.
 type Size struct {
 	Rows, Documents, Pages int64
 }
 
+// exceeded reports whether a selection is larger than a GET may render.
 func (l Limits) exceeded(s Size) bool {
 	return s.Rows > l.Rows || s.Documents > l.Documents || s.Pages > l.Pages
 }
 
-// Format is what an export is made of.
+// Format is the kind of file that an export makes.
 type Format string
 
 // The formats.
@@ -66,6 +69,7 @@ const (
 	ZIP Format = "zip"
 )
 
+// contentType returns the media type of a file of this format.
 func (f Format) contentType() string {
 	switch f {
 	case CSV:
@@ -85,8 +89,9 @@ type Link struct {
 	ExpiresAt day.Instant `json:"expiresAt"`
 }
 
-// Declaration declares one export. S is the selector: a struct whose fields carry the same name in the tags query and
-// json, so that both modes take the same. Its lists are refused when they are empty, which a query cannot say.
+// Declaration declares one export. S is the selector: a struct with fields that carry the same name in the tags
+// query and json, so that both modes take the same input. Its lists are refused when they are empty, because a
+// query cannot say that.
 type Declaration[S any] struct {
 	Path string
 	// ID ends the operation ids of both modes, such as TransactionsCSV.
@@ -103,16 +108,16 @@ type Declaration[S any] struct {
 	PostOnly bool
 	// Check refuses a selection in both modes, before anything is queued; nil checks nothing.
 	Check func(ctx context.Context, tx *db.Tx, s *S) error
-	// Errors are the conditions that Check refuses with, beside input that does not validate.
+	// Errors are the conditions that Check refuses with, in addition to input that does not validate.
 	Errors apierr.List
-	// Count sizes a selection up: for GET to decide by, and for an operation to tell how much there is.
+	// Count returns the size of a selection: GET decides by it, and an operation shows it as its total.
 	Count func(ctx context.Context, tx *db.Tx, s *S) (Size, error)
 	// Render writes the file from one snapshot. It runs at least once. Rows are streamed; only a PDF is built in
 	// memory.
 	Render func(ctx context.Context, tx *db.Tx, s *S, out *Sink) error
 }
 
-// Pair is a declaration ready to be served.
+// Pair is a declaration that can be served.
 type Pair interface {
 	serve(e *Exports) parts.Part
 }
@@ -124,11 +129,12 @@ type Exports struct {
 	part    parts.Part
 }
 
-// New serves the exports of the contract.
+// New returns the exports of the contract.
 func New(c Config) *Exports { return Of(c, pairs(c)...) }
 
-// Of serves the given exports.
+// Of returns the service of the given exports. Zero values of the configuration get their defaults.
 func Of(c Config, pairs ...Pair) *Exports {
+	// First the defaults, because serving a pair reads the configuration.
 	c.Limits.Rows = orDefault(c.Limits.Rows, 100_000)
 	c.Limits.Documents = orDefault(c.Limits.Documents, 60)
 	c.Limits.Pages = orDefault(c.Limits.Pages, 600)
@@ -136,6 +142,7 @@ func Of(c Config, pairs ...Pair) *Exports {
 	c.Budget = orDefault(c.Budget, time.Minute)
 	c.Linked = orDefault(c.Linked, 15*time.Minute)
 
+	// The places bound how many GETs of this process render at a time, over all teams.
 	e := &Exports{config: c, awaited: fair.New(fair.Total(c.Limits.AtOnce), patience)}
 	for _, p := range pairs {
 		e.part = parts.Join(e.part, p.serve(e))
@@ -144,6 +151,7 @@ func Of(c Config, pairs ...Pair) *Exports {
 	return e
 }
 
+// orDefault returns v, or the fallback if v is the zero value.
 func orDefault[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
@@ -153,17 +161,17 @@ func orDefault[T comparable](v, fallback T) T {
 	return v
 }
 
-// Part is a GET, a POST and the work of its task for each export.
+// Part returns the endpoints and tasks of all exports: a GET, a POST and the work of its task for each.
 func (e *Exports) Part() parts.Part { return e.part }
 
 var (
-	errRequiresPost = apierr.New(apierr.CodeExportRequiresPost, "", "The selection is too large for GET").With(requiresPost{
-		RecommendedMethod: "POST", Reason: "selectionTooLarge",
-	})
+	errRequiresPost = apierr.New(apierr.CodeExportRequiresPost, "", "The selection is too large for GET").
+			With(requiresPost{RecommendedMethod: "POST", Reason: "selectionTooLarge"})
 	errRenderer = apierr.New(apierr.CodeBadGateway, "", "The export could not be rendered")
 	errTimeout  = apierr.New(apierr.CodeGatewayTimeout, "", "The export was not ready in time")
 )
 
+// requiresPost is the context of the error that asks for POST.
 type requiresPost struct {
 	RecommendedMethod string `json:"recommendedMethod"`
 	Reason            string `json:"reason"`

@@ -18,6 +18,7 @@ type filed struct {
 	identifier string
 }
 
+// address returns the recipient's address, or an empty one if there is none.
 func (f *filed) address() contact.Address {
 	if f.Address == nil {
 		return contact.Address{}
@@ -26,6 +27,7 @@ func (f *filed) address() contact.Address {
 	return *f.Address
 }
 
+// informationColumns are the columns that filing services expect, with the postal address in parts.
 var informationColumns = []goColumn[filed]{
 	{csv.Column{Name: "year", Kind: csv.Integer}, func(f *filed) any { return int(f.year) }},
 	{csv.Column{Name: "form", Kind: csv.Text}, func(f *filed) any { return f.Form }},
@@ -46,13 +48,18 @@ var informationColumns = []goColumn[filed]{
 	{csv.Column{Name: "exempt", Kind: csv.Text}, func(f *filed) any { return f.Exempt }},
 }
 
-// informationReturnsCSV is the file that a filing service takes. It is the only place that gives whole tax identifiers
-// out, so it asks for the right to change contacts, which no reporting key has.
+// informationReturnsCSV declares the file for a filing service. No other export contains whole tax identifiers, so
+// it asks for the right to change contacts, which no reporting key has.
 func informationReturnsCSV(box *seal.Box) Declaration[report.InformationFilter] {
 	return Declaration[report.InformationFilter]{
-		Path: "/reports/information-returns/csv", ID: "InformationReturnsCSV", Tag: "Reports", Summary: "Export the figures for US information returns as CSV",
-		Doc:    "One row per form and recipient, with the whole tax identifier.",
-		Format: CSV, Scopes: []string{"reports:export", "contacts:write"}, Name: "information-returns",
+		Path:    "/reports/information-returns/csv",
+		ID:      "InformationReturnsCSV",
+		Tag:     "Reports",
+		Summary: "Export the figures for US information returns as CSV",
+		Doc:     "One row per form and recipient, with the whole tax identifier.",
+		Format:  CSV,
+		Scopes:  []string{"reports:export", "contacts:write"},
+		Name:    "information-returns",
 		Count: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter) (Size, error) {
 			all, _, err := report.ReadInformationReturns(ctx, tx, *f)
 			return Size{Rows: int64(len(all))}, err
@@ -63,12 +70,20 @@ func informationReturnsCSV(box *seal.Box) Declaration[report.InformationFilter] 
 	}
 }
 
-func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *report.InformationFilter, out *Sink) error {
+// renderInformationReturns writes a row per form and recipient, with the decrypted tax identifiers.
+func renderInformationReturns(
+	ctx context.Context,
+	tx *db.Tx,
+	box *seal.Box,
+	f *report.InformationFilter,
+	out *Sink,
+) error {
 	found, _, err := report.ReadInformationReturns(ctx, tx, *f)
 	if err != nil {
 		return err
 	}
 
+	// The figures do not contain the identifiers: load and open those of all recipients at once.
 	people := make([]id.ID, len(found))
 	for i := range found {
 		people[i] = found[i].ContactID
@@ -79,6 +94,7 @@ func renderInformationReturns(ctx context.Context, tx *db.Tx, box *seal.Box, f *
 		return err
 	}
 
+	// Then join each figure with the identifier of its recipient.
 	rows := make([]filed, len(found))
 	for i := range found {
 		rows[i] = filed{&found[i], f.Year, identifiers[found[i].ContactID]}

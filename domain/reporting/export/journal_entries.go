@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// entrySelection are the filters of GET /reports/journal-entries, and the columns.
+// entrySelection is the selector of the CSV: the filters of GET /reports/journal-entries, and the columns.
 type entrySelection struct {
 	report.Selection
 	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
@@ -30,17 +30,18 @@ type managerEntrySelection struct {
 // entryColumn is a column of journal entries.
 type entryColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (entryColumn) Enum() []string { return namesOf(entryCells) }
 
-// entryCell is a column of journal entries. Names come from dictionaries where a team has few, by a query of ids and
-// texts; from a join otherwise, an entry being joined to at most one row.
+// entryCell is a column of journal entries. If a team has few of the named things, names is a query of ids and
+// texts for a dictionary. Otherwise join is a join, which finds at most one row for an entry.
 type entryCell struct {
 	sqlColumn
 	names, join string
 }
 
-// entryCells are the columns. Debit and credit are empty where there is none, and amount is one less the other.
+// entryCells are the columns of the CSV. Debit and credit are empty if the entry has none, and amount is debit less
+// credit.
 var entryCells = []entryCell{
 	entryOf("id", csv.ID, "e.id"),
 	entryOf("txnCode", csv.ID, "e.txn_code"),
@@ -70,60 +71,82 @@ var entryCells = []entryCell{
 	entryOf("guestName", csv.Text, "r.guest_name").joined(joinReservation),
 	entryOf("transactionId", csv.ID, "e.transaction_id"),
 	entryOf("recurringFeeId", csv.ID, "e.recurring_fee_id"),
-	entryOf("recurringFee", csv.Text, "e.recurring_fee_id").named("select id, name as text from fee where team_id = @team"),
+	entryOf("recurringFee", csv.Text, "e.recurring_fee_id").
+		named("select id, name as text from fee where team_id = @team"),
 	entryOf("ownerStatementId", csv.ID, "e.statement_id"),
 	entryOf("triggerType", csv.Text, "e.trigger_type"),
 	entryOf("description", csv.Text, "e.description"),
 	entryOf("createdAt", csv.Instant, "e.created_at"),
 }
 
+// joinReservation joins the reservation of an entry. Several columns use it; the list joins it once.
 const joinReservation = "left join reservation r on r.team_id = @team and r.id = e.reservation_id"
 
+// entryOf returns a column filled by an SQL expression over the entries e.
 func entryOf(name string, kind csv.Kind, sql string) entryCell {
 	return entryCell{sqlColumn: sqlColumn{csv.Column{Name: name, Kind: kind}, sql}}
 }
 
+// hidden returns the column as one that is read and not written.
 func (c entryCell) hidden() entryCell {
 	c.sqlColumn = c.sqlColumn.hidden()
 	return c
 }
 
+// named returns the column with a query of names: the ids of the column are written as these names.
 func (c entryCell) named(query string) entryCell {
 	c.names = query
 	return c
 }
 
+// joined returns the column with a join that its expression needs.
 func (c entryCell) joined(join string) entryCell {
 	c.join = join
 	return c
 }
 
-// journalEntriesCSV is EXP-P17.
+// journalEntriesCSV declares EXP-P17, the export of journal entries.
 func journalEntriesCSV() Declaration[entrySelection] {
 	return Declaration[entrySelection]{
-		Path: "/reports/journal-entries/csv", ID: "JournalEntriesCSV", Tag: "Reports", Summary: "Export journal entries as CSV",
-		Doc: "One row per entry, by day unless sorted otherwise. Debit and credit are positive, amount is debit less credit; all three can be added up. " +
-			"Without `ledger` the historical ledger is left out, without `status` inactive entries are.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "journal-entries",
+		Path:    "/reports/journal-entries/csv",
+		ID:      "JournalEntriesCSV",
+		Tag:     "Reports",
+		Summary: "Export journal entries as CSV",
+		Doc: "One row per entry, by day unless sorted otherwise. Debit and credit are positive, amount is debit " +
+			"less credit; all three can be added up. Without `ledger` the historical ledger is left out, without " +
+			"`status` inactive entries are.",
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "journal-entries",
 		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (Size, error) {
+			// The sums of the report count its entries as well.
 			all, err := report.SumEntries(ctx, tx, s.Selection)
 			return Size{Rows: all.Count}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *Sink) error {
-			return writeEntries(ctx, tx, out, entryList{report.EntryQuery(s.Selection), s.Columns, string(s.Sort), !s.Indexed()})
+			return writeEntries(ctx, tx, out, entryList{
+				report.EntryQuery(s.Selection),
+				s.Columns,
+				string(s.Sort),
+				!s.Indexed(),
+			})
 		},
 	}
 }
 
-// managerEntriesCSV is EXP-P22.
+// managerEntriesCSV declares EXP-P22, the export of the entries behind a manager statement.
 func managerEntriesCSV() Declaration[managerEntrySelection] {
 	return Declaration[managerEntrySelection]{
-		Path: "/reports/manager-statements/detail/journal-entries/csv", ID: "ManagerStatementEntriesCSV", Tag: "Reports",
+		Path:    "/reports/manager-statements/detail/journal-entries/csv",
+		ID:      "ManagerStatementEntriesCSV",
+		Tag:     "Reports",
 		Summary: "Export the journal entries behind a manager statement as CSV",
-		Doc: "One row per entry of the manager in the trust ledger, bank and guest accounts aside. What the amounts add up to, with the opposite sign, is " +
-			"the statement's net income, adjustments and transfers.",
-		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statement-entries",
-		Check: checkCurrency(func(s *managerEntrySelection) string { return s.Currency }),
+		Doc: "One row per entry of the manager in the trust ledger, bank and guest accounts aside. What the amounts " +
+			"add up to, with the opposite sign, is the statement's net income, adjustments and transfers.",
+		Format: CSV,
+		Scopes: []string{"pm-statements:export"},
+		Name:   "manager-statement-entries",
+		Check:  checkCurrency(func(s *managerEntrySelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (Size, error) {
 			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
@@ -138,18 +161,19 @@ func managerEntriesCSV() Declaration[managerEntrySelection] {
 				return err
 			}
 
+			// The list is not daily: the server itself chooses how to find and sort the manager's entries.
 			return writeEntries(ctx, tx, out, entryList{q, s.Columns, string(s.Sort), false})
 		},
 	}
 }
 
-// countEntries counts without the joins, since no condition names them.
+// countEntries counts the entries of a query without its joins, since no condition names them.
 func countEntries(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
 	q.From = "ledger_entry e"
 	return countRows(ctx, tx, q)
 }
 
-// entryList is what is written of entries.
+// entryList is a list of entries to be written: their query, the columns and the order.
 type entryList struct {
 	query   page.Query
 	columns []entryColumn
@@ -158,12 +182,14 @@ type entryList struct {
 	daily bool
 }
 
-// rows joins what the columns need, and nothing else.
+// rows returns the list with its columns and the queries of their dictionaries, by the index of the column. It
+// joins only tables that the columns or the order need.
 func (l *entryList) rows() (rows *rowList, dictionaries map[int]string) {
 	cells := chosen(entryCells, l.columns)
 	rows = &rowList{columns: make([]sqlColumn, len(cells)), names: map[int]dictionary{}, query: l.query, sort: l.sort}
 	dictionaries = map[int]string{}
 
+	// Begin without the joins of the query, and add those that are needed.
 	rows.query.From = "ledger_entry e"
 	if strings.TrimPrefix(l.sort, "-") == "account" {
 		rows.query.From += " left join account a on a.team_id = @team and a.id = e.account_id"
@@ -171,6 +197,8 @@ func (l *entryList) rows() (rows *rowList, dictionaries map[int]string) {
 
 	for i := range cells {
 		rows.columns[i] = cells[i].sqlColumn
+
+		// Columns may share a join: it must appear once.
 		if join := cells[i].join; join != "" && !strings.Contains(rows.query.From, join) {
 			rows.query.From += " " + join
 		}
@@ -188,11 +216,15 @@ func (l *entryList) inOrder() bool {
 	return l.daily && (l.sort == "" || strings.TrimPrefix(l.sort, "-") == "txnAt")
 }
 
-// unsorted keeps the server from sorting what an index has in order. Teams differ so much in size that its estimate for
-// one of them can be off by any factor, and a sort it takes for small does not fit into memory.
+// unsorted is SQL that keeps the server from sorting rows that an index has in order. Teams differ so much in size
+// that its estimate for one of them can be wrong by any factor, and a sort that it takes for small does not fit
+// into memory.
 const unsorted = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)"
 
+// writeEntries writes a CSV row for each entry of the list.
 func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error {
+	// First load the dictionaries: rows are written while they are read, and the connection is busy until the last
+	// one.
 	rows, dictionaries := l.rows()
 	for i, query := range dictionaries {
 		names, err := dictionaryOf(ctx, tx, query)
@@ -203,6 +235,7 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 		rows.names[i] = names
 	}
 
+	// Settings last until the end of the transaction, which does nothing but this export.
 	if l.inOrder() {
 		if _, err := tx.Exec(ctx, unsorted, nil); err != nil {
 			return fmt.Errorf("set the order of entries: %w", err)
@@ -212,6 +245,8 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 	return rows.write(ctx, tx, out)
 }
 
+// dictionaryOf loads the texts by id that a query selects. Ids with a null text are left out and are written as
+// empty cells.
 func dictionaryOf(ctx context.Context, tx *db.Tx, query string) (dictionary, error) {
 	type entry struct {
 		ID   id.ID

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// listingSelection are the filters of GET /listings, and the columns.
+// listingSelection is the selector of the CSV: the filters of GET /listings, and the columns.
 type listingSelection struct {
 	listing.Filter
 	Sort    listing.Sort    `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
@@ -20,11 +20,11 @@ type listingSelection struct {
 // listingColumn is a column of the CSV.
 type listingColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (listingColumn) Enum() []string { return namesOf(listingColumns) }
 
-// listingColumns are a row per listing. From ownershipPeriodId to reserve they tell of the ownership period that covers
-// today, if any.
+// listingColumns are the columns of the CSV, which has a row per listing. The columns from ownershipPeriodId to
+// reserve describe the ownership period that covers today, if there is one.
 var listingColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "l.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "l.short_ref"},
@@ -45,8 +45,8 @@ var listingColumns = slices.Concat([]sqlColumn{
 	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "l.updated_at"},
 })
 
-// listingTables are what the columns take from beside the listings l and their groups g. A split of 33333 is written
-// 33.333%.
+// listingTables joins today's ownership and its owners to the listings l and their groups g. A split of 33333 is
+// written as 33.333%.
 const listingTables = `
 	left join listing_ownership_period owned on owned.team_id = l.team_id and owned.listing_id = l.id
 		and daterange(owned.start_at, owned.end_at) @> @today_owned::date
@@ -55,22 +55,28 @@ const listingTables = `
 		from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
 		where m.team_id = owned.team_id and m.period_id = owned.id) owners on true`
 
-// listingsCSV is EXP-P04.
+// listingsCSV declares EXP-P04, the export of listings.
 func listingsCSV() Declaration[listingSelection] {
 	return Declaration[listingSelection]{
 		Path: "/listings/csv", ID: "ListingsCSV", Tag: "Listings", Summary: "Export listings as CSV",
-		Doc: "One row per listing with who owns it today, such as Ann 60%; Ben 40%. ownedFrom is empty from inception on; ownedUntil is the first day " +
-			"that is not owned any more. reserve is in the listing's currency.",
+		Doc: "One row per listing with who owns it today, such as Ann 60%; Ben 40%. ownedFrom is empty from " +
+			"inception on; ownedUntil is the first day that is not owned any more. reserve is in the listing's " +
+			"currency.",
 		Format: CSV, Scopes: []string{"listings:export"}, Name: "listings",
 		Count: func(ctx context.Context, tx *db.Tx, s *listingSelection) (Size, error) {
 			return countRows(ctx, tx, listing.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *listingSelection, out *Sink) error {
+			// The joins are added here and not in Count, since a listing has at most one ownership period on a day.
 			q := listing.ListQuery(tx, &s.Filter)
 			q.From += listingTables
 			q.Args["today_owned"] = day.Of(tx.Now)
 
-			return rowList{columns: chosen(listingColumns, s.Columns), query: q, sort: string(s.Sort)}.write(ctx, tx, out)
+			return rowList{
+				columns: chosen(listingColumns, s.Columns),
+				query:   q,
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

@@ -24,14 +24,21 @@ type managerDetailDocument struct {
 	DocumentLocale
 }
 
-// managerStatementPDF is EXP-P20.
+// managerStatementPDF declares EXP-P20, the document of one manager statement.
 func managerStatementPDF() Declaration[managerDetailDocument] {
 	return Declaration[managerDetailDocument]{
-		Path: "/reports/manager-statements/detail/pdf", ID: "ManagerStatementPDF", Tag: "Reports", Summary: "Export a manager statement as PDF",
-		Doc:    "How the manager's part of the trust rolled forward over a period, its accounts by section, and how much of it can be drawn at its end.",
-		Format: PDF, Scopes: []string{"pm-statements:export"}, Name: "manager-statement",
-		Check: checkCurrency(func(s *managerDetailDocument) string { return s.Currency }),
+		Path:    "/reports/manager-statements/detail/pdf",
+		ID:      "ManagerStatementPDF",
+		Tag:     "Reports",
+		Summary: "Export a manager statement as PDF",
+		Doc: "How the manager's part of the trust rolled forward over a period, its accounts by section, and " +
+			"how much of it can be drawn at its end.",
+		Format: PDF,
+		Scopes: []string{"pm-statements:export"},
+		Name:   "manager-statement",
+		Check:  checkCurrency(func(s *managerDetailDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (Size, error) {
+			// The document has at most a row for each account.
 			accounts, err := countAccounts(ctx, tx)
 			return pagesOf(accounts), err
 		},
@@ -41,6 +48,7 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 				return err
 			}
 
+			// Date the document by the statement's last day, not by today.
 			doc, err := reportHead(ctx, tx, d.Currency, d.EndAt)
 			if err != nil {
 				return err
@@ -54,31 +62,57 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 	}
 }
 
+// managerStatementDoc fills in the document of a manager statement: summary, a table per section, and the available
+// balance.
 func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
 
-	doc.Facts = []document.Fact{{Label: "From", Value: d.StartAt.String()}, {Label: "To", Value: d.EndAt.String()}, {Label: "Currency", Value: doc.Currency}}
+	// First the head: the period and how the balance moved over it.
+	doc.Facts = []document.Fact{
+		{Label: "From", Value: d.StartAt.String()},
+		{Label: "To", Value: d.EndAt.String()},
+		{Label: "Currency", Value: doc.Currency},
+	}
 	for _, line := range d.Summary {
-		doc.Summary = append(doc.Summary, document.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
+		doc.Summary = append(doc.Summary, document.SummaryLine{
+			Label:    line.Text,
+			Cents:    line.Value,
+			Emphasis: line.Separated,
+		})
 	}
 
+	// Then a table for each section that has accounts.
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if len(s.Accounts) == 0 {
 			continue
 		}
 
-		t := document.ReportTable{Title: s.Name, Columns: append([]document.ReportColumn{textColumn("Account"), textColumn("Category")}, amountColumns("Amount")...)}
+		// Last, from the balance at the end to the part of it that can be drawn.
+		t := document.ReportTable{
+			Title: s.Name,
+			Columns: append([]document.ReportColumn{
+				textColumn("Account"),
+				textColumn("Category"),
+			}, amountColumns("Amount")...),
+		}
 		for n := range s.Accounts {
 			a := &s.Accounts[n]
-			t.Rows = append(t.Rows, document.ReportRow{Cells: []any{codeAndName(a.Code, a.Name), a.Category.Name, a.CentTotal}})
+			t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
+				codeAndName(a.Code, a.Name),
+				a.Category.Name,
+				a.CentTotal,
+			}})
 		}
 
 		t.Total = &document.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
 		doc.Tables = append(doc.Tables, t)
 	}
 
-	t := document.ReportTable{Title: "Available balance", Columns: append([]document.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...)}
+	t := document.ReportTable{
+		Title:   "Available balance",
+		Columns: append([]document.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...),
+	}
 
 	t.Rows = append(t.Rows, document.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
 	for i := range d.AssetsAndLiabilities {
@@ -89,12 +123,16 @@ func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
 	t.Total = &document.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
 
 	doc.Tables = append(doc.Tables, t)
+
+	// Say what a negative balance means: other people's money covers it.
 	if d.Financials.AvailableBalance < 0 {
-		doc.Notes = append(doc.Notes, "The available balance is negative: money that is held for others covers the manager's part.")
+		doc.Notes = append(doc.Notes, "The available balance is negative: money that is held for others covers the "+
+			"manager's part.")
 	}
 }
 
-// wholeMonths names a period of whole months; any other is told by its days alone.
+// wholeMonths names a period of whole months. It returns "" for any other period, which the document shows by its
+// days alone.
 func wholeMonths(first, last day.Day, locale string) string {
 	if first != first.FirstOfMonth() || last != last.LastOfMonth() {
 		return ""
@@ -103,13 +141,19 @@ func wholeMonths(first, last day.Day, locale string) string {
 	return months(first, last, locale)
 }
 
-// managerStatementsPDF is EXP-P21.
+// managerStatementsPDF declares EXP-P21, the document of the selected months.
 func managerStatementsPDF() Declaration[managerDocument] {
 	return Declaration[managerDocument]{
-		Path: "/reports/manager-statements/pdf", ID: "ManagerStatementsPDF", Tag: "Reports", Summary: "Export manager statements as PDF",
-		Doc:    "A table of the selected months, newest first, with the way from each balance at the start to the one at the end.",
-		Format: PDF, Scopes: []string{"pm-statements:export"}, Name: "manager-statements",
-		Check: checkCurrency(func(s *managerDocument) string { return s.Currency }),
+		Path:    "/reports/manager-statements/pdf",
+		ID:      "ManagerStatementsPDF",
+		Tag:     "Reports",
+		Summary: "Export manager statements as PDF",
+		Doc: "A table of the selected months, newest first, with the way from each balance at the start to the " +
+			"one at the end.",
+		Format: PDF,
+		Scopes: []string{"pm-statements:export"},
+		Name:   "manager-statements",
+		Check:  checkCurrency(func(s *managerDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (Size, error) {
 			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 			return pagesOf(Size{Rows: int64(len(all))}), err
@@ -118,6 +162,7 @@ func managerStatementsPDF() Declaration[managerDocument] {
 	}
 }
 
+// renderManagerStatements writes the table of the selected months, or a note if there are none.
 func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument, out *Sink) error {
 	currency, err := report.Currency(ctx, tx, s.Currency)
 	if err != nil {
@@ -129,6 +174,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 		return err
 	}
 
+	// The document is dated by its newest month. Without months it takes the end of the year asked for, or today.
 	last := day.Of(tx.Now)
 	if s.Year != nil {
 		last = day.Month{Year: int(*s.Year), Month: time.December}.Last()
@@ -145,6 +191,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 
 	doc.Title, doc.Locale = "Manager statements", s.Locale
 
+	// An empty selection is a document too: it says that no month is selected.
 	doc.Facts = []document.Fact{{Label: "Currency", Value: doc.Currency}}
 	if len(all) == 0 {
 		doc.Notes = []string{"No month of the manager statements is selected."}
@@ -156,22 +203,43 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	return writeReport(out, &doc)
 }
 
+// managerStatementsDoc fills in the table of months, which come newest first, and the summary over all of them.
 func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
+	// The period goes from the last month of the list to the first, because the newest comes first.
 	newest, oldest := &all[0], &all[len(all)-1]
 	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
-	doc.Facts = append([]document.Fact{{Label: "From", Value: oldest.StartAt.String()}, {Label: "To", Value: newest.EndAt.String()}}, doc.Facts...)
+	doc.Facts = append([]document.Fact{
+		{Label: "From", Value: oldest.StartAt.String()},
+		{Label: "To", Value: newest.EndAt.String()},
+	}, doc.Facts...)
 	t := document.ReportTable{Columns: append(
 		[]document.ReportColumn{textColumn("Month")},
-		amountColumns("Balance start", "Net revenue", "Expenses", "Net income", "Adjustments", "Transfers", "Balance end")...,
+		amountColumns(
+			"Balance start",
+			"Net revenue",
+			"Expenses",
+			"Net income",
+			"Adjustments",
+			"Transfers",
+			"Balance end",
+		)...,
 	)}
 
+	// Movements add up over the months. Balances do not, so the total takes those at both ends.
 	var sum trust.ManagerFinancials
 
 	for i := range all {
 		f := &all[i].Financials
 
 		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
-			months(all[i].StartAt, all[i].EndAt, doc.Locale), f.BalanceStart, f.NetRevenue, f.Expenses, f.NetIncome, f.Adjustments, f.Transfers, f.BalanceEnd,
+			months(all[i].StartAt, all[i].EndAt, doc.Locale),
+			f.BalanceStart,
+			f.NetRevenue,
+			f.Expenses,
+			f.NetIncome,
+			f.Adjustments,
+			f.Transfers,
+			f.BalanceEnd,
 		}})
 		for _, add := range []struct{ to, cents *money.Cents }{
 			{&sum.NetRevenue, &f.NetRevenue},
@@ -184,8 +252,18 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 		}
 	}
 
+	// The total goes from the oldest balance at the start to the newest at the end.
 	start, end := oldest.Financials.BalanceStart, newest.Financials.BalanceEnd
-	t.Total = &document.ReportRow{Cells: []any{"Total", start, sum.NetRevenue, sum.Expenses, sum.NetIncome, sum.Adjustments, sum.Transfers, end}}
+	t.Total = &document.ReportRow{Cells: []any{
+		"Total",
+		start,
+		sum.NetRevenue,
+		sum.Expenses,
+		sum.NetIncome,
+		sum.Adjustments,
+		sum.Transfers,
+		end,
+	}}
 	doc.Tables = []document.ReportTable{t}
 	doc.Summary = []document.SummaryLine{
 		{Label: "Balance start", Cents: start},

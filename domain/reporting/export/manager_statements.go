@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// managerSelection are the filters of GET /reports/manager-statements, and the columns.
+// managerSelection is the selector of the CSV: the filters of GET /reports/manager-statements, and the columns.
 type managerSelection struct {
 	trust.ManagerFilter
 	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -19,30 +19,49 @@ type managerSelection struct {
 // managerColumn is a column of the manager statements.
 type managerColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (managerColumn) Enum() []string { return namesOf(managerCells) }
 
+// managerCells are the columns of the list of manager statements.
 var managerCells = []goColumn[trust.ManagerMonth]{
 	{csv.Column{Name: "startAt", Kind: csv.Date}, func(m *trust.ManagerMonth) any { return m.StartAt }},
 	{csv.Column{Name: "endAt", Kind: csv.Date}, func(m *trust.ManagerMonth) any { return m.EndAt }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.BalanceStart }},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.NetRevenue }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+		return m.Financials.BalanceStart
+	}},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+		return m.Financials.NetRevenue
+	}},
 	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.NetIncome }},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Adjustments }},
-	{csv.Column{Name: "transfers", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Transfers }},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.BalanceEnd }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+		return m.Financials.NetIncome
+	}},
+	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+		return m.Financials.Adjustments
+	}},
+	{csv.Column{Name: "transfers", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+		return m.Financials.Transfers
+	}},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+		return m.Financials.BalanceEnd
+	}},
 	{csv.Column{Name: "currency", Kind: csv.Currency}, func(m *trust.ManagerMonth) any { return string(m.Currency) }},
 }
 
-// managerStatementsCSV is EXP-P18.
+// managerStatementsCSV declares EXP-P18, the export of the list of manager statements.
 func managerStatementsCSV() Declaration[managerSelection] {
 	return Declaration[managerSelection]{
-		Path: "/reports/manager-statements/csv", ID: "ManagerStatementsCSV", Tag: "Reports", Summary: "Export manager statements as CSV",
-		Doc:    "One row per month, newest first, with the signs that the statements have.",
-		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statements",
-		Check: checkCurrency(func(s *managerSelection) string { return s.Currency }),
+		Path:    "/reports/manager-statements/csv",
+		ID:      "ManagerStatementsCSV",
+		Tag:     "Reports",
+		Summary: "Export manager statements as CSV",
+		Doc:     "One row per month, newest first, with the signs that the statements have.",
+		Format:  CSV,
+		Scopes:  []string{"pm-statements:export"},
+		Name:    "manager-statements",
+		Check:   checkCurrency(func(s *managerSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (Size, error) {
+			// The list is computed, not stored: count its months.
 			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 			return Size{Rows: int64(len(months))}, err
 		},
@@ -57,7 +76,8 @@ func managerStatementsCSV() Declaration[managerSelection] {
 	}
 }
 
-// managerDetailSelection are the filters of GET /reports/manager-statements/detail, and the columns.
+// managerDetailSelection is the selector of the CSV: the filters of GET /reports/manager-statements/detail, and the
+// columns.
 type managerDetailSelection struct {
 	trust.ManagerPeriod
 	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -66,24 +86,26 @@ type managerDetailSelection struct {
 // managerDetailColumn is a column of a manager statement.
 type managerDetailColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (managerDetailColumn) Enum() []string { return namesOf(managerDetailCells(nil)) }
 
-// managerLine is a row of a manager statement: an account, or something else that the balance is made of.
+// managerLine is a row of a manager statement: an account, or another figure that is part of the balance.
 type managerLine struct {
 	section, row string
 	account      *trust.ManagerAccount
 	cents        money.Cents
 }
 
-// The sections of the rows that are no accounts, beside report.SectionID.
+// The sections of the rows that are no accounts, in addition to those of report.SectionID.
 const (
 	sectionStart  = "balance-start"
 	sectionAssets = "assets-and-liabilities"
 )
 
-// managerLines add up to the available balance, and without the assets and liabilities to the balance at the end.
+// managerLines returns the rows of a manager statement. They add up to the available balance, and without the
+// assets and liabilities to the balance at the end.
 func managerLines(d *trust.ManagerDetail) []managerLine {
+	// The balance at the start comes first, then the accounts that moved it.
 	lines := []managerLine{{section: sectionStart, row: "Balance start", cents: d.Financials.BalanceStart}}
 	for i := range d.Sections {
 		s := &d.Sections[i]
@@ -93,6 +115,7 @@ func managerLines(d *trust.ManagerDetail) []managerLine {
 		}
 	}
 
+	// Last, the assets and liabilities, which lead from the balance at the end to the available one.
 	for i := range d.AssetsAndLiabilities {
 		r := &d.AssetsAndLiabilities[i]
 		lines = append(lines, managerLine{section: sectionAssets, row: r.Name, cents: r.CentTotal})
@@ -101,7 +124,10 @@ func managerLines(d *trust.ManagerDetail) []managerLine {
 	return lines
 }
 
+// managerDetailCells returns the columns of a manager statement. Period and currency are the same in every row. A
+// nil statement is enough to list the names.
 func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
+	// Rows that are no accounts have empty cells in the columns of an account.
 	ofAccount := func(value func(a *trust.ManagerAccount) any) func(*managerLine) any {
 		return func(l *managerLine) any {
 			if l.account == nil {
@@ -116,8 +142,12 @@ func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
 		{csv.Column{Name: "startAt", Kind: csv.Date}, func(*managerLine) any { return d.StartAt }},
 		{csv.Column{Name: "endAt", Kind: csv.Date}, func(*managerLine) any { return d.EndAt }},
 		{csv.Column{Name: "section", Kind: csv.Text}, func(l *managerLine) any { return l.section }},
-		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.Category.ID })},
-		{csv.Column{Name: "category", Kind: csv.Text}, ofAccount(func(a *trust.ManagerAccount) any { return a.Category.Name })},
+		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any {
+			return a.Category.ID
+		})},
+		{csv.Column{Name: "category", Kind: csv.Text}, ofAccount(func(a *trust.ManagerAccount) any {
+			return a.Category.Name
+		})},
 		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.ID })},
 		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.Code })},
 		{csv.Column{Name: "name", Kind: csv.Text}, func(l *managerLine) any { return l.row }},
@@ -126,14 +156,20 @@ func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
 	}
 }
 
-// managerStatementCSV is EXP-P19.
+// managerStatementCSV declares EXP-P19, the export of one manager statement.
 func managerStatementCSV() Declaration[managerDetailSelection] {
 	return Declaration[managerDetailSelection]{
-		Path: "/reports/manager-statements/detail/csv", ID: "ManagerStatementCSV", Tag: "Reports", Summary: "Export a manager statement as CSV",
-		Doc: "One row per account and one for every other figure: the balance at the start, the sections of the statement, and the assets and " +
-			"liabilities. All amounts add up to the available balance, those before the assets and liabilities to the balance at the end.",
-		Format: CSV, Scopes: []string{"pm-statements:export"}, Name: "manager-statement",
-		Check: checkCurrency(func(s *managerDetailSelection) string { return s.Currency }),
+		Path:    "/reports/manager-statements/detail/csv",
+		ID:      "ManagerStatementCSV",
+		Tag:     "Reports",
+		Summary: "Export a manager statement as CSV",
+		Doc: "One row per account and one for every other figure: the balance at the start, the sections of the " +
+			"statement, and the assets and liabilities. All amounts add up to the available balance, those before " +
+			"the assets and liabilities to the balance at the end.",
+		Format: CSV,
+		Scopes: []string{"pm-statements:export"},
+		Name:   "manager-statement",
+		Check:  checkCurrency(func(s *managerDetailSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailSelection) (Size, error) {
 			return countAccounts(ctx, tx)
 		},
@@ -148,7 +184,7 @@ func managerStatementCSV() Declaration[managerDetailSelection] {
 	}
 }
 
-// orNil is an id for a column of ids: nothing for none.
+// orNil returns an id for a column of ids, or nil if there is none, which writes an empty cell.
 func orNil(v *id.ID) any {
 	if v == nil || v.IsZero() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// mappingSelection are the filters of GET /reservations/line-mappings, and the columns.
+// mappingSelection is the selector of the CSV: the filters of GET /reservations/line-mappings, and the columns.
 type mappingSelection struct {
 	mapping.Filter
 	Sort    mapping.Sort    `query:"sort" json:"sort,omitempty" doc:"Default lineType."`
@@ -18,10 +18,11 @@ type mappingSelection struct {
 // mappingColumn is a column of the CSV.
 type mappingColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (mappingColumn) Enum() []string { return namesOf(mappingColumns) }
 
-// mappingColumns are a row per mapping. Empty cells of appId and channel mean every one, as null does in the read.
+// mappingColumns are the columns of the CSV, which has a row per mapping. An empty cell of appId or channel means
+// every one, as null does in the read.
 var mappingColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "m.id"},
 	{csv.Column{Name: "lineType", Kind: csv.Text}, "m.line_type"},
@@ -37,7 +38,7 @@ var mappingColumns = []sqlColumn{
 	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "m.updated_at"},
 }
 
-// mappingsCSV is EXP-P06.
+// mappingsCSV declares EXP-P06, the export of line mappings.
 func mappingsCSV() Declaration[mappingSelection] {
 	return Declaration[mappingSelection]{
 		Path: "/reservations/line-mappings/csv", ID: "ReservationLineMappingsCSV", Tag: "Reservation line mappings",
@@ -48,7 +49,12 @@ func mappingsCSV() Declaration[mappingSelection] {
 			return countRows(ctx, tx, mapping.Query(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *mappingSelection, out *Sink) error {
-			return rowList{columns: chosen(mappingColumns, s.Columns), query: mapping.Query(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
+			// The export takes the query of the list with its own columns, so that both select the same mappings.
+			return rowList{
+				columns: chosen(mappingColumns, s.Columns),
+				query:   mapping.Query(tx, &s.Filter),
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

@@ -10,31 +10,34 @@ import (
 	"stayledger/platform/db"
 )
 
-// profitSelection are the filters of GET /reports/profit-and-loss, and the columns.
+// profitSelection is the selector of the CSV: the filters of GET /reports/profit-and-loss, and the columns.
 type profitSelection struct {
 	report.ProfitFilter
-	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
+	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values means the columns of the view. All when absent."`
 }
 
-// sheetSelection are the filters of GET /reports/balance-sheet, and the columns.
+// sheetSelection is the selector of the CSV: the filters of GET /reports/balance-sheet, and the columns.
 type sheetSelection struct {
 	report.SheetFilter
-	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values stands for the columns of the view. All when absent."`
+	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values means the columns of the view. All when absent."`
 }
 
 // matrixColumn is a column of a report by account.
 type matrixColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (matrixColumn) Enum() []string { return namesOf(matrixCells(nil)) }
 
-// valuesColumn stands for the columns of the view.
+// valuesColumn is the name that a selector uses for all columns of the view.
 const valuesColumn = "values"
 
 type matrixCell = goColumn[report.MatrixRow]
 
-// matrixCells are the columns that do not depend on the view.
+// matrixCells returns the columns that do not depend on the view, and valuesColumn as their placeholder. A nil
+// matrix is enough to list the names.
 func matrixCells(m *report.Matrix) []matrixCell {
+	// Some rows are no accounts, such as the balances of owners and manager: cells of an account or a category are
+	// then empty.
 	ofAccount := func(value func(a *account.Ref) any) func(*report.MatrixRow) any {
 		return func(r *report.MatrixRow) any {
 			if r.Account == nil {
@@ -67,14 +70,15 @@ func matrixCells(m *report.Matrix) []matrixCell {
 	}
 }
 
-// spread puts the columns of the view where values stands. A title that is taken already, such as of listings of the
-// same name, is told apart by its id.
+// spread replaces valuesColumn by the columns of the view. If a title is used twice, such as by listings of the
+// same name, its id is added.
 func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 	at := slices.IndexFunc(cells, func(c matrixCell) bool { return c.Name == valuesColumn })
 	if at < 0 {
 		return cells
 	}
 
+	// A title must differ from the fixed columns as well, whether they are selected or not.
 	taken := map[string]int{}
 	for _, name := range matrixColumn("").Enum() {
 		taken[name]++
@@ -84,6 +88,7 @@ func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 		taken[c.Title]++
 	}
 
+	// Then one column for each of the view, in the order of the report.
 	values := make([]matrixCell, len(m.Columns))
 	for i, c := range m.Columns {
 		title := c.Title
@@ -91,25 +96,36 @@ func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 			title = c.Title + " (" + c.ID + ")"
 		}
 
-		values[i] = matrixCell{csv.Column{Name: title, Kind: csv.Amount}, func(r *report.MatrixRow) any { return r.Values[i] }}
+		values[i] = matrixCell{
+			csv.Column{Name: title, Kind: csv.Amount},
+			func(r *report.MatrixRow) any { return r.Values[i] },
+		}
 	}
 
 	return slices.Concat(cells[:at], values, cells[at+1:])
 }
 
+// writeMatrix writes a report by account as a CSV.
 func writeMatrix(out *Sink, m *report.Matrix, columns []matrixColumn) error {
 	return writeTable(out, spread(chosen(matrixCells(m), columns), m), all(m.Rows))
 }
 
-// profitCSV is EXP-P14.
+// profitCSV declares EXP-P14, the export of a profit and loss.
 func profitCSV() Declaration[profitSelection] {
 	return Declaration[profitSelection]{
-		Path: "/reports/profit-and-loss/csv", ID: "ProfitAndLossCSV", Tag: "Reports", Summary: "Export a profit and loss as CSV",
-		Doc: "One row per account with a column for each of the view, named by its title. Revenue and costs are positive, as in the report: the net " +
-			"income is the section revenue less the section expense.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "profit-and-loss",
-		Check: checkCurrency(func(s *profitSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (Size, error) { return countAccounts(ctx, tx) },
+		Path:    "/reports/profit-and-loss/csv",
+		ID:      "ProfitAndLossCSV",
+		Tag:     "Reports",
+		Summary: "Export a profit and loss as CSV",
+		Doc: "One row per account with a column for each of the view, named by its title. Revenue and costs are " +
+			"positive, as in the report: the net income is the section revenue less the section expense.",
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "profit-and-loss",
+		Check:  checkCurrency(func(s *profitSelection) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (Size, error) {
+			return countAccounts(ctx, tx)
+		},
 		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *Sink) error {
 			m, err := report.ProfitMatrix(ctx, tx, s.ProfitFilter)
 			if err != nil {
@@ -121,15 +137,21 @@ func profitCSV() Declaration[profitSelection] {
 	}
 }
 
-// balanceSheetCSV is EXP-P15.
+// balanceSheetCSV declares EXP-P15, the export of a balance sheet.
 func balanceSheetCSV() Declaration[sheetSelection] {
 	return Declaration[sheetSelection]{
-		Path: "/reports/balance-sheet/csv", ID: "BalanceSheetCSV", Tag: "Reports", Summary: "Export a balance sheet as CSV",
-		Doc: "One row per account and one each for the balances of owners and manager, with a column for each of the view, named by its title. Assets are " +
-			"debit positive, all else is credit positive: the section assets equals liabilities and balances.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "balance-sheet",
-		Check: checkCurrency(func(s *sheetSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (Size, error) { return countAccounts(ctx, tx) },
+		Path:    "/reports/balance-sheet/csv",
+		ID:      "BalanceSheetCSV",
+		Tag:     "Reports",
+		Summary: "Export a balance sheet as CSV",
+		Doc: "One row per account and one each for the balances of owners and manager, with a column for each of " +
+			"the view, named by its title. Assets are debit positive, all else is credit positive: the section " +
+			"assets equals liabilities and balances.",
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "balance-sheet",
+		Check:  checkCurrency(func(s *sheetSelection) string { return s.Currency }),
+		Count:  func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (Size, error) { return countAccounts(ctx, tx) },
 		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *Sink) error {
 			m, err := report.SheetMatrix(ctx, tx, s.SheetFilter)
 			if err != nil {

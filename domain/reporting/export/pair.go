@@ -21,35 +21,42 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Declare makes a declaration ready to be served.
+// Declare returns a declaration that is ready to be served.
 func Declare[S any](d Declaration[S]) Pair { return &d }
 
-// DeclareAt makes a declaration ready whose path has parameters. S has them beside its fields, tagged path and json, so
-// that they reach the task of a POST; Q is the input of that POST: the parameters again, and the body.
+// DeclareAt returns a declaration with parameters in its path. S has them next to its fields, tagged path and json,
+// so that they reach the task of a POST. Q is the input of that POST: the parameters again, and the body.
 func DeclareAt[Q, S any, PQ addressed[Q, S]](d Declaration[S]) Pair { return &placed[Q, S, PQ]{d} }
 
+// placed is a declaration with parameters in its path.
 type placed[Q, S any, PQ addressed[Q, S]] struct{ Declaration[S] }
 
+// serve returns the endpoints and the task of the export.
 func (p *placed[Q, S, PQ]) serve(e *Exports) parts.Part { return serveAs[Q, S, PQ](&p.Declaration, e) }
 
-// addressed is the input of a POST, which makes a selector.
+// addressed is the input of a POST that can return the selector in it.
 type addressed[Q, S any] interface {
 	*Q
 	selector() *S
 }
 
-// taskTime bounds one attempt at a queued export.
+// taskTime is the time limit of one attempt at a queued export.
 const taskTime = 30 * time.Minute
 
-// grace lets the budget of a request end before the timeout of its statements, which tells less.
+// grace lets the budget of a request end before the timeout of its statements, because that timeout says less about
+// the cause.
 const grace = 5 * time.Second
 
+// serve returns the endpoints and the task of the export.
 func (p *Declaration[S]) serve(e *Exports) parts.Part { return serveAs[queued[S]](p, e) }
 
+// serveAs returns the GET, the POST with input Q, and the task of an export. The task has the same work to do as
+// the GET, without its limits.
 func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.Part {
 	kind := taskKind(p.Path)
 	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, Timeout: e.config.Budget + grace}
 
+	// First the GET: it renders while the caller waits, and may end in a timeout or ask for POST.
 	get := base
 	get.Method, get.ID, get.Summary = http.MethodGet, "export"+p.ID, p.Summary
 	get.Doc = p.Doc + " Waits until the file is ready, up to a minute, and answers with a link to it."
@@ -58,11 +65,18 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 		return p.await(ctx, e, d, scope, s)
 	})
 
+	// Then the POST: it checks the selection at once, since a task could not refuse it any more, and queues the
+	// rendering.
 	post := base
-	post.Method, post.ID, post.Summary, post.Status = http.MethodPost, "queue"+p.ID, p.Summary+", in the background", http.StatusAccepted
+	post.Method = http.MethodPost
+	post.ID = "queue" + p.ID
+	post.Summary = p.Summary + ", in the background"
+	post.Status = http.StatusAccepted
 	post.Errors = p.Errors
-	post.Doc = "Makes the file of " + get.ID + " in an operation of type export; once that is completed, its file resource has the address of the file."
+	post.Doc = "Makes the file of " + get.ID + " in an operation of type export; once that is completed, its file " +
+		"resource has the address of the file."
 	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *Q) (*operation.Acknowledgement, error) {
+		// Check reports issues of a query; here the selector is in the body.
 		s := PQ(in).selector()
 		if err := p.check(ctx, tx, s); err != nil {
 			return nil, ofBody(err)
@@ -73,26 +87,34 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 		})
 	})
 
-	task := operation.External(taskTime, func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
-		done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
-		return done, outlasting(run, err)
-	}).OnOutside().In(job.Rendering)
+	// Last, the task of the POST. It runs outside a transaction, among the other tasks that render.
+	task := operation.External(
+		taskTime,
+		func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
+			done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
+			return done, outlasting(run, err)
+		},
+	).OnOutside().In(job.Rendering)
 
 	return parts.Part{Endpoints: []api.Endpoint{get, post}, Handlers: map[job.Kind]job.Handler{kind: task}}
 }
 
+// kinds are the task kinds by path. A kind can be made only once in a process, while exports may be served several
+// times.
 var kinds = struct {
 	sync.Mutex
 	made map[string]job.Kind
 }{made: map[string]job.Kind{}}
 
-// taskKind is the kind of the tasks of the export at a path, which is made when that is served for the first time.
+// taskKind returns the kind of the tasks of the export at a path. It makes the kind when that path is served for
+// the first time.
 func taskKind(path string) job.Kind {
 	kinds.Lock()
 	defer kinds.Unlock()
 
 	kind, ok := kinds.made[path]
 	if !ok {
+		// The name comes from the path: /statements/pdf becomes export-statements-pdf.
 		kind = job.NewKind("export" + strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path))
 		kinds.made[path] = kind
 	}
@@ -100,10 +122,11 @@ func taskKind(path string) job.Kind {
 	return kind
 }
 
-// outlasting tells failures of the store and of the database, which are waited for, from those of rendering, which come
-// again.
+// outlasting makes an error of rendering permanent at the last attempt, because it would happen again. Failures
+// of the store and of the database stay as they are: the task waits until they are over.
 func outlasting(run operation.Run, err error) error {
-	if err == nil || errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) || run.Attempt < job.DefaultMaxAttempts {
+	if err == nil || errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) ||
+		run.Attempt < job.DefaultMaxAttempts {
 		return err
 	}
 
@@ -115,6 +138,7 @@ type queued[S any] struct {
 	Body S
 }
 
+// selector returns the body.
 func (in *queued[S]) selector() *S { return &in.Body }
 
 // Resolve refuses an empty list: a query cannot say it, and it could be taken for no restriction at all.
@@ -127,7 +151,8 @@ func (in *queued[S]) Resolve() []apierr.Issue {
 	return issues
 }
 
-// ofBody tells the issues that a check found as those of the body.
+// ofBody returns a refusal with its issues at the body. Checks report them at the query. Other errors stay as they
+// are.
 func ofBody(err error) error {
 	var refusal *apierr.Error
 	if !errors.Is(err, apierr.BadRequest) || !errors.As(err, &refusal) {
@@ -142,6 +167,8 @@ func ofBody(err error) error {
 	return apierr.BadRequest.At(issues...)
 }
 
+// emptyLists returns the JSON names of lists in a selector that are present and empty. It looks into embedded
+// structs.
 func emptyLists(v reflect.Value) []string {
 	var names []string
 
@@ -149,6 +176,7 @@ func emptyLists(v reflect.Value) []string {
 		f, value := v.Type().Field(i), v.Field(i)
 		switch {
 		case f.Anonymous && value.Kind() == reflect.Struct:
+			// Fields of an embedded filter belong to the same JSON object.
 			names = append(names, emptyLists(value)...)
 		case value.Kind() == reflect.Slice && !value.IsNil() && value.Len() == 0:
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -159,6 +187,7 @@ func emptyLists(v reflect.Value) []string {
 	return names
 }
 
+// check calls the check of the declaration, if it has one.
 func (p *Declaration[S]) check(ctx context.Context, tx *db.Tx, s *S) error {
 	if p.Check == nil {
 		return nil
@@ -167,13 +196,16 @@ func (p *Declaration[S]) check(ctx context.Context, tx *db.Tx, s *S) error {
 	return p.Check(ctx, tx, s)
 }
 
-// await is a GET. It starts no operation. Rules EXP-02 to EXP-05, EXP-10, EXP-12 to EXP-19.
+// await renders while the caller of a GET waits, and returns a link to the file. It starts no operation. Rules
+// EXP-02 to EXP-05, EXP-10, EXP-12 to EXP-19.
 func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (*Link, error) {
+	// Keep the caller's own context, to tell later if the caller is gone or the budget is used up.
 	client := ctx
 
 	ctx, stop := context.WithTimeout(ctx, e.config.Budget)
 	defer stop()
 
+	// First refuse what needs no rendering: a wrong selection, and one that is too large for a GET.
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		if err := p.check(ctx, tx, s); err != nil {
 			return err
@@ -194,16 +226,19 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 		return nil, outcome(client, ctx, err, false)
 	}
 
+	// Then wait for a place within the budget, so that one team cannot take every connection.
 	if err := e.awaited.Take(ctx, scope.Team); err != nil {
 		return nil, outcome(client, ctx, err, false)
 	}
 	defer e.awaited.Give(scope.Team)
 
+	// Render into the store. Only errors from here can be those of the renderer.
 	kept, err := p.keep(ctx, e, d, scope, rendering[S]{s, &Sink{}})
 	if err != nil {
 		return nil, outcome(client, ctx, err, true)
 	}
 
+	// The file exists for the API when its row does: a failure before leaves only unused bytes in the store.
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		_, err := file.Insert(ctx, tx, p.file(kept, tx))
 		return err
@@ -211,13 +246,17 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 		return nil, outcome(client, ctx, err, false)
 	}
 
+	// The link expires at a full second, the unit that its signature carries.
 	expires := d.Now().Add(e.config.Linked).Truncate(time.Second)
 
-	return &Link{URL: file.Link(e.config.Signer, e.config.PublicURL, scope.Team, kept.ID, expires), ExpiresAt: day.At(expires)}, nil
+	return &Link{
+		URL:       file.Link(e.config.Signer, e.config.PublicURL, scope.Team, kept.ID, expires),
+		ExpiresAt: day.At(expires),
+	}, nil
 }
 
-// outcome is what an awaited export fails with: a refusal as it is, a budget that was used up as 504, a renderer that
-// failed as 502, too many who wait as 503. A client that is gone gets nothing.
+// outcome returns the error that a waiting caller gets: a refusal as it is, 504 if the budget was used up, 502 if
+// the renderer failed, 503 if too many wait. A client that is gone gets nothing.
 func outcome(client, budget context.Context, err error, rendering bool) error {
 	var refusal *apierr.Error
 	switch {
@@ -227,6 +266,8 @@ func outcome(client, budget context.Context, err error, rendering bool) error {
 		return err
 	case errors.Is(err, fair.ErrCrowded):
 		return apierr.ServiceUnavailable.Because(err)
+
+	// Asked before the renderer, because a budget that ends makes rendering fail as well.
 	case budget.Err() != nil:
 		return errTimeout.RetryAfter(apierr.ServiceUnavailable.Delay()).Because(err)
 	case rendering && !errors.Is(err, db.ErrUnavailable):
@@ -236,14 +277,21 @@ func outcome(client, budget context.Context, err error, rendering bool) error {
 	}
 }
 
-// rendering is a selection on its way into a file.
+// rendering is a selection and the sink that it is written to.
 type rendering[S any] struct {
 	selector *S
 	out      *Sink
 }
 
-// keep renders into the store, from one snapshot.
-func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, r rendering[S]) (file.Stored, error) {
+// keep renders the file into the store, from one snapshot. It fails if the read must start again after bytes were
+// written.
+func (p *Declaration[S]) keep(
+	ctx context.Context,
+	e *Exports,
+	d *db.DB,
+	scope db.Scope,
+	r rendering[S],
+) (file.Stored, error) {
 	return file.Keep(ctx, d, scope, e.config.Store, func(w io.Writer) error {
 		begun := false
 
@@ -260,6 +308,7 @@ func (p *Declaration[S]) keep(ctx context.Context, e *Exports, d *db.DB, scope d
 	})
 }
 
+// file returns the row for a rendered file. Its name has the day of the export.
 func (p *Declaration[S]) file(kept file.Stored, tx *db.Tx) file.New {
 	return file.New{
 		Stored: kept, Kind: file.Export, ContentType: p.Format.contentType(), PurgeAt: tx.Now.Add(file.KeepExports),
@@ -273,7 +322,7 @@ type attempt[S any] struct {
 	selector S
 }
 
-// sink is that of an attempt, which tells its operation how far it is.
+// sink counts the selection and returns the sink of an attempt, which reports progress to the operation.
 func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t attempt[S]) (*Sink, error) {
 	var size Size
 
@@ -285,11 +334,19 @@ func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t a
 		return nil, err
 	}
 
+	// A CSV counts rows and a PDF or ZIP counts documents: the other one is zero.
 	return telling(ctx, d, scope, t.run.OperationID, max(size.Rows, size.Documents))
 }
 
-// work renders for an operation; the file appears with the operation's completion (EXP-26, OPS-88).
-func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, t attempt[S]) (db.Work, error) {
+// work renders the file of an operation. The file appears with the operation's completion (EXP-26, OPS-88).
+func (p *Declaration[S]) work(
+	ctx context.Context,
+	e *Exports,
+	d *db.DB,
+	scope db.Scope,
+	t attempt[S],
+) (db.Work, error) {
+	// A task may run much longer than the statements of a request.
 	scope.Timeout = taskTime
 
 	out, err := p.sink(ctx, d, scope, t)
@@ -302,12 +359,17 @@ func (p *Declaration[S]) work(ctx context.Context, e *Exports, d *db.DB, scope d
 		return nil, err
 	}
 
+	// The row is inserted in the transaction that completes the operation.
 	return func(ctx context.Context, tx *db.Tx) error {
 		f, err := file.Insert(ctx, tx, p.file(kept, tx))
 		if err != nil {
 			return err
 		}
 
-		return operation.AddResult(ctx, tx, t.run.OperationID, operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result})
+		return operation.AddResult(ctx, tx, t.run.OperationID, operation.Resource{
+			Type: operation.File,
+			ID:   f.ID,
+			Role: operation.Result,
+		})
 	}, nil
 }

@@ -1,7 +1,7 @@
 package export
 
-// pairs are the exports of the contract, in its order, and those beyond it. A new path is a declaration of its own file
-// and a line here.
+// pairs returns the exports of the contract in its order, and those beyond it. To add a path, write a declaration
+// in its own file and add a line here.
 func pairs(c Config) []Pair {
 	return []Pair{
 		Declare(accountsCSV()),

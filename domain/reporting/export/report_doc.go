@@ -11,14 +11,18 @@ import (
 	"stayledger/platform/money"
 )
 
-// reportHead is what documents of reports have in common. They are dated with the day after the last that they tell of,
-// so that the same data gives the same bytes whenever it is rendered.
+// reportHead returns the parts that all documents of reports have. They are dated with the day after the last day
+// they cover, so that the same data gives the same bytes whenever it is rendered.
 func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
-	return document.ReportDoc{Team: sender, Currency: strings.ToUpper(string(currency)), Created: last.AddDays(1).In(time.UTC)}, err
+	return document.ReportDoc{
+		Team:     sender,
+		Currency: strings.ToUpper(string(currency)),
+		Created:  last.AddDays(1).In(time.UTC),
+	}, err
 }
 
-// writeReport writes a document, which counts as one.
+// writeReport writes a document and counts it as one.
 func writeReport(out *Sink, doc *document.ReportDoc) error {
 	if err := document.Report(out, *doc); err != nil {
 		return err
@@ -27,19 +31,22 @@ func writeReport(out *Sink, doc *document.ReportDoc) error {
 	return out.Did(1)
 }
 
-// pagesOf sizes up a document of so many rows.
+// pagesOf returns the size of a document with that many rows.
 func pagesOf(rows Size) Size {
 	return Size{Documents: 1, Pages: 1 + rows.Rows/rowsOfPage}
 }
 
+// textColumn returns a column of texts.
 func textColumn(head string) document.ReportColumn {
 	return document.ReportColumn{Head: head, Kind: document.ReportText}
 }
 
+// dateColumn returns a column of dates.
 func dateColumn(head string) document.ReportColumn {
 	return document.ReportColumn{Head: head, Kind: document.ReportDate}
 }
 
+// amountColumns returns a column of amounts for each head.
 func amountColumns(heads ...string) []document.ReportColumn {
 	columns := make([]document.ReportColumn, len(heads))
 	for i, head := range heads {
@@ -49,7 +56,7 @@ func amountColumns(heads ...string) []document.ReportColumn {
 	return columns
 }
 
-// codeAndName is an account as bookkeepers write it.
+// codeAndName returns an account as bookkeepers write it: code and name, or the name alone.
 func codeAndName(code *string, name string) string {
 	if code == nil || *code == "" {
 		return name

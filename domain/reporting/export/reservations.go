@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// reservationSelection are the filters of GET /reservations, and the columns.
+// reservationSelection is the selector of the CSV: the filters of GET /reservations, and the columns.
 type reservationSelection struct {
 	reservation.Filter
 	Sort    reservation.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -checkIn."`
@@ -18,11 +18,12 @@ type reservationSelection struct {
 // reservationColumn is a column of the CSV.
 type reservationColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (reservationColumn) Enum() []string { return namesOf(reservationColumns) }
 
-// reservationColumns are a row per reservation. The amounts from rent to adjustments are those that count and add up to
-// total; other is every line type that has no column of its own.
+// reservationColumns are the columns of the CSV, which has a row per reservation. The amounts from rent to
+// adjustments are those that count, and add up to total. The column other has every line type without a column of
+// its own.
 var reservationColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "r.short_ref"},
@@ -61,18 +62,24 @@ var reservationColumns = []sqlColumn{
 	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "r.updated_at"},
 }
 
-// reservationsCSV is EXP-P05.
+// reservationsCSV declares EXP-P05, the export of reservations.
 func reservationsCSV() Declaration[reservationSelection] {
 	return Declaration[reservationSelection]{
 		Path: "/reservations/csv", ID: "ReservationsCSV", Tag: "Reservations", Summary: "Export reservations as CSV",
-		Doc: "One row per reservation. rent, cleaningFee, guestFee, tax, discount, other (lines of any other type) and adjustments are what counts of them " +
-			"and add up to total; balance is total less paid.",
+		Doc: "One row per reservation. rent, cleaningFee, guestFee, tax, discount, other (lines of any other type) " +
+			"and adjustments are what counts of them and add up to total; balance is total less paid.",
 		Format: CSV, Scopes: []string{"reservations:export"}, Name: "reservations",
 		Count: func(ctx context.Context, tx *db.Tx, s *reservationSelection) (Size, error) {
+			// Counting needs none of the amounts, so it takes the query of the list.
 			return countRows(ctx, tx, reservation.ListQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *reservationSelection, out *Sink) error {
-			return rowList{columns: chosen(reservationColumns, s.Columns), query: reservation.MoneyQuery(tx, &s.Filter), sort: string(s.Sort)}.write(ctx, tx, out)
+			// MoneyQuery selects the same reservations and joins their amounts.
+			return rowList{
+				columns: chosen(reservationColumns, s.Columns),
+				query:   reservation.MoneyQuery(tx, &s.Filter),
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// taxSelection are the filters of GET /reports/sales-tax-liability, and the columns.
+// taxSelection is the selector of the CSV: the filters of GET /reports/sales-tax-liability, and the columns.
 type taxSelection struct {
 	trust.TaxFilter
 	Columns []taxColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -17,10 +17,10 @@ type taxSelection struct {
 // taxColumn is a column of the sales-tax liability.
 type taxColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (taxColumn) Enum() []string { return namesOf(taxCells) }
 
-// taxCells are the columns. A stay whose entries are in two listings has a row for each.
+// taxCells are the columns. A stay with entries in two listings has a row for each.
 var taxCells = []sqlColumn{
 	{csv.Column{Name: "startDate", Kind: csv.Date}, "@start::date"},
 	{csv.Column{Name: "endDate", Kind: csv.Date}, "@end::date"},
@@ -39,14 +39,20 @@ var taxCells = []sqlColumn{
 	{csv.Column{Name: "currency", Kind: csv.Currency}, "b.currency"},
 }
 
-// salesTaxCSV is EXP-P32.
+// salesTaxCSV declares EXP-P32, the export of the sales-tax liability.
 func salesTaxCSV() Declaration[taxSelection] {
 	return Declaration[taxSelection]{
-		Path: "/reports/sales-tax-liability/csv", ID: "SalesTaxLiabilityCSV", Tag: "Reports", Summary: "Export the sales-tax liability as CSV",
-		Doc: "One row per reservation, by listing and channel, over all pages: the taxable income and the taxes that the guest was charged. Fails with " +
-			"the issue `notFound` for an unknown id among `taxableLineIds`.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "sales-tax-liability",
+		Path:    "/reports/sales-tax-liability/csv",
+		ID:      "SalesTaxLiabilityCSV",
+		Tag:     "Reports",
+		Summary: "Export the sales-tax liability as CSV",
+		Doc: "One row per reservation, by listing and channel, over all pages: the taxable income and the taxes " +
+			"that the guest was charged. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "sales-tax-liability",
 		Check: func(ctx context.Context, tx *db.Tx, s *taxSelection) error {
+			// Building the query checks everything, including the lines that are named.
 			_, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			return err
 		},

@@ -10,33 +10,34 @@ import (
 	"stayledger/platform/id"
 )
 
-// Sink takes the bytes of an export and is told how far it is: a row of a CSV and a document of a PDF or ZIP count as
-// one.
+// Sink takes the bytes of an export and counts its progress. A row of a CSV counts as one, and so does a document
+// of a PDF or ZIP.
 type Sink struct {
 	io.Writer
 
 	done, total int64
 	tell        func(done, total int64) error
 	now         func() time.Time
-	told        time.Time // when
-	due         int64     // what must be done before the clock is looked at again
+	told        time.Time // when progress was last saved
+	due         int64     // the count from which the clock is read again
 }
 
 const (
-	// How often progress is written down: often enough to watch, seldom enough to cost nothing.
+	// The least time between two saves of the progress: short enough to watch, long enough to cost nothing.
 	tellEvery = time.Second
-	// About how often the clock is looked at in the course of an export.
+	// About how often the clock is read during one export.
 	looks = 1000
 )
 
-// Did counts finished rows or documents. It fails when the progress cannot be kept, which is when the work could not be
-// settled either.
+// Did counts finished rows or documents. It fails if the progress cannot be saved, because then the result of the
+// work could not be saved either.
 func (s *Sink) Did(n int64) error {
 	s.done += n
 	if s.tell == nil || s.done < s.due {
 		return nil
 	}
 
+	// Reading the clock for every row would cost more than writing the row.
 	s.due = s.done + s.total/looks
 
 	now := s.now()
@@ -49,12 +50,16 @@ func (s *Sink) Did(n int64) error {
 	return s.tell(s.done, s.total)
 }
 
-// telling is a sink that tells an operation how far it is, beginning with how much there is.
+// telling returns a sink that saves its progress in an operation. It saves the total first.
 func telling(ctx context.Context, d *db.DB, scope db.Scope, op id.ID, total int64) (*Sink, error) {
-	scope.Ungated = true // the note relies on nothing that exclusive work changes, and the export must not fail because of one that is refused
+	// Saving progress relies on nothing that exclusive work changes, and must not fail because of such work: then the
+	// export would fail too.
+	scope.Ungated = true
 	s := &Sink{total: total, now: d.Now, told: d.Now()}
 	s.tell = func(done, total int64) error {
-		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return operation.Advance(ctx, tx, op, done, total) })
+		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			return operation.Advance(ctx, tx, op, done, total)
+		})
 	}
 
 	return s, s.tell(0, total)

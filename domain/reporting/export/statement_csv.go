@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// statementRows are the filters of GET /statements, and the columns.
+// statementRows is the selector of the CSV: the filters of GET /statements, and the columns.
 type statementRows struct {
 	statement.Filter
 	Columns []statementColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -21,7 +21,7 @@ type statementRows struct {
 // statementColumn is a column of the CSV.
 type statementColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (statementColumn) Enum() []string { return namesOf(statementColumns) }
 
 // statementColumns are the columns, in the signs that owners see: what lowers their balance is negative.
@@ -37,21 +37,39 @@ var statementColumns = []goColumn[statement.Statement]{
 	{csv.Column{Name: "source", Kind: csv.Text}, func(s *statement.Statement) any { return s.Source.Type }},
 	{csv.Column{Name: "listingId", Kind: csv.ID}, func(s *statement.Statement) any { return s.Listing.ID }},
 	{csv.Column{Name: "listing", Kind: csv.Text}, func(s *statement.Statement) any { return s.Listing.Name }},
-	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(s *statement.Statement) any { return s.Listing.UniqueRef }},
+	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(s *statement.Statement) any {
+		return s.Listing.UniqueRef
+	}},
 	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(s *statement.Statement) any { return s.Ownership.ID }},
-	{csv.Column{Name: "ownershipStartAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.Ownership.StartAt }},
+	{csv.Column{Name: "ownershipStartAt", Kind: csv.Date}, func(s *statement.Statement) any {
+		return s.Ownership.StartAt
+	}},
 	{csv.Column{Name: "ownershipEndAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.Ownership.EndAt }},
-	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(s *statement.Statement) any { return ownerIDs(ownersOfShares(s.Shares)) }},
-	{csv.Column{Name: "owners", Kind: csv.Text}, func(s *statement.Statement) any { return ownerNames(ownersOfShares(s.Shares)) }},
+	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(s *statement.Statement) any {
+		return ownerIDs(ownersOfShares(s.Shares))
+	}},
+	{csv.Column{Name: "owners", Kind: csv.Text}, func(s *statement.Statement) any {
+		return ownerNames(ownersOfShares(s.Shares))
+	}},
 	{csv.Column{Name: "currency", Kind: csv.Currency}, func(s *statement.Statement) any { return s.Currency }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.BalanceStart }},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.NetRevenue }},
+	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(s *statement.Statement) any {
+		return s.Financials.BalanceStart
+	}},
+	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(s *statement.Statement) any {
+		return s.Financials.NetRevenue
+	}},
 	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.NetIncome }},
+	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(s *statement.Statement) any {
+		return s.Financials.NetIncome
+	}},
 	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Payouts }},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.BalanceEnd }},
+	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(s *statement.Statement) any {
+		return s.Financials.BalanceEnd
+	}},
 	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Reserve }},
-	{csv.Column{Name: "available", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Available }},
+	{csv.Column{Name: "available", Kind: csv.Amount}, func(s *statement.Statement) any {
+		return s.Financials.Available
+	}},
 	{csv.Column{Name: "received", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Payment.Received }},
 	{csv.Column{Name: "open", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Payment.Open }},
 	{csv.Column{Name: "paymentStatus", Kind: csv.Text}, func(s *statement.Statement) any { return s.Payment.Status }},
@@ -65,6 +83,7 @@ var statementColumns = []goColumn[statement.Statement]{
 	}},
 }
 
+// ownersOfShares returns the owners of a statement by its shares.
 func ownersOfShares(shares []statement.Share) []statement.Owner {
 	owners := make([]statement.Owner, len(shares))
 	for i := range shares {
@@ -74,7 +93,7 @@ func ownersOfShares(shares []statement.Share) []statement.Owner {
 	return owners
 }
 
-// ownerNames are such as "Ann Owner 60%; Ben Owner 40%".
+// ownerNames returns a text such as "Ann Owner 60%; Ben Owner 40%".
 func ownerNames(owners []statement.Owner) string {
 	names := make([]string, len(owners))
 	for i := range owners {
@@ -84,6 +103,7 @@ func ownerNames(owners []statement.Owner) string {
 	return strings.Join(names, "; ")
 }
 
+// ownerIDs returns the contacts of the owners as one text, in the order of ownerNames.
 func ownerIDs(owners []statement.Owner) string {
 	ids := make([]string, len(owners))
 	for i := range owners {
@@ -93,9 +113,10 @@ func ownerIDs(owners []statement.Owner) string {
 	return strings.Join(ids, "; ")
 }
 
-const statementRefusals = " Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the selection names has no owner."
+const statementRefusals = " Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership " +
+	"period that the selection names has no owner."
 
-// statementsCSV is EXP-P08.
+// statementsCSV declares EXP-P08, the export of owner statements.
 func statementsCSV() Declaration[statementRows] {
 	return Declaration[statementRows]{
 		Path: "/statements/csv", ID: "StatementsCSV", Tag: "Statements", Summary: "Export owner statements as CSV",
@@ -108,19 +129,25 @@ func statementsCSV() Declaration[statementRows] {
 			return Size{Rows: n.Statements}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *statementRows, out *Sink) error {
-			return writeTable(out, chosen(statementColumns, s.Columns), handed(func(f func(*statement.Statement) error) error {
-				return statement.Each(ctx, tx, s.Filter, f)
-			}))
+			// Statements are written as they are read, so that memory does not grow with the selection.
+			return writeTable(
+				out,
+				chosen(statementColumns, s.Columns),
+				handed(func(f func(*statement.Statement) error) error {
+					return statement.Each(ctx, tx, s.Filter, f)
+				}),
+			)
 		},
 	}
 }
 
-// errEnough ends a reading when no more is asked for.
+// errEnough ends a reading when no more rows are asked for.
 var errEnough = errors.New("no more is wanted")
 
-// handed turns rows that are handed to a function into rows to range over.
+// handed returns an iterator over rows that each hands to a function. An error of each comes last, without a row.
 func handed[T any](each func(f func(*T) error) error) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		// If the loop ends early, the reading must end too: errEnough stops it and is no failure.
 		err := each(func(row *T) error {
 			if !yield(row, nil) {
 				return errEnough

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// senderOf is the letterhead of the team.
+// senderOf loads the letterhead of the team.
 func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 	type row struct {
 		Name    string
@@ -23,6 +23,7 @@ func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 		Logo    []byte
 	}
 
+	// An empty text counts as absent: then the team's own name or e-mail is taken.
 	r, err := db.Get[row](ctx, tx, `
 		select coalesce(nullif(company_name, ''), name) as name, coalesce(nullif(support_email, ''), email) as email, phone,
 			coalesce(statement_address, billing_address) as address,
@@ -44,12 +45,13 @@ func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 	return out, nil
 }
 
-// addressLines are the lines of an address as an envelope has them.
+// addressLines returns the lines of an address as an envelope has them.
 func addressLines(a *contact.Address) []string {
 	if a == nil {
 		return nil
 	}
 
+	// The last line is such as "Austin, TX 78701". Any of its three parts may be missing.
 	region := a.StateCode
 	if region == "" {
 		region = a.State
@@ -64,12 +66,14 @@ func addressLines(a *contact.Address) []string {
 
 	var lines []string
 
+	// An address without a part has no empty line.
 	for _, line := range []string{a.Line1, a.Line2, place} {
 		if line != "" {
 			lines = append(lines, line)
 		}
 	}
 
+	// Some sources give the address only as one text.
 	if len(lines) == 0 && a.Full != "" {
 		lines = []string{a.Full}
 	}
@@ -77,13 +81,14 @@ func addressLines(a *contact.Address) []string {
 	return lines
 }
 
-// background is what the documents of statements show beside the statements.
+// background is the data that the documents of statements show in addition to the statements.
 type background struct {
 	addresses map[id.ID]*contact.Address
-	// unplaced are accounts by statement: see unplaced.
+	// unplaced has the accounts that no column shows, by statement: see func unplaced.
 	unplaced map[id.ID]map[id.ID]bool
 }
 
+// backgroundOf loads the background of many statements at once.
 func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b background, err error) {
 	if b.addresses, err = addressesOf(ctx, tx, all); err != nil {
 		return b, err
@@ -94,38 +99,56 @@ func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b bac
 	return b, err
 }
 
-// document is a statement as its document shows it, on the paper of the sender. It is dated with the day after its
-// month, so that the same statement gives the same bytes whenever it is rendered.
+// document returns a statement as its document shows it, with the letterhead of the sender. It is dated with the
+// day after its month, so that the same statement gives the same bytes whenever it is rendered.
 func (b *background) document(s *statement.Detail, sender *document.StatementTeam) document.StatementDoc {
 	listing, owner := b.listingAddress(s), b.ownerAddress(s)
 
 	doc := document.StatementDoc{
-		Title: "Owner statement", Currency: strings.ToUpper(s.Currency), Created: s.EndAt.AddDays(1).In(time.UTC), Team: *sender,
+		Title:    "Owner statement",
+		Currency: strings.ToUpper(s.Currency),
+		Created:  s.EndAt.AddDays(1).In(time.UTC),
+		Team:     *sender,
 		Statement: document.StatementRef{
-			ID: s.ShortRef, Status: statusText(s.Status), PeriodStart: s.StartAt.String(), PeriodEnd: s.EndAt.String(), Draft: s.Status == statement.Draft,
+			ID:          s.ShortRef,
+			Status:      statusText(s.Status),
+			PeriodStart: s.StartAt.String(),
+			PeriodEnd:   s.EndAt.String(),
+			Draft:       s.Status == statement.Draft,
 		},
 		Listing: document.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
 	}
+
+	// The layout decides whether owners see the e-mail address of the team.
 	if s.Layout != nil && !s.Layout.ShowTeamEmail {
 		doc.Team.Email = ""
 	}
 
+	// Then the owners with their shares, and the summary.
 	for _, share := range s.Shares {
 		doc.Owners = append(doc.Owners, document.StatementOwner{
-			Name: share.Name, Address: addressLines(owner(share.ContactID)), SplitPercent: percent(share.Split), ShareCents: share.Amount,
+			Name:         share.Name,
+			Address:      addressLines(owner(share.ContactID)),
+			SplitPercent: percent(share.Split),
+			ShareCents:   share.Amount,
 		})
 	}
 
 	for _, line := range s.Summary {
-		doc.Summary = append(doc.Summary, document.SummaryLine{Label: line.Text, Cents: line.Value, Emphasis: line.Separated})
+		doc.Summary = append(doc.Summary, document.SummaryLine{
+			Label:    line.Text,
+			Cents:    line.Value,
+			Emphasis: line.Separated,
+		})
 	}
 
+	// Last, the tables and lines that the summary adds up.
 	showEntries(&doc, s, b.unplaced[s.ID])
 
 	return doc
 }
 
-// listingAddress is the listing's, as a published statement keeps it.
+// listingAddress returns the address of the listing. A published statement keeps the one of its publication.
 func (b *background) listingAddress(s *statement.Detail) *contact.Address {
 	if s.Words != nil {
 		return s.Words.Listing.Address
@@ -134,7 +157,7 @@ func (b *background) listingAddress(s *statement.Detail) *contact.Address {
 	return b.addresses[s.Listing.ID]
 }
 
-// ownerAddress gives the addresses of owners, as a published statement keeps them.
+// ownerAddress returns a lookup of the owners' addresses. A published statement keeps those of its publication.
 func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Address {
 	return func(owner id.ID) *contact.Address {
 		if s.Words != nil {
@@ -147,6 +170,7 @@ func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Addr
 	}
 }
 
+// statusText returns the status as a document shows it.
 func statusText(s statement.Status) string {
 	switch s {
 	case statement.Draft:
@@ -160,7 +184,7 @@ func statusText(s statement.Status) string {
 	return string(s)
 }
 
-// percent writes parts per 100000 with as many places as they need.
+// percent returns parts per 100000 as a percentage with as many decimal places as they need.
 func percent(split int64) string {
 	if split < 0 {
 		return "−" + percent(-split)
@@ -174,13 +198,14 @@ func percent(split int64) string {
 	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
 }
 
-// addressesOf are the addresses of the listings and of the owners, by id.
+// addressesOf loads the addresses of the listings and owners of all statements, by id.
 func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]*contact.Address, error) {
 	type row struct {
 		ID      id.ID
 		Address *contact.Address
 	}
 
+	// First collect the ids of all statements, so that one query is enough.
 	var listings, owners []id.ID
 	for i := range all {
 		listings = append(listings, all[i].Listing.ID)
@@ -189,6 +214,7 @@ func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id
 		}
 	}
 
+	// Ids are unique over both tables, so one map can hold both.
 	rows, err := db.Select[row](ctx, tx, `
 		select id, address from listing where team_id = @team and id = any(@listings)
 		union all

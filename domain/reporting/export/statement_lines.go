@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// lineRows are the filters of GET /statements, and the columns of a line.
+// lineRows is the selector of the CSV: the filters of GET /statements, and the columns of a line.
 type lineRows struct {
 	statement.Filter
 	Columns []lineColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -18,7 +18,7 @@ type lineRows struct {
 // lineColumn is a column of the CSV of lines.
 type lineColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (lineColumn) Enum() []string { return namesOf(lineColumns) }
 
 // lineOf is a line and its statement.
@@ -27,7 +27,7 @@ type lineOf struct {
 	*statement.Line
 }
 
-// stay is the reservation of a line; an empty one when it has none.
+// stay returns the reservation of a line, or an empty one if it has none.
 func (l *lineOf) stay() statement.Stay {
 	if l.Reservation == nil {
 		return statement.Stay{}
@@ -36,7 +36,7 @@ func (l *lineOf) stay() statement.Stay {
 	return *l.Reservation
 }
 
-// ofStay keeps what a line without a reservation does not have empty.
+// ofStay returns a value of the reservation that is nil for a line without one, so that its cells are empty.
 func ofStay(value func(l *lineOf) any) func(l *lineOf) any {
 	return func(l *lineOf) any {
 		if l.Reservation == nil {
@@ -67,7 +67,9 @@ var lineColumns = []goColumn[lineOf]{
 	{csv.Column{Name: "accountCode", Kind: csv.ID}, func(l *lineOf) any { return l.AccountCode }},
 	{csv.Column{Name: "account", Kind: csv.Text}, func(l *lineOf) any { return l.Account.Name }},
 	{csv.Column{Name: "reservationId", Kind: csv.ID}, ofStay(func(l *lineOf) any { return l.stay().ID })},
-	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, ofStay(func(l *lineOf) any { return l.stay().ConfirmationCode })},
+	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, ofStay(func(l *lineOf) any {
+		return l.stay().ConfirmationCode
+	})},
 	{csv.Column{Name: "guestName", Kind: csv.Text}, ofStay(func(l *lineOf) any { return l.stay().GuestName })},
 	{csv.Column{Name: "bookingPlatform", Kind: csv.Text}, func(l *lineOf) any { return l.BookingPlatform }},
 	{csv.Column{Name: "checkIn", Kind: csv.Date}, ofStay(func(l *lineOf) any { return l.stay().CheckIn })},
@@ -77,13 +79,18 @@ var lineColumns = []goColumn[lineOf]{
 	{csv.Column{Name: "currency", Kind: csv.Currency}, func(l *lineOf) any { return l.Currency }},
 }
 
-// statementLinesCSV is EXP-P09.
+// statementLinesCSV declares EXP-P09, the export of the lines of owner statements.
 func statementLinesCSV() Declaration[lineRows] {
 	return Declaration[lineRows]{
-		Path: "/statements/detail/csv", ID: "StatementLinesCSV", Tag: "Statements", Summary: "Export the lines of owner statements as CSV",
-		Doc: "One row per line of the selected statements. The rows of a section add up to its figure: netRevenue, expenses or payouts. What the " +
-			"layout hides from owners is there as well." + statementRefusals,
-		Format: CSV, Scopes: []string{"statements:export"}, Name: "statement-lines",
+		Path:    "/statements/detail/csv",
+		ID:      "StatementLinesCSV",
+		Tag:     "Statements",
+		Summary: "Export the lines of owner statements as CSV",
+		Doc: "One row per line of the selected statements. The rows of a section add up to its figure: netRevenue, " +
+			"expenses or payouts. What the layout hides from owners is there as well." + statementRefusals,
+		Format: CSV,
+		Scopes: []string{"statements:export"},
+		Name:   "statement-lines",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *lineRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *lineRows) (Size, error) {
@@ -92,6 +99,7 @@ func statementLinesCSV() Declaration[lineRows] {
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *lineRows, out *Sink) error {
 			return writeTable(out, chosen(lineColumns, s.Columns), handed(func(f func(*lineOf) error) error {
+				// Each statement comes with its lines: write one row per line.
 				return statement.EachWithLines(ctx, tx, s.Filter, func(d *statement.WithLines) error {
 					for i := range d.Lines {
 						if err := f(&lineOf{d, &d.Lines[i]}); err != nil {

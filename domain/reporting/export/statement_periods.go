@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// periodRows are the filters of GET /statements, and the columns of an ownership period.
+// periodRows is the selector of the CSV: the filters of GET /statements, and the columns of an ownership period.
 type periodRows struct {
 	statement.Filter
 	Columns []periodColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -19,18 +19,19 @@ type periodRows struct {
 // periodColumn is a column of the CSV of ownership periods.
 type periodColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (periodColumn) Enum() []string { return namesOf(periodColumns) }
 
-// ownedRun is what the selected statements of an ownership period come to in a currency.
+// ownedRun is a row of the CSV: the sums over the selected statements of an ownership period in one currency.
 type ownedRun struct {
 	statement.Run
 
-	// of is any of the statements: it says whose they are.
+	// of is any of the statements: listing, ownership and owners are the same in all of them.
 	of                          *statement.Figures
 	drafts, inReview, published int64
 }
 
+// add adds the figures of the next statement and counts it by status.
 func (r *ownedRun) add(f *statement.Figures) {
 	r.of = f
 	switch f.Status {
@@ -76,14 +77,20 @@ var periodColumns = []goColumn[ownedRun]{
 	{csv.Column{Name: "open", Kind: csv.Amount}, func(r *ownedRun) any { return r.Left }},
 }
 
-// statementPeriodsCSV is EXP-P10.
+// statementPeriodsCSV declares EXP-P10, the export of statements by ownership period.
 func statementPeriodsCSV() Declaration[periodRows] {
 	return Declaration[periodRows]{
-		Path: "/statements/by-period/csv", ID: "StatementPeriodsCSV", Tag: "Statements", Summary: "Export owner statements by ownership period as CSV",
-		Doc: "One row per ownership period and currency: its selected statements together, from what the first starts with to what the last ends " +
-			"with. Adjustments are what else moved the balance: later opening balances, months that are not selected. Open is what the owners are " +
-			"still due. Rows come in the order of their first statement, by listing unless sort says otherwise." + statementRefusals,
-		Format: CSV, Scopes: []string{"statements:export"}, Name: "statements-by-period",
+		Path:    "/statements/by-period/csv",
+		ID:      "StatementPeriodsCSV",
+		Tag:     "Statements",
+		Summary: "Export owner statements by ownership period as CSV",
+		Doc: "One row per ownership period and currency: its selected statements together, from what the first " +
+			"starts with to what the last ends with. Adjustments are what else moved the balance: later opening " +
+			"balances, months that are not selected. Open is what the owners are still due. Rows come in the order " +
+			"of their first statement, by listing unless sort says otherwise." + statementRefusals,
+		Format: CSV,
+		Scopes: []string{"statements:export"},
+		Name:   "statements-by-period",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *periodRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *periodRows) (Size, error) {
@@ -94,17 +101,21 @@ func statementPeriodsCSV() Declaration[periodRows] {
 	}
 }
 
+// renderStatementPeriods adds up the selected statements by ownership period and currency and writes a row for
+// each.
 func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *Sink) error {
 	type chain struct {
 		period   id.ID
 		currency string
 	}
 
+	// Rows come in the order of their first statement, so the order of the statements is that of the file.
 	f := s.Filter
 	if f.Sort == "" {
 		f.Sort = "listing"
 	}
 
+	// The figures need little memory: only one sum per ownership period and currency is kept.
 	var runs []*ownedRun
 
 	at := map[chain]*ownedRun{}

@@ -17,11 +17,12 @@ import (
 	"stayledger/platform/page"
 )
 
-// showEntries tells what the figures add up from: by the tables of the layout, and by the entries where it has no table
-// for them.
+// showEntries adds the entries behind the figures to the document: as the tables of the layout, and as single lines
+// where the layout has no table for them.
 func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
 
+	// First the tables of the layout. An empty table does not count as one.
 	for i := range s.Tables {
 		if t := &s.Tables[i]; len(t.Rows) > 0 && len(t.Columns) > 0 {
 			laidOut[t.Kind] = true
@@ -29,11 +30,13 @@ func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[i
 		}
 	}
 
+	// Without a table of revenue, the document has its own table of reservations.
 	revenue, expenses := laidOut[string(statement.NetRevenue)], laidOut["other"]
 	if !revenue {
 		doc.Reservations = reservationTable(s.Reservations)
 	}
 
+	// Then every line that no table shows.
 	for i := range s.Lines {
 		line := &s.Lines[i]
 
@@ -42,6 +45,8 @@ func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[i
 			shown.Description = line.Account.Name
 		}
 
+		// Loose lines are on accounts that no column of the layout adds up. Revenue of a reservation is in the
+		// table of reservations, if that is there.
 		loose := unplaced[line.Account.ID]
 		switch line.Section {
 		case statement.NetRevenue:
@@ -58,12 +63,13 @@ func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[i
 	}
 }
 
-// unplaced are, by statement, the accounts whose entries no column of the layout adds up. It asks only where the tables
-// show less than the statement adds up to and the statement may be so: one with such accounts is neither saved nor
-// published.
+// unplaced loads, by statement, the accounts that no column of the layout adds up. It asks only for statements with
+// tables that add up to less than the statement. Only drafts and imported statements can have such accounts: others
+// could be neither saved nor published with them.
 func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
 	var short []id.ID
 
+	// First find the statements that can have such accounts, because their issues are costly.
 	for i := range all {
 		if s := &all[i]; (s.Status == statement.Draft || s.Source.Type == statement.Import) && showsLess(s) {
 			short = append(short, s.ID)
@@ -74,40 +80,52 @@ func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID
 		return nil, nil
 	}
 
+	// The issue of such a statement names the accounts. Read it as the manager: owners see no issues.
 	out := map[id.ID]map[id.ID]bool{}
-	err := statement.EachDetail(ctx, tx, statement.Filter{StatementIDs: page.Only(short...)}, false, func(whole *statement.Detail) error {
-		out[whole.ID] = map[id.ID]bool{}
-		for i := range whole.Issues {
-			if accounts, ok := whole.Issues[i].Context["accountIds"].([]id.ID); ok && whole.Issues[i].Code == "line_unassignedAccount" {
-				for _, a := range accounts {
-					out[whole.ID][a] = true
+	err := statement.EachDetail(ctx, tx,
+		statement.Filter{StatementIDs: page.Only(short...)},
+		false,
+		func(whole *statement.Detail) error {
+			out[whole.ID] = map[id.ID]bool{}
+			for i := range whole.Issues {
+				if accounts, ok := whole.Issues[i].Context["accountIds"].([]id.ID); ok &&
+					whole.Issues[i].Code == "line_unassignedAccount" {
+					for _, a := range accounts {
+						out[whole.ID][a] = true
+					}
 				}
 			}
-		}
 
-		return nil
-	})
+			return nil
+		},
+	)
 
 	return out, err
 }
 
-// showsLess reports that the tables add up to less than the statement.
+// showsLess reports whether the tables add up to less than the statement.
 func showsLess(s *statement.Detail) bool {
 	shown := map[string]money.Cents{}
 	for i := range s.Tables {
 		shown[s.Tables[i].Kind] += s.Tables[i].Total
 	}
 
-	return len(s.Tables) > 0 && (shown[string(statement.NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
+	return len(s.Tables) > 0 &&
+		(shown[string(statement.NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
 }
 
-// tableOf is a section of the layout as a document shows it.
+// tableOf returns a section of the layout as a document shows it.
 func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
 	out := document.ReportTable{Title: t.Name}
 
 	section := sectionOf(t.ID, design)
+
+	// First the columns and rows, as the layout computed them.
 	for i := range t.Columns {
-		out.Columns = append(out.Columns, document.ReportColumn{Head: t.Columns[i].Name, Kind: kindOf(&t.Columns[i], section)})
+		out.Columns = append(out.Columns, document.ReportColumn{
+			Head: t.Columns[i].Name,
+			Kind: kindOf(&t.Columns[i], section),
+		})
 	}
 
 	for i := range t.Rows {
@@ -118,6 +136,7 @@ func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
 		return out // its one row is the total
 	}
 
+	// Then the total, but only if some column other than the first has one.
 	total := document.ReportRow{Cells: cellsOf(t.Totals)}
 	if len(total.Cells) > 0 && total.Cells[0] == nil {
 		total.Cells[0] = "Total"
@@ -132,7 +151,7 @@ func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
 	return out
 }
 
-// sectionOf finds the section of a table; nil when the design does not tell.
+// sectionOf returns the section of a table, or nil if the design does not have it.
 func sectionOf(table id.ID, design *layout.Design) *layout.Section {
 	if design == nil {
 		return nil
@@ -149,6 +168,7 @@ func sectionOf(table id.ID, design *layout.Design) *layout.Section {
 	return nil
 }
 
+// kindOf returns how a document writes the values of a column.
 func kindOf(head *statement.TableColumn, section *layout.Section) document.ReportKind {
 	switch head.Type {
 	case layout.Accounts, layout.SubTotal, layout.FormulaCurrency:
@@ -158,6 +178,7 @@ func kindOf(head *statement.TableColumn, section *layout.Section) document.Repor
 	case layout.Field:
 	}
 
+	// A field is a text unless the layout says that it is a date or a number.
 	if section == nil {
 		return document.ReportText
 	}
@@ -178,6 +199,7 @@ func kindOf(head *statement.TableColumn, section *layout.Section) document.Repor
 	return document.ReportText
 }
 
+// cellsOf returns the values of cells as a document takes them. An empty cell is nil.
 func cellsOf(cells []statement.TableCell) []any {
 	out := make([]any, len(cells))
 	for i := range cells {
@@ -194,11 +216,12 @@ func cellsOf(cells []statement.TableCell) []any {
 	return out
 }
 
-// mostAccounts is how many revenue accounts have a column of their own; what is left becomes one column, beside those
-// of the fees and of the net revenue.
+// mostAccounts is how many revenue accounts can have a column of their own. If there are more, the last ones share
+// a column. The columns of the fees and of the net revenue come in addition.
 const mostAccounts = 8
 
-// reservationTable has a column per revenue account, one for the fees when there are any, and the net revenue last.
+// reservationTable returns a table with a column per revenue account, one for the fees if there are any, and the
+// net revenue last.
 func reservationTable(stays []statement.Reservation) document.ReservationTable {
 	var t document.ReservationTable
 	if len(stays) == 0 {
@@ -207,6 +230,7 @@ func reservationTable(stays []statement.Reservation) document.ReservationTable {
 
 	accounts := len(stays[0].Revenue)
 
+	// All reservations have the same revenue accounts in the same order, so the first one gives the columns.
 	own := accounts
 	if accounts > mostAccounts {
 		own = mostAccounts - 1
@@ -220,6 +244,7 @@ func reservationTable(stays []statement.Reservation) document.ReservationTable {
 		t.Columns = append(t.Columns, "Other revenue")
 	}
 
+	// The column of fees is left out if no reservation has any.
 	fees := false
 	for i := range stays {
 		fees = fees || stays[i].Fees != 0
@@ -229,6 +254,7 @@ func reservationTable(stays []statement.Reservation) document.ReservationTable {
 		t.Columns = append(t.Columns, "Fees")
 	}
 
+	// Last, the rows, and the sum of each column.
 	t.Columns = append(t.Columns, "Net revenue")
 	t.Subtotal = make([]money.Cents, len(t.Columns))
 
@@ -244,8 +270,11 @@ func reservationTable(stays []statement.Reservation) document.ReservationTable {
 	return t
 }
 
+// reservationRow returns a row with the first own revenue accounts in their own columns.
 func reservationRow(s *statement.Reservation, own int, fees bool) document.ReservationRow {
 	row := document.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
+
+	// Texts that are unknown stay empty.
 	for _, text := range []struct {
 		from *string
 		to   *string
@@ -255,6 +284,7 @@ func reservationRow(s *statement.Reservation, own int, fees bool) document.Reser
 		}
 	}
 
+	// The other accounts share a column.
 	var rest money.Cents
 
 	for i, a := range s.Revenue {
@@ -269,6 +299,7 @@ func reservationRow(s *statement.Reservation, own int, fees bool) document.Reser
 		row.Amounts = append(row.Amounts, rest)
 	}
 
+	// Fees and net revenue come in the order of the columns.
 	if fees {
 		row.Amounts = append(row.Amounts, s.Fees)
 	}
@@ -280,17 +311,19 @@ func reservationRow(s *statement.Reservation, own int, fees bool) document.Reser
 
 // The bounds of a file's name: what people read at once, and what file systems take.
 const (
+	// The limits of a file's name: what people read at once, and what file systems take.
 	nameRunes = 80
 	nameBytes = 160
 )
 
-// fileNames gives every file of an archive a name of its own.
+// fileNames are the names in an archive so far. They give every file a name of its own.
 type fileNames map[string]bool
 
-// of is such as "Lighthouse Cottage 2026-05 abcd2345.pdf": sorted by listing and month, unique, and without a character
-// that some file system refuses. Systems that do not tell capitals from small letters, or a letter with its accent from
-// the two one after the other, tell the files apart too.
+// of returns a name such as "Lighthouse Cottage 2026-05 abcd2345.pdf". Names sort by listing and month, are unique,
+// and have no character that some file system refuses. They also differ on systems that ignore the difference
+// between capital and small letters, or between a letter with an accent and its two separate characters.
 func (n fileNames) of(doc *document.StatementDoc) string {
+	// First keep only letters, digits and harmless signs, in the composed form.
 	listing := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {
 			return r
@@ -299,6 +332,7 @@ func (n fileNames) of(doc *document.StatementDoc) string {
 		return '_'
 	}, norm.NFC.String(doc.Listing.Name))
 
+	// Then cut it at a whole character, which leaves room for the month and the reference.
 	count := 0
 	for i, r := range listing {
 		if count++; count > nameRunes || i+utf8.RuneLen(r) > nameBytes {
@@ -307,6 +341,7 @@ func (n fileNames) of(doc *document.StatementDoc) string {
 		}
 	}
 
+	// Last, make it unique. Compare small letters, since some systems do not distinguish capitals.
 	name := strings.TrimSpace(strings.TrimSpace(listing) + " " + doc.Statement.PeriodStart[:len("2026-05")] + " " + doc.Statement.ID)
 	for unique := name; ; unique += "_" {
 		if key := strings.ToLower(unique); !n[key] {

@@ -15,13 +15,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// statementSelection are the filters of GET /statements, and the language of the document.
+// statementSelection is the selector of the documents: the filters of GET /statements, and the language of the
+// document.
 type statementSelection struct {
 	statement.Filter
 	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
 }
 
-// statementsPDF is EXP-P11.
+// statementsPDF declares EXP-P11, all selected statements in one document.
 func statementsPDF() Declaration[statementSelection] {
 	return Declaration[statementSelection]{
 		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
@@ -34,37 +35,46 @@ func statementsPDF() Declaration[statementSelection] {
 	}
 }
 
-// statementsPDFBatch is EXP-P12.
+// statementsPDFBatch declares EXP-P12, the selected statements as separate documents in an archive.
 func statementsPDFBatch() Declaration[statementSelection] {
 	return Declaration[statementSelection]{
-		Path: "/statements/pdf/batch", ID: "StatementsPDFBatch", Tag: "Statements", Summary: "Export owner statements as PDFs in a ZIP",
-		Doc:    "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
-		Format: ZIP, Scopes: []string{"statements:export"}, Name: "owner-statements", PostOnly: true,
-		Errors: apierr.List{errWithoutOwners},
-		Check:  checkStatements,
-		Count:  countStatements,
-		Render: renderStatementBatch,
+		Path:     "/statements/pdf/batch",
+		ID:       "StatementsPDFBatch",
+		Tag:      "Statements",
+		Summary:  "Export owner statements as PDFs in a ZIP",
+		Doc:      "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
+		Format:   ZIP,
+		Scopes:   []string{"statements:export"},
+		Name:     "owner-statements",
+		PostOnly: true,
+		Errors:   apierr.List{errWithoutOwners},
+		Check:    checkStatements,
+		Count:    countStatements,
+		Render:   renderStatementBatch,
 	}
 }
 
-const refusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the selection names has no " +
-	"owner, and with 400 and the issue selectionEmpty when it selects nothing."
+const refusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the " +
+	"selection names has no owner, and with 400 and the issue selectionEmpty when it selects nothing."
 
 var errWithoutOwners = apierr.New(apierr.CodeBadRequest, "", "Ownership periods have no owner")
 
+// withoutOwners is the context of the refusal.
 type withoutOwners struct {
 	Reason             string  `json:"reason"`
 	OwnershipPeriodIDs []id.ID `json:"ownershipPeriodIds"`
 }
 
-// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export asks it,
-// for EXP-21 to EXP-25.
+// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export calls
+// it, for EXP-21 to EXP-25.
 func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
+	// Only periods that the selection asks for count, not those that it excludes.
 	named, _ := slices.Concat(f.PeriodIDs, f.OwnershipPeriodIDs).Parts()
 	if len(named) == 0 {
 		return nil
 	}
 
+	// The refusal names all of them, in a stable order.
 	orphans, err := db.Select[id.ID](ctx, tx, `
 		select p.id from listing_ownership_period p where p.team_id = @team and p.id = any(@ids) and not exists (
 			select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id)
@@ -74,12 +84,17 @@ func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
 	}
 
 	if len(orphans) > 0 {
-		return errWithoutOwners.With(withoutOwners{Reason: "ownershipPeriodsWithoutOwners", OwnershipPeriodIDs: orphans})
+		return errWithoutOwners.With(withoutOwners{
+			Reason:             "ownershipPeriodsWithoutOwners",
+			OwnershipPeriodIDs: orphans,
+		})
 	}
 
 	return nil
 }
 
+// checkStatements refuses a selection with ownership periods without an owner, and an empty one with the issue
+// selectionEmpty.
 func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) error {
 	if err := checkOwners(ctx, tx, &s.Filter); err != nil {
 		return err
@@ -93,10 +108,11 @@ func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) erro
 	return err
 }
 
-// linesOfPage is about how many lines of a statement a page holds.
+// linesOfPage is about how many lines of a statement fit on a page.
 const linesOfPage = 40
 
-// countStatements takes a page for every statement and one more for each forty of their lines.
+// countStatements returns the size of the documents: a page for every statement and one more for each forty of
+// their lines.
 func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Size, error) {
 	n, err := statement.Count(ctx, tx, s.Filter)
 	if err != nil {
@@ -108,12 +124,21 @@ func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Siz
 	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesOfPage}, err
 }
 
-// documents reads the selected statements, a hundred at a time, and tells that one is done when the next is asked for.
-func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) iter.Seq2[document.StatementDoc, error] {
+// documents yields the selected statements. It reads a hundred at a time, and counts one as done when the next is
+// asked for.
+func documents(
+	ctx context.Context,
+	tx *db.Tx,
+	s *statementSelection,
+	out *Sink,
+) iter.Seq2[document.StatementDoc, error] {
 	return func(yield func(document.StatementDoc, error) bool) {
+		// All statements have the same letterhead.
 		sender, err := senderOf(ctx, tx)
 		if err == nil {
+			// Statements are read as owners see them, whoever exports them.
 			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {
+				// Addresses and the like come in a constant number of queries per hundred.
 				b, err := backgroundOf(ctx, tx, all)
 				if err != nil {
 					return err
@@ -127,6 +152,7 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink)
 						return errEnough
 					}
 
+					// The next one is asked for: this document is written.
 					if err := out.Did(1); err != nil {
 						return err
 					}
@@ -136,16 +162,19 @@ func documents(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink)
 			})
 		}
 
+		// The loop may have ended early; any other error goes to it.
 		if err != nil && !errors.Is(err, errEnough) {
 			yield(document.StatementDoc{}, err)
 		}
 	}
 }
 
+// renderStatements writes all statements into one document.
 func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
 	return document.OwnerStatements(out, documents(ctx, tx, s, out))
 }
 
+// renderStatementBatch writes a document per statement into an archive.
 func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
 	archive := zip.NewWriter(out)
 	names := fileNames{}
@@ -154,8 +183,13 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 		if err != nil {
 			return err
 		}
-		// A PDF is compressed already.
-		entry, err := archive.CreateHeader(&zip.FileHeader{Name: names.of(&doc), Method: zip.Store, Modified: doc.Created})
+
+		// A PDF is compressed already, so store it as it is. Its date comes from the statement, not from the clock.
+		entry, err := archive.CreateHeader(&zip.FileHeader{
+			Name:     names.of(&doc),
+			Method:   zip.Store,
+			Modified: doc.Created,
+		})
 		if err != nil {
 			return fmt.Errorf("begin a statement in the archive: %w", err)
 		}
@@ -165,6 +199,7 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 		}
 	}
 
+	// Closing writes the directory of the archive, without which it cannot be opened.
 	if err := archive.Close(); err != nil {
 		return fmt.Errorf("finish the archive: %w", err)
 	}

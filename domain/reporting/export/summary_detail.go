@@ -11,12 +11,12 @@ import (
 	"stayledger/platform/id"
 )
 
-// owned names the owner in the path.
+// owned is the part of a selector that names the owner in the path.
 type owned struct {
 	ContactID id.ID `path:"contactId" json:"contactId"`
 }
 
-// ownedColumnSelection is what an owner's statements are selected by, and the columns.
+// ownedColumnSelection is the body of the selector: the filters of an owner's statements, and the columns.
 type ownedColumnSelection struct {
 	summary.Period
 	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
@@ -28,21 +28,22 @@ type ownedRows struct {
 	ownedColumnSelection
 }
 
-// queuedRows is the input of its POST.
+// queuedRows is the input of its POST: the path and the body.
 type queuedRows struct {
 	owned
 	queued[ownedColumnSelection]
 }
 
+// selector returns the selector from path and body.
 func (in *queuedRows) selector() *ownedRows { return &ownedRows{in.owned, in.Body} }
 
 // ownedColumn is a column of the CSV of one owner.
 type ownedColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order, and the placeholder of the layouts' columns.
 func (ownedColumn) Enum() []string { return append(namesOf(ownedColumns), layoutColumns) }
 
-// layoutColumns stands for the columns of the layouts among those of the CSV.
+// layoutColumns is the name that a selector uses for all columns of the layouts.
 const layoutColumns = "layoutColumns"
 
 // ownedRow is a statement and its owner.
@@ -78,9 +79,10 @@ var ownedColumns = []goColumn[ownedRow]{
 	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Reserve }},
 }
 
-// laidColumn is a column of a layout.
+// laidColumn identifies a column of the layouts: columns of several layouts with the same names are one.
 type laidColumn struct{ kind, section, column string }
 
+// value returns the amount of the column in a statement, or nil if the statement's layout does not have it.
 func (c laidColumn) value(r *ownedRow) any {
 	for i := range r.Sections {
 		s := &r.Sections[i]
@@ -98,8 +100,8 @@ func (c laidColumn) value(r *ownedRow) any {
 	return nil
 }
 
-// laidColumns are the columns of all layouts, each by its section; a name that comes a second time, in a section of the
-// other kind, says so.
+// laidColumns returns the columns of all layouts, each with its section in the name. If a name appears a second
+// time, in a section of the other kind, the kind is added.
 func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 	var (
 		at  []laidColumn
@@ -111,12 +113,15 @@ func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 			s := &layouts[i].Sections[j]
 			for k := range s.Columns {
 				c := laidColumn{s.Kind, s.Name, s.Columns[k].Name}
+
+				// Another layout has the same column: it is one column of the file.
 				if slices.Contains(at, c) {
 					continue
 				}
 
 				at = append(at, c)
 
+				// The name must be unique in the file.
 				name := c.section + ": " + c.column
 				if slices.ContainsFunc(out, func(o goColumn[ownedRow]) bool { return o.Name == name }) {
 					name += " (" + c.kind + ")"
@@ -130,7 +135,8 @@ func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 	return out
 }
 
-// columns puts those of the layouts where the selection wants them: at the end when it names none.
+// columns returns the columns that the selection names, with those of the layouts at their placeholder. Without
+// names they are all columns, with those of the layouts at the end.
 func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[ownedRow] {
 	if len(s.Columns) == 0 {
 		return append(slices.Clone(ownedColumns), laid...)
@@ -139,6 +145,7 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 	var out []goColumn[ownedRow]
 
 	for _, name := range s.Columns {
+		// The placeholder becomes as many columns as the layouts have.
 		if name == layoutColumns {
 			out = append(out, laid...)
 			continue
@@ -155,7 +162,7 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 
 const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals
 
-// checkOwned refuses a contact that is unknown.
+// checkOwned refuses an unknown contact and an invalid currency.
 func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) error {
 	if _, err := summary.ReadContact(ctx, tx, o.ContactID); err != nil {
 		return err
@@ -164,13 +171,18 @@ func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) erro
 	return report.CheckCurrency(p.Currency)
 }
 
-// summaryDetailCSV is EXP-P29.
+// summaryDetailCSV declares EXP-P29, the export of the statements behind an owner's summary.
 func summaryDetailCSV() Declaration[ownedRows] {
 	return Declaration[ownedRows]{
-		Path: summary.Path + "/details/{contactId}/csv", ID: "OwnerStatementSummaryCSV", Tag: "Reports", Summary: "Export the statements behind an owner's summary as CSV",
-		Doc: "One row per statement: the owner's part of it, and of the columns with an amount of its layout. A column that a statement's layout " +
-			"does not have is empty." + ownedRefusals,
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "owner-summary",
+		Path:    summary.Path + "/details/{contactId}/csv",
+		ID:      "OwnerStatementSummaryCSV",
+		Tag:     "Reports",
+		Summary: "Export the statements behind an owner's summary as CSV",
+		Doc: "One row per statement: the owner's part of it, and of the columns with an amount of its layout. A " +
+			"column that a statement's layout does not have is empty." + ownedRefusals,
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedRows) error {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
@@ -182,7 +194,8 @@ func summaryDetailCSV() Declaration[ownedRows] {
 	}
 }
 
-// renderSummaryDetail holds an owner's statements in memory, since the columns are those of all their layouts.
+// renderSummaryDetail writes a row per statement. It keeps an owner's statements in memory, because the columns are
+// those of all their layouts.
 func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink) error {
 	var rows []ownedRow
 
@@ -194,6 +207,7 @@ func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink
 		return err
 	}
 
+	// Contact and currency are read last, so add them to the rows now.
 	for i := range rows {
 		rows[i].contact, rows[i].currency = &d.Contact, string(d.Currency)
 	}

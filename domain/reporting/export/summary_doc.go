@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// rowsOfPage is about how many rows a page of a report holds.
+// rowsOfPage is about how many rows of a report fit on a page.
 const rowsOfPage = 40
 
 // summaryDocument is the selector of the PDF of all owners.
@@ -25,19 +25,26 @@ type summaryDocument struct {
 	DocumentLocale
 }
 
-// DocumentLocale is the language of a document. It is exported since the schema of a body leaves out what unexported
-// types bring in.
+// DocumentLocale is the language of a document. It is exported because the schema of a body leaves out the fields
+// of embedded unexported types.
 type DocumentLocale struct {
 	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
 }
 
-// summariesPDF is EXP-P31.
+// summariesPDF declares EXP-P31, the document of all owners.
 func summariesPDF() Declaration[summaryDocument] {
 	return Declaration[summaryDocument]{
-		Path: summary.Path + "/pdf", ID: "OwnerStatementSummariesPDF", Tag: "Reports", Summary: "Export the owners' summaries as PDF",
-		Doc:    "A table of all owners with their parts of the selected statements." + summaryRefusals,
-		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summaries",
-		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error { return report.CheckCurrency(s.Currency) },
+		Path:    summary.Path + "/pdf",
+		ID:      "OwnerStatementSummariesPDF",
+		Tag:     "Reports",
+		Summary: "Export the owners' summaries as PDF",
+		Doc:     "A table of all owners with their parts of the selected statements." + summaryRefusals,
+		Format:  PDF,
+		Scopes:  []string{"reports:export"},
+		Name:    "owner-summaries",
+		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error {
+			return report.CheckCurrency(s.Currency)
+		},
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (Size, error) {
 			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
 			return Size{Documents: 1, Pages: 1 + owners/rowsOfPage}, err
@@ -46,6 +53,7 @@ func summariesPDF() Declaration[summaryDocument] {
 	}
 }
 
+// renderSummaries writes the table of all owners.
 func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Sink) error {
 	found, err := summary.ReadOwnerSummaries(ctx, tx, &s.Filter)
 	if err != nil {
@@ -57,7 +65,10 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 		return err
 	}
 
-	doc.Title, doc.Currency, doc.Summary = "Owner summaries", strings.ToUpper(string(found.Currency)), summaryLines(&found.Totals)
+	// The currency of the document is the one that the summaries were computed in.
+	doc.Title = "Owner summaries"
+	doc.Currency = strings.ToUpper(string(found.Currency))
+	doc.Summary = summaryLines(&found.Totals)
 	doc.Facts = []document.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
 
 	doc.Tables = []document.ReportTable{ownersTable(found)}
@@ -68,15 +79,22 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 	return out.Did(1)
 }
 
+// ownersTable returns a table with a row per owner. Adjustments have a column only if the total has any.
 func ownersTable(found *summary.AllSummaries) document.ReportTable {
 	adjusted := found.Totals.Adjustments != 0
+
+	// Owners and the total have the same cells.
 	cells := func(name string, f *summary.Financials) []any {
 		return append(append([]any{name}, figureCells(&f.Figures, adjusted)...), f.Reserve, f.CurrentBalance)
 	}
 
 	t := document.ReportTable{
 		Title: "Owners", Total: &document.ReportRow{Cells: cells("Total", &found.Totals)},
-		Columns: append(append([]document.ReportColumn{{Head: "Owner", Kind: document.ReportText}}, figureHeads(adjusted)...), amountHead("Reserve"), amountHead("Current balance")),
+		Columns: slices.Concat(
+			[]document.ReportColumn{textColumn("Owner")},
+			figureHeads(adjusted),
+			amountColumns("Reserve", "Current balance"),
+		),
 	}
 	for i := range found.Owners {
 		o := &found.Owners[i]
@@ -92,8 +110,8 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 	return t
 }
 
-// summaryHead is what documents of a period have in common. They are dated with the day after it, so that the same data
-// gives the same bytes.
+// summaryHead returns the parts that all documents of a period have. They are dated with the day after it, so that
+// the same data gives the same bytes.
 func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
 	if err != nil {
@@ -103,11 +121,14 @@ func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale strin
 	first, last := p.First(), p.Last()
 
 	return &document.ReportDoc{
-		Subtitle: months(first.Day, last.Day, locale), Locale: locale, Created: last.AddDays(1).In(time.UTC), Team: sender,
+		Subtitle: months(first.Day, last.Day, locale),
+		Locale:   locale,
+		Created:  last.AddDays(1).In(time.UTC),
+		Team:     sender,
 	}, nil
 }
 
-// months are such as "January 2026 – February 2026", in the language of the locale.
+// months returns a text such as "January 2026 – February 2026", in the language of the locale, or one month alone.
 func months(first, last day.Day, locale string) string {
 	from, to := document.MonthText(first.String(), locale), document.MonthText(last.String(), locale)
 	if from == to {
@@ -117,13 +138,19 @@ func months(first, last day.Day, locale string) string {
 	return from + " – " + to
 }
 
+// amountHead returns a column of amounts.
 func amountHead(name string) document.ReportColumn {
 	return document.ReportColumn{Head: name, Kind: document.ReportAmount}
 }
 
-// figureHeads are the columns of an owner's figures in a table, with the adjustments when there are any.
+// figureHeads returns the columns of an owner's figures in a table, with the adjustments if adjusted.
 func figureHeads(adjusted bool) []document.ReportColumn {
-	heads := []document.ReportColumn{amountHead("Balance start"), amountHead("Net revenue"), amountHead("Expenses"), amountHead("Payouts")}
+	heads := []document.ReportColumn{
+		amountHead("Balance start"),
+		amountHead("Net revenue"),
+		amountHead("Expenses"),
+		amountHead("Payouts"),
+	}
 	if adjusted {
 		heads = append(heads, amountHead("Adjustments"))
 	}
@@ -131,6 +158,7 @@ func figureHeads(adjusted bool) []document.ReportColumn {
 	return append(heads, amountHead("Balance end"))
 }
 
+// figureCells returns an owner's figures in the order of figureHeads.
 func figureCells(f *summary.Figures, adjusted bool) []any {
 	cells := []any{f.BalanceStart, f.NetRevenue, f.Expenses, f.Payouts}
 	if adjusted {
@@ -140,6 +168,7 @@ func figureCells(f *summary.Figures, adjusted bool) []any {
 	return append(cells, f.BalanceEnd)
 }
 
+// summaryLines returns the summary of a document, from the balance at the start to the one at the end.
 func summaryLines(f *summary.Financials) []document.SummaryLine {
 	lines := []document.SummaryLine{
 		{Label: "Balance start", Cents: f.BalanceStart},
@@ -154,7 +183,7 @@ func summaryLines(f *summary.Financials) []document.SummaryLine {
 	return append(lines, document.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
 }
 
-// ownedLocaleSelection is what an owner's statements are selected by, and the language.
+// ownedLocaleSelection is the body of the selector: the filters of an owner's statements, and the language.
 type ownedLocaleSelection struct {
 	summary.Period
 	DocumentLocale
@@ -166,20 +195,26 @@ type ownedDocument struct {
 	ownedLocaleSelection
 }
 
-// queuedDocument is the input of its POST.
+// queuedDocument is the input of its POST: the path and the body.
 type queuedDocument struct {
 	owned
 	queued[ownedLocaleSelection]
 }
 
+// selector returns the selector from path and body.
 func (in *queuedDocument) selector() *ownedDocument { return &ownedDocument{in.owned, in.Body} }
 
-// summaryDetailPDF is EXP-P30.
+// summaryDetailPDF declares EXP-P30, the document of the statements behind an owner's summary.
 func summaryDetailPDF() Declaration[ownedDocument] {
 	return Declaration[ownedDocument]{
-		Path: summary.Path + "/details/{contactId}/pdf", ID: "OwnerStatementSummaryPDF", Tag: "Reports", Summary: "Export the statements behind an owner's summary as PDF",
-		Doc:    "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
-		Format: PDF, Scopes: []string{"reports:export"}, Name: "owner-summary",
+		Path:    summary.Path + "/details/{contactId}/pdf",
+		ID:      "OwnerStatementSummaryPDF",
+		Tag:     "Reports",
+		Summary: "Export the statements behind an owner's summary as PDF",
+		Doc:     "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
+		Format:  PDF,
+		Scopes:  []string{"reports:export"},
+		Name:    "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
@@ -191,6 +226,7 @@ func summaryDetailPDF() Declaration[ownedDocument] {
 	}
 }
 
+// renderOwnerSummary writes a table of an owner's statements, and one for each of their layouts.
 func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *Sink) error {
 	doc, err := summaryHead(ctx, tx, &s.Period, s.Locale)
 	if err != nil {
@@ -199,6 +235,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 
 	var statements []*summary.OwnerStatement
 
+	// The detail is complete only after the last statement, so keep the statements until then.
 	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
 		statements = append(statements, one)
 		return nil
@@ -207,8 +244,11 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 		return err
 	}
 
-	doc.Title, doc.Currency, doc.Summary = "Owner summary", strings.ToUpper(string(d.Currency)), summaryLines(&d.Financials)
+	doc.Title = "Owner summary"
+	doc.Currency = strings.ToUpper(string(d.Currency))
+	doc.Summary = summaryLines(&d.Financials)
 
+	// Then the tables: the statements, and the columns of each layout added up.
 	doc.Facts = ownerFacts(d, s.Locale)
 	if len(statements) > 0 {
 		doc.Tables = append(doc.Tables, ownerTable(d, statements, s.Locale))
@@ -225,36 +265,56 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 	return out.Did(1)
 }
 
+// ownerFacts returns the lines at the head of the document: the owner, the listings, the reserve and the current
+// balance.
 func ownerFacts(d *summary.OwnerDetail, locale string) []document.Fact {
 	facts := []document.Fact{{Label: "Owner", Value: d.Contact.Name}}
 	if d.Contact.Email != nil {
 		facts = append(facts, document.Fact{Label: "E-mail", Value: *d.Contact.Email})
 	}
 
+	// Facts are texts, so amounts are written in the language of the document.
 	cents := func(v money.Cents) string { return document.AmountText(v, string(d.Currency), locale) }
 
 	return append(
-		facts, document.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)}, document.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
+		facts,
+		document.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)},
+		document.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
 		document.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
 	)
 }
 
+// ownerTable returns a table with a row per statement, and one where the balance changed between two statements.
 func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, locale string) document.ReportTable {
-	adjusted := d.Financials.Adjustments != 0 || slices.ContainsFunc(statements, func(one *summary.OwnerStatement) bool { return one.Financials.Adjustments != 0 })
+	// Adjustments have a column if the total or any statement has one: those of statements can cancel out.
+	adjusted := d.Financials.Adjustments != 0 ||
+		slices.ContainsFunc(statements, func(one *summary.OwnerStatement) bool {
+			return one.Financials.Adjustments != 0
+		})
 	t := document.ReportTable{
-		Title: "Statements", Total: &document.ReportRow{Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.Figures, adjusted)...)},
+		Title: "Statements",
+		Total: &document.ReportRow{
+			Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.Figures, adjusted)...),
+		},
 		Columns: append([]document.ReportColumn{
-			{Head: "Listing", Kind: document.ReportText}, {Head: "Month", Kind: document.ReportText}, {Head: "Share", Kind: document.ReportPercent},
+			{Head: "Listing", Kind: document.ReportText},
+			{Head: "Month", Kind: document.ReportText},
+			{Head: "Share", Kind: document.ReportPercent},
 		}, figureHeads(adjusted)...),
 	}
 
+	// The statements of one ownership come one after the other, so a gap shows between neighbours.
 	for i, one := range statements {
 		if i > 0 {
 			t.Rows = append(t.Rows, between(statements[i-1], one)...)
 		}
 
 		t.Rows = append(t.Rows, document.ReportRow{
-			Cells: append([]any{one.Listing.Name, document.ShortMonthText(one.StartAt.String(), locale), percent(one.Split)}, figureCells(&one.Financials, adjusted)...),
+			Cells: append([]any{
+				one.Listing.Name,
+				document.ShortMonthText(one.StartAt.String(), locale),
+				percent(one.Split),
+			}, figureCells(&one.Financials, adjusted)...),
 			Below: statusText(one.Status),
 		})
 	}
@@ -262,14 +322,15 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 	return t
 }
 
-// between is a row for what the balance of an ownership changed by from one statement to the next, where there is a gap
-// between them.
+// between returns a row for the change of an ownership's balance from one statement to the next. It returns none if
+// the balance did not change, or if the statements are of different ownerships.
 func between(before, after *summary.OwnerStatement) []document.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil
 	}
 
+	// Only the adjustment has a value in this row; the other figures are empty instead of zero.
 	figures := figureCells(&summary.Figures{Adjustments: change}, true)
 	for i := range figures {
 		if figures[i] != change {
@@ -277,15 +338,20 @@ func between(before, after *summary.OwnerStatement) []document.ReportRow {
 		}
 	}
 
-	return []document.ReportRow{{Cells: append([]any{after.Listing.Name, nil, nil}, figures...), Below: "Between these statements"}}
+	return []document.ReportRow{{
+		Cells: append([]any{after.Listing.Name, nil, nil}, figures...),
+		Below: "Between these statements",
+	}}
 }
 
-// layoutTable has a row per column of a layout, since layouts have more columns than a page is wide. Subtotals stand
-// beside what they add up.
+// layoutTable returns a table with a row per column of a layout, since layouts have more columns than fit on a
+// page. Subtotals are rows of their own, next to the columns that they add up.
 func layoutTable(l *summary.LayoutSummary) document.ReportTable {
 	t := document.ReportTable{Title: "By column: " + l.Name, Columns: []document.ReportColumn{
 		{Head: "Column", Kind: document.ReportText}, {Head: "Amount", Kind: document.ReportAmount},
 	}}
+
+	// Each section is a group of rows under its name.
 	for i := range l.Sections {
 		s := &l.Sections[i]
 

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// transactionSelection are the filters of GET /transactions, and the columns.
+// transactionSelection is the selector of the CSV: the filters of GET /transactions, and the columns.
 type transactionSelection struct {
 	transaction.Filter
 	Sort    transaction.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -date."`
@@ -19,12 +19,12 @@ type transactionSelection struct {
 // transactionColumn is a column of the CSV.
 type transactionColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (transactionColumn) Enum() []string { return namesOf(transactionColumns) }
 
-// transactionColumns are the columns. One row is one line: what a bookkeeper posts. Its parts are amount, taxAmount and
-// markupAmount, and total is what the line comes to. The transactionTotal is what moved through the account; it stands
-// on the first row of its transaction only, so that every column can be added up.
+// transactionColumns are the columns. One row is one line, as a bookkeeper posts it. Its parts are amount,
+// taxAmount and markupAmount, and total is the total of the line. The transactionTotal is the amount that moved
+// through the account. It is only on the first row of its transaction, so that every column can be added up.
 var transactionColumns = []sqlColumn{
 	{csv.Column{Name: "id", Kind: csv.ID}, "t.id"},
 	{csv.Column{Name: "shortRef", Kind: csv.ID}, "t.short_ref"},
@@ -58,7 +58,7 @@ var transactionColumns = []sqlColumn{
 // Every transaction has lines, numbered from 0 on.
 const (
 	transactionLines = ` join transaction_line line on line.team_id = t.team_id and line.transaction_id = t.id`
-	// What the columns take from beside the transactions t and their lines.
+	// The joins that columns need in addition to the transactions t and their lines.
 	transactionTables = transactionLines + `
 		left join account posted on posted.team_id = line.team_id and posted.id = line.account_id
 		left join contact paid on paid.team_id = line.team_id and paid.id = line.contact_id
@@ -66,26 +66,33 @@ const (
 		left join reservation stay on stay.team_id = line.team_id and stay.id = line.reservation_id`
 )
 
-// transactionRows selects the lines of the selected transactions.
+// transactionRows returns a query for the lines of the selected transactions, joined with the given tables.
 func transactionRows(s *transactionSelection, tables string) page.Query {
 	q := transaction.ListQuery(s.Filter)
+
+	// The lines of a transaction follow each other in their order, whatever the list is sorted by.
 	q.From, q.Then = q.From+tables, "line.position"
 
 	return q
 }
 
-// transactionsCSV is EXP-P07.
+// transactionsCSV declares EXP-P07, the export of transactions by line.
 func transactionsCSV() Declaration[transactionSelection] {
 	return Declaration[transactionSelection]{
 		Path: "/transactions/csv", ID: "TransactionsCSV", Tag: "Transactions", Summary: "Export transactions as CSV",
-		Doc: "One row per transaction line. The transactionTotal stands on the first line of its transaction only, so that every column can be " +
-			"added up.",
+		Doc: "One row per transaction line. The transactionTotal is on the first line of its transaction only, " +
+			"so that every column can be added up.",
 		Format: CSV, Scopes: []string{"transactions:export"}, Name: "transactions",
 		Count: func(ctx context.Context, tx *db.Tx, s *transactionSelection) (Size, error) {
+			// Counting lines needs only the lines, none of the names.
 			return countRows(ctx, tx, transactionRows(s, transactionLines))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *transactionSelection, out *Sink) error {
-			return rowList{columns: chosen(transactionColumns, s.Columns), query: transactionRows(s, transactionTables), sort: string(s.Sort)}.write(ctx, tx, out)
+			return rowList{
+				columns: chosen(transactionColumns, s.Columns),
+				query:   transactionRows(s, transactionTables),
+				sort:    string(s.Sort),
+			}.write(ctx, tx, out)
 		},
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// trialSelection are the filters of GET /reports/trial-balance, and the columns.
+// trialSelection is the selector of the CSV: the filters of GET /reports/trial-balance, and the columns.
 type trialSelection struct {
 	report.TrialFilter
 	Columns []trialColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -18,9 +18,11 @@ type trialSelection struct {
 // trialColumn is a column of the trial balance.
 type trialColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (trialColumn) Enum() []string { return namesOf(trialCells(nil)) }
 
+// trialCells returns the columns. Period and currency are the same in every row. A nil report is enough to list the
+// names.
 func trialCells(t *report.TrialBalance) []goColumn[report.TrialRow] {
 	return []goColumn[report.TrialRow]{
 		{csv.Column{Name: "startDate", Kind: csv.Date}, func(*report.TrialRow) any { return t.StartDate }},
@@ -37,15 +39,21 @@ func trialCells(t *report.TrialBalance) []goColumn[report.TrialRow] {
 	}
 }
 
-// trialBalanceCSV is EXP-P16.
+// trialBalanceCSV declares EXP-P16, the export of a trial balance.
 func trialBalanceCSV() Declaration[trialSelection] {
 	return Declaration[trialSelection]{
-		Path: "/reports/trial-balance/csv", ID: "TrialBalanceCSV", Tag: "Reports", Summary: "Export a trial balance as CSV",
-		Doc: "One row per account by code: beginning and ending are debit positive, debit and credit are both positive. Unless a party or listings are " +
-			"asked for, beginning and ending add up to zero and debit equals credit.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "trial-balance",
-		Check: checkCurrency(func(s *trialSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trialSelection) (Size, error) { return countAccounts(ctx, tx) },
+		Path:    "/reports/trial-balance/csv",
+		ID:      "TrialBalanceCSV",
+		Tag:     "Reports",
+		Summary: "Export a trial balance as CSV",
+		Doc: "One row per account by code: beginning and ending are debit positive, debit and credit are both " +
+			"positive. Unless a party or listings are asked for, beginning and ending add up to zero and debit " +
+			"equals credit.",
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "trial-balance",
+		Check:  checkCurrency(func(s *trialSelection) string { return s.Currency }),
+		Count:  func(ctx context.Context, tx *db.Tx, _ *trialSelection) (Size, error) { return countAccounts(ctx, tx) },
 		Render: func(ctx context.Context, tx *db.Tx, s *trialSelection, out *Sink) error {
 			t, err := report.ReadTrial(ctx, tx, s.TrialFilter)
 			if err != nil {
@@ -57,7 +65,7 @@ func trialBalanceCSV() Declaration[trialSelection] {
 	}
 }
 
-// countAccounts sizes up a report that has at most a row for each account.
+// countAccounts returns the size of a report that has at most a row for each account.
 func countAccounts(ctx context.Context, tx *db.Tx) (Size, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from account where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {

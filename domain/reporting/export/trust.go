@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// trustSelection are the filters of GET /reports/trust-reconciliation, and the columns.
+// trustSelection is the selector of the CSV: the filters of GET /reports/trust-reconciliation, and the columns.
 type trustSelection struct {
 	trust.Filter
 	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -24,10 +24,10 @@ type trustSelection struct {
 // trustColumn is a column of the trust reconciliation.
 type trustColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (trustColumn) Enum() []string { return namesOf(trustCells(nil)) }
 
-// trustLine is a row of the trust reconciliation; what it is about is set.
+// trustLine is a row of the trust reconciliation. Only the fields that apply to it are set.
 type trustLine struct {
 	leg, row    string
 	status      string
@@ -46,6 +46,7 @@ type trustLine struct {
 
 // The legs, and what is beside them.
 const (
+	// The legs, and the other parts of the report.
 	legBank        = "bank"
 	legBook        = "book"
 	legLiabilities = "liabilities"
@@ -53,7 +54,9 @@ const (
 	legWarnings    = "warnings"
 )
 
+// trustCells returns the columns. A nil report is enough to list the names.
 func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
+	// Many rows are of no account: their cells are empty.
 	ofAccount := func(value func(a *account.Ref) any) func(*trustLine) any {
 		return func(l *trustLine) any {
 			if l.account == nil {
@@ -86,9 +89,11 @@ func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
 	}
 }
 
-// trustLines are the rows: those of a leg add up to it.
+// trustLines returns the rows of the report. The rows of a leg add up to it.
 func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 	var lines []trustLine
+
+	// First the three legs: bank, books and liabilities.
 	for i := range t.Bank.Accounts {
 		lines = append(lines, bankLines(&t.Bank.Accounts[i])...)
 	}
@@ -104,6 +109,7 @@ func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 		trustLine{leg: legDifference, row: "bookToLiabilities", cents: t.Difference.BookToLiabilities},
 	)
 
+	// Last, the warnings. Their items have only the id of an account: look it up among the bank accounts.
 	accounts := map[id.ID]*account.Ref{}
 	for i := range t.Bank.Accounts {
 		accounts[t.Bank.Accounts[i].Account.ID] = &t.Bank.Accounts[i].Account
@@ -116,15 +122,24 @@ func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 	return lines
 }
 
-// warningLines are the places of a finding; the smallest, beyond those that the report shows, are one row.
+// warningLines returns a row for each place of a finding. The smallest ones, which the report does not show, are
+// one row.
 func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[id.ID]string) []trustLine {
 	lines, rest := make([]trustLine, 0, len(w.Items)+1), w.Total
 	for i := range w.Items {
 		item := &w.Items[i]
 
+		// An item names what it is about by ids: fill in the names that are known.
 		line := trustLine{
-			leg: legWarnings, row: string(w.Code), status: string(w.Severity), listingID: item.ListingID, periodID: item.OwnershipPeriodID,
-			reservation: item.ReservationID, transaction: item.TransactionID, description: w.Message, cents: item.CentTotal,
+			leg:         legWarnings,
+			row:         string(w.Code),
+			status:      string(w.Severity),
+			listingID:   item.ListingID,
+			periodID:    item.OwnershipPeriodID,
+			reservation: item.ReservationID,
+			transaction: item.TransactionID,
+			description: w.Message,
+			cents:       item.CentTotal,
 		}
 		if item.ListingID != nil {
 			line.listing = places[*item.ListingID]
@@ -145,9 +160,14 @@ func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[
 		lines = append(lines, line)
 	}
 
+	// The last row makes the rows add up to the total of the finding.
 	if more := w.Count - len(w.Items); more > 0 {
 		lines = append(lines, trustLine{
-			leg: legWarnings, row: string(w.Code), status: string(w.Severity), description: fmt.Sprintf("%s: %d more", w.Message, more), cents: rest,
+			leg:         legWarnings,
+			row:         string(w.Code),
+			status:      string(w.Severity),
+			description: fmt.Sprintf("%s: %d more", w.Message, more),
+			cents:       rest,
 		})
 	}
 
@@ -165,12 +185,23 @@ var bankRows = []struct {
 	{bank.AtOpening, "inTransitAtOpening"},
 }
 
-// bankLines returns what the adjusted balance of an account is made of. Of the items the largest have rows of their
-// own; the rest of a kind is one row.
+// bankLines returns the rows that add up to the adjusted balance of an account. The largest items have rows of
+// their own; the rest of each kind is one row.
 func bankLines(a *trust.BankAccount) []trustLine {
-	lines := []trustLine{{leg: legBank, row: "statementBalance", account: &a.Account, date: a.StatementAt, cents: a.StatementBalance}}
+	lines := []trustLine{{
+		leg:     legBank,
+		row:     "statementBalance",
+		account: &a.Account,
+		date:    a.StatementAt,
+		cents:   a.StatementBalance,
+	}}
+
+	// Keep what is left of each kind, in the signs of the rows.
 	rest := map[bank.ItemKind]money.Cents{
-		bank.InTransit: a.DepositsInTransit, bank.Outstanding: a.OutstandingPayments, bank.AtBank: -a.AtBankNotInBooks, bank.AtOpening: -a.InTransitAtOpening,
+		bank.InTransit:   a.DepositsInTransit,
+		bank.Outstanding: a.OutstandingPayments,
+		bank.AtBank:      -a.AtBankNotInBooks,
+		bank.AtOpening:   -a.InTransitAtOpening,
 	}
 
 	names := map[bank.ItemKind]string{}
@@ -178,26 +209,40 @@ func bankLines(a *trust.BankAccount) []trustLine {
 		names[r.kind] = r.row
 	}
 
+	// Then the items that the report lists, and after them the rest, in the order of the kinds.
 	for i := range a.Uncleared {
 		u := &a.Uncleared[i]
 		rest[u.Kind] -= u.Effect()
 		lines = append(lines, trustLine{
-			leg: legBank, row: names[u.Kind], account: &a.Account, transaction: u.TransactionID, date: &u.Date, description: u.Description, cents: u.Effect(),
+			leg:         legBank,
+			row:         names[u.Kind],
+			account:     &a.Account,
+			transaction: u.TransactionID,
+			date:        &u.Date,
+			description: u.Description,
+			cents:       u.Effect(),
 		})
 	}
 
 	for _, r := range bankRows {
 		if cents := rest[r.kind]; cents != 0 {
-			lines = append(lines, trustLine{leg: legBank, row: r.row, account: &a.Account, description: smaller, cents: cents})
+			lines = append(lines, trustLine{
+				leg:         legBank,
+				row:         r.row,
+				account:     &a.Account,
+				description: smaller,
+				cents:       cents,
+			})
 		}
 	}
 
 	return lines
 }
 
+// smaller describes a row of amounts that have no row of their own.
 const smaller = "Smaller amounts together"
 
-// guestFigures are the parts of a guest split in the order of the report.
+// guestFigures returns the parts of a guest split in the order of the report.
 func guestFigures(g *trust.GuestSplit) []struct {
 	Status report.Occupancy
 	*trust.GuestFigure
@@ -214,10 +259,12 @@ func guestFigures(g *trust.GuestSplit) []struct {
 	}
 }
 
-// liabilityLines are to whom the trust is owed; they add up to the leg.
+// liabilityLines returns the rows of the parties to whom the trust owes. They add up to the leg.
 func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 	var lines []trustLine
 
+	// First the guests, by where they are in their stay. Money without a stay is not split into deposits and
+	// receivables.
 	for _, g := range guestFigures(&l.GuestBalances) {
 		parts := []struct {
 			row    string
@@ -230,11 +277,17 @@ func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 
 		for _, p := range parts {
 			if p.figure != nil && p.figure.CentTotal != 0 {
-				lines = append(lines, trustLine{leg: legLiabilities, row: p.row, status: string(g.Status), cents: p.figure.CentTotal})
+				lines = append(lines, trustLine{
+					leg:    legLiabilities,
+					row:    p.row,
+					status: string(g.Status),
+					cents:  p.figure.CentTotal,
+				})
 			}
 		}
 	}
 
+	// Then accounts, owners and the manager.
 	for i := range l.Rows {
 		lines = append(lines, claimLines(&l.Rows[i])...)
 	}
@@ -243,27 +296,40 @@ func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 		lines = append(lines, ownerLines(&l.OwnerBalances.Listings[i])...)
 	}
 
-	lines = append(lines, trustLine{leg: legLiabilities, row: string(trust.ClaimManager), cents: l.ManagerBalance.CentTotal})
+	lines = append(lines, trustLine{
+		leg:   legLiabilities,
+		row:   string(trust.ClaimManager),
+		cents: l.ManagerBalance.CentTotal,
+	})
 
+	// Last, funds that others hold.
 	return append(lines, claimLines(&l.FundsHeldElsewhere)...)
 }
 
+// claimLines returns a row for each account of a claim.
 func claimLines(r *trust.Row) []trustLine {
 	lines := make([]trustLine, len(r.Accounts))
 	for i := range r.Accounts {
-		lines[i] = trustLine{leg: legLiabilities, row: string(r.Claim), account: &r.Accounts[i].Account, cents: r.Accounts[i].CentTotal}
+		lines[i] = trustLine{
+			leg:     legLiabilities,
+			row:     string(r.Claim),
+			account: &r.Accounts[i].Account,
+			cents:   r.Accounts[i].CentTotal,
+		}
 	}
 
 	return lines
 }
 
-// ownerLines are the owners' shares of a listing; what no owner has a share of is a row without one.
+// ownerLines returns the owners' shares of a listing. An amount in which no owner has a share is a row without an
+// owner.
 func ownerLines(l *trust.OwnerListing) []trustLine {
 	var lines []trustLine
 
 	for i := range l.Periods {
 		p := &l.Periods[i]
 
+		// All rows of a period have the same listing and period.
 		line := trustLine{leg: legLiabilities, row: string(trust.ClaimOwners), listingID: l.ID, periodID: p.ID}
 		if l.Name != nil {
 			line.listing = *l.Name
@@ -284,13 +350,20 @@ func ownerLines(l *trust.OwnerListing) []trustLine {
 	return lines
 }
 
-// placesOf are the names of what warnings are about.
+// placesOf loads the names of the things that warnings are about, by id.
 func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.ID]string, error) {
 	var ids []id.ID
 
+	// First collect the ids of any kind; ids are unique over all tables.
 	for i := range warnings {
 		for _, item := range warnings[i].Items {
-			for _, v := range []*id.ID{item.ListingID, item.ReservationID, item.TransactionID, item.AccountID, item.BankRecordID} {
+			for _, v := range []*id.ID{
+				item.ListingID,
+				item.ReservationID,
+				item.TransactionID,
+				item.AccountID,
+				item.BankRecordID,
+			} {
 				if v != nil {
 					ids = append(ids, *v)
 				}
@@ -303,6 +376,7 @@ func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.
 		Name string
 	}
 
+	// Then look all of them up in every table that they can be in.
 	rows, err := db.Select[place](ctx, tx, `
 		select id, name from listing where team_id = @team and id = any(@ids)
 		union all
@@ -326,21 +400,28 @@ func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.
 	return out, nil
 }
 
-// trustCSV is EXP-P23.
+// trustCSV declares EXP-P23, the export of a trust reconciliation.
 func trustCSV() Declaration[trustSelection] {
 	return Declaration[trustSelection]{
-		Path: "/reports/trust-reconciliation/csv", ID: "TrustReconciliationCSV", Tag: "Reports", Summary: "Export a trust reconciliation as CSV",
-		Doc: "The rows of each leg add up to it: the bank's statement balances, deposits in transit and outstanding payments to the adjusted balance, " +
-			"the book balances, and the liabilities down to accounts and the shares of owners. The legs difference and warnings are no part of the others.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation",
-		Check: checkCurrency(func(s *trustSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trustSelection) (Size, error) { return countTrust(ctx, tx) },
+		Path:    "/reports/trust-reconciliation/csv",
+		ID:      "TrustReconciliationCSV",
+		Tag:     "Reports",
+		Summary: "Export a trust reconciliation as CSV",
+		Doc: "The rows of each leg add up to it: the bank's statement balances, deposits in transit and outstanding " +
+			"payments to the adjusted balance, the book balances, and the liabilities down to accounts and the " +
+			"shares of owners. The legs difference and warnings are no part of the others.",
+		Format: CSV,
+		Scopes: []string{"reports:export"},
+		Name:   "trust-reconciliation",
+		Check:  checkCurrency(func(s *trustSelection) string { return s.Currency }),
+		Count:  func(ctx context.Context, tx *db.Tx, _ *trustSelection) (Size, error) { return countTrust(ctx, tx) },
 		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *Sink) error {
 			t, err := trust.Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
 
+			// Warnings name their places by id only, so load the names.
 			places, err := placesOf(ctx, tx, t.Warnings)
 			if err != nil {
 				return err
@@ -351,7 +432,8 @@ func trustCSV() Declaration[trustSelection] {
 	}
 }
 
-// countTrust sizes up the reconciliation by what it grows with: owners' shares and accounts.
+// countTrust returns the size of the reconciliation by the two things that it grows with: owners' shares and
+// accounts.
 func countTrust(ctx context.Context, tx *db.Tx) (Size, error) {
 	n, err := db.Get[int64](ctx, tx, `
 		select (select count(*) from account where team_id = @team) + (select count(*) from listing_ownership_member where team_id = @team)`,

@@ -21,13 +21,19 @@ type trustDocument struct {
 	DocumentLocale
 }
 
-// trustPDF is EXP-P25.
+// trustPDF declares EXP-P25, the document of a trust reconciliation.
 func trustPDF() Declaration[trustDocument] {
 	return Declaration[trustDocument]{
-		Path: "/reports/trust-reconciliation/pdf", ID: "TrustReconciliationPDF", Tag: "Reports", Summary: "Export a trust reconciliation as PDF",
-		Doc:    "What the banks say, what the books say, and to whom it is owed, with what they differ by, the owners' shares, and the warnings.",
-		Format: PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation",
-		Check: checkCurrency(func(s *trustDocument) string { return s.Currency }),
+		Path:    "/reports/trust-reconciliation/pdf",
+		ID:      "TrustReconciliationPDF",
+		Tag:     "Reports",
+		Summary: "Export a trust reconciliation as PDF",
+		Doc: "What the banks say, what the books say, and to whom it is owed, with what they differ by, the " +
+			"owners' shares, and the warnings.",
+		Format: PDF,
+		Scopes: []string{"reports:export"},
+		Name:   "trust-reconciliation",
+		Check:  checkCurrency(func(s *trustDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (Size, error) {
 			rows, err := countTrust(ctx, tx)
 			return pagesOf(rows), err
@@ -38,11 +44,13 @@ func trustPDF() Declaration[trustDocument] {
 				return err
 			}
 
+			// Warnings name their places by id only, so load the names.
 			places, err := placesOf(ctx, tx, t.Warnings)
 			if err != nil {
 				return err
 			}
 
+			// Date the document by the day of the report, not by today.
 			doc, err := reportHead(ctx, tx, t.Currency, t.Date)
 			if err != nil {
 				return err
@@ -56,18 +64,32 @@ func trustPDF() Declaration[trustDocument] {
 	}
 }
 
+// trustDoc fills in the document: the three legs side by side, the warnings, and then the details of each leg.
 func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID]string) {
 	bank, book, owed := t.Bank.AdjustedBalance, t.Book.CentTotal, t.Liabilities.CentTotal
+
+	// First the head: whether the three agree, and the widest difference between any two.
 	doc.Title = "Three-way trust reconciliation"
-	doc.Facts = []document.Fact{{Label: "At the end of", Value: t.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Result", Value: result(bank, book, owed)}}
+	doc.Facts = []document.Fact{
+		{Label: "At the end of", Value: t.Date.String()},
+		{Label: "Currency", Value: doc.Currency},
+		{Label: "Result", Value: result(bank, book, owed)},
+	}
 	doc.Summary = []document.SummaryLine{
 		{Label: "Bank, adjusted", Cents: bank},
 		{Label: "Books", Cents: book},
 		{Label: "Liabilities", Cents: owed},
 		{Label: "Difference", Cents: widest(bank-book, book-owed, bank-owed), Emphasis: true},
 	}
-	legs := document.ReportTable{Title: "The three legs", Columns: append([]document.ReportColumn{textColumn("Leg")}, amountColumns("Balance", "Differs from books by")...)}
+	legs := document.ReportTable{
+		Title: "The three legs",
+		Columns: append(
+			[]document.ReportColumn{textColumn("Leg")},
+			amountColumns("Balance", "Differs from books by")...,
+		),
+	}
 
+	// Each leg is compared with the books. One that differs is a warning.
 	for _, leg := range []struct {
 		name, below string
 		cents       money.Cents
@@ -84,11 +106,13 @@ func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID
 		legs.Rows = append(legs.Rows, row)
 	}
 
+	// The warnings come before the details, because they need action.
 	doc.Tables = append([]document.ReportTable{legs}, warningsTable(t.Warnings, places)...)
 	doc.Tables = append(doc.Tables, banksTable(&t.Bank), unclearedTable(&t.Bank), liabilitiesTable(&t.Liabilities))
 	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
 }
 
+// result says whether the three balances agree, and if not which ones differ.
 func result(bank, book, owed money.Cents) string {
 	switch {
 	case bank == book && book == owed:
@@ -100,7 +124,7 @@ func result(bank, book, owed money.Cents) string {
 	}
 }
 
-// widest is the difference farthest from nothing: zero only when all are.
+// widest returns the difference farthest from zero. It is zero only if all are.
 func widest(differences ...money.Cents) money.Cents {
 	var out money.Cents
 	for _, d := range differences {
@@ -112,8 +136,11 @@ func widest(differences ...money.Cents) money.Cents {
 	return out
 }
 
+// accountName returns the code and the name of an account.
 func accountName(a *account.Ref) string { return codeAndName(a.Code, a.Name) }
 
+// banksTable returns the bank accounts with the steps from the stated to the adjusted balance, and the comparison
+// with the books.
 func banksTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "Bank accounts", Columns: append(
 		[]document.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
@@ -125,9 +152,17 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
 
+		// What only the bank has, and what was in transit at the opening, lowers the adjusted balance.
 		row := document.ReportRow{Cells: []any{
-			accountName(&a.Account), nil, a.StatementBalance, a.DepositsInTransit, a.OutstandingPayments, -a.AtBankNotInBooks - a.InTransitAtOpening, a.AdjustedBalance,
-			a.BookBalance.CentTotal, a.Difference,
+			accountName(&a.Account),
+			nil,
+			a.StatementBalance,
+			a.DepositsInTransit,
+			a.OutstandingPayments,
+			-a.AtBankNotInBooks - a.InTransitAtOpening,
+			a.AdjustedBalance,
+			a.BookBalance.CentTotal,
+			a.Difference,
 		}}
 		if a.StatementAt != nil {
 			row.Cells[1] = a.StatementAt.String()
@@ -144,18 +179,28 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 		t.Rows = append(t.Rows, row)
 	}
 
+	// The leg has the totals of the bank's side. Books and differences are added up here.
 	t.Total = &document.ReportRow{Cells: []any{
-		"Total", nil, leg.StatementBalance, leg.DepositsInTransit, leg.OutstandingPayments, -leg.AtBankNotInBooks - leg.InTransitAtOpening, leg.AdjustedBalance,
-		books, differences,
+		"Total",
+		nil,
+		leg.StatementBalance,
+		leg.DepositsInTransit,
+		leg.OutstandingPayments,
+		-leg.AtBankNotInBooks - leg.InTransitAtOpening,
+		leg.AdjustedBalance,
+		books,
+		differences,
 	}}
 
 	return t
 }
 
-// unclearedTable returns what only one of bank and books has yet, by account; it is left out when there is nothing.
+// unclearedTable returns the items that only one of bank and books has yet, by account. It has no rows if there are
+// none, and is then left out.
 func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 	t := document.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
-		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")}, amountColumns("Booked", "Not matched")...,
+		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")},
+		amountColumns("Booked", "Not matched")...,
 	)}
 
 	for i := range leg.Accounts {
@@ -166,10 +211,14 @@ func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 
 		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{accountName(&a.Account)}})
 
+		// The report lists the largest items. The others are one row, so that the total is right.
 		rest := a.Timing()
 		for n := range a.Uncleared {
 			u := &a.Uncleared[n]
-			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Effect()}})
+			t.Rows = append(t.Rows, document.ReportRow{
+				Level: 1,
+				Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Effect()},
+			})
 			rest -= u.Effect()
 		}
 
@@ -177,12 +226,16 @@ func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
 		}
 
-		t.Rows = append(t.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, a.Timing()}})
+		t.Rows = append(t.Rows, document.ReportRow{
+			Style: document.SubtotalRow,
+			Cells: []any{"Total", nil, nil, a.Timing()},
+		})
 	}
 
 	return t
 }
 
+// orText returns a text, or the other one if it is blank.
 func orText(text, otherwise string) string {
 	if strings.TrimSpace(text) == "" {
 		return otherwise
@@ -191,7 +244,7 @@ func orText(text, otherwise string) string {
 	return text
 }
 
-// claimName is a row of the third leg as people call it.
+// claimName returns the name of a row of the third leg.
 func claimName(c trust.Claim) string {
 	switch c {
 	case trust.ClaimBank:
@@ -223,6 +276,7 @@ func claimName(c trust.Claim) string {
 	return string(c)
 }
 
+// occupancyName returns the name of a state of a stay.
 func occupancyName(o report.Occupancy) string {
 	switch o {
 	case report.Departed:
@@ -240,7 +294,7 @@ func occupancyName(o report.Occupancy) string {
 	return string(o)
 }
 
-// orEmpty leaves out an amount of nothing.
+// orEmpty returns an amount, or nil for zero, which leaves the cell empty.
 func orEmpty(cents money.Cents) any {
 	if cents == 0 {
 		return nil
@@ -249,21 +303,43 @@ func orEmpty(cents money.Cents) any {
 	return cents
 }
 
+// liabilitiesTable returns the third leg by claim, with the amounts held and owed below each claim.
 func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
-	t := document.ReportTable{Title: "Liabilities", Columns: append([]document.ReportColumn{textColumn("Held for")}, amountColumns("Held", "Owed to the trust", "Balance")...)}
+	t := document.ReportTable{
+		Title: "Liabilities",
+		Columns: append(
+			[]document.ReportColumn{textColumn("Held for")},
+			amountColumns("Held", "Owed to the trust", "Balance")...,
+		),
+	}
 	add := func(style document.RowStyle, level int, cells ...any) {
 		t.Rows = append(t.Rows, document.ReportRow{Style: style, Level: level, Cells: cells})
 	}
+
+	// First the guests, with a row for each state of a stay.
 	add(document.PlainRow, 0, claimName(trust.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
 
 	for _, g := range guestFigures(&l.GuestBalances) {
 		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
-			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(g.Deposits.CentTotal), orEmpty(g.Receivables.CentTotal))
+			add(
+				document.PlainRow,
+				1,
+				occupancyName(g.Status),
+				orEmpty(g.Deposits.CentTotal),
+				orEmpty(g.Receivables.CentTotal),
+			)
 		} else if g.CentTotal != 0 {
-			add(document.PlainRow, 1, occupancyName(g.Status), orEmpty(max(g.CentTotal, 0)), orEmpty(min(g.CentTotal, 0)))
+			add(
+				document.PlainRow,
+				1,
+				occupancyName(g.Status),
+				orEmpty(max(g.CentTotal, 0)),
+				orEmpty(min(g.CentTotal, 0)),
+			)
 		}
 	}
 
+	// Then the claims with accounts. One without any amount is left out.
 	claim := func(r *trust.Row) {
 		if r.CentTotal == 0 && len(r.Accounts) == 0 {
 			return
@@ -273,13 +349,20 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 
 		for i := range r.Accounts {
 			a := &r.Accounts[i]
-			add(document.PlainRow, 1, accountName(&a.Account), orEmpty(max(a.CentTotal, 0)), orEmpty(min(a.CentTotal, 0)))
+			add(
+				document.PlainRow,
+				1,
+				accountName(&a.Account),
+				orEmpty(max(a.CentTotal, 0)),
+				orEmpty(min(a.CentTotal, 0)),
+			)
 		}
 	}
 	for i := range l.Rows {
 		claim(&l.Rows[i])
 	}
 
+	// Then the owners. One listing below zero is a warning, even if the sum is not.
 	owners := document.PlainRow
 
 	for i := range l.OwnerBalances.Listings {
@@ -290,6 +373,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 
 	add(owners, 0, claimName(trust.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
 
+	// Last, the manager and the funds that others hold.
 	manager := document.PlainRow
 	if l.ManagerBalance.CentTotal < 0 {
 		manager = document.WarningRow
@@ -302,12 +386,19 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 	return t
 }
 
-// ownersTables are the shares of owners by listing, and what each owner has in all.
+// ownersTables returns two tables: the shares of owners by listing, and the total of each owner.
 func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 	shares := document.ReportTable{Title: "Owner balances by listing", Columns: append(
-		[]document.ReportColumn{textColumn("Owner"), dateColumn("From"), dateColumn("Until"), {Head: "Share", Kind: document.ReportPercent}}, amountColumns("Balance")...,
+		[]document.ReportColumn{
+			textColumn("Owner"),
+			dateColumn("From"),
+			dateColumn("Until"),
+			{Head: "Share", Kind: document.ReportPercent},
+		},
+		amountColumns("Balance")...,
 	)}
 
+	// First the shares: a group of rows for each listing, with its total.
 	for i := range o.Listings {
 		l := &o.Listings[i]
 
@@ -321,11 +412,18 @@ func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 			shares.Rows = append(shares.Rows, ownerRows(&l.Periods[n])...)
 		}
 
-		shares.Rows = append(shares.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Total", nil, nil, nil, l.CentTotal}})
+		shares.Rows = append(shares.Rows, document.ReportRow{
+			Style: document.SubtotalRow,
+			Cells: []any{"Total", nil, nil, nil, l.CentTotal},
+		})
 	}
 
-	totals := document.ReportTable{Title: "Owners", Columns: append([]document.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...)}
+	totals := document.ReportTable{
+		Title:   "Owners",
+		Columns: append([]document.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...),
+	}
 
+	// Then the owners. The rest of the balance is of no owner, which is a warning.
 	unexplained := o.CentTotal
 	for _, owner := range o.Owners {
 		row := document.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
@@ -339,9 +437,13 @@ func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 	}
 
 	if unexplained != 0 {
-		totals.Rows = append(totals.Rows, document.ReportRow{Style: document.WarningRow, Cells: []any{"Nobody's", unexplained}})
+		totals.Rows = append(totals.Rows, document.ReportRow{
+			Style: document.WarningRow,
+			Cells: []any{"Nobody's", unexplained},
+		})
 	}
 
+	// Both tables have the same total.
 	if len(o.Listings) > 0 {
 		shares.Total = &document.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
 		totals.Total = &document.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
@@ -350,10 +452,13 @@ func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 	return []document.ReportTable{withoutEmpty(shares), totals}
 }
 
-// withoutEmpty leaves out columns in which no row has anything.
+// withoutEmpty returns the table without columns that are empty in every row. The first column stays.
 func withoutEmpty(t document.ReportTable) document.ReportTable {
+	// Go from the last column to the first, so that the indexes of those still to be checked stay valid.
 	for i := len(t.Columns) - 1; i > 0; i-- {
-		if slices.ContainsFunc(t.Rows, func(r document.ReportRow) bool { return i < len(r.Cells) && r.Cells[i] != nil }) {
+		if slices.ContainsFunc(t.Rows, func(r document.ReportRow) bool {
+			return i < len(r.Cells) && r.Cells[i] != nil
+		}) {
 			continue
 		}
 
@@ -370,6 +475,7 @@ func withoutEmpty(t document.ReportTable) document.ReportTable {
 	return t
 }
 
+// withoutCell returns the cells without the one at an index. It does not change the slice it was given.
 func withoutCell(cells []any, i int) []any {
 	if i >= len(cells) {
 		return cells
@@ -378,18 +484,24 @@ func withoutCell(cells []any, i int) []any {
 	return slices.Delete(slices.Clone(cells), i, i+1)
 }
 
+// ownerRows returns the shares of the owners in a period, or a warning if the period has no owner.
 func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
 	var from, until any
 	if p.StartAt != nil {
 		from = p.StartAt.String()
 	}
 
+	// The end of a period is the first day after it; documents show the last day.
 	if p.EndAt != nil {
 		until = p.EndAt.AddDays(-1).String()
 	}
 
 	if len(p.Shares) == 0 {
-		return []document.ReportRow{{Style: document.WarningRow, Level: 1, Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal}}}
+		return []document.ReportRow{{
+			Style: document.WarningRow,
+			Level: 1,
+			Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal},
+		}}
 	}
 
 	rows := make([]document.ReportRow, len(p.Shares))
@@ -405,25 +517,39 @@ func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
 	return rows
 }
 
-// placesShown is how many places of a finding a document names; the others are told in numbers.
+// placesShown is how many places of a finding a document names. Of the others it gives the number and the sum.
 const placesShown = 10
 
-// warningsTable tells what should be looked at; none when there is nothing.
+// warningsTable returns a table of the findings that need a look. It returns none if there are no findings.
 func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document.ReportTable {
 	if len(warnings) == 0 {
 		return nil
 	}
 
-	t := document.ReportTable{Title: "Warnings", Columns: append([]document.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: document.ReportInteger}}, amountColumns("Amount")...)}
+	t := document.ReportTable{
+		Title: "Warnings",
+		Columns: append(
+			[]document.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: document.ReportInteger}},
+			amountColumns("Amount")...,
+		),
+	}
 
 	for i := range warnings {
 		w := &warnings[i]
-		t.Rows = append(t.Rows, document.ReportRow{Style: document.WarningRow, Cells: []any{w.Message, w.Count, w.Total}})
+		t.Rows = append(t.Rows, document.ReportRow{
+			Style: document.WarningRow,
+			Cells: []any{w.Message, w.Count, w.Total},
+		})
+
+		// Name the first places, which are the largest. The others are one row.
 		shown := w.Items[:min(len(w.Items), placesShown)]
 		rest := w.Total
 
 		for n := range shown {
-			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal}})
+			t.Rows = append(t.Rows, document.ReportRow{
+				Level: 1,
+				Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal},
+			})
 			rest -= shown[n].CentTotal
 		}
 
@@ -435,11 +561,17 @@ func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document
 	return []document.ReportTable{t}
 }
 
-// placeName names what an item is about, from the outside in.
+// placeName returns the names of the things that an item is about, from the account to the bank record.
 func placeName(item *trust.WarningItem, places map[id.ID]string) string {
 	var parts []string
 
-	for _, v := range []*id.ID{item.AccountID, item.ListingID, item.ReservationID, item.TransactionID, item.BankRecordID} {
+	for _, v := range []*id.ID{
+		item.AccountID,
+		item.ListingID,
+		item.ReservationID,
+		item.TransactionID,
+		item.BankRecordID,
+	} {
 		if v != nil && strings.TrimSpace(places[*v]) != "" {
 			parts = append(parts, strings.TrimSpace(places[*v]))
 		}

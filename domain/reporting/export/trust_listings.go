@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// trustListingSelection are the filters of GET /reports/trust-reconciliation/by-listing, and the columns.
+// trustListingSelection is the selector of the CSV: the filters of GET /reports/trust-reconciliation/by-listing,
+// and the columns.
 type trustListingSelection struct {
 	trust.ListingTrustFilter
 	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
@@ -20,14 +21,19 @@ type trustListingSelection struct {
 // trustListingColumn is a column of the trust reconciliation by listing.
 type trustListingColumn string
 
-// Enum lists the columns in their own order.
+// Enum returns the names of the columns in their own order.
 func (trustListingColumn) Enum() []string { return namesOf(trustListingCells(nil)) }
 
 type listingCell = goColumn[trust.ListingTrust]
 
+// trustListingCells returns the columns. A nil report is enough to list the names.
 func trustListingCells(t *trust.ListingTrusts) []listingCell {
+	// All columns between listing and total are amounts of one claim.
 	amount := func(name string, value func(r *trust.ListingTrust) trust.Figure) listingCell {
-		return listingCell{csv.Column{Name: name, Kind: csv.Amount}, func(r *trust.ListingTrust) any { return value(r).CentTotal }}
+		return listingCell{
+			csv.Column{Name: name, Kind: csv.Amount},
+			func(r *trust.ListingTrust) any { return value(r).CentTotal },
+		}
 	}
 
 	return []listingCell{
@@ -38,7 +44,9 @@ func trustListingCells(t *trust.ListingTrusts) []listingCell {
 		amount("guestsInHouse", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.InHouse.Figure }),
 		amount("guestsUpcoming", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Upcoming.Figure }),
 		amount("guestsCancelled", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Cancelled.Figure }),
-		amount("guestsUnassigned", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Unassigned.Figure }),
+		amount("guestsUnassigned", func(r *trust.ListingTrust) trust.Figure {
+			return r.GuestBalances.Unassigned.Figure
+		}),
 		amount("deferredRevenue", func(r *trust.ListingTrust) trust.Figure { return r.DeferredRevenue }),
 		amount("taxes", func(r *trust.ListingTrust) trust.Figure { return r.Taxes }),
 		amount("accountsPayable", func(r *trust.ListingTrust) trust.Figure { return r.AccountsPayable }),
@@ -50,11 +58,16 @@ func trustListingCells(t *trust.ListingTrusts) []listingCell {
 		amount("trustSurplus", func(r *trust.ListingTrust) trust.Figure { return r.TrustSurplus }),
 		amount("other", func(r *trust.ListingTrust) trust.Figure { return r.Other }),
 		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *trust.ListingTrust) any { return r.CentTotal }},
-		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*trust.ListingTrust) any { return string(t.Head.Currency) }},
-		{csv.Column{Name: "warnings", Kind: csv.Text}, func(r *trust.ListingTrust) any { return warningCodes(r.Warnings) }},
+		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*trust.ListingTrust) any {
+			return string(t.Head.Currency)
+		}},
+		{csv.Column{Name: "warnings", Kind: csv.Text}, func(r *trust.ListingTrust) any {
+			return warningCodes(r.Warnings)
+		}},
 	}
 }
 
+// warningCodes returns the codes of the warnings as one text.
 func warningCodes(warnings []trust.Warning) string {
 	codes := make([]string, len(warnings))
 	for i := range warnings {
@@ -64,7 +77,7 @@ func warningCodes(warnings []trust.Warning) string {
 	return strings.Join(codes, " ")
 }
 
-// listingRows makes the rows one by one.
+// listingRows yields the rows of the report one by one, so that only one of them is in memory.
 func listingRows(t *trust.ListingTrusts) iter.Seq2[*trust.ListingTrust, error] {
 	return func(yield func(*trust.ListingTrust, error) bool) {
 		for i := range t.Len() {
@@ -76,13 +89,14 @@ func listingRows(t *trust.ListingTrusts) iter.Seq2[*trust.ListingTrust, error] {
 	}
 }
 
-// trustByListingCSV is EXP-P24.
+// trustByListingCSV declares EXP-P24, the export of a trust reconciliation by listing.
 func trustByListingCSV() Declaration[trustListingSelection] {
 	return Declaration[trustListingSelection]{
 		Path: "/reports/trust-reconciliation/by-listing/csv", ID: "TrustReconciliationByListingCSV", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as CSV",
-		Doc: "One row per listing with an open balance of any kind, and last one for what belongs to no listing, over all pages. Positive is owed by the " +
-			"trust; the amounts of a row add up to its total, and without `listingIds` the totals to the book balance of the trust's bank accounts.",
+		Doc: "One row per listing with an open balance of any kind, and last one for what belongs to no listing, " +
+			"over all pages. Positive is owed by the trust; the amounts of a row add up to its total, and without " +
+			"`listingIds` the totals to the book balance of the trust's bank accounts.",
 		Format: CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: checkCurrency(func(s *trustListingSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingSelection) (Size, error) {
@@ -99,7 +113,7 @@ func trustByListingCSV() Declaration[trustListingSelection] {
 	}
 }
 
-// countListings sizes up a report that has at most a row for each listing.
+// countListings returns the size of a report that has at most a row for each listing.
 func countListings(ctx context.Context, tx *db.Tx) (Size, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from listing where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {

@@ -18,13 +18,14 @@ type trustListingDocument struct {
 	DocumentLocale
 }
 
-// trustByListingPDF is EXP-P26.
+// trustByListingPDF declares EXP-P26, the document of a trust reconciliation by listing.
 func trustByListingPDF() Declaration[trustListingDocument] {
 	return Declaration[trustListingDocument]{
 		Path: "/reports/trust-reconciliation/by-listing/pdf", ID: "TrustReconciliationByListingPDF", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as PDF",
-		Doc:     "A table of the listings with what the trust holds for each and to whom it is owed, with warnings below. Kinds that no listing has are left out.",
-		Format:  PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
+		Doc: "A table of the listings with what the trust holds for each and to whom it is owed, with warnings " +
+			"below. Kinds that no listing has are left out.",
+		Format: PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (Size, error) {
 			rows, err := countListings(ctx, tx)
@@ -52,13 +53,14 @@ var listingClaims = []struct {
 	{"Total", func(r *trust.ListingTrust) money.Cents { return r.CentTotal }},
 }
 
-// listingLine is what a row shows; the report's own row is many times its size.
+// listingLine is the part of a row that the document shows. The report's own row takes many times its memory.
 type listingLine struct {
 	name     string
 	cents    []money.Cents
 	warnings []document.ReportRow
 }
 
+// renderTrustByListing writes a table of the listings, with warnings below them.
 func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *Sink) error {
 	t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
 	if err != nil {
@@ -70,14 +72,20 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		return err
 	}
 
+	// First the head. Its summary is of all listings, whichever are asked for.
 	doc.Title, doc.Locale = "Trust reconciliation by listing", s.Locale
-	doc.Facts = []document.Fact{{Label: "At the end of", Value: t.Head.Date.String()}, {Label: "Currency", Value: doc.Currency}, {Label: "Listings", Value: strconv.Itoa(t.Len())}}
+	doc.Facts = []document.Fact{
+		{Label: "At the end of", Value: t.Head.Date.String()},
+		{Label: "Currency", Value: doc.Currency},
+		{Label: "Listings", Value: strconv.Itoa(t.Len())},
+	}
 	doc.Summary = []document.SummaryLine{
 		{Label: "Books", Cents: t.Head.Book.CentTotal},
 		{Label: "Held for all listings", Cents: t.Head.CentTotal},
 		{Label: "Difference", Cents: t.Head.Difference, Emphasis: true},
 	}
 
+	// Then the rows. Keep only what the table shows of each.
 	lines := make([]listingLine, 0, t.Len())
 	for i := range t.Len() {
 		row := t.Row(i)
@@ -92,6 +100,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 	return writeReport(out, &doc)
 }
 
+// listingLineOf returns the line of a row of the report, with its warnings.
 func listingLineOf(r *trust.ListingTrust) listingLine {
 	l := listingLine{name: "No listing", cents: make([]money.Cents, len(listingClaims))}
 	if r.Name != nil {
@@ -110,18 +119,25 @@ func listingLineOf(r *trust.ListingTrust) listingLine {
 			text = fmt.Sprintf("%s (%d times)", text, w.Count)
 		}
 
+		// A warning has only its text and its amount here. The table moves the amount to its last column.
 		cells := make([]any, 1, len(listingClaims)+1)
 		cells[0] = text
-		l.warnings = append(l.warnings, document.ReportRow{Style: document.WarningRow, Level: 1, Cells: append(cells, w.Total)})
+		l.warnings = append(l.warnings, document.ReportRow{
+			Style: document.WarningRow,
+			Level: 1,
+			Cells: append(cells, w.Total),
+		})
 	}
 
 	return l
 }
 
-// listingsTable has the columns that are not empty, and the total. The amount of a warning stands in the last one.
+// listingsTable returns a table of the columns that are not empty, and the total. The amount of a warning is in the
+// last column.
 func listingsTable(lines []listingLine) document.ReportTable {
 	t := document.ReportTable{Title: "Listings", Columns: []document.ReportColumn{textColumn("Listing")}}
 
+	// First find the columns with any amount. The last one, the total, is always shown.
 	sums, shown := make([]money.Cents, len(listingClaims)), []int{}
 	for i := range listingClaims {
 		used := i == len(listingClaims)-1
@@ -136,6 +152,7 @@ func listingsTable(lines []listingLine) document.ReportTable {
 		}
 	}
 
+	// Rows and the total have the same cells: those of the columns found.
 	cellsOf := func(name string, cents []money.Cents) []any {
 		cells := []any{name}
 		for _, i := range shown {
@@ -147,6 +164,7 @@ func listingsTable(lines []listingLine) document.ReportTable {
 	for i := range lines {
 		t.Rows = append(t.Rows, document.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
 		for _, w := range lines[i].warnings {
+			// Fill up the cells between the text and the amount.
 			amount := w.Cells[1]
 
 			w.Cells = append(make([]any, 0, len(shown)+1), w.Cells[0])
