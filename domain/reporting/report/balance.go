@@ -13,12 +13,12 @@ import (
 	"stayledger/platform/page"
 )
 
-// Cell is what the entries of an account come to, split as the Grouping asks. Debit and Credit are summed apart;
+// Cell is the sum of the entries of an account, split as the Grouping asks. Debit and Credit are summed separately;
 // neither is negative.
 type Cell struct {
 	AccountID id.ID
-	// Ledger, Party, ListingID and Month are zero unless the grouping has them; a zero Party or ListingID in a grouping
-	// stands for none.
+	// Ledger, Party, ListingID and Month are zero unless the grouping has them. If it has them, a zero Party or
+	// ListingID means entries without one.
 	Ledger    ledger.Ledger
 	Party     ledger.Party
 	ListingID id.ID
@@ -28,7 +28,7 @@ type Cell struct {
 	Credit money.Cents
 }
 
-// Net is the cell's balance, debit positive.
+// Net returns the cell's balance, debit positive.
 func (c *Cell) Net() money.Cents { return c.Debit - c.Credit }
 
 // Grouping says what balances are split by besides the account.
@@ -37,9 +37,9 @@ type Grouping struct{ Ledger, Party, Listing, Month bool }
 // Nobody selects the entries of no party; the empty party selects the entries of all.
 const Nobody ledger.Party = "null"
 
-// BalanceFilter says which entries balances add up: active ones of the live ledgers.
+// BalanceFilter selects the entries that balances add up: active ones of the live ledgers.
 type BalanceFilter struct {
-	// Ledgers are trust, operating or both, which nil stands for.
+	// Ledgers are trust, operating or both. Nil means both.
 	Ledgers  []ledger.Ledger
 	Currency money.Currency
 	// From is the first day, nil since ever; To is the last day, included.
@@ -49,19 +49,19 @@ type BalanceFilter struct {
 	// one.
 	ListingIDs page.Refs
 	AccountIDs []id.ID
-	// Party is owners, manager or nobody; empty selects all.
+	// Party is owners, manager or Nobody, which means none; empty selects all.
 	Party ledger.Party
 }
 
-// Balances adds up the entries of a period by account and grouping, in that order. It reads whole months from the month
-// balances and of a broken month the nearer side: from the day balances or, where listings matter, from at most half a
-// month of entries.
+// Balances returns the sums of a period by account and grouping, in that order. It reads whole months from the
+// month balances. Of a broken month it reads the side with fewer days: from the day balances or, if listings
+// matter, from at most half a month of entries.
 func Balances(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) ([]Cell, error) {
 	_, during, err := f.read(ctx, tx, g, false)
 	return during, err
 }
 
-// BalancesAround is balances with what came before the period beside it.
+// BalancesAround returns the balances of a period and the sums of everything before it.
 func BalancesAround(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) (before, during []Cell, err error) {
 	return f.read(ctx, tx, g, true)
 }
@@ -72,14 +72,15 @@ type edge struct {
 	excess bool
 }
 
-// edgeAt rounds a cut, the days before it, to whole months. It gives the first month that is not among them any more,
-// and the edge that makes them the days before the cut.
+// edgeAt rounds a cut, meaning the days before it, to whole months. It returns the first month after them, and the
+// edge that corrects them to the days before the cut.
 func edgeAt(cut day.Day) (month day.Day, e edge) {
 	first := cut.FirstOfMonth()
 	if cut == first {
 		return first, edge{days: day.Range{From: cut, To: cut}}
 	}
 
+	// Take the side of the month with fewer days: add the days before the cut, or subtract those after it.
 	next := cut.LastOfMonth().AddDays(1)
 	if first.DaysUntil(cut) <= cut.DaysUntil(next) {
 		return first, edge{days: day.Range{From: first, To: cut}}
@@ -88,8 +89,8 @@ func edgeAt(cut day.Day) (month day.Day, e edge) {
 	return next, edge{days: day.Range{From: cut, To: next}, excess: true}
 }
 
-// reading is how a period is read. The whole months from their balances, less the edge at the start, plus the edge at
-// the end; or alone the edge at the end when that has fewer days.
+// reading is the plan to read a period: the whole months from their balances, less the edge at the start, plus the
+// edge at the end. If that has fewer days, it is the edge at the end alone.
 type reading struct {
 	months day.Range // without From: since ever
 	start  edge
@@ -97,17 +98,21 @@ type reading struct {
 	direct bool
 }
 
+// readingOf returns the plan to read a period. A nil from means since ever.
 func readingOf(from *day.Day, to day.Day) reading {
 	var r reading
 
 	after := to.AddDays(1)
 
+	// The end is a cut after the last day.
 	r.months.To, r.end = edgeAt(after)
 	if from == nil {
 		return r
 	}
 
 	r.months.From, r.start = edgeAt(*from)
+
+	// If both edges together have no fewer days than the period, read its days directly.
 	if whole := (day.Range{From: *from, To: after}); whole.Days() <= r.start.days.Days()+r.end.days.Days() {
 		r.end, r.direct = edge{days: whole}, true
 	}
@@ -123,6 +128,7 @@ const (
 	partEnd    = "end"
 )
 
+// partRow is a sum of one part of a reading.
 type partRow struct {
 	Part      string
 	AccountID id.ID
@@ -134,10 +140,23 @@ type partRow struct {
 	Credit    money.Cents
 }
 
-func (f *BalanceFilter) read(ctx context.Context, tx *db.Tx, g Grouping, before bool) (earlier, during []Cell, err error) {
+// read returns the sums of the period, and if before is set also the sums of everything before it.
+func (f *BalanceFilter) read(
+	ctx context.Context,
+	tx *db.Tx,
+	g Grouping,
+	before bool,
+) (earlier, during []Cell, err error) {
 	r := readingOf(f.From, f.To)
 
-	q := balanceQuery{filter: f, grouping: g, args: db.Args{"team": tx.Team, "currency": f.Currency, "ledgers": f.ledgers()}}
+	q := balanceQuery{
+		filter:   f,
+		grouping: g,
+		args:     db.Args{"team": tx.Team, "currency": f.Currency, "ledgers": f.ledgers()},
+	}
+
+	// The sums before the period need the months before it and the edge at its start. The sums of the period
+	// subtract the same edge, unless it is read directly.
 	if before && f.From != nil {
 		q.months(partBefore, day.Range{To: r.months.From})
 	}
@@ -152,10 +171,12 @@ func (f *BalanceFilter) read(ctx context.Context, tx *db.Tx, g Grouping, before 
 
 	q.days(partEnd, r.end)
 
+	// An empty period without edges has nothing to read.
 	if len(q.parts) == 0 {
 		return nil, nil, nil
 	}
 
+	// All parts come in one statement, marked with their names, and are put together here.
 	rows, err := db.Select[partRow](ctx, tx, q.sql(), q.args)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read balances: %w", err)
@@ -166,6 +187,7 @@ func (f *BalanceFilter) read(ctx context.Context, tx *db.Tx, g Grouping, before 
 	return earlier, during, nil
 }
 
+// ledgers returns the names of the selected ledgers.
 func (f *BalanceFilter) ledgers() []string {
 	if f.Ledgers == nil {
 		return []string{string(ledger.Trust), string(ledger.Operating)}
@@ -179,12 +201,13 @@ func (f *BalanceFilter) ledgers() []string {
 	return names
 }
 
-// cells collects sums under their keys in the order in which the keys come.
+// cells collects sums by key, in the order in which the keys first appear.
 type cells struct {
 	at  map[Cell]int
 	all []Cell
 }
 
+// add adds a row, times sign, to the sum of its key.
 func (c *cells) add(r *partRow, sign money.Cents) {
 	key := Cell{AccountID: r.AccountID, Ledger: r.Ledger, Party: r.Party, ListingID: r.ListingID}
 	if r.Month != nil {
@@ -202,7 +225,7 @@ func (c *cells) add(r *partRow, sign money.Cents) {
 	c.all[i].Credit += sign * r.Credit
 }
 
-// sums are the cells that came to something.
+// sums returns the cells with an amount.
 func (c *cells) sums() []Cell {
 	out := c.all[:0]
 	for _, cell := range c.all {
@@ -214,6 +237,7 @@ func (c *cells) sums() []Cell {
 	return out
 }
 
+// compose puts the parts of a reading together: the sums before the period and those of the period.
 func compose(rows []partRow, direct bool) (earlier, during []Cell) {
 	before, within := cells{at: map[Cell]int{}}, cells{at: map[Cell]int{}}
 
@@ -221,6 +245,9 @@ func compose(rows []partRow, direct bool) (earlier, during []Cell) {
 		switch r := &rows[i]; r.Part {
 		case partBefore:
 			before.add(r, 1)
+
+		// The edge at the start belongs to the time before. The whole months contain it, so it is subtracted from
+		// the period.
 		case partStart:
 			before.add(r, 1)
 
@@ -235,7 +262,7 @@ func compose(rows []partRow, direct bool) (earlier, during []Cell) {
 	return before.sums(), within.sums()
 }
 
-// balanceQuery builds the one statement of a reading.
+// balanceQuery builds the single statement of a reading.
 type balanceQuery struct {
 	filter   *BalanceFilter
 	grouping Grouping
@@ -243,25 +270,35 @@ type balanceQuery struct {
 	parts    []string
 }
 
-// source is where a part of a reading comes from; its columns are alike for months and entries.
+// source is the table that a part of a reading comes from, with the expressions for its columns.
 type source struct {
 	table, party, listing, month, debit, credit string
 	where                                       string
 }
 
+// noListing is how the balances store entries without a listing.
 const noListing = `'00000000-0000-0000-0000-000000000000'::uuid`
 
-// months reads whole months: of the whole team from the few rows of ledger_month, by listing from ledger_balance.
+// months adds a part that reads whole months: for the whole team from the few rows of ledger_month, by listing from
+// ledger_balance.
 func (q *balanceQuery) months(part string, months day.Range) {
 	if !months.From.IsZero() && months.Empty() {
 		return
 	}
 
-	s := source{table: "ledger_month", party: "party", month: "month", debit: "debit", credit: "credit", where: "month < @" + part + "_to"}
+	s := source{
+		table:  "ledger_month",
+		party:  "party",
+		month:  "month",
+		debit:  "debit",
+		credit: "credit",
+		where:  "month < @" + part + "_to",
+	}
 	if q.byListing() {
 		s.table, s.listing = "ledger_balance", "listing_id"
 	}
 
+	// Each part has its own arguments, since all are in one statement.
 	q.args[part+"_to"] = months.To
 	if !months.From.IsZero() {
 		s.where += " and month >= @" + part + "_from"
@@ -271,23 +308,37 @@ func (q *balanceQuery) months(part string, months day.Range) {
 	q.add(part, &s)
 }
 
-// days reads days, negated when they are an excess: of the whole team from ledger_day, by listing from entries.
+// days adds a part that reads single days, negated if they are an excess: for the whole team from ledger_day, by
+// listing from the entries.
 func (q *balanceQuery) days(part string, e edge) {
 	if e.days.Empty() {
 		return
 	}
 
-	s := source{table: "ledger_day", party: "party", month: "date_trunc('month', day::timestamp)::date", debit: "debit", credit: "credit"}
+	s := source{
+		table:  "ledger_day",
+		party:  "party",
+		month:  "date_trunc('month', day::timestamp)::date",
+		debit:  "debit",
+		credit: "credit",
+	}
 
 	s.where = "day >= @" + part + "_from and day < @" + part + "_to"
+
+	// There are no day balances by listing, so add up the entries.
 	if q.byListing() {
 		s = source{
-			table: "ledger_entry", party: "coalesce(party, '')", listing: "coalesce(listing_id, " + noListing + ")",
-			month: "date_trunc('month', txn_at::timestamp)::date", debit: "greatest(cent_total, 0)", credit: "greatest(-cent_total, 0)",
-			where: "status = 'active' and txn_at >= @" + part + "_from and txn_at < @" + part + "_to",
+			table:   "ledger_entry",
+			party:   "coalesce(party, '')",
+			listing: "coalesce(listing_id, " + noListing + ")",
+			month:   "date_trunc('month', txn_at::timestamp)::date",
+			debit:   "greatest(cent_total, 0)",
+			credit:  "greatest(-cent_total, 0)",
+			where:   "status = 'active' and txn_at >= @" + part + "_from and txn_at < @" + part + "_to",
 		}
 	}
 
+	// The whole months contain days after the cut: subtract them.
 	if e.excess {
 		s.debit, s.credit = "-"+s.debit, "-"+s.credit
 	}
@@ -296,8 +347,10 @@ func (q *balanceQuery) days(part string, e edge) {
 	q.add(part, &s)
 }
 
+// byListing reports whether the balances must be read by listing.
 func (q *balanceQuery) byListing() bool { return q.grouping.Listing || q.filter.ListingIDs != nil }
 
+// add adds the query of a part. All parts have the same columns; those that are not grouped by are constant.
 func (q *balanceQuery) add(part string, s *source) {
 	column := func(wanted bool, expression, otherwise string) string {
 		if wanted {
@@ -308,6 +361,7 @@ func (q *balanceQuery) add(part string, s *source) {
 	}
 	where := []string{"team_id = @team", "currency = @currency", "ledger = any(@ledgers)", s.where}
 
+	// Then the filters. Their arguments are the same in every part.
 	if q.filter.AccountIDs != nil {
 		among := "account_id = any(@accounts::uuid[])"
 		if s.table == "ledger_day" {
@@ -334,13 +388,20 @@ func (q *balanceQuery) add(part string, s *source) {
 		where = narrowed.Where
 	}
 
+	// Last, the columns that the grouping asks for.
 	q.parts = append(q.parts, strings.Join([]string{
-		"select '" + part + "' as part", "account_id", column(q.grouping.Ledger, "ledger", "''") + " as ledger",
-		column(q.grouping.Party, s.party, "''") + " as party", column(q.grouping.Listing, s.listing, "null::uuid") + " as listing_id",
-		column(q.grouping.Month, s.month, "null::date") + " as month", s.debit + " as debit", s.credit + " as credit",
+		"select '" + part + "' as part",
+		"account_id",
+		column(q.grouping.Ledger, "ledger", "''") + " as ledger",
+		column(q.grouping.Party, s.party, "''") + " as party",
+		column(q.grouping.Listing, s.listing, "null::uuid") + " as listing_id",
+		column(q.grouping.Month, s.month, "null::date") + " as month",
+		s.debit + " as debit",
+		s.credit + " as credit",
 	}, ", ")+" from "+s.table+" where "+strings.Join(where, " and "))
 }
 
+// sql returns the statement that adds up all parts.
 func (q *balanceQuery) sql() string {
 	return `select part, account_id, ledger, party, listing_id, month, sum(debit)::bigint as debit, sum(credit)::bigint as credit from (` +
 		strings.Join(q.parts, " union all ") + `) b group by part, account_id, ledger, party, listing_id, month

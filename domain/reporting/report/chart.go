@@ -18,24 +18,26 @@ type charted struct {
 	CategoryID     id.ID
 	CategoryName   string
 	Classification account.Classification
-	// Held accounts are bank accounts and what guests owe or have paid ahead: what stands on them is the same whoever's
-	// it is.
+	// Held accounts are bank accounts and those for amounts that guests owe or have paid ahead. Their balance does not
+	// depend on the party to whom it belongs.
 	Held bool
 }
 
-// heldAccounts are the accounts whose entries never count to the balance of a party.
+// heldAccounts is SQL for the accounts with entries that never count to the balance of a party.
 const heldAccounts = `(select h.id from account h where h.team_id = @team and (h.type = 'bank' or exists (select from account_assignment s
 	where s.team_id = h.team_id and s.account_id = h.id and s.assignment in ('accountsReceivable', 'deposit_coHostPayout'))))`
 
+// ref returns the account as figures refer to it.
 func (a *charted) ref() account.Ref { return account.Ref{ID: a.ID, Code: a.Code, Name: a.Name} }
 
-// chart lists the team's accounts: by code, or by category first.
+// chart loads the team's accounts by code, or first by category and then by code.
 func chart(ctx context.Context, tx *db.Tx, byCategory bool) ([]charted, error) {
 	order := ""
 	if byCategory {
 		order = "c.position, c.id, "
 	}
 
+	// Accounts without a code come last, by name. The id makes the order stable.
 	accounts, err := db.Select[charted](ctx, tx, `
 		select a.id, a.code, a.name, c.id as category_id, c.name as category_name, c.classification,
 			a.id in `+heldAccounts+` as held

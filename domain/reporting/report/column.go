@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// View says what the columns of a report stand for.
+// View says what the columns of a report are.
 type View string
 
 // The views.
@@ -34,6 +34,7 @@ type Column struct {
 // maxPeriods bounds the columns of a view of months, quarters or years.
 const maxPeriods = 400
 
+// grouping returns the grouping of balances that the view needs.
 func (v View) grouping() Grouping {
 	switch v {
 	case ViewTotal:
@@ -53,7 +54,7 @@ func (v View) grouping() Grouping {
 // ofTime reports whether the columns are periods.
 func (v View) ofTime() bool { return v == ViewMonth || v == ViewQuarter || v == ViewYear }
 
-// period names the column that a month belongs to.
+// period returns the name of the column that a month belongs to.
 func (v View) period(m day.Month) string {
 	switch v {
 	case ViewQuarter:
@@ -66,7 +67,7 @@ func (v View) period(m day.Month) string {
 	return m.String()
 }
 
-// periods is how many columns a view of a period has.
+// periods returns how many columns a view of a period has. It is 0 if the columns are not periods.
 func (v View) periods(start, end day.Day) int {
 	from, to := start.Month(), end.Month()
 
@@ -83,19 +84,20 @@ func (v View) periods(start, end day.Day) int {
 	return 0
 }
 
-// column is a column with what it selects.
+// column is a column with the function that narrows a selection to its entries.
 type column struct {
 	Column
 	narrow func(*Selection)
 }
 
-// columns are the columns of a report and the way from a cell to its own.
+// columns are the columns of a report, with a lookup from a cell to its column.
 type columns struct {
 	list []column
 	at   map[string]int
 	key  func(*Cell) string
 }
 
+// add appends a column for the cells with this key.
 func (c *columns) add(key string, shown Column, narrow func(*Selection)) {
 	if c.at == nil {
 		c.at = map[string]int{}
@@ -105,6 +107,7 @@ func (c *columns) add(key string, shown Column, narrow func(*Selection)) {
 	c.list = append(c.list, column{shown, narrow})
 }
 
+// shown returns the columns as the report shows them.
 func (c *columns) shown() []Column {
 	out := make([]Column, len(c.list))
 	for i := range c.list {
@@ -114,7 +117,7 @@ func (c *columns) shown() []Column {
 	return out
 }
 
-// ledgerColumns are the ledgers asked for, whether they have cells or not.
+// ledgerColumns returns the ledgers asked for, whether they have cells or not.
 func ledgerColumns(of liveLedger) columns {
 	c := columns{key: func(c *Cell) string { return string(c.Ledger) }}
 
@@ -126,17 +129,22 @@ func ledgerColumns(of liveLedger) columns {
 	return c
 }
 
-// partyColumns are the parties asked for, and nobody when there is anything that is nobody's.
+// partyColumns returns the parties asked for, and one for entries without a party if there are any.
 func partyColumns(only ledger.Party, cells []Cell) columns {
 	c := columns{key: func(c *Cell) string { return string(c.Party) }}
 	if only == "" || only == ledger.Owners {
-		c.add(string(ledger.Owners), Column{string(ledger.Owners), "Owners"}, func(f *Selection) { f.Party = ledger.Owners })
+		c.add(string(ledger.Owners), Column{string(ledger.Owners), "Owners"}, func(f *Selection) {
+			f.Party = ledger.Owners
+		})
 	}
 
 	if only == "" || only == ledger.Manager {
-		c.add(string(ledger.Manager), Column{string(ledger.Manager), "Manager"}, func(f *Selection) { f.Party = ledger.Manager })
+		c.add(string(ledger.Manager), Column{string(ledger.Manager), "Manager"}, func(f *Selection) {
+			f.Party = ledger.Manager
+		})
 	}
 
+	// The last column is shown if it is asked for or if a cell belongs to it.
 	unassigned := only == Nobody
 	for i := range cells {
 		unassigned = unassigned || cells[i].Party == ledger.NoParty
@@ -149,11 +157,12 @@ func partyColumns(only ledger.Party, cells []Cell) columns {
 	return c
 }
 
-// listingColumns are the listings that have cells, by name; what belongs to none comes last.
+// listingColumns loads the listings that have cells, by name. Entries without a listing have the last column.
 func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
 	c := columns{key: func(c *Cell) string { return c.ListingID.String() }}
 	seen, ids, none := map[id.ID]bool{}, []id.ID{}, false
 
+	// First collect the listings of the cells, each once.
 	for i := range cells {
 		l := cells[i].ListingID
 
@@ -168,7 +177,8 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 		ID   id.ID
 		Name string
 	}
-	// An entry can name a listing that is not among the team's any more; it keeps its column.
+
+	// Then their names. An entry can name a listing that the team no longer has: it keeps its column, without a title.
 	listings, err := db.Select[named](ctx, tx, `
 		select u.id, coalesce(l.name, '') as name from unnest(@ids::uuid[]) u (id) left join listing l on l.team_id = @team and l.id = u.id
 		order by `+page.TextSQL("l.name")+` nulls last, u.id`, db.Args{"team": tx.Team, "ids": ids})
@@ -176,29 +186,34 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 		return c, fmt.Errorf("read listings: %w", err)
 	}
 
+	// Last, the columns in the order of the names.
 	for _, l := range listings {
 		c.add(l.ID.String(), Column{l.ID.String(), l.Name}, func(f *Selection) { f.ListingIDs = page.RefsTo(l.ID) })
 	}
 
 	if none {
-		c.add(id.Zero.String(), Column{NullText, "No listing"}, func(f *Selection) { f.ListingIDs = page.RefsTo(id.Zero) })
+		c.add(id.Zero.String(), Column{NullText, "No listing"}, func(f *Selection) {
+			f.ListingIDs = page.RefsTo(id.Zero)
+		})
 	}
 
 	return c, nil
 }
 
-// periodColumns are the months, quarters or years of a period; the first and the last are cut to it.
+// periodColumns returns the months, quarters or years of a period. The first and the last are cut to the period.
 func periodColumns(v View, start, end day.Day) columns {
 	c := columns{key: func(c *Cell) string { return v.period(c.Month.Month()) }}
 	period := day.Range{From: start, To: end.AddDays(1)}
 
 	months := period.Months()
 	for i := 0; i < len(months); {
+		// Months with the same name belong to the same column.
 		name, last := v.period(months[i]), i
 		for last+1 < len(months) && v.period(months[last+1]) == name {
 			last++
 		}
 
+		// The drill-down of a column has the days that are in the period.
 		first, final := Start{day.Max(start, months[i].First())}, End{day.Min(end, months[last].Last())}
 
 		c.add(name, Column{name, name}, func(f *Selection) { f.StartDate, f.EndDate = &first, &final })

@@ -53,16 +53,19 @@ type Entries struct {
 	Totals     EntryTotals     `json:"totals"`
 }
 
+// entriesInput is the input of GET /reports/journal-entries.
 type entriesInput struct {
 	page.Params
 	Sort EntrySort `query:"sort" doc:"Default txnAt."`
 	Selection
 }
 
+// entries returns a page of journal entries with the totals of all that match.
 func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
 	q := EntryQuery(in.Selection)
 	q.Args["team"] = tx.Team
-	// The page is found by ids alone: sorting and skipping whole rows costs a multiple.
+
+	// First the page. It is found by ids alone, because sorting and skipping whole rows takes several times as long.
 	ids, listed, args := q, q, maps.Clone(q.Args)
 	ids.Columns = "e.id"
 	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + in.Cut(ids.SQL(string(in.Sort)), args) + "))"}
@@ -72,6 +75,7 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 		return nil, fmt.Errorf("list journal entries: %w", err)
 	}
 
+	// Then the totals. If all entries are on the first page, add those up instead of asking the database.
 	out := &Entries{Data: rows}
 	if in.Rows() == 0 && int64(len(rows)) < in.Limit {
 		out.Pagination = in.Of(int64(len(rows)))
@@ -83,6 +87,7 @@ func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error)
 		return out, nil
 	}
 
+	// Otherwise the totals and the count come from a query of their own.
 	all, err := SumEntries(ctx, tx, in.Selection)
 	if err != nil {
 		return nil, err

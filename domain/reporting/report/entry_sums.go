@@ -12,18 +12,20 @@ import (
 	"stayledger/platform/page"
 )
 
-// EntrySums are how many entries a selection has, and what they come to.
+// EntrySums are the number of entries in a selection, and their totals.
 type EntrySums struct {
 	Count int64
 	EntryTotals
 }
 
-// SumEntries adds up the entries of a valid selection: of kept sums where those tell everything that the selection
-// asks, else entry by entry.
+// SumEntries adds up the entries of a valid selection: from kept sums if those have everything that the selection
+// asks for, otherwise entry by entry.
 func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) {
 	q, kept := f.keptSums()
-	columns := "coalesce(sum(e.entries), 0)::bigint as count, coalesce(sum(e.debit), 0)::bigint as debit, coalesce(sum(e.credit), 0)::bigint as credit"
+	columns := "coalesce(sum(e.entries), 0)::bigint as count, coalesce(sum(e.debit), 0)::bigint as debit, " +
+		"coalesce(sum(e.credit), 0)::bigint as credit"
 
+	// The conditions use no other table, so the joins of the list are left out.
 	if !kept {
 		q = EntryQuery(f)
 		q.From = "ledger_entry e"
@@ -33,7 +35,10 @@ func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) 
 
 	q.Args["team"] = tx.Team
 
-	sums, err := db.Get[EntrySums](ctx, tx, "select "+columns+" from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
+	sums, err := db.Get[EntrySums](ctx, tx,
+		"select "+columns+" from "+q.From+" where "+strings.Join(q.Where, " and "),
+		q.Args,
+	)
 	if err != nil {
 		return EntrySums{}, fmt.Errorf("add up journal entries: %w", err)
 	}
@@ -41,12 +46,18 @@ func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) 
 	return sums, nil
 }
 
-// keptSums are the kept sums e of a selection, and whether there are such: it asks for active entries by account,
-// party, ledger, currency and date, or by listing as well when it begins and ends with a month.
+// keptSums returns a query of the kept sums e for a selection. It returns false if the kept sums cannot answer it:
+// they can if it asks for active entries by account, party, ledger, currency and date. By listing they can only if
+// it begins and ends with a month.
 func (f *Selection) keptSums() (page.Query, bool) {
+	// First clear every field that the kept sums have. If another one is set, they cannot answer.
 	rest := *f
 	rest.StartDate, rest.EndDate, rest.Dates = nil, nil, page.Dates{}
-	rest.AccountIDs, rest.NotAccountIDs, rest.CategoryIDs, rest.NotCategoryIDs, rest.AccountClassifications = nil, nil, nil, nil, nil
+	rest.AccountIDs = nil
+	rest.NotAccountIDs = nil
+	rest.CategoryIDs = nil
+	rest.NotCategoryIDs = nil
+	rest.AccountClassifications = nil
 	rest.ListingIDs, rest.NotListingIDs = nil, nil
 
 	rest.Party, rest.Currency, rest.BalanceSheetRows = "", "", nil
@@ -62,6 +73,7 @@ func (f *Selection) keptSums() (page.Query, bool) {
 		return page.Query{}, false
 	}
 
+	// Then choose the smallest sums that are fine enough. There are none by listing and day.
 	byListing := len(f.ListingIDs)+len(f.NotListingIDs) > 0
 	q := page.Query{Where: []string{"e.team_id = @team"}, Args: db.Args{}}
 
@@ -79,6 +91,7 @@ func (f *Selection) keptSums() (page.Query, bool) {
 			from ledger_day) e`
 	}
 
+	// Last, the conditions, which are the same as those on entries.
 	f.byAccount(&q)
 	q.Refs("e.listing_id", f.ListingIDs)
 	q.Refs("e.listing_id", f.NotListingIDs.Turned())
@@ -88,7 +101,7 @@ func (f *Selection) keptSums() (page.Query, bool) {
 	return q, true
 }
 
-// wholeMonths says whether the dates of a selection begin and end with a month, or are open.
+// wholeMonths reports whether the dates of a selection begin and end with a month, or are open.
 func (f *Selection) wholeMonths() bool {
 	first := func(d day.Day) bool { return d == d.FirstOfMonth() }
 	if f.StartDate != nil && !first(f.StartDate.Day) || f.EndDate != nil && !first(f.EndDate.AddDays(1)) {
@@ -99,6 +112,7 @@ func (f *Selection) wholeMonths() bool {
 		return true
 	}
 
+	// The range of dates is read with its end as the first day after it.
 	days := f.DateRange.Range(f.IsDateRangeEndInclusive)
 
 	return first(days.From) && first(days.To)

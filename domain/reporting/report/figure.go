@@ -43,7 +43,7 @@ type Section struct {
 	Categories []Category `json:"categories"`
 }
 
-// Category is the accounts of one category.
+// Category is the part of a section with the accounts of one category.
 type Category struct {
 	Figure
 	Accounts []AccountFigure `json:"accounts"`
@@ -55,16 +55,24 @@ type AccountFigure struct {
 	Code *string `json:"code"`
 }
 
-// table makes the rows of a report: cells go into columns, and every figure gets its drill-down.
+// table makes the rows of a report: it puts cells into columns, and gives every figure its drill-down.
 type table struct {
 	columns columns
 	// average asks for the average over the columns.
 	average bool
 }
 
-// figure adds up cells, each times sign; behind selects their entries.
+// figure adds up cells, each times sign. The selection behind has their entries.
 func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selection) Figure {
-	f := Figure{ID: row.ID, Title: row.Title, Values: make([]Value, len(t.columns.list)), ComputedValues: []ComputedValue{}, Drilldown: DrilldownTo(behind)}
+	f := Figure{
+		ID:             row.ID,
+		Title:          row.Title,
+		Values:         make([]Value, len(t.columns.list)),
+		ComputedValues: []ComputedValue{},
+		Drilldown:      DrilldownTo(behind),
+	}
+
+	// The drill-down of a value is that of the row, narrowed to its column.
 	for i := range t.columns.list {
 		c := &t.columns.list[i]
 		narrowed := behind
@@ -72,6 +80,7 @@ func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selec
 		f.Values[i] = Value{ID: c.ID, Title: c.Title, Drilldown: DrilldownTo(narrowed)}
 	}
 
+	// Then put each cell into its column, and all of them into the total.
 	for _, c := range cells {
 		f.Total += sign * c.Net()
 		if t.columns.key != nil {
@@ -79,19 +88,31 @@ func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selec
 		}
 	}
 
+	// Last, the average over the columns, if it is asked for.
 	if n := len(f.Values); t.average && n > 0 {
-		f.ComputedValues = append(f.ComputedValues, ComputedValue{ID: "average", Title: "Average", Total: average(f.Total, n)})
+		f.ComputedValues = append(f.ComputedValues, ComputedValue{
+			ID:    "average",
+			Title: "Average",
+			Total: average(f.Total, n),
+		})
 	}
 
 	return f
 }
 
-// section makes the rows of the accounts that have cells; accounts are given by category.
-func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells map[id.ID][]*Cell, behind Selection) Section {
+// section makes the rows of the accounts that have cells. The accounts must be sorted by category.
+func (t *table) section(
+	row Column,
+	sign money.Cents,
+	accounts []*charted,
+	cells map[id.ID][]*Cell,
+	behind Selection,
+) Section {
 	s := Section{Categories: []Category{}}
 
 	var all []*Cell
 
+	// Each round takes the accounts of one category, which follow each other.
 	for start := 0; start < len(accounts); {
 		end := start
 		c := Category{Accounts: []AccountFigure{}}
@@ -99,6 +120,7 @@ func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells
 		var within []*Cell
 
 		for ; end < len(accounts) && accounts[end].CategoryID == accounts[start].CategoryID; end++ {
+			// An account without cells has no row.
 			a := accounts[end]
 			if len(cells[a.ID]) == 0 {
 				continue
@@ -106,14 +128,19 @@ func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells
 
 			own := behind
 			own.AccountIDs = page.Only(a.ID)
-			c.Accounts = append(c.Accounts, AccountFigure{t.figure(Column{a.ID.String(), a.Name}, sign, cells[a.ID], own), a.Code})
+			c.Accounts = append(c.Accounts, AccountFigure{
+				t.figure(Column{a.ID.String(), a.Name}, sign, cells[a.ID], own),
+				a.Code,
+			})
 			within = append(within, cells[a.ID]...)
 		}
 
+		// A category is the sum of its accounts. One without rows is left out.
 		if len(c.Accounts) > 0 {
 			own := behind
 			own.CategoryIDs = page.Only(accounts[start].CategoryID)
-			c.Figure = t.figure(Column{accounts[start].CategoryID.String(), accounts[start].CategoryName}, sign, within, own)
+			name := Column{accounts[start].CategoryID.String(), accounts[start].CategoryName}
+			c.Figure = t.figure(name, sign, within, own)
 			s.Categories = append(s.Categories, c)
 			all = append(all, within...)
 		}
@@ -121,12 +148,13 @@ func (t *table) section(row Column, sign money.Cents, accounts []*charted, cells
 		start = end
 	}
 
+	// Last, the sum over all categories.
 	s.Figure = t.figure(row, sign, all, behind)
 
 	return s
 }
 
-// percentOf states the figure as parts of a base, column by column.
+// percentOf fills in the percentages of a base, column by column.
 func (f *Figure) percentOf(base *Figure) {
 	f.TotalPercentage = rateOf(f.Total, base.Total)
 	for i := range f.Values {
@@ -138,6 +166,7 @@ func (f *Figure) percentOf(base *Figure) {
 	}
 }
 
+// percentOf fills in the percentages of all rows of the section.
 func (s *Section) percentOf(base *Figure) {
 	for i := range s.Categories {
 		c := &s.Categories[i]
@@ -151,15 +180,17 @@ func (s *Section) percentOf(base *Figure) {
 	s.Figure.percentOf(base)
 }
 
+// whole is the base in parts, in which percentages are given.
 const whole = 100_000
 
-// rateOf is an amount in parts per 100000 of a base, half away from zero; nil when the base is nothing or the share
-// beyond a safe integer.
+// rateOf returns an amount in parts per 100000 of a base, rounded half away from zero. It returns nil if the base
+// is zero or the share is beyond a safe integer.
 func rateOf(amount, base money.Cents) *int64 {
 	if base == 0 {
 		return nil
 	}
 
+	// The product can exceed 64 bits.
 	n := rounded(new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(whole)), int64(base))
 	if !n.IsInt64() || !money.Cents(n.Int64()).Valid() {
 		return nil
@@ -170,15 +201,18 @@ func rateOf(amount, base money.Cents) *int64 {
 	return &share
 }
 
+// average returns the total divided by n, rounded half away from zero.
 func average(total money.Cents, n int) money.Cents {
 	return money.Cents(rounded(big.NewInt(int64(total)), int64(n)).Int64())
 }
 
-// rounded is a quotient, half away from zero.
+// rounded returns a quotient, rounded half away from zero.
 func rounded(n *big.Int, divisor int64) *big.Int {
 	d := big.NewInt(divisor)
 
 	quotient, rest := new(big.Int).QuoRem(n, d, new(big.Int))
+
+	// Twice the rest is less than the divisor: the quotient is the nearest integer.
 	if rest.Abs(rest).Lsh(rest, 1).CmpAbs(d) < 0 {
 		return quotient
 	}
@@ -198,7 +232,7 @@ func byAccount(cells []Cell) map[id.ID][]*Cell {
 	return out
 }
 
-// classified are the accounts of a classification.
+// classified returns the accounts of a classification, in their order.
 func classified(accounts []charted, c account.Classification) []*charted {
 	var out []*charted
 

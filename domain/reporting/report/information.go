@@ -23,11 +23,13 @@ type Form string
 // The forms: what was collected for owners as rent, and what contacts, vendors or owners, were paid for their work by
 // expenses.
 const (
+	// The forms: 1099-MISC for rents collected for owners, 1099-NEC for payments by expenses to contacts, vendors
+	// or owners, for their work.
 	FormMISC Form = "1099-MISC"
 	FormNEC  Form = "1099-NEC"
 )
 
-// Enum lists the forms.
+// Enum returns the forms.
 func (Form) Enum() []string { return []string{string(FormMISC), string(FormNEC)} }
 
 // Exempt says why an amount need not be reported.
@@ -39,7 +41,7 @@ const (
 	Corporation    Exempt = "corporation"
 )
 
-// Enum lists the reasons.
+// Enum returns the reasons.
 func (Exempt) Enum() []string { return []string{string(BelowThreshold), string(Corporation)} }
 
 // InformationReturns are the figures of a year's information returns, by form and name.
@@ -84,7 +86,7 @@ type InformationFilter struct {
 //go:embed thresholds.json
 var thresholdData []byte
 
-// thresholds are those in force in a year, by form: the latest that began.
+// thresholds returns the thresholds in force in a year, by form: the latest that began.
 func thresholds(year int64) ([]Threshold, error) {
 	var all []Threshold
 	if err := json.Unmarshal(thresholdData, &all); err != nil {
@@ -93,6 +95,7 @@ func thresholds(year int64) ([]Threshold, error) {
 
 	var out []Threshold
 
+	// Keep one threshold per form, and replace it by a later one.
 	for _, t := range all {
 		if t.SinceYear > year {
 			continue
@@ -110,7 +113,7 @@ func thresholds(year int64) ([]Threshold, error) {
 	return out, nil
 }
 
-// exempt says why a recipient need not be reported; nil when the form is due. Payments to corporations are not
+// exempt returns why a recipient need not be reported, or nil if the form is due. Payments to corporations are not
 // reported.
 func exempt(r *InformationReturn, limits []Threshold) *Exempt {
 	reason := BelowThreshold
@@ -127,32 +130,44 @@ func exempt(r *InformationReturn, limits []Threshold) *Exempt {
 	return &reason
 }
 
+// informationInput is the input of GET /reports/information-returns.
 type informationInput struct {
 	InformationFilter
 	page.Params
 }
 
+// informationReturns returns a page of the figures of a year.
 func informationReturns(ctx context.Context, tx *db.Tx, in *informationInput) (*InformationReturns, error) {
 	all, limits, err := ReadInformationReturns(ctx, tx, in.InformationFilter)
 	if err != nil {
 		return nil, err
 	}
 
+	// The figures are computed for all recipients at once, so the page is cut from them.
 	from := min(in.Rows(), int64(len(all)))
 	to := min(from+in.Limit, int64(len(all)))
 
 	return &InformationReturns{
-		Year: in.Year, Currency: informationCurrency, Thresholds: limits, Data: all[from:to], Pagination: in.Of(int64(len(all))),
+		Year:       in.Year,
+		Currency:   informationCurrency,
+		Thresholds: limits,
+		Data:       all[from:to],
+		Pagination: in.Of(int64(len(all))),
 	}, nil
 }
 
-// ReadInformationReturns gives all selected figures of a year, by form and name, with the thresholds in force.
-func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter) ([]InformationReturn, []Threshold, error) {
+// ReadInformationReturns returns all selected figures of a year, by form and name, with the thresholds in force.
+func ReadInformationReturns(
+	ctx context.Context,
+	tx *db.Tx,
+	f InformationFilter,
+) ([]InformationReturn, []Threshold, error) {
 	limits, err := thresholds(f.Year)
 	if err != nil {
 		return nil, nil, err
 	}
 
+	// First add up the amounts of the forms asked for.
 	figures := []figure1099{}
 	if f.Form != FormNEC {
 		if figures, err = grossRents(ctx, tx, f.Year); err != nil {
@@ -169,6 +184,7 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 		figures = append(figures, paid...)
 	}
 
+	// Then add the recipients, and decide for each whether the form is due.
 	out, err := recipients(ctx, tx, figures)
 	if err != nil {
 		return nil, nil, err
@@ -182,6 +198,7 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 		out[i].Reportable = out[i].Exempt == nil
 	}
 
+	// Whether it is due is known only now, so this filter comes last.
 	if f.Reportable != nil {
 		out = slices.DeleteFunc(out, func(r InformationReturn) bool { return r.Reportable != *f.Reportable })
 	}
@@ -193,6 +210,7 @@ func ReadInformationReturns(ctx context.Context, tx *db.Tx, f InformationFilter)
 	return out, limits, nil
 }
 
+// yearRange returns the first and the last day of a year.
 func yearRange(year int64) (from, to day.Day) {
 	first := day.Month{Year: int(year), Month: 1}.First()
 	return first, day.Month{Year: int(year), Month: 12}.First().LastOfMonth()

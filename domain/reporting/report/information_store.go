@@ -13,9 +13,10 @@ import (
 	"stayledger/platform/page"
 )
 
+// informationCurrency is the only currency of these forms.
 const informationCurrency money.Currency = "usd"
 
-// figure1099 is an amount of a contact and what it was added up from.
+// figure1099 is the amount of a contact, with drill-downs to its entries.
 type figure1099 struct {
 	form       Form
 	contactID  id.ID
@@ -23,9 +24,9 @@ type figure1099 struct {
 	drilldowns []Drilldown
 }
 
-// rents are what came in for an ownership in a year. Late are stays of earlier years of which some came in this year,
-// and Unstayed tells that the channel pays the owner and the manager apart, so that only what belongs to no stay
-// counts.
+// rents are the collected revenue of an ownership in a year. Late are stays of earlier years with revenue collected
+// in this year. Unstayed means that the channel pays the owner and the manager separately, so that only revenue
+// without a stay counts.
 type rents struct {
 	PeriodID    id.ID
 	Live        money.Cents
@@ -37,13 +38,13 @@ type rents struct {
 	Splits      []int64
 }
 
-// rentsOf adds up, by ownership, what the manager collected of the owners' revenue: that of a stay as far as the guest,
-// or the channel, had paid for the stay by the end of the year, less what counted by the end of the year before. A
-// payment is for all that was charged by then, in proportion, so what was paid ahead counts when the revenue is booked.
-// Stays that the channel pays to the owner directly are left out, revenue without a stay counts when it is booked, and
-// so does that of a stay that charges guests nothing.
+// rentsOf is SQL that adds up, by ownership, the owners' revenue that the manager collected. Revenue of a stay
+// counts as far as the guest, or the channel, had paid for the stay by the end of the year, less what counted by
+// the end of the year before. A payment is for all that was charged by then, in proportion, so an advance payment
+// counts when the revenue is booked. Stays that the channel pays to the owner directly are left out. Revenue
+// without a stay counts when it is booked, and so does that of a stay that charges guests nothing.
 //
-// Only stays that something happened to in the year are read, with all that came before.
+// It reads only stays with entries in the year, and all earlier entries of those.
 const rentsOf = `
 	with guests as materialized (
 		select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout')
@@ -99,8 +100,9 @@ const rentsOf = `
 	from owned o join listing_ownership_member m on m.team_id = @team and m.period_id = o.period_id
 	group by o.period_id, o.live, o.historic, o.has_historic, o.unstayed, o.late order by o.period_id`
 
-// grossRents are what the manager collected for owners in a year before anything was taken off, each ownership divided
-// among its members, with what months that came in as finished statements show as revenue.
+// grossRents returns the amounts that the manager collected for owners in a year before any deduction. Each
+// ownership is divided among its members. The revenue of months that were imported as finished statements is
+// included.
 func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	from, to := yearRange(year)
 
@@ -109,6 +111,7 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 		return nil, fmt.Errorf("add up gross rents: %w", err)
 	}
 
+	// Then divide each ownership and add up the parts of each member, in a stable order.
 	amounts, owns := map[id.ID]money.Cents{}, map[id.ID][]*rents{}
 
 	var order []id.ID
@@ -126,19 +129,26 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 		}
 	}
 
+	// Last, one figure per member, with the entries of all its ownerships.
 	out := make([]figure1099, len(order))
 	for i, member := range order {
-		out[i] = figure1099{form: FormMISC, contactID: member, amount: amounts[member], drilldowns: rentDrilldowns(year, owns[member])}
+		out[i] = figure1099{
+			form:       FormMISC,
+			contactID:  member,
+			amount:     amounts[member],
+			drilldowns: rentDrilldowns(year, owns[member]),
+		}
 	}
 
 	return out, nil
 }
 
-// rentDrilldowns lead to the revenue of the year, to that of earlier years of which some came in this year, and to what
-// imported statements tell.
+// rentDrilldowns returns drill-downs to the revenue of the year, to that of earlier years that was collected in
+// this year, and to the revenue of imported statements.
 func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 	var managed, apart, historic, late page.Refs
 
+	// First sort the ownerships by the kind of their entries. An ownership can be of several kinds.
 	for _, p := range owned {
 		period := page.Ref{ID: p.PeriodID}
 		if p.Unstayed {
@@ -154,13 +164,17 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 		late = append(late, page.RefsTo(p.Late...)...)
 	}
 
+	// All but the imported revenue is on accounts of revenue.
 	revenue := func(periods page.Refs) Selection {
 		s := yearSelection(year)
-		s.OwnershipPeriodIDs, s.Party, s.AccountClassifications = periods, ledger.Owners, []account.Classification{account.Revenue}
+		s.OwnershipPeriodIDs = periods
+		s.Party = ledger.Owners
+		s.AccountClassifications = []account.Classification{account.Revenue}
 
 		return s
 	}
 
+	// Then one drill-down for each kind that occurs.
 	out := []Drilldown{}
 	if len(managed) > 0 {
 		out = append(out, DrilldownTo(revenue(managed)))
@@ -179,22 +193,26 @@ func rentDrilldowns(year int64, owned []*rents) []Drilldown {
 	}
 
 	if len(historic) > 0 {
-		told := yearSelection(year)
-		told.OwnershipPeriodIDs, told.Ledger, told.Status, told.TriggerTypes = historic, ledger.Historical, ledger.Inactive, []string{"historicalRevenue"}
-		out = append(out, DrilldownTo(told))
+		imported := yearSelection(year)
+		imported.OwnershipPeriodIDs = historic
+		imported.Ledger = ledger.Historical
+		imported.Status = ledger.Inactive
+		imported.TriggerTypes = []string{"historicalRevenue"}
+		out = append(out, DrilldownTo(imported))
 	}
 
 	return out
 }
 
+// yearSelection returns a selection of the entries of a year in the currency of the forms.
 func yearSelection(year int64) Selection {
 	from, to := yearRange(year)
 	return Selection{StartDate: &Start{from}, EndDate: &End{to}, Currency: string(informationCurrency)}
 }
 
-// loadWorkPayments adds up what left the bank accounts by expenses to each contact in a year, by the day of payment. An
-// owner who is paid for work counts as a vendor does. What a provider refused, gave back or does not answer for has not
-// left.
+// loadWorkPayments adds up the amounts that left the bank accounts by expenses to each contact in a year, by the
+// day of payment. An owner who is paid for work counts as a vendor does. Amounts that a provider refused, returned
+// or does not account for have not left.
 func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	type paid struct {
 		ContactID  id.ID
@@ -206,6 +224,8 @@ func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099,
 	from, to := yearRange(year)
 	triggers := []string{ledger.TriggerExpense, ledger.TriggerExpensePayment}
 
+	// The entries are those on bank accounts. Transactions with missing payments are left out of the amount and of
+	// its drill-down.
 	recipients, err := db.Select[paid](ctx, tx, `
 		select e.contact_id, coalesce(-sum(e.cent_total) filter (where n.transaction_id is null), 0)::bigint as amount,
 			array_agg(distinct e.account_id) as account_ids,
@@ -221,18 +241,24 @@ func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099,
 		return nil, fmt.Errorf("add up payments for work: %w", err)
 	}
 
+	// Then one figure per contact. The drill-down selects the same entries.
 	out := make([]figure1099, len(recipients))
 	for i, v := range recipients {
 		s := yearSelection(year)
 		s.ContactIDs, s.TriggerTypes, s.AccountIDs = page.RefsTo(v.ContactID), triggers, page.Only(v.AccountIDs...)
 		s.NotTransactionIDs = page.RefsTo(v.Missing...)
-		out[i] = figure1099{form: FormNEC, contactID: v.ContactID, amount: v.Amount, drilldowns: []Drilldown{DrilldownTo(s)}}
+		out[i] = figure1099{
+			form:       FormNEC,
+			contactID:  v.ContactID,
+			amount:     v.Amount,
+			drilldowns: []Drilldown{DrilldownTo(s)},
+		}
 	}
 
 	return out, nil
 }
 
-// recipients adds to figures whom they are about. Figures of nothing are left out.
+// recipients adds the contacts to figures. Figures of zero are left out.
 func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]InformationReturn, error) {
 	type person struct {
 		ID                 id.ID
@@ -242,6 +268,7 @@ func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]Informa
 		Address            *contact.Address
 	}
 
+	// First load the contacts of all figures at once.
 	ids := make([]id.ID, len(figures))
 	for i := range figures {
 		ids[i] = figures[i].contactID
@@ -259,6 +286,7 @@ func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]Informa
 		byID[people[i].ID] = &people[i]
 	}
 
+	// Then one return per figure. The tax identifier is masked.
 	out := make([]InformationReturn, 0, len(figures))
 	for i := range figures {
 		f := &figures[i]
@@ -269,7 +297,14 @@ func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]Informa
 		}
 
 		r := InformationReturn{
-			Form: f.form, Box: "1", ContactID: p.ID, Name: p.Name, CompanyType: p.CompanyType, Address: p.Address, Amount: f.amount, Drilldowns: f.drilldowns,
+			Form:        f.form,
+			Box:         "1",
+			ContactID:   p.ID,
+			Name:        p.Name,
+			CompanyType: p.CompanyType,
+			Address:     p.Address,
+			Amount:      f.amount,
+			Drilldowns:  f.drilldowns,
 		}
 		if p.TaxIdentifierLast4 != nil {
 			masked := "***" + *p.TaxIdentifierLast4

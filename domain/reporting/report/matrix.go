@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// Matrix is a report in numbers alone, with no drill-downs and no sums: an amount per account and column of the view.
-// It is small where the report itself, each of whose figures leads to its entries, is not.
+// Matrix is a report in numbers alone, with no drill-downs and no sums: an amount per account and column of the
+// view. It is small, while in the report itself every figure has a drill-down.
 type Matrix struct {
 	Currency money.Currency
 	View     View
@@ -30,8 +30,8 @@ type MatrixRow struct {
 	Total  money.Cents
 }
 
-// ProfitMatrix reads the accounts of the profit and loss that a valid filter selects, with the signs that the report
-// has.
+// ProfitMatrix returns the accounts of the profit and loss that a valid filter selects, with the signs of the
+// report.
 func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, error) {
 	b, err := f.read(ctx, tx)
 	if err != nil {
@@ -45,18 +45,21 @@ func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, erro
 	return m, nil
 }
 
-// SheetMatrix reads the accounts and the balances of owners and manager of the balance sheet that a valid filter
-// selects, with the signs that the report has: assets equal all others.
+// SheetMatrix returns the accounts of the balance sheet that a valid filter selects, and the balances of owners and
+// manager. The signs are those of the report: assets equal all others.
 func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error) {
 	b, err := f.read(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// First the accounts of assets and liabilities.
 	m, rows := b.matrix(), b.rows()
 	m.accounts(b, section{string(RowAssets), 1, classified(b.accounts, account.Asset)}, grouped(rows[RowAssets]))
-	m.accounts(b, section{string(RowLiabilities), -1, classified(b.accounts, account.Liability)}, grouped(rows[RowLiabilities]))
+	liabilities := classified(b.accounts, account.Liability)
+	m.accounts(b, section{string(RowLiabilities), -1, liabilities}, grouped(rows[RowLiabilities]))
 
+	// Then the computed rows. The unassigned one is left out if it has no entries.
 	for _, r := range []struct {
 		row   SheetRow
 		title string
@@ -71,6 +74,7 @@ func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error)
 	return m, nil
 }
 
+// matrix returns an empty matrix with the columns of the report.
 func (b *celled) matrix() *Matrix {
 	return &Matrix{Currency: b.currency, View: b.view, Columns: b.columns.shown()}
 }
@@ -96,7 +100,7 @@ func (m *Matrix) accounts(b *celled, s section, cells map[id.ID][]*Cell) {
 	}
 }
 
-// sum puts cells into the columns of a row.
+// sum returns the row with the cells in its columns.
 func (b *celled) sum(row MatrixRow, sign money.Cents, cells []*Cell) MatrixRow {
 	row.Values = make([]money.Cents, len(b.columns.list))
 	for _, c := range cells {

@@ -2,7 +2,7 @@ package report
 
 import "stayledger/platform/parts"
 
-// Part is reports.
+// Part returns the endpoints of the reports.
 func Part() parts.Part {
 	return parts.Part{Endpoints: endpoints()}
 }

@@ -5,10 +5,10 @@ import (
 	"stayledger/platform/day"
 )
 
-// Start is the query parameter startDate: a day, a month or a year, which stands for its first day (PAG-36).
+// Start is the query parameter startDate: a day, or a month or year, which means its first day (PAG-36).
 type Start struct{ day.Day }
 
-// End is the query parameter endDate: a day, a month or a year, which stands for its last day (PAG-36).
+// End is the query parameter endDate: a day, or a month or year, which means its last day (PAG-36).
 type End struct{ day.Day }
 
 // UnmarshalText reads YYYY, YYYY-MM or YYYY-MM-DD as its first day.
@@ -47,6 +47,7 @@ func (e *End) UnmarshalJSON(data []byte) error {
 	return e.UnmarshalText(text)
 }
 
+// boundaryText returns the content of a JSON string. It fails for anything else.
 func boundaryText(data []byte) ([]byte, error) {
 	if len(data) < 2 || data[0] != '"' || data[len(data)-1] != '"' {
 		return nil, day.ErrFormat
@@ -57,8 +58,8 @@ func boundaryText(data []byte) ([]byte, error) {
 
 // Period is the pair of days that a report is about.
 type Period struct {
-	StartDate Start `query:"startDate" format:"date-boundary" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndDate   End   `query:"endDate" format:"date-boundary" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	StartDate Start `query:"startDate" format:"date-boundary" json:"startDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period means its first day."`
+	EndDate   End   `query:"endDate" format:"date-boundary" json:"endDate" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period means its last day, which is included."`
 }
 
 // Check refuses a period that ends before it starts.

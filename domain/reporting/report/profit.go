@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// ProfitAndLoss is what was earned and spent in a period.
+// ProfitAndLoss is the income and the costs of a period.
 type ProfitAndLoss struct {
 	Currency  money.Currency `json:"currency"`
 	StartDate day.Day        `json:"startDate"`
@@ -34,8 +34,8 @@ type NetIncome struct {
 type ProfitFilter struct {
 	Period
 	View       View         `query:"view" json:"view,omitempty" enum:"total,ledger,party,listing,month,quarter,year" doc:"What the columns stand for. Default: total, which has none."`
-	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
-	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of no party."`
+	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, means entries without a listing."`
 	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
 	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
@@ -53,13 +53,15 @@ func (f ProfitFilter) Resolve() []apierr.Issue {
 	return nil
 }
 
+// profitInput is the input of GET /reports/profit-and-loss.
 type profitInput struct{ ProfitFilter }
 
+// profitAndLoss answers GET /reports/profit-and-loss.
 func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndLoss, error) {
 	return ReadProfit(ctx, tx, in.ProfitFilter)
 }
 
-// ReadProfit reads the profit and loss that a valid filter selects.
+// ReadProfit returns the profit and loss that a valid filter selects.
 func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
 	b, err := f.read(ctx, tx)
 	if err != nil {
@@ -67,8 +69,15 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	}
 
 	t := table{columns: b.columns, average: b.view.ofTime()}
+
+	// Every drill-down narrows the filter of the report.
 	behind := Selection{
-		StartDate: &f.StartDate, EndDate: &f.EndDate, Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency),
+		StartDate:  &f.StartDate,
+		EndDate:    &f.EndDate,
+		Party:      f.Party,
+		ListingIDs: f.ListingIDs,
+		Ledger:     ledger.Ledger(f.Ledger),
+		Currency:   string(b.currency),
 	}
 	of := func(classes ...account.Classification) Selection {
 		s := behind
@@ -77,14 +86,19 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 		return s
 	}
 
+	// The net income adds up all cells, the sections those of their accounts.
 	sums, all := byAccount(b.cells), make([]*Cell, len(b.cells))
 	for i := range b.cells {
 		all[i] = &b.cells[i]
 	}
 
-	income := t.section(Column{"revenue", "Revenue"}, -1, classified(b.accounts, account.Revenue), sums, of(account.Revenue))
-	costs := t.section(Column{"expense", "Expenses"}, 1, classified(b.accounts, account.Expense), sums, of(account.Expense))
+	// Revenue is credit, so its sign is turned. Costs are debit.
+	earning, spending := classified(b.accounts, account.Revenue), classified(b.accounts, account.Expense)
+	income := t.section(Column{"revenue", "Revenue"}, -1, earning, sums, of(account.Revenue))
+	costs := t.section(Column{"expense", "Expenses"}, 1, spending, sums, of(account.Expense))
 	net := NetIncome{t.figure(Column{"netIncome", "Net income"}, -1, all, of(account.Revenue, account.Expense)), nil}
+
+	// Percentages are of revenue, in the total and in every column.
 	base := income.Figure
 	net.percentOf(&base)
 	costs.percentOf(&base)
@@ -92,12 +106,16 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	net.Groups = []Section{income, costs}
 
 	return &ProfitAndLoss{
-		Currency: b.currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, View: b.view, Columns: t.columns.shown(), NetIncome: net,
+		Currency:  b.currency,
+		StartDate: f.StartDate.Day,
+		EndDate:   f.EndDate.Day,
+		View:      b.view,
+		Columns:   t.columns.shown(),
+		NetIncome: net,
 	}, nil
 }
 
-// celled is what a report by account is made of: the chart by category, the sums, and the columns of the view that they
-// go into.
+// celled is the data of a report by account: the chart by category, the sums, and the columns of the view.
 type celled struct {
 	view     View
 	currency money.Currency
@@ -106,6 +124,7 @@ type celled struct {
 	columns  columns
 }
 
+// read loads the data of the report.
 func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	b := &celled{view: cmp.Or(f.View, ViewTotal)}
 
@@ -118,6 +137,7 @@ func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 		return nil, err
 	}
 
+	// Only accounts of revenue and expense count.
 	earning := []id.ID{}
 
 	for i := range b.accounts {
@@ -127,18 +147,25 @@ func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	}
 
 	b.cells, err = Balances(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: b.currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
+		Ledgers:    f.Ledger.ledgers(),
+		Currency:   b.currency,
+		From:       &f.StartDate.Day,
+		To:         f.EndDate.Day,
+		ListingIDs: f.ListingIDs,
+		Party:      f.Party,
 		AccountIDs: earning,
 	}, b.view.grouping())
 	if err != nil {
 		return nil, err
 	}
 
+	// Some views have columns only for what has cells, so the columns come after the sums.
 	b.columns, err = f.columns(ctx, tx, b.cells)
 
 	return b, err
 }
 
+// columns returns the columns of the view. The view total has none.
 func (f *ProfitFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
 	switch f.View {
 	case ViewLedger:

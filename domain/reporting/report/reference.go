@@ -1,4 +1,4 @@
 package report
 
-// NullText stands for none where a text is asked for.
+// NullText means none in a list of ids or texts.
 const NullText = "null"

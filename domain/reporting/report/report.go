@@ -28,10 +28,10 @@ type Drilldown struct {
 	Filter Selection `json:"filter" doc:"Query parameters of GET /reports/journal-entries."`
 }
 
-// DrilldownTo leads to the journal entries of a selection.
+// DrilldownTo returns the drill-down to the journal entries of a selection.
 func DrilldownTo(f Selection) Drilldown { return Drilldown{Type: "journalEntryReport", Filter: f} }
 
-// CheckCurrency refuses a code that is none with the issue currency; an empty one stands for the team's.
+// CheckCurrency refuses an invalid code with the issue currency. An empty one means the team's currency.
 func CheckCurrency(given string) error {
 	if _, err := money.ParseCurrency(given); given != "" && errors.Is(err, money.ErrCurrency) {
 		return apierr.BadRequest.At(apierr.IssueCurrency.InQuery("currency"))
@@ -40,7 +40,7 @@ func CheckCurrency(given string) error {
 	return nil
 }
 
-// Currency parses a currency, or takes the team's when none is given. It fails as CheckCurrency does.
+// Currency parses a currency, or loads the team's if none is given. It fails as CheckCurrency does.
 func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, error) {
 	if err := CheckCurrency(given); err != nil {
 		return "", err
@@ -58,46 +58,73 @@ func Currency(ctx context.Context, tx *db.Tx, given string) (money.Currency, err
 	return money.Currency(own), nil
 }
 
-// endpoints are the routes of the reports.
+// endpoints returns the routes of the reports.
 func endpoints() []api.Endpoint {
 	scopes := []string{"reports:read"}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/trial-balance", ID: "getTrialBalance", Tag: "Reports", Summary: "Trial balance", Scopes: scopes,
-			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts without any of them are left out. " +
-				"Without `ledger` the trust and the operating ledger together. Of one party or of listings it need not balance.",
+			Method:  "GET",
+			Path:    "/reports/trial-balance",
+			ID:      "getTrialBalance",
+			Tag:     "Reports",
+			Summary: "Trial balance",
+			Scopes:  scopes,
+			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts " +
+				"without any of them are left out. Without `ledger` the trust and the operating ledger together. Of " +
+				"one party or of listings it need not balance.",
 		}, trialBalance),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/profit-and-loss", ID: "getProfitAndLoss", Tag: "Reports", Summary: "Profit and loss", Scopes: scopes,
-			Doc: "Revenue, expenses and net income of a period by category and account, in columns of the chosen view. Revenue and costs are positive. " +
-				"Accounts without entries are left out.",
+			Method:  "GET",
+			Path:    "/reports/profit-and-loss",
+			ID:      "getProfitAndLoss",
+			Tag:     "Reports",
+			Summary: "Profit and loss",
+			Scopes:  scopes,
+			Doc: "Revenue, expenses and net income of a period by category and account, in columns of the chosen " +
+				"view. Revenue and costs are positive. Accounts without entries are left out.",
 		}, profitAndLoss),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/balance-sheet", ID: "getBalanceSheet", Tag: "Reports", Summary: "Balance sheet", Scopes: scopes,
-			Doc: "Assets, liabilities and the computed balances of owners and manager at the end of a day. Assets equal liabilities and balances.",
+			Method:  "GET",
+			Path:    "/reports/balance-sheet",
+			ID:      "getBalanceSheet",
+			Tag:     "Reports",
+			Summary: "Balance sheet",
+			Scopes:  scopes,
+			Doc: "Assets, liabilities and the computed balances of owners and manager at the end of a day. " +
+				"Assets equal liabilities and balances.",
 		}, balanceSheet),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/journal-entries", ID: "listJournalEntries", Tag: "Reports", Summary: "Journal entries", Scopes: scopes,
+			Method:  "GET",
+			Path:    "/reports/journal-entries",
+			ID:      "listJournalEntries",
+			Tag:     "Reports",
+			Summary: "Journal entries",
+			Scopes:  scopes,
 			Doc: "Entries of the ledgers with their totals over all pages; every figure's drill-down is a selection of them. Without `ledger` the historical " +
 				"ledger is left out, without `status` inactive entries are.",
 		}, entries),
 		api.Read(api.Endpoint{
-			Method: "GET", Path: "/reports/information-returns", ID: "getInformationReturns", Tag: "Reports", Summary: "Figures for US information returns",
-			Scopes: []string{"reports:read", "contacts:read"},
-			Doc: "Gross rents of owners (1099-MISC) and payments for work by expenses, to vendors and owners alike (1099-NEC), of a year, with the thresholds in force. Reportable is what must be " +
-				"filed: amounts from the threshold on, save those of corporations.",
+			Method:  "GET",
+			Path:    "/reports/information-returns",
+			ID:      "getInformationReturns",
+			Tag:     "Reports",
+			Summary: "Figures for US information returns",
+			Scopes:  []string{"reports:read", "contacts:read"},
+			Doc: "Gross rents of owners (1099-MISC) and payments for work by expenses, to vendors and owners alike " +
+				"(1099-NEC), of a year, with the thresholds in force. Reportable is what must be filed: amounts " +
+				"from the threshold on, save those of corporations.",
 		}, informationReturns),
 	}
 }
 
-// liveLedger is a ledger that reports of balances can be read of; the empty one stands for both together.
+// liveLedger is a ledger with balances. The empty one means both together.
 type liveLedger ledger.Ledger
 
-// Enum lists the live ledgers.
+// Enum returns the live ledgers.
 func (liveLedger) Enum() []string { return []string{string(ledger.Trust), string(ledger.Operating)} }
 
-// ledgers are the ledgers that it stands for.
+// ledgers returns the one ledger, or both.
 func (l liveLedger) ledgers() []ledger.Ledger {
 	if l == "" {
 		return []ledger.Ledger{ledger.Trust, ledger.Operating}

@@ -12,17 +12,17 @@ import (
 	"stayledger/platform/page"
 )
 
-// Selection says which entries a report is about: query parameters, the filter of a drill-down, and the body of an
-// export. Every field narrows; a field whose name starts with not gives the entries that the field without it leaves
-// out.
+// Selection selects the entries of a report: query parameters, the filter of a drill-down, and the body of an
+// export. Every field narrows it. A field with a name that starts with not selects the entries that the field
+// without it leaves out.
 type Selection struct {
-	StartDate *Start `query:"startDate" format:"date-boundary" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its first day."`
-	EndDate   *End   `query:"endDate" format:"date-boundary" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day, which is included."`
+	StartDate *Start `query:"startDate" format:"date-boundary" json:"startDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period means its first day."`
+	EndDate   *End   `query:"endDate" format:"date-boundary" json:"endDate,omitempty" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period means its last day, which is included."`
 
 	IDs                page.IDs  `query:"ids" json:"ids,omitempty"`
 	AccountIDs         page.IDs  `query:"accountIds" json:"accountIds,omitempty"`
 	CategoryIDs        page.IDs  `query:"categoryIds" json:"categoryIds,omitempty" doc:"Entries of accounts in these categories."`
-	ListingIDs         page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"Here and below null, or unmapped, stands for entries without such an id."`
+	ListingIDs         page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"Here and below null, or unmapped, means entries without such an id."`
 	ContactIDs         page.Refs `query:"contactIds" json:"contactIds,omitempty"`
 	ReservationIDs     page.Refs `query:"reservationIds" json:"reservationIds,omitempty"`
 	TransactionIDs     page.Refs `query:"transactionIds" json:"transactionIds,omitempty"`
@@ -45,14 +45,14 @@ type Selection struct {
 	NotTransactionTypes    []string                 `query:"notTransactionTypes" json:"notTransactionTypes,omitempty" enum:"deposit,expense,transfer,payout" doc:"Entries of other transactions, or of none."`
 	TriggerTypes           []string                 `query:"triggerTypes" json:"triggerTypes,omitempty" maxLength:"50" doc:"What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual."`
 	NotTriggerTypes        []string                 `query:"notTriggerTypes" json:"notTriggerTypes,omitempty" maxLength:"50"`
-	Channels               []string                 `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Entries of reservations from these booking platforms; null stands for reservations that name none."`
+	Channels               []string                 `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Entries of reservations from these booking platforms; null means reservations that name none."`
 	NotChannels            []string                 `query:"notChannels" json:"notChannels,omitempty" maxLength:"100" doc:"Entries of other reservations, or of none."`
 	BusinessModels         []string                 `query:"businessModels" json:"businessModels,omitempty" enum:"managed,co_host,co_host_airbnb" doc:"Entries of ownership periods under these models."`
 	OccupancyStatus        Occupancy                `query:"occupancyStatus" json:"occupancyStatus,omitempty" doc:"Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned."`
-	Party                  ledger.Party             `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
+	Party                  ledger.Party             `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of no party."`
 	Ledger                 ledger.Ledger            `query:"ledger" json:"ledger,omitempty" enum:"trust,operating,historical" doc:"Default: trust and operating."`
 	Status                 ledger.Status            `query:"status" json:"status,omitempty" enum:"active,inactive" doc:"Default: active."`
-	BalanceSheetRows       []SheetRow               `query:"balanceSheetRows" json:"balanceSheetRows,omitempty" doc:"Entries that stand in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification."`
+	BalanceSheetRows       []SheetRow               `query:"balanceSheetRows" json:"balanceSheetRows,omitempty" doc:"Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification."`
 	Attached               *bool                    `query:"attached" json:"attached,omitempty" doc:"Whether the entry is attached to an owner statement."`
 	Locked                 *bool                    `query:"locked" json:"locked,omitempty" doc:"Whether closed books, an owner statement or a reconciliation holds the entry."`
 	Amount                 []money.Range            `query:"amount" json:"amount,omitempty" doc:"Cents, debit positive: an amount or a range with both ends such as 100...200; of several any."`
@@ -64,7 +64,7 @@ type Selection struct {
 	page.Dates
 }
 
-// Occupancy tells where the guest of a reservation is on a day.
+// Occupancy says where the guest of a reservation is on a day.
 type Occupancy string
 
 // The states of a stay.
@@ -76,12 +76,12 @@ const (
 	Unassigned Occupancy = "unassigned"
 )
 
-// Enum lists the states of a stay.
+// Enum returns the states of a stay.
 func (Occupancy) Enum() []string {
 	return []string{string(Departed), string(InHouse), string(Upcoming), string(Cancelled), string(Unassigned)}
 }
 
-// Resolve refuses dates that contradict each other, and what no pattern can check.
+// Resolve refuses dates that contradict each other, and anything else that no pattern can check.
 func (f Selection) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 
@@ -94,6 +94,7 @@ func (f Selection) Resolve() []apierr.Issue {
 		refuse(apierr.IssueDateOrder, "endDate")
 	}
 
+	// Where a guest is depends on the day.
 	if f.OccupancyStatus != "" && f.OccupancyStatus != Unassigned && f.EndDate == nil {
 		refuse(apierr.IssueRequired, "endDate")
 	}
@@ -105,8 +106,10 @@ func (f Selection) Resolve() []apierr.Issue {
 	return issues
 }
 
-// Indexed reports whether the selection names something that leads to its entries faster than their days do.
+// Indexed reports whether the selection has a condition that leads to its entries faster than their days do.
 func (f *Selection) Indexed() bool {
-	return len(f.IDs)+len(f.AccountIDs)+len(f.CategoryIDs)+len(f.AccountClassifications)+len(f.ContactIDs)+len(f.ReservationIDs)+
-		len(f.TransactionIDs)+len(f.OwnershipPeriodIDs)+len(f.StatementIDs)+len(f.RecurringFeeIDs) > 0
+	accounts := len(f.AccountIDs) + len(f.CategoryIDs) + len(f.AccountClassifications)
+	sources := len(f.ReservationIDs) + len(f.TransactionIDs) + len(f.StatementIDs) + len(f.RecurringFeeIDs)
+
+	return len(f.IDs)+accounts+len(f.ContactIDs)+sources+len(f.OwnershipPeriodIDs) > 0
 }

@@ -13,9 +13,10 @@ import (
 	"stayledger/platform/page"
 )
 
-// BalanceSheet is what is held at the end of a day and to whom it is owed. Revenue and expense are never closed into an
-// account: they are the running balances of the parties, together with what is booked for a party on liabilities such
-// as distributions and opening balances. Every entry is in exactly one row, so assets equal liabilities and balances.
+// BalanceSheet shows the assets at the end of a day and to whom they are owed. Revenue and expense are never closed
+// into an account: they are the running balances of the parties, together with entries of a party on liabilities
+// such as distributions and opening balances. Every entry is in exactly one row, so assets equal liabilities and
+// balances.
 type BalanceSheet struct {
 	Currency    money.Currency `json:"currency"`
 	Date        day.Day        `json:"date"`
@@ -31,7 +32,7 @@ type BalanceSheet struct {
 // PartyBalances are the computed rows: what belongs to the owners and to the manager.
 type PartyBalances struct {
 	Figure
-	Rows []Figure `json:"rows" doc:"owners, manager and, when there is any revenue or expense of nobody, unassigned."`
+	Rows []Figure `json:"rows" doc:"owners, manager and, if there is any revenue or expense of no party, unassigned."`
 }
 
 // Check is assets less liabilities and balances.
@@ -49,20 +50,22 @@ type CheckValue struct {
 
 // SheetFilter selects a balance sheet: query parameters, and the body of its export.
 type SheetFilter struct {
-	Date       End        `query:"date" format:"date-boundary" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period stands for its last day."`
+	Date       End        `query:"date" format:"date-boundary" json:"date" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; a period means its last day."`
 	View       View       `query:"view" json:"view,omitempty" enum:"total,ledger,listing" doc:"What the columns stand for. Default: total, which has none."`
-	ListingIDs page.Refs  `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	ListingIDs page.Refs  `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, means entries without a listing."`
 	Ledger     liveLedger `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
 	Currency   string     `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 
+// sheetInput is the input of GET /reports/balance-sheet.
 type sheetInput struct{ SheetFilter }
 
+// balanceSheet answers GET /reports/balance-sheet.
 func balanceSheet(ctx context.Context, tx *db.Tx, in *sheetInput) (*BalanceSheet, error) {
 	return ReadSheet(ctx, tx, in.SheetFilter)
 }
 
-// SheetRow is a row of the balance sheet that an entry can stand in.
+// SheetRow is a row of the balance sheet that entries can be in.
 type SheetRow string
 
 // The rows, in their order.
@@ -81,12 +84,19 @@ const (
 	unassignedTitle = "Unassigned income"
 )
 
-// Enum lists the rows.
+// Enum returns the rows.
 func (SheetRow) Enum() []string {
-	return []string{string(RowAssets), string(RowLiabilities), string(RowOwners), string(RowManager), string(RowUnassigned)}
+	return []string{
+		string(RowAssets),
+		string(RowLiabilities),
+		string(RowOwners),
+		string(RowManager),
+		string(RowUnassigned),
+	}
 }
 
-// rowOf decides where the entries of an account and party stand; the filter balanceSheetRows follows the same cases.
+// rowOf returns the row for the entries of an account and party. The filter balanceSheetRows follows the same
+// cases.
 func rowOf(a *charted, party ledger.Party) SheetRow {
 	switch {
 	case party == ledger.Owners && !a.Held:
@@ -102,25 +112,41 @@ func rowOf(a *charted, party ledger.Party) SheetRow {
 	return RowUnassigned
 }
 
-// ReadSheet reads the balance sheet that a valid filter selects.
+// ReadSheet returns the balance sheet that a valid filter selects.
 func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
 	b, err := f.read(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
+	// Sums run from the beginning, so drill-downs have an end date only.
 	t := sheetTable{table: table{columns: b.columns}, rows: b.rows()}
-	t.behind = Selection{EndDate: &f.Date, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(b.currency)}
+	t.behind = Selection{
+		EndDate:    &f.Date,
+		ListingIDs: f.ListingIDs,
+		Ledger:     ledger.Ledger(f.Ledger),
+		Currency:   string(b.currency),
+	}
 	out := &BalanceSheet{Currency: b.currency, Date: f.Date.Day, View: b.view, Columns: t.columns.shown()}
-	out.Assets = t.section(Column{string(RowAssets), "Assets"}, 1, classified(b.accounts, account.Asset), grouped(t.rows[RowAssets]), t.in(RowAssets))
-	out.Liabilities = t.section(Column{string(RowLiabilities), "Liabilities"}, -1, classified(b.accounts, account.Liability), grouped(t.rows[RowLiabilities]),
-		t.in(RowLiabilities))
+
+	// Assets are debit positive, all else is credit positive.
+	assets, liabilities := classified(b.accounts, account.Asset), classified(b.accounts, account.Liability)
+	out.Assets = t.section(
+		Column{string(RowAssets), "Assets"}, 1, assets, grouped(t.rows[RowAssets]), t.in(RowAssets),
+	)
+	out.Liabilities = t.section(
+		Column{string(RowLiabilities), "Liabilities"}, -1,
+		liabilities, grouped(t.rows[RowLiabilities]), t.in(RowLiabilities),
+	)
+
+	// Then the computed rows, and the check that both sides are equal.
 	out.Balances, out.Owed = t.owed()
 	out.finish()
 
 	return out, nil
 }
 
+// read loads the data of the report.
 func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	b := &celled{view: cmp.Or(f.View, ViewTotal)}
 
@@ -133,6 +159,7 @@ func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 		return nil, err
 	}
 
+	// The row of an entry depends on its party, whatever the view is.
 	grouping := b.view.grouping()
 	grouping.Party = true
 
@@ -148,7 +175,7 @@ func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 	return b, err
 }
 
-// rows parts the cells by the row of the balance sheet that they stand in.
+// rows groups the cells by their row of the balance sheet.
 func (b *celled) rows() map[SheetRow][]*Cell {
 	at := make(map[id.ID]*charted, len(b.accounts))
 	for i := range b.accounts {
@@ -165,6 +192,7 @@ func (b *celled) rows() map[SheetRow][]*Cell {
 	return rows
 }
 
+// columns returns the columns of the view. The view total has none.
 func (f *SheetFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
 	switch f.View {
 	case ViewLedger:
@@ -177,6 +205,7 @@ func (f *SheetFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (col
 	return columns{}, nil
 }
 
+// grouped groups cells by their account.
 func grouped(cells []*Cell) map[id.ID][]*Cell {
 	out := map[id.ID][]*Cell{}
 	for _, c := range cells {
@@ -193,7 +222,7 @@ type sheetTable struct {
 	behind Selection
 }
 
-// in selects the entries of rows.
+// in returns the selection of the entries in rows.
 func (t *sheetTable) in(rows ...SheetRow) Selection {
 	f := t.behind
 	f.BalanceSheetRows = rows
@@ -201,7 +230,7 @@ func (t *sheetTable) in(rows ...SheetRow) Selection {
 	return f
 }
 
-// credit is a row of the cells of other rows, credit positive.
+// credit returns a row that adds up the cells of other rows, credit positive.
 func (t *sheetTable) credit(name Column, rows ...SheetRow) Figure {
 	var cells []*Cell
 	for _, r := range rows {
@@ -211,22 +240,27 @@ func (t *sheetTable) credit(name Column, rows ...SheetRow) Figure {
 	return t.figure(name, -1, cells, t.in(rows...))
 }
 
-// owed makes the rows of the parties, their sum, and with the liabilities all that is owed.
+// owed returns the rows of the parties with their sum, and the sum of these and the liabilities.
 func (t *sheetTable) owed() (PartyBalances, Figure) {
 	b := PartyBalances{
 		Figure: t.credit(Column{"balances", "Owner and manager balances"}, RowOwners, RowManager, RowUnassigned),
 		Rows: []Figure{
-			t.credit(Column{string(RowOwners), ownersTitle}, RowOwners), t.credit(Column{string(RowManager), managerTitle}, RowManager),
+			t.credit(Column{string(RowOwners), ownersTitle}, RowOwners),
+			t.credit(Column{string(RowManager), managerTitle}, RowManager),
 		},
 	}
+
+	// Revenue and expense without a party have a row only if there are any.
 	if len(t.rows[RowUnassigned]) > 0 {
 		b.Rows = append(b.Rows, t.credit(Column{string(RowUnassigned), unassignedTitle}, RowUnassigned))
 	}
 
-	return b, t.credit(Column{"liabilitiesAndBalances", "Liabilities and balances"}, RowLiabilities, RowOwners, RowManager, RowUnassigned)
+	all := Column{"liabilitiesAndBalances", "Liabilities and balances"}
+
+	return b, t.credit(all, RowLiabilities, RowOwners, RowManager, RowUnassigned)
 }
 
-// finish states the rows as parts of the assets and checks that they are covered.
+// finish fills in the percentages of the assets and the check of both sides.
 func (s *BalanceSheet) finish() {
 	base := s.Assets.Figure
 	s.Liabilities.percentOf(&base)
@@ -237,10 +271,16 @@ func (s *BalanceSheet) finish() {
 
 	s.Balances.percentOf(&base)
 	s.Owed.percentOf(&base)
+
+	// The assets are parts of their own total.
 	s.Assets.percentOf(&base)
 
 	s.Check = Check{Total: base.Total - s.Owed.Total, Values: make([]CheckValue, len(base.Values))}
 	for i := range base.Values {
-		s.Check.Values[i] = CheckValue{ID: base.Values[i].ID, Title: base.Values[i].Title, Total: base.Values[i].Total - s.Owed.Values[i].Total}
+		s.Check.Values[i] = CheckValue{
+			ID:    base.Values[i].ID,
+			Title: base.Values[i].Title,
+			Total: base.Values[i].Total - s.Owed.Values[i].Total,
+		}
 	}
 }

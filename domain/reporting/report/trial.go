@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// TrialBalance lists the accounts with what they stood at and what moved.
+// TrialBalance lists the accounts with their beginning balance and the movements of a period.
 type TrialBalance struct {
 	Currency  money.Currency `json:"currency"`
 	StartDate day.Day        `json:"startDate"`
@@ -29,7 +29,7 @@ type TrialFigures struct {
 	Credit    money.Cents `json:"credit"`
 	Ending    money.Cents `json:"ending" doc:"beginning + debit - credit."`
 
-	Drilldown          Drilldown  `json:"drilldown" doc:"The entries whose debits and credits these are."`
+	Drilldown          Drilldown  `json:"drilldown" doc:"The entries with these debits and credits."`
 	BeginningDrilldown *Drilldown `json:"beginningDrilldown" doc:"The entries that the beginning adds up; null where the calendar begins."`
 	EndingDrilldown    Drilldown  `json:"endingDrilldown"`
 }
@@ -48,8 +48,8 @@ type TrialTotals struct{ TrialFigures }
 // TrialFilter selects a trial balance: query parameters, and the body of its export.
 type TrialFilter struct {
 	Period
-	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of nobody."`
-	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	Party      ledger.Party `query:"party" json:"party,omitempty" enum:"owners,manager,null" doc:"null: entries of no party."`
+	ListingIDs page.Refs    `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, means entries without a listing."`
 	Ledger     liveLedger   `query:"ledger" json:"ledger,omitempty" enum:"trust,operating" doc:"Default: both together."`
 	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
@@ -57,13 +57,15 @@ type TrialFilter struct {
 // Resolve refuses a period that ends before it starts.
 func (f TrialFilter) Resolve() []apierr.Issue { return f.Check() }
 
+// trialInput is the input of GET /reports/trial-balance.
 type trialInput struct{ TrialFilter }
 
+// trialBalance answers GET /reports/trial-balance.
 func trialBalance(ctx context.Context, tx *db.Tx, in *trialInput) (*TrialBalance, error) {
 	return ReadTrial(ctx, tx, in.TrialFilter)
 }
 
-// ReadTrial reads the trial balance that a valid filter selects.
+// ReadTrial returns the trial balance that a valid filter selects.
 func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
 	currency, err := Currency(ctx, tx, f.Currency)
 	if err != nil {
@@ -76,12 +78,18 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 	}
 
 	before, during, err := BalancesAround(ctx, tx, BalanceFilter{
-		Ledgers: f.Ledger.ledgers(), Currency: currency, From: &f.StartDate.Day, To: f.EndDate.Day, ListingIDs: f.ListingIDs, Party: f.Party,
+		Ledgers:    f.Ledger.ledgers(),
+		Currency:   currency,
+		From:       &f.StartDate.Day,
+		To:         f.EndDate.Day,
+		ListingIDs: f.ListingIDs,
+		Party:      f.Party,
 	}, Grouping{})
 	if err != nil {
 		return nil, err
 	}
 
+	// First collect the sums by account: some accounts have only a beginning, others only movements.
 	figures := map[id.ID]*TrialFigures{}
 
 	of := func(account id.ID) *TrialFigures {
@@ -100,7 +108,13 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 		at.Debit, at.Credit = during[i].Debit, during[i].Credit
 	}
 
-	behind := Selection{Party: f.Party, ListingIDs: f.ListingIDs, Ledger: ledger.Ledger(f.Ledger), Currency: string(currency)}
+	// Then a row for each account with any amount, in the order of the chart, and the totals.
+	behind := Selection{
+		Party:      f.Party,
+		ListingIDs: f.ListingIDs,
+		Ledger:     ledger.Ledger(f.Ledger),
+		Currency:   string(currency),
+	}
 	out := &TrialBalance{Currency: currency, StartDate: f.StartDate.Day, EndDate: f.EndDate.Day, Data: []TrialRow{}}
 
 	for i := range accounts {
@@ -120,20 +134,24 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 		out.Totals.Credit += moved.Credit
 	}
 
+	// The totals have drill-downs too, over all accounts.
 	out.Totals.complete(behind, f.Period)
 
 	return out, nil
 }
 
-// complete fills in what follows from the other figures.
+// complete fills in the ending and the drill-downs.
 func (t *TrialFigures) complete(behind Selection, p Period) {
 	t.Ending = t.Beginning + t.Debit - t.Credit
+
+	// The ending includes everything up to the last day, the movements only the period.
 	until := behind
 	until.EndDate = &p.EndDate
 	t.EndingDrilldown = DrilldownTo(until)
 	until.StartDate = &p.StartDate
 	t.Drilldown = DrilldownTo(until)
 
+	// No day can be before the calendar begins: then there is no drill-down to earlier entries.
 	if last := p.StartDate.AddDays(-1); !last.Before(day.Earliest) {
 		behind.EndDate = &End{last}
 		earlier := DrilldownTo(behind)
