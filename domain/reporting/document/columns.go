@@ -7,21 +7,21 @@ import (
 
 const (
 	bodySize       = 8.5
-	amplestPadding = 22.0  // what a column gains at most from room the open column need not
-	ampleText      = 170.0 // what the open column is left before others gain
-	wholeHead      = 120.0 // no word of a head is broken that is narrower than this
-	wholeWord      = 90.0  // nor one of a text
-	leastText      = 96.0  // of the open column, unless it needs less
-	widestText     = 260.0 // that is not broken
+	amplestPadding = 22.0  // the most that a column gains from room that the open column does not need
+	ampleText      = 170.0 // the width of the open column before others gain
+	wholeHead      = 120.0 // words of a head up to this width are not broken
+	wholeWord      = 90.0  // words of a text up to this width are not broken
+	leastText      = 96.0  // the least width of the open column, unless it needs less
+	widestText     = 260.0 // the widest text that is not broken into lines
 )
 
-// measures are the widths of a column at a size of one point.
+// measures are the widths of a column at a text size of one point.
 type measures struct {
 	whole float64 // of its widest cell
 	word  float64 // of its longest word
 }
 
-// measure finds what the columns need. It is asked once, since widths grow with the size of the text.
+// measure measures the columns. It runs once per table, since widths are proportional to the size of the text.
 func (t *table) measure(s *sheet) {
 	t.measures = make([]measures, len(t.columns))
 
@@ -32,6 +32,8 @@ func (t *table) measure(s *sheet) {
 
 	for r := range rows {
 		row := &rows[r]
+
+		// Bold text is wider. The last row is the total, which is bold too.
 		st := style{size: 1, bold: row.style == GroupRow || row.style == SubtotalRow || r == len(t.rows)}
 
 		spans := (&laidRow{tableRow: row, total: r == len(t.rows)}).heads()
@@ -42,6 +44,7 @@ func (t *table) measure(s *sheet) {
 
 			m := &t.measures[i]
 
+			// Only the first cell is indented.
 			shift := 0.0
 			if i == 0 {
 				shift = indent / bodySize * float64(row.level)
@@ -50,10 +53,13 @@ func (t *table) measure(s *sheet) {
 			whole := s.measure(cell.text, st)
 
 			m.whole = max(m.whole, whole+shift)
+
+			// The text below is smaller. A note may run on below the other cells, so it needs no width.
 			if cell.below != "" && !row.note {
 				m.whole = max(m.whole, 0.88*s.measure(cell.below, style{size: 1})+shift)
 			}
 
+			// Only texts may be broken, between words. Figures need their whole width.
 			if !t.columns[i].text || whole+shift <= m.word {
 				continue
 			}
@@ -65,10 +71,12 @@ func (t *table) measure(s *sheet) {
 	}
 }
 
-// fit finds the largest text size at which figures stay on one line and words are whole, and tells whether there is
-// one.
+// fit sets the largest text size at which figures stay on one line and words are whole. It returns false if no size
+// does.
 func (t *table) fit(s *sheet, width float64) bool {
 	t.gap = cellGap
+
+	// An empty table fits in any size.
 	if len(t.columns) == 0 || t.count() == 0 {
 		t.size = bodySize
 		return true
@@ -78,6 +86,7 @@ func (t *table) fit(s *sheet, width float64) bool {
 		t.measure(s)
 	}
 
+	// Try the sizes from the largest down.
 	for _, size := range []float64{bodySize, 8, 7.5, 7, 6.5} {
 		if t.size = size; t.spread(s, width, wholeHead) {
 			return true
@@ -87,8 +96,8 @@ func (t *table) fit(s *sheet, width float64) bool {
 	return false
 }
 
-// squeeze sets columns for which there is no room. Words in heads break first, then the text becomes smaller and stands
-// closer, and figures break only when there is no other way; nothing is lost even then.
+// squeeze sets the columns of a table that does not fit. Words in heads break first, then the text becomes smaller
+// and the columns move closer. Figures break only if there is no other way; nothing is lost even then.
 func (t *table) squeeze(s *sheet, width float64) {
 	for _, gap := range []float64{cellGap, cellGap / 2} {
 		for _, size := range []float64{6.5, 6, 5.5, 5} {
@@ -100,6 +109,7 @@ func (t *table) squeeze(s *sheet, width float64) {
 		}
 	}
 
+	// No combination fits: share the width, with more for the first column.
 	count := float64(len(t.columns) - 1)
 
 	t.columns[0].width = max(width/(count+1)-t.gap, min(leastText, width/4))
@@ -108,12 +118,14 @@ func (t *table) squeeze(s *sheet, width float64) {
 	}
 }
 
-// spread sets the widths and tells whether everything has room. Words of heads are kept whole up to unbroken points.
+// spread sets the widths of the columns and returns whether everything fits. Words of heads that are up to unbroken
+// points wide are kept whole.
 func (t *table) spread(s *sheet, width, unbroken float64) bool {
 	width -= t.gap * float64(len(t.columns)-1)
 
 	const slack = 0.1 // rounding must not break a line that fits exactly
 
+	// First find the width of each column without broken lines, and the least width that it can have.
 	open := t.open()
 	least := make([]float64, len(t.columns))
 	sumLeast, sumWhole := 0.0, 0.0
@@ -121,6 +133,7 @@ func (t *table) spread(s *sheet, width, unbroken float64) bool {
 	for i := range t.columns {
 		c, m := &t.columns[i], t.measures[i]
 
+		// A column is at least as wide as the longest word of its head.
 		head := 0.0
 		for word := range strings.FieldsSeq(c.head) {
 			head = max(head, min(s.measure(word, headStyle), unbroken))
@@ -129,6 +142,8 @@ func (t *table) spread(s *sheet, width, unbroken float64) bool {
 		c.width = max(m.whole*t.size, head) + slack
 
 		least[i] = c.width
+
+		// A text may become narrower, but its words stay whole up to a limit.
 		if c.text {
 			c.width = min(c.width, widestText)
 
@@ -142,12 +157,13 @@ func (t *table) spread(s *sheet, width, unbroken float64) bool {
 		sumWhole += c.width
 	}
 
+	// Then compare both sums with the room on the page.
 	if sumLeast > width {
 		return false
 	}
 
 	if sumWhole > width {
-		// Texts are broken, each in the same part of what it can spare.
+		// Texts are broken: each gives up the same part of the width that it can spare.
 		part := (width - sumLeast) / (sumWhole - sumLeast)
 		for i := range t.columns {
 			t.columns[i].width = least[i] + (t.columns[i].width-least[i])*part
@@ -156,6 +172,8 @@ func (t *table) spread(s *sheet, width, unbroken float64) bool {
 		return true
 	}
 
+	// Everything fits in one line: the open column takes the spare room, and the others get some of it once texts
+	// have enough.
 	spare := width - sumWhole
 	if others := float64(len(t.columns) - 1); others > 0 {
 		ample := max(0, ampleText-t.columns[open].width)
@@ -174,7 +192,7 @@ func (t *table) spread(s *sheet, width, unbroken float64) bool {
 	return true
 }
 
-// open is the column that takes the room the others leave: the first of texts, else the first.
+// open returns the column that takes the spare room: the first column of texts, or else the first.
 func (t *table) open() int {
 	return max(0, slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.text }))
 }

@@ -1,4 +1,4 @@
-// Package document is the look of what people take away on paper: owner statements and reports as PDF.
+// Package document lays out owner statements and reports as PDF.
 //
 // Equal input gives equal bytes. Nothing here reads a clock, the network or a file.
 //

@@ -9,19 +9,19 @@ import (
 	"stayledger/platform/pdf"
 )
 
-// missingGlyph stands for a character that no font has.
+// missingGlyph replaces a character that no font has.
 const missingGlyph = '□'
 
-// The joiners, which Persian and the languages of India are written with.
+// The joiners, which are used in Persian and the languages of India.
 const (
 	zeroWidthNonJoiner = '\u200C'
 	zeroWidthJoiner    = '\u200D'
 )
 
-// legible rewrites text into characters the fonts have. It brings in the fallback fonts when text needs one.
+// legible rewrites text into characters that the fonts have. It adds the fallback fonts if a text needs one.
 type legible struct{ fonts *pdf.Fonts }
 
-// line makes a single line; control characters and breaks become spaces.
+// line returns the text as a single line. Control characters and line breaks become spaces.
 func (l legible) line(s string) string {
 	if l.plain(s) {
 		return strings.TrimSpace(s)
@@ -30,7 +30,7 @@ func (l legible) line(s string) string {
 	return strings.Join(strings.Fields(l.text(s)), " ")
 }
 
-// plain holds for printable ASCII without two spaces in a row, which is fine as it is.
+// plain reports whether a text is printable ASCII without two spaces in a row, and so needs no change.
 func (l legible) plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && i > 0 && s[i-1] == ' ' {
@@ -41,6 +41,7 @@ func (l legible) plain(s string) bool {
 	return true
 }
 
+// lines returns the texts that are not empty, each as a single line.
 func (l legible) lines(all []string) []string {
 	kept := make([]string, 0, len(all))
 	for _, s := range all {
@@ -52,20 +53,23 @@ func (l legible) lines(all []string) []string {
 	return kept
 }
 
-// text keeps line breaks.
+// text returns the text with its line breaks. Characters without a glyph are dropped, replaced by similar ones, or
+// shown as a box.
 func (l legible) text(s string) string {
 	var b strings.Builder
 
+	// Composed characters are in more fonts than separate accents.
 	s = norm.NFC.String(strings.ToValidUTF8(s, "\uFFFD"))
 
 	last := rune(0)
 	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
+		// A joiner matters only after a letter of a script in which letters join.
 		before := last
 
 		last = r
 		switch {
 		case (r == zeroWidthNonJoiner || r == zeroWidthJoiner) && pdf.IsShaped(before):
-			b.WriteRune(r) // says whether the letters beside it join
+			b.WriteRune(r) // says whether the letters before and after it join
 		case unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r):
 			// Invisible by itself: joiners, direction marks, soft hyphens.
 		case r == '\n' || l.has(r):
@@ -93,16 +97,20 @@ func (l legible) substitute(b *strings.Builder, r rune) {
 	}
 }
 
+// has reports whether some font has the character. It loads the fallback fonts when a character needs them.
 func (l legible) has(r rune) bool {
 	switch {
 	case unicode.IsControl(r):
 		return false
 	case l.fonts.Regular.Has(r) && l.fonts.Bold.Has(r):
 		return true
+
+	// Fonts for these would only show a box or a blank.
 	case r == unicode.ReplacementChar || unicode.Is(unicode.Co, r) || unicode.IsSpace(r):
 		return false
 	}
 
+	// The fallback fonts are large, and most documents need none.
 	if l.fonts.Fallbacks == nil {
 		l.fonts.Fallbacks = pdf.FallbackFonts()
 	}

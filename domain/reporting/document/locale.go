@@ -22,10 +22,14 @@ var dateLayouts = map[string]string{
 	"da": "02.01.2006", "fi": "02.01.2006",
 }
 
-// letterRegions use US Letter; everyone else uses A4.
-var letterRegions = map[string]bool{"us": true, "ca": true, "mx": true, "ph": true, "cl": true, "co": true, "cr": true, "gt": true, "pa": true, "pr": true}
+// letterRegions are the regions that use US Letter; all others use A4.
+var letterRegions = map[string]bool{
+	"us": true, "ca": true, "mx": true, "ph": true, "cl": true,
+	"co": true, "cr": true, "gt": true, "pa": true, "pr": true,
+}
 
-// localeTag returns the language tag with hyphens and nothing a PDF string could choke on. Without one it is en-US.
+// localeTag returns the language tag with hyphens and without any character that would break a PDF string. It
+// returns en-US for an empty locale.
 func localeTag(locale string) string {
 	tag := strings.Map(func(r rune) rune {
 		switch {
@@ -44,8 +48,8 @@ func localeTag(locale string) string {
 	return tag
 }
 
-// languageOf is the language that a document is read out in: English whatever the locale, unless it was given other
-// words.
+// languageOf returns the language in which readers should read the document aloud: English whatever the locale is,
+// unless the caller gave other labels.
 func languageOf(given StatementLabels, tag string) string {
 	if language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language == "en" || given != (StatementLabels{}) {
 		return tag
@@ -54,6 +58,7 @@ func languageOf(given StatementLabels, tag string) string {
 	return "en"
 }
 
+// region returns the region of a language tag. It is "us" for plain English, and "" if there is none.
 func region(tag string) string {
 	parts := strings.Split(strings.ToLower(tag), "-")
 	for _, part := range parts[1:] {
@@ -69,9 +74,10 @@ func region(tag string) string {
 	return ""
 }
 
+// isLetter reports whether the locale uses US Letter.
 func isLetter(tag string) bool { return letterRegions[region(tag)] }
 
-// dateText writes YYYY-MM-DD as the locale does; what is no date stays as it is.
+// dateText returns a date YYYY-MM-DD as the locale writes it. Other text stays as it is.
 func dateText(date, tag string) string {
 	parsed, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -81,6 +87,7 @@ func dateText(date, tag string) string {
 	return parsed.Format(dateLayout(tag))
 }
 
+// dateLayout returns the layout of dates for the language in its region, for the language alone, or ISO.
 func dateLayout(tag string) string {
 	language, _, _ := strings.Cut(strings.ToLower(tag), "-")
 	if layout, ok := dateLayouts[language+"-"+region(tag)]; ok {
@@ -94,7 +101,8 @@ func dateLayout(tag string) string {
 	return time.DateOnly
 }
 
-// monthNames are those of the languages in which months are told by name beside English.
+// monthNames are the names of the months by language. English is not among them, because package time has its
+// names.
 var monthNames = map[string]struct {
 	names string
 	of    string // between the name and the year
@@ -107,9 +115,9 @@ var monthNames = map[string]struct {
 	"nl": {"januari februari maart april mei juni juli augustus september oktober november december", " "},
 }
 
-// MonthText writes the month of a date, such as January 2026, in the language of the locale: by its name in English,
-// German, French, Spanish, Italian, Portuguese and Dutch, else by its number, as dates are. What is no date stays as it
-// is.
+// MonthText returns the month of a date, such as January 2026, in the language of the locale. It writes the name in
+// English, German, French, Spanish, Italian, Portuguese and Dutch, and the number in other languages, as for dates.
+// Other text stays as it is.
 func MonthText(date, locale string) string {
 	parsed, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -128,10 +136,18 @@ func MonthText(date, locale string) string {
 	return ShortMonthText(date, locale)
 }
 
-// withoutDay makes the short form of a month of that of a date.
-var withoutDay = strings.NewReplacer("Jan 2, 2006", "Jan 2006", "2 Jan 2006", "Jan 2006", "02.", "", "02/", "", "-02", "", "02-", "")
+// withoutDay turns the layout of a date into that of its month.
+var withoutDay = strings.NewReplacer(
+	"Jan 2, 2006", "Jan 2006",
+	"2 Jan 2006", "Jan 2006",
+	"02.", "",
+	"02/", "",
+	"-02", "",
+	"02-", "",
+)
 
-// ShortMonthText is MonthText for a column: Jan 2026, 01/2026, or 2026-01.
+// ShortMonthText returns the month of a date for a column: Jan 2026, 01/2026, or 2026-01. Other text stays as it
+// is.
 func ShortMonthText(date, locale string) string {
 	parsed, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -141,8 +157,8 @@ func ShortMonthText(date, locale string) string {
 	return parsed.Format(withoutDay.Replace(dateLayout(localeTag(locale))))
 }
 
-// percentText writes a percentage such as 12.5% as CLDR does for the locale, in Latin digits as amounts are. What is no
-// percentage stays as it is.
+// percentText returns a percentage such as 12.5% as CLDR writes it for the locale, in Latin digits as for amounts.
+// Other text stays as it is.
 func percentText(percentage, tag string) string {
 	figure, isPercentage := strings.CutSuffix(percentage, "%")
 
@@ -155,6 +171,7 @@ func percentText(percentage, tag string) string {
 	_, decimals, _ := strings.Cut(figure, ".")
 	shown := number.Percent(value/100, number.Scale(len(decimals)), number.NoSeparator())
 
+	// Some locales have digits of their own: use those of English instead.
 	text := message.NewPrinter(language.Make(tag)).Sprint(shown)
 	if strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII && unicode.IsDigit(r) }) {
 		text = message.NewPrinter(language.English).Sprint(shown)
@@ -174,13 +191,13 @@ func withoutMarks(r rune) rune {
 	return r
 }
 
-// AmountText writes a figure that stands alone as documents do, with its currency.
+// AmountText returns an amount as documents show it outside a table, with its currency.
 func AmountText(cents money.Cents, currency, locale string) string {
 	return totalText(cents, currency, localeTag(locale))
 }
 
-// amountText writes the bare figure for a column whose currency stands elsewhere, with a true minus, which is as wide
-// as the plus and is never broken from its figure.
+// amountText returns the bare figure for a column that shows its currency elsewhere. The minus is a true one, which
+// is as wide as the plus and is never separated from its figure.
 func amountText(cents money.Cents, currency, tag string) string {
 	figure := strings.TrimFunc(totalText(cents, currency, tag), func(r rune) bool { return !unicode.IsDigit(r) })
 	if cents < 0 {
@@ -190,7 +207,7 @@ func amountText(cents money.Cents, currency, tag string) string {
 	return figure
 }
 
-// totalText writes a figure that stands alone, with its currency. The narrow space some locales group with is in few
+// totalText returns an amount with its currency. The narrow space that some locales use to group digits is in few
 // fonts; the ordinary no-break space is in all.
 func totalText(cents money.Cents, currency, tag string) string {
 	return figureSigns.Replace(cents.Format(currency, tag))

@@ -9,12 +9,13 @@ import (
 	"stayledger/platform/pdf"
 )
 
-// ErrLogo is what rendering wraps when the logo is no PNG or JPEG, is damaged, or has over 8 million pixels.
+// ErrLogo is wrapped by rendering if the logo is no PNG or JPEG, is damaged, or has over 8 million pixels.
 var ErrLogo = errors.New("document: logo cannot be read")
 
+// logoWidth and logoHeight are the size of the logo's box.
 const logoWidth, logoHeight = 150.0, 48.0 // of its box
 
-// logos keeps the last few, since a batch has the same in each of its files.
+// logos keeps the last few images, since all files of a batch have the same.
 var logos = struct {
 	sync.Mutex
 
@@ -24,7 +25,7 @@ var logos = struct {
 
 const logosKept = 16
 
-// logoOf reads a logo, or remembers it.
+// logoOf returns the image of a logo, from memory if it was read before. It fails with ErrLogo.
 func logoOf(data []byte) (*pdf.Image, error) {
 	key := sha256.Sum256(data)
 
@@ -36,6 +37,7 @@ func logoOf(data []byte) (*pdf.Image, error) {
 		return known, nil
 	}
 
+	// Read without the lock, so that a large logo does not delay other documents.
 	read, err := pdf.ReadImage(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLogo, err)
@@ -45,6 +47,7 @@ func logoOf(data []byte) (*pdf.Image, error) {
 	defer logos.Unlock()
 
 	if logos.images[key] == nil {
+		// Forget the image that was read first.
 		if len(logos.order) == logosKept {
 			delete(logos.images, logos.order[0])
 			logos.order = logos.order[1:]

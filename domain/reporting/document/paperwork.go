@@ -10,8 +10,8 @@ import (
 
 const sectionGap = 22.0
 
-// What stands above the tables is not broken over pages. Texts of immoderate length are cut off there, so that it has
-// room on the first page or on one of its own.
+// The parts above the tables are not broken over pages. Very long texts are cut off there, so that these parts fit on
+// the first page or on one of their own.
 const (
 	letterheadLines = 12 // of the sender
 	titleLines      = 6
@@ -19,7 +19,7 @@ const (
 	factLines       = 6
 )
 
-// paperwork is what all documents have: a sender, a title, what it is about, key figures, tables, notes and footers.
+// paperwork has the parts of all documents: a sender, a title, facts, key figures, tables, notes and footers.
 type paperwork struct {
 	sheet
 
@@ -28,23 +28,27 @@ type paperwork struct {
 	labels   StatementLabels
 	tag      string // of the locale
 	currency string
-	foot     string // what the footer says beside the page number
+	foot     string // the text of the footer, next to the page number
 }
 
+// amount returns an amount for a column.
 func (p *paperwork) amount(cents money.Cents) string {
 	return amountText(cents, p.currency, p.tag)
 }
 
-// total is legible by itself: the sign of a currency may be in no font.
+// total returns an amount with its currency, in characters that the fonts have: the sign of a currency may be in
+// none.
 func (p *paperwork) total(cents money.Cents) string {
 	return p.legible.text(totalText(cents, p.currency, p.tag))
 }
 
+// amountCell returns a cell with an amount.
 func (p *paperwork) amountCell(cents money.Cents) tableCell {
 	return tableCell{text: p.amount(cents), negative: cents < 0, zero: cents == 0}
 }
 
-// letterhead sets the sender: logo or name on one side, contact details on the other.
+// letterhead draws the sender: logo or name on one side, contact details on the other. It fails if the logo cannot
+// be read.
 func (p *paperwork) letterhead() error {
 	big := style{bold: true, size: 14, colour: accent}
 	name := style{bold: true, size: 8.5, colour: ink}
@@ -55,6 +59,8 @@ func (p *paperwork) letterhead() error {
 	logoRight := p.team.LogoRight && len(p.team.Logo) > 0
 	top, logoEnd, y := p.y, p.y, p.y
 	left := letterheadLines
+
+	// Details are set line by line, on the side away from the logo, until the lines of the sender are used up.
 	set := func(text string, st style) {
 		if text == "" || left == 0 {
 			return
@@ -77,6 +83,7 @@ func (p *paperwork) letterhead() error {
 		p.doc.End(e)
 	}
 
+	// With a logo the name is the first detail. Without one it takes the place of the logo, smaller if it is long.
 	if len(p.team.Logo) > 0 {
 		high, err := p.logo(top, logoRight)
 		if err != nil {
@@ -92,13 +99,20 @@ func (p *paperwork) letterhead() error {
 			big.size = 10
 		}
 
-		logoEnd = p.paragraph(block{pdf.P, p.left, wide, big}, top, strings.Join(p.few(p.team.Name, big, wide, 6), "\n"))
+		logoEnd = p.paragraph(block{
+			pdf.P,
+			p.left,
+			wide,
+			big,
+		}, top, strings.Join(p.few(p.team.Name, big, wide, 6), "\n"))
 	}
 
+	// Then the address and how to reach the sender.
 	for _, detail := range append(append([]string(nil), p.team.Address...), p.team.Phone, p.team.Email) {
 		set(detail, small)
 	}
 
+	// Go on below the lower of both sides. An empty sender takes no room.
 	p.y = max(logoEnd, y)
 	if p.y > top {
 		p.y += 24
@@ -114,6 +128,7 @@ func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
 		return 0, err
 	}
 
+	// The whole logo must fit, in its own proportions.
 	scale := min(logoWidth/float64(logo.Width), logoHeight/float64(logo.Height))
 	wide, high := float64(logo.Width)*scale, float64(logo.Height)*scale
 
@@ -130,7 +145,8 @@ func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
 	return high, nil
 }
 
-// heading says what this is. The first text is small and above the title, the last below it.
+// heading draws the title with a small text above it and another below it. Without a title, the text above takes
+// its place.
 func (p *paperwork) heading(above, title, below string) {
 	kicker := style{bold: true, size: 9, colour: accent}
 	big := style{bold: true, size: 20, colour: ink}
@@ -147,12 +163,14 @@ func (p *paperwork) heading(above, title, below string) {
 		p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left - 180, kicker}, p.y, above) + 3
 	}
 
+	// The badge of a draft is at the right of the first line: leave room for it.
 	wide := p.right - p.left
 	if above == "" && p.draft != "" {
 		wide -= 180
 	}
 
 	if title != "" {
+		// A long title is set smaller, and cut off after some lines.
 		if len(p.wrap(title, big, wide)) > 3 {
 			big.size = 13
 		}
@@ -167,16 +185,21 @@ func (p *paperwork) heading(above, title, below string) {
 	}
 
 	small := style{size: 9, colour: muted}
-	p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left, small}, p.y+1, strings.Join(p.few(below, small, p.right-p.left, belowLines), "\n"))
+	p.y = p.paragraph(block{
+		pdf.P,
+		p.left,
+		p.right - p.left,
+		small,
+	}, p.y+1, strings.Join(p.few(below, small, p.right-p.left, belowLines), "\n"))
 }
 
-// fact is one of several texts that stand beside each other.
+// fact is one of several short texts in a row.
 type fact struct {
 	label, value string
 	share        float64 // of the width
 }
 
-// band sets facts beside each other between two rules.
+// band draws facts next to each other between two rules.
 func (p *paperwork) band(facts []fact) {
 	label := style{size: headSize, colour: muted}
 	value := style{bold: true, size: 9.5, colour: ink}
@@ -190,6 +213,7 @@ func (p *paperwork) band(facts []fact) {
 			continue
 		}
 
+		// Each fact has its share of the width. A label is one line, a value a few.
 		wide := fact.share * (p.right - p.left)
 		e := p.doc.Open(p.sect, pdf.P)
 		p.text(e, x, p.y, p.fit(fact.label, label, wide-8), label)
@@ -206,6 +230,7 @@ func (p *paperwork) band(facts []fact) {
 		x += wide
 	}
 
+	// The rule below goes under the longest fact.
 	p.y = lowest + 8
 	p.rule(p.left, p.right, p.y, ruleThin, hair)
 	p.y += sectionGap
@@ -213,8 +238,8 @@ func (p *paperwork) band(facts []fact) {
 
 const summaryWidth = 250.0
 
-// summary sets label and figure at the two ends of a line. The last line, when emphasised, is the figure that the
-// document is about.
+// summary draws label and figure at the two ends of a line. An emphasised last line is the main figure of the
+// document.
 func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 	p.y = p.paragraph(block{pdf.Heading2, left, right - left, titleStyle}, p.y, p.labels.Summary) + 6
 	p.rule(left, right, p.y, ruleThick, ink)
@@ -225,6 +250,7 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 		final := line.Emphasis && i == len(lines)-1
 		pad, inset, figure := 3.4, 0.0, p.amount(line.Cents)
 
+		// The main figure is larger, has its currency, and a ground of its own.
 		if final {
 			st = style{bold: true, size: 12, colour: accent}
 			pad, inset, figure = 8, 10, p.total(line.Cents)
@@ -235,6 +261,8 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 			value.colour = owed
 		}
 
+		// The label takes the room that the figure leaves, on as many lines as it needs. A line is not broken over
+		// pages.
 		label := p.wrap(line.Label, st, right-left-p.measure(figure, st)-2*inset-10)
 		high := float64(len(label))*st.lead() + 2*pad
 		p.room(high + 6)
@@ -245,6 +273,7 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 			p.doc.Rect(left, p.y, 2.5, high, accent)
 		}
 
+		// For readers that do not see the page, it is a table: the label is the head of its row.
 		tr := p.doc.Open(element, pdf.TR)
 		head := p.doc.Open(tr, pdf.TH)
 
@@ -268,12 +297,13 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 	p.doc.End(element)
 }
 
-// section draws a table with its distance from what is above; a table without rows is left out.
+// section draws a table with its distance from the part above. A table without rows or columns is left out.
 func (p *paperwork) section(t *table) {
 	if len(t.rows) == 0 && t.total == nil || len(t.columns) == 0 {
 		return
 	}
 
+	// A table that does not fit in any size is squeezed.
 	if width := p.right - p.left; !t.fit(&p.sheet, width) {
 		t.squeeze(&p.sheet, width)
 	}
@@ -283,7 +313,7 @@ func (p *paperwork) section(t *table) {
 	t.draw(&p.sheet)
 }
 
-// notes sets paragraphs under a heading.
+// notes draws paragraphs under a heading. It draws nothing if all are empty.
 func (p *paperwork) notes(paragraphs []string) {
 	body := style{size: 9, colour: ink}
 	begun := false
@@ -293,6 +323,7 @@ func (p *paperwork) notes(paragraphs []string) {
 			continue
 		}
 
+		// The heading stays on one page with the first two lines.
 		if !begun {
 			p.y += sectionGap
 			p.room(titleStyle.lead() + 6 + 2*body.lead())
@@ -301,6 +332,7 @@ func (p *paperwork) notes(paragraphs []string) {
 		}
 
 		e := p.doc.Open(p.sect, pdf.P)
+
 		// Lines over the whole width are hard to read.
 		for _, line := range p.wrap(text, body, min(p.right-p.left, 430)) {
 			p.room(body.lead())
@@ -313,7 +345,7 @@ func (p *paperwork) notes(paragraphs []string) {
 	}
 }
 
-// footers end the pages of the document.
+// footers ends the pages of the document with a footer on each. The number of pages is known only then.
 func (p *paperwork) footers() {
 	p.doc.EndSection(func(n, pages int) {
 		small := style{size: 8, colour: muted}
@@ -326,7 +358,7 @@ func (p *paperwork) footers() {
 	})
 }
 
-// joined joins what is not empty.
+// joined joins the parts that are not empty.
 func joined(separator string, parts ...string) string {
 	kept := parts[:0:0]
 	for _, part := range parts {

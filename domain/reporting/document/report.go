@@ -5,25 +5,28 @@ import "time"
 // ReportDoc is a document of tables: a manager statement, a trust reconciliation, a summary over owners. Dates are
 // YYYY-MM-DD and shown as the locale writes them; amounts are cents of Currency. Empty parts are left out.
 type ReportDoc struct {
-	Title    string    // such as "Trust reconciliation"; also the document's title for readers
-	Subtitle string    // such as a period or a day, ready to show
-	Locale   string    // language tag: writes amounts and dates, sets the paper size, and the document's language when Labels are given
+	Title    string // such as "Trust reconciliation"; also the document's title for readers
+	Subtitle string // such as a period or a day, ready to show
+	// Locale is a language tag. Amounts, dates and the paper size follow it, and so does the document's language if
+	// Labels are given.
+	Locale   string
 	Currency string    // ISO 4217
 	Created  time.Time // the document's creation date; given, so that equal input gives equal bytes
 
 	Team    StatementTeam
-	Facts   []Fact        // what the document is about, beside the summary
+	Facts   []Fact        // the subject of the document, next to the summary
 	Summary []SummaryLine // key figures; an emphasised last line is the figure the document is about
 	Tables  []ReportTable
 	Notes   []string // warnings and remarks, a paragraph each
 	Labels  StatementLabels
 }
 
-// Fact is one line of what a document is about, such as "As of" and a date. Value is shown as a date when it is one.
+// Fact is one line about the subject of a document, such as "As of" and a date. A Value that is a date is shown as
+// one.
 type Fact struct{ Label, Value string }
 
-// ReportTable is a table with a head that is repeated on every page. The first column of texts, else the first, takes
-// the room the others leave. A total without rows is shown, a table with neither is left out.
+// ReportTable is a table with a head that is repeated on every page. The first column of texts, or else the first
+// column, takes the room that the others leave. A total without rows is shown; a table with neither is left out.
 type ReportTable struct {
 	Title   string
 	Columns []ReportColumn

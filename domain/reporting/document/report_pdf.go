@@ -10,9 +10,9 @@ import (
 	"stayledger/platform/pdf"
 )
 
-// Report writes the document as a PDF: letterhead, title, facts beside the summary, tables, notes. The paper is US
-// Letter or A4 after the locale's region, upright unless a table needs the width. It fails when the logo cannot be read
-// (ErrLogo), when the document has no creation date, or when w fails.
+// Report writes the document as a PDF: letterhead, title, facts next to the summary, tables, notes. The paper is US
+// Letter or A4 by the locale's region, upright unless a table needs the width. It fails if the logo cannot be read
+// (ErrLogo), if the document has no creation date, or if w fails.
 func Report(w io.Writer, doc ReportDoc) error {
 	if doc.Created.IsZero() {
 		return errors.New("document: report has no creation date")
@@ -23,16 +23,22 @@ func Report(w io.Writer, doc ReportDoc) error {
 		return err
 	}
 
+	// Fallback fonts are added to a copy, because other documents share the fonts.
 	fonts := *shared
 	l := legible{&fonts}
 	p := &paperwork{
-		sheet: sheet{fonts: &fonts}, legible: l, team: l.team(doc.Team), labels: l.labels(doc.Labels), tag: localeTag(doc.Locale),
+		sheet:    sheet{fonts: &fonts},
+		legible:  l,
+		team:     l.team(doc.Team),
+		labels:   l.labels(doc.Labels),
+		tag:      localeTag(doc.Locale),
 		currency: l.line(doc.Currency),
 	}
 	title, subtitle := l.line(doc.Title), l.line(doc.Subtitle)
 	p.running = joined(" · ", p.team.Name, title, subtitle)
 	p.foot = joined(" · ", p.team.Name, title, subtitle)
 
+	// The widest table decides on the paper, so lay out the tables before the first page.
 	tables := make([]*table, len(doc.Tables))
 	for i := range doc.Tables {
 		tables[i] = p.reportTable(&doc.Tables[i])
@@ -40,7 +46,11 @@ func Report(w io.Writer, doc ReportDoc) error {
 
 	p.choosePaper(tables)
 	p.doc = pdf.New(w, pdf.Info{
-		Title: joined(" – ", title, subtitle), Author: p.team.Name, Subject: title, Lang: languageOf(doc.Labels, p.tag), Created: doc.Created,
+		Title:   joined(" – ", title, subtitle),
+		Author:  p.team.Name,
+		Subject: title,
+		Lang:    languageOf(doc.Labels, p.tag),
+		Created: doc.Created,
 	}, &fonts)
 	p.sect = p.doc.Open(nil, pdf.Sect)
 	p.newPage()
@@ -49,6 +59,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 		return err
 	}
 
+	// Then the parts of the page, from top to bottom.
 	p.heading("", title, subtitle)
 	p.y += 11
 	p.rule(p.left, p.right, p.y, ruleThick, ink)
@@ -59,6 +70,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 		p.section(t)
 	}
 
+	// Last, the notes and the footers.
 	notes := make([]string, len(doc.Notes))
 	for i, note := range doc.Notes {
 		notes[i] = l.text(note)
@@ -75,7 +87,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 	return nil
 }
 
-// choosePaper turns the paper to landscape when a table does not fit upright in any text size.
+// choosePaper sets the paper to landscape if some table does not fit upright in any text size.
 func (p *paperwork) choosePaper(tables []*table) {
 	p.setPaper(p.tag, false)
 
@@ -87,9 +99,11 @@ func (p *paperwork) choosePaper(tables []*table) {
 	}
 }
 
-// overview sets the facts on the left and the key figures on the right.
+// overview draws the facts on the left and the key figures on the right.
 func (p *paperwork) overview(doc *ReportDoc) {
 	top, page, lowest := p.y, p.pages, p.y
+
+	// The facts leave room for the key figures, if there are any.
 	if len(doc.Facts) > 0 {
 		width := p.right - p.left
 		if len(doc.Summary) > 0 {
@@ -100,6 +114,7 @@ func (p *paperwork) overview(doc *ReportDoc) {
 	}
 
 	if len(doc.Summary) > 0 {
+		// Both begin at the same height, unless the facts went on to another page.
 		if p.pages == page {
 			p.y = top
 		}
@@ -118,6 +133,7 @@ func (p *paperwork) overview(doc *ReportDoc) {
 		p.summary(left, left+summaryWidth, lines)
 	}
 
+	// Go on below the longer of the two. Without either, undo the distance to the next part.
 	if p.pages == page {
 		p.y = max(p.y, lowest)
 	}
@@ -127,7 +143,8 @@ func (p *paperwork) overview(doc *ReportDoc) {
 	}
 }
 
-// facts sets labels above their values, as many beside each other as there is room for, and returns where that ends.
+// facts draws labels above their values, as many in a line as there is room for, and returns the position below
+// them.
 func (p *paperwork) facts(facts []Fact, width float64) float64 {
 	label := style{size: headSize, colour: muted}
 	value := style{bold: true, size: 9.5, colour: ink}
@@ -135,6 +152,7 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 
 	wide := width/float64(perLine) - 10
 	for chunk := range slices.Chunk(facts, perLine) {
+		// First wrap the values of a line, to know its height: a line is not broken over pages.
 		values := make([][]string, len(chunk))
 		most := 0
 
@@ -154,6 +172,7 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 				continue
 			}
 
+			// Then draw them in equal columns.
 			x := p.left + float64(i)*(wide+10)
 			e := p.doc.Open(p.sect, pdf.P)
 			p.text(e, x, p.y, p.fit(p.legible.line(fact.Label), label, wide), label)
@@ -173,12 +192,13 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 	return p.y
 }
 
-// team is the sender in characters that the fonts have.
+// team returns the sender in characters that the fonts have.
 func (l legible) team(t StatementTeam) StatementTeam {
 	t.Name, t.Email, t.Phone, t.Address = l.line(t.Name), l.line(t.Email), l.line(t.Phone), l.lines(t.Address)
 	return t
 }
 
+// labels returns all labels, with English for those that are empty, in characters that the fonts have.
 func (l legible) labels(labels StatementLabels) StatementLabels {
 	labels = labels.inEnglish()
 	for _, word := range labels.words() {

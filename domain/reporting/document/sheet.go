@@ -12,13 +12,13 @@ import (
 const (
 	sideMargin   = 54.0
 	topMargin    = 50.0
-	bottomMargin = 62.0           // the body ends here; the footer stands below
+	bottomMargin = 62.0           // the body ends here; the footer is below
 	footerHeight = 34.0           // from the lower edge to the footer's line
 	bodyTop      = topMargin + 24 // on pages with a running heading
 )
 
-// The palette: ink for figures and names, muted for what explains them, one accent, one colour for money that goes and
-// one for warnings.
+// The palette: ink for figures and names, muted for their explanations, one accent, one colour for money that is owed
+// and one for warnings.
 var (
 	ink     = pdf.Colour{R: 28, G: 35, B: 43}
 	muted   = pdf.Colour{R: 92, G: 102, B: 114}
@@ -31,32 +31,32 @@ var (
 	warning = pdf.Colour{R: 255, G: 245, B: 224}
 )
 
-// style is how a piece of text looks; size is in points.
+// style is the look of a piece of text. The size is in points.
 type style struct {
 	bold   bool
 	size   float64
 	colour pdf.Colour
 }
 
-// lead is the height of one line.
+// lead returns the height of one line.
 func (s style) lead() float64 { return s.size * 1.4 }
 
-// sheet is the document being drawn: a position on the current page and the vocabulary to draw with. Lengths are in
+// sheet is the document being drawn: a position on the current page and the functions to draw with. Lengths are in
 // points, y grows downwards.
 type sheet struct {
 	doc           *pdf.Doc
 	fonts         *pdf.Fonts
-	sect          *pdf.Element // what everything on these pages belongs to
+	sect          *pdf.Element // the section that everything on these pages belongs to
 	width, height float64      // of the paper
 	left, right   float64
 	bottom        float64
 	y             float64
 	pages         int
 	running       string // the heading of pages after the first
-	draft         string // the word for it beside the running heading; empty when it is final
+	draft         string // the word for a draft next to the running heading; empty if the document is final
 }
 
-// setPaper chooses the paper of the locale.
+// setPaper sets the size of the paper by the locale, in points.
 func (s *sheet) setPaper(tag string, landscape bool) {
 	s.width, s.height = 595.28, 841.89
 	if isLetter(tag) {
@@ -70,7 +70,7 @@ func (s *sheet) setPaper(tag string, landscape bool) {
 	s.left, s.right, s.bottom = sideMargin, s.width-sideMargin, s.height-bottomMargin
 }
 
-// newPage starts a page; from the second on under a running heading.
+// newPage starts a page. All but the first have a running heading.
 func (s *sheet) newPage() {
 	s.doc.Page(s.width, s.height)
 	s.pages++
@@ -82,6 +82,7 @@ func (s *sheet) newPage() {
 
 	small := style{size: 8, colour: muted}
 
+	// The badge of a draft is at the right of the running heading, which ends before it.
 	right := s.right
 	if s.draft != "" {
 		right = s.badge(s.draft, s.y-10) - 12
@@ -92,8 +93,8 @@ func (s *sheet) newPage() {
 	s.y = bodyTop
 }
 
-// badge sets a word on a tinted ground at the right margin and gives its left edge. It is said elsewhere too, so it is
-// decoration.
+// badge draws a word on a tinted ground at the right margin and returns its left edge. The word is in the text of
+// the document too, so here it is decoration.
 func (s *sheet) badge(word string, top float64) (left float64) {
 	st := style{bold: true, size: 8, colour: warned}
 	word = s.fit(word, st, 160)
@@ -106,7 +107,7 @@ func (s *sheet) badge(word string, top float64) (left float64) {
 	return left
 }
 
-// room starts a new page unless height is left on this one, and tells whether it did.
+// room starts a new page unless height is left on this one, and returns whether it did.
 func (s *sheet) room(height float64) bool {
 	if s.y+height <= s.bottom+0.01 {
 		return false
@@ -117,21 +118,28 @@ func (s *sheet) room(height float64) bool {
 	return true
 }
 
+// measure returns the width of a text.
 func (s *sheet) measure(text string, st style) float64 {
 	return s.fonts.Width(text, st.bold, st.size)
 }
 
-// text draws one line in a line box whose upper edge is top, centred on its capitals. Without an element it is
+// text draws one line in a line box with its upper edge at top, centred on its capitals. Without an element it is
 // decoration.
 func (s *sheet) text(e *pdf.Element, x, top float64, text string, st style) {
 	const capitals = 0.729 // height of capitals in the font, of its size
-	s.doc.Text(e, x, top+(st.lead()+capitals*st.size)/2, text, pdf.Style{Bold: st.bold, Size: st.size, Colour: st.colour})
+	s.doc.Text(e, x, top+(st.lead()+capitals*st.size)/2, text, pdf.Style{
+		Bold:   st.bold,
+		Size:   st.size,
+		Colour: st.colour,
+	})
 }
 
+// textRight draws one line that ends at right.
 func (s *sheet) textRight(e *pdf.Element, right, top float64, text string, st style) {
 	s.text(e, right-s.measure(text, st), top, text, st)
 }
 
+// rule draws a horizontal line.
 func (s *sheet) rule(from, to, y, thickness float64, c pdf.Colour) {
 	s.doc.Rect(from, y-thickness/2, to-from, thickness, c)
 }
@@ -144,7 +152,7 @@ type block struct {
 	style style
 }
 
-// paragraph sets wrapped text from y on and returns where it ends. It stays on the page.
+// paragraph draws wrapped text from y on and returns the position below it. It does not start a new page.
 func (s *sheet) paragraph(b block, y float64, text string) float64 {
 	if text == "" {
 		return y
@@ -171,6 +179,7 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 
 	gap := s.measure(" ", st)
 
+	// Fill each line with as many words as fit.
 	for paragraph := range strings.SplitSeq(text, "\n") {
 		line, used := "", 0.0
 
@@ -185,6 +194,7 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 				lines = append(lines, line)
 			}
 
+			// A word that is wider than a line is cut into lines of its own.
 			for wide > width && utf8.RuneCountInString(word) > 1 {
 				head := s.head(word, st, width)
 				lines = append(lines, word[:head])
@@ -201,7 +211,7 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 	return lines
 }
 
-// few is wrap with at most so many lines, of which the last then ends with an ellipsis.
+// few wraps a text into at most most lines. If there are more, the last one ends with an ellipsis.
 func (s *sheet) few(text string, st style, width float64, most int) []string {
 	lines := s.wrap(text, st, width)
 	if len(lines) > most {
@@ -212,14 +222,15 @@ func (s *sheet) few(text string, st style, width float64, most int) []string {
 	return lines
 }
 
-// head returns how many bytes of word fit into width, at least one character. A hyphen or slash near the end is a
-// better place to break.
+// head returns how many bytes of a word fit into width, at least one character. It prefers to break after a hyphen
+// or slash near the end.
 func (s *sheet) head(word string, st style, width float64) int {
 	used, better := 0.0, 0
 
 	for i, r := range word {
 		one := s.measure(word[i:i+utf8.RuneLen(r)], st)
 		if used+one > width && i > 0 {
+			// A break after a sign is better, unless it leaves more than half of the line empty.
 			if better > i/2 {
 				return better
 			}
@@ -239,7 +250,7 @@ func (s *sheet) head(word string, st style, width float64) int {
 	return max(first, 1)
 }
 
-// fit shortens a line with an ellipsis when it is too wide.
+// fit returns a line that is not too wide: a longer one is cut off with an ellipsis.
 func (s *sheet) fit(text string, st style, width float64) string {
 	if s.measure(text, st) <= width {
 		return text

@@ -6,11 +6,13 @@ import (
 	"stayledger/platform/money"
 )
 
-// StatementDoc is everything an owner statement shows. Dates are YYYY-MM-DD and shown as the locale writes them; text
-// in them that is no date is shown as it is. Amounts are cents of Currency. Empty parts are left out.
+// StatementDoc is the content of an owner statement. Dates are YYYY-MM-DD and shown as the locale writes them;
+// other text in their place is shown as it is. Amounts are cents of Currency. Empty parts are left out.
 type StatementDoc struct {
-	Title    string    // such as "Owner statement"; also the document's title for readers
-	Locale   string    // language tag: writes amounts and dates, sets the paper size, and the document's language when Labels are given
+	Title string // such as "Owner statement"; also the document's title for readers
+	// Locale is a language tag. Amounts, dates and the paper size follow it, and so does the document's language if
+	// Labels are given.
+	Locale   string
 	Currency string    // ISO 4217
 	Created  time.Time // the document's creation date; given, so that equal input gives equal bytes
 
@@ -19,8 +21,8 @@ type StatementDoc struct {
 	Listing   StatementListing
 	Owners    []StatementOwner
 	Summary   []SummaryLine
-	// Tables are what the layout of the statement shows. They stand first; what they show is not told again in the
-	// tables after them.
+	// Tables are those of the statement's layout. They come first. Their content must not be repeated in the tables
+	// after them.
 	Tables       []ReportTable
 	Reservations ReservationTable
 	Other        []StatementLine // revenue that belongs to no reservation
@@ -65,16 +67,16 @@ type StatementOwner struct {
 	ShareCents   money.Cents
 }
 
-// SummaryLine is one line of the summary. Emphasis sets totals apart; an emphasised last line is the figure the
-// statement is about.
+// SummaryLine is one line of the summary. Emphasis marks totals; an emphasised last line is the main figure of the
+// statement.
 type SummaryLine struct {
 	Label    string
 	Cents    money.Cents
 	Emphasis bool
 }
 
-// ReservationTable has one row per reservation and one amount column per heading, at most 16. Up to six stand well on
-// upright paper, about eleven on landscape.
+// ReservationTable has one row per reservation and one amount column per heading, at most 16. Up to six look good
+// on upright paper, about eleven on landscape.
 type ReservationTable struct {
 	Columns  []string
 	Rows     []ReservationRow
@@ -111,12 +113,13 @@ type StatementLabels struct {
 	PageOf                                           string // with {page} and {pages}
 }
 
-// labelWord is one label and what it is in English.
+// labelWord is one label and its English text.
 type labelWord struct {
 	text    *string
 	english string
 }
 
+// words returns all labels with their English texts.
 func (l *StatementLabels) words() []labelWord {
 	return []labelWord{
 		{&l.PreparedFor, "Prepared for"},
@@ -148,7 +151,7 @@ func (l *StatementLabels) words() []labelWord {
 	}
 }
 
-// inEnglish fills what the caller left empty.
+// inEnglish returns the labels with English for those that are empty.
 func (l StatementLabels) inEnglish() StatementLabels {
 	for _, word := range l.words() {
 		if *word.text == "" {

@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// The cardOwners are how many owners stand beside the summary with address and share; when they are more, or need
-	// more room, they become a table, and only their names stand there, on at most nameLines lines.
+	// cardOwners is how many owners can be next to the summary with address and share. If there are more, or they need
+	// more room, they become a table, and only their names are next to the summary, on at most nameLines lines.
 	cardOwners = 4
-	nameLines  = 12
+	// nameLines is the most lines of names next to the summary.
+	nameLines = 12
 )
 
 // statementPage is an owner statement being drawn.
@@ -23,7 +24,7 @@ type statementPage struct {
 	doc StatementDoc // legible
 }
 
-// draw sets the statement on pages of its own in the document.
+// draw draws the statement on pages of its own in the document.
 func (p *statementPage) draw(tables []*table) error {
 	p.running = joined(" · ", p.team.Name, p.doc.Listing.Name, p.period())
 	p.foot = joined(" · ", p.team.Name, p.doc.Title, p.doc.Statement.ID, p.draft)
@@ -34,6 +35,7 @@ func (p *statementPage) draw(tables []*table) error {
 		return err
 	}
 
+	// First the head of the statement: the property, and the facts about the statement.
 	p.heading(p.doc.Title, p.doc.Listing.Name, p.doc.Listing.Address)
 	p.band([]fact{
 		{p.labels.Period, p.period(), 0.40},
@@ -41,6 +43,8 @@ func (p *statementPage) draw(tables []*table) error {
 		{p.labels.Status, p.doc.Statement.Status, 0.20},
 		{p.labels.Currency, strings.ToUpper(p.doc.Currency), 0.16},
 	})
+
+	// Then the owners and the summary. Owners that do not fit there have the first table.
 	cards, high := p.cards()
 	p.room(high)
 
@@ -50,6 +54,7 @@ func (p *statementPage) draw(tables []*table) error {
 
 	p.recipientsAndSummary(cards)
 
+	// Last, the tables, the notes and the footers.
 	for _, t := range tables {
 		p.section(t)
 	}
@@ -61,7 +66,7 @@ func (p *statementPage) draw(tables []*table) error {
 	return nil
 }
 
-// tables are those of the statement in their order, after that of the owners if there is one.
+// tables returns the tables of the statement in their order, without that of the owners.
 func (p *statementPage) tables() []*table {
 	var out []*table
 	for i := range p.doc.Tables {
@@ -76,6 +81,7 @@ func (p *statementPage) tables() []*table {
 	)
 }
 
+// period returns the first and the last day, or the one that is given.
 func (p *statementPage) period() string {
 	start, end := dateText(p.doc.Statement.PeriodStart, p.tag), dateText(p.doc.Statement.PeriodEnd, p.tag)
 	if start == "" || end == "" {
@@ -85,10 +91,11 @@ func (p *statementPage) period() string {
 	return start + " – " + end
 }
 
+// recipientsWidth returns the width that the summary leaves for the owners.
 func (p *statementPage) recipientsWidth() float64 { return p.right - p.left - summaryWidth - 32 }
 
-// recipientsAndSummary sets the owners on the left, for whom there is room, and the summary on the right, which may run
-// over the page.
+// recipientsAndSummary draws the owners on the left, where they have room, and the summary on the right, which may
+// go on to the next page.
 func (p *statementPage) recipientsAndSummary(cards bool) {
 	page := p.pages
 
@@ -97,6 +104,7 @@ func (p *statementPage) recipientsAndSummary(cards bool) {
 		p.summary(p.right-summaryWidth, p.right, p.doc.Summary)
 	}
 
+	// Go on below the longer of the two, if both are on this page.
 	if p.pages == page {
 		p.y = max(p.y, lowest)
 	}
@@ -109,7 +117,7 @@ type ownerText struct {
 	style style
 }
 
-// cardOf is what stands about an owner beside the summary.
+// cardOf returns the texts about an owner next to the summary.
 func (p *statementPage) cardOf(o *StatementOwner) []ownerText {
 	card := []ownerText{{0, o.Name, style{bold: true, size: 10, colour: ink}}}
 	for _, address := range o.Address {
@@ -126,12 +134,13 @@ func (p *statementPage) cardOf(o *StatementOwner) []ownerText {
 
 const cardGap = 9.0 // between owners
 
-// cards tells whether all owners have room beside the summary, and how high they or else their names are.
+// cards returns whether all owners fit next to the summary, and the height of the owners or else of their names.
 func (p *statementPage) cards() (fit bool, high float64) {
 	if len(p.doc.Owners) == 0 {
 		return true, 0
 	}
 
+	// Add up the heights as if the owners had cards, as many as can have one.
 	title := titleStyle.lead() + 6
 	high = title
 
@@ -143,6 +152,7 @@ func (p *statementPage) cards() (fit bool, high float64) {
 		high += cardGap
 	}
 
+	// The cards must fit on this page, since they are not broken.
 	if len(p.doc.Owners) <= cardOwners && p.y+high <= p.bottom {
 		return true, high
 	}
@@ -150,13 +160,15 @@ func (p *statementPage) cards() (fit bool, high float64) {
 	return false, title + float64(len(p.nameLines(p.recipientsWidth())))*namesStyle.lead()
 }
 
-// recipients names the owners and returns where that ends; the position stays.
+// recipients draws the owners and returns the position below them. The position of the page does not change.
 func (p *statementPage) recipients(width float64, cards bool) float64 {
 	if len(p.doc.Owners) == 0 {
 		return p.y
 	}
 
 	y := p.paragraph(block{pdf.Heading2, p.left, width, titleStyle}, p.y, p.labels.PreparedFor) + 6
+
+	// Without cards there are only the names. The table of owners has the rest.
 	if !cards {
 		return p.paragraph(block{pdf.P, p.left, width, namesStyle}, y, strings.Join(p.nameLines(width), "\n"))
 	}
@@ -174,7 +186,7 @@ func (p *statementPage) recipients(width float64, cards bool) float64 {
 
 var namesStyle = style{size: 9, colour: ink}
 
-// nameLines are the owners as running text; who does not fit here stands in the table of owners.
+// nameLines returns the names of the owners as running text. Names that do not fit here are in the table of owners.
 func (p *statementPage) nameLines(width float64) []string {
 	all := make([]string, len(p.doc.Owners))
 	for i, owner := range p.doc.Owners {
@@ -184,13 +196,19 @@ func (p *statementPage) nameLines(width float64) []string {
 	return p.few(strings.Join(all, ", "), namesStyle, width, nameLines)
 }
 
-// ownerTable lists the owners when there is no room for them beside the summary.
+// ownerTable returns a table of the owners for when they have no room next to the summary.
 func (p *statementPage) ownerTable() *table {
 	t := &table{title: p.labels.Owners, columns: []tableColumn{
 		{head: p.labels.Owner, text: true}, {head: p.labels.Share, right: true}, {head: p.labels.Amount, right: true},
 	}}
 	for _, owner := range p.doc.Owners {
-		row := []tableCell{{text: owner.Name, below: strings.Join(owner.Address, ", ")}, {text: percentText(owner.SplitPercent, p.tag)}, {}}
+		row := []tableCell{
+			{text: owner.Name, below: strings.Join(owner.Address, ", ")},
+			{text: percentText(owner.SplitPercent, p.tag)},
+			{},
+		}
+
+		// Without a percentage no share is shown.
 		if owner.SplitPercent != "" {
 			row[2] = p.amountCell(owner.ShareCents)
 		}
@@ -201,15 +219,20 @@ func (p *statementPage) ownerTable() *table {
 	return t
 }
 
+// reservationTable returns the table of reservations, with a column for each heading of amounts.
 func (p *statementPage) reservationTable() *table {
 	t := &table{title: p.labels.Reservations, columns: []tableColumn{
-		{head: p.labels.Guest, text: true}, {head: p.labels.CheckIn}, {head: p.labels.CheckOut}, {head: p.labels.Nights, right: true},
+		{head: p.labels.Guest, text: true},
+		{head: p.labels.CheckIn},
+		{head: p.labels.CheckOut},
+		{head: p.labels.Nights, right: true},
 	}}
 	for _, head := range p.doc.Reservations.Columns {
 		t.columns = append(t.columns, tableColumn{head: head, right: true})
 	}
 
 	for _, r := range p.doc.Reservations.Rows {
+		// Code and channel are below the guest, because the amounts need the width.
 		row := []tableCell{
 			{text: r.GuestName, below: joined(" · ", r.ConfirmationCode, r.Channel)},
 			{text: dateText(r.CheckIn, p.tag)},
@@ -219,14 +242,20 @@ func (p *statementPage) reservationTable() *table {
 		t.rows = append(t.rows, tableRow{cells: p.withAmounts(row, r.Amounts)})
 	}
 
+	// A subtotal without rows would be alone on the page.
 	if len(p.doc.Reservations.Subtotal) > 0 && len(t.rows) > 0 {
-		t.total = &tableRow{cells: p.withAmounts([]tableCell{{text: p.labels.Subtotal}, {}, {}, {}}, p.doc.Reservations.Subtotal)}
+		t.total = &tableRow{cells: p.withAmounts([]tableCell{
+			{text: p.labels.Subtotal},
+			{},
+			{},
+			{},
+		}, p.doc.Reservations.Subtotal)}
 	}
 
 	return t
 }
 
-// withAmounts appends a cell per amount column, whatever number of amounts the row has.
+// withAmounts appends a cell per amount column, however many amounts the row has.
 func (p *statementPage) withAmounts(row []tableCell, amounts []money.Cents) []tableCell {
 	for i := range p.doc.Reservations.Columns {
 		cell := tableCell{}
@@ -240,6 +269,7 @@ func (p *statementPage) withAmounts(row []tableCell, amounts []money.Cents) []ta
 	return row
 }
 
+// lineTable returns a table of lines with their total. Without lines it is empty, and is then left out.
 func (p *statementPage) lineTable(title string, lines []StatementLine) *table {
 	t := &table{title: title, columns: []tableColumn{
 		{head: p.labels.Date}, {head: p.labels.Description, text: true}, {head: p.labels.Amount, right: true},
@@ -251,7 +281,11 @@ func (p *statementPage) lineTable(title string, lines []StatementLine) *table {
 	sum := money.Cents(0)
 
 	for _, line := range lines {
-		t.rows = append(t.rows, tableRow{cells: []tableCell{{text: dateText(line.Date, p.tag)}, {text: line.Description}, p.amountCell(line.Cents)}})
+		t.rows = append(t.rows, tableRow{cells: []tableCell{
+			{text: dateText(line.Date, p.tag)},
+			{text: line.Description},
+			p.amountCell(line.Cents),
+		}})
 		sum += line.Cents
 	}
 

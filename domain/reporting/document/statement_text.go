@@ -1,7 +1,7 @@
 package document
 
-// statement returns the document with all its text legible, its labels complete, and nothing shared with the caller's
-// that is changed. The tables of the layout become legible as they are set.
+// statement returns the document with all its text in characters that the fonts have and with all labels. It
+// changes nothing that the caller shares. The tables of the layout are rewritten when they are laid out.
 func (l legible) statement(doc StatementDoc) StatementDoc {
 	doc.Title = l.line(doc.Title)
 	doc.Currency = l.line(doc.Currency)
@@ -13,6 +13,8 @@ func (l legible) statement(doc StatementDoc) StatementDoc {
 	doc.Statement.PeriodEnd = l.line(doc.Statement.PeriodEnd)
 	doc.Listing.Name = l.line(doc.Listing.Name)
 	doc.Listing.Address = l.line(doc.Listing.Address)
+
+	// Slices are copied before their elements change.
 	doc.Owners = each(doc.Owners, func(o *StatementOwner) {
 		o.Name, o.Address, o.SplitPercent = l.line(o.Name), l.lines(o.Address), l.line(o.SplitPercent)
 	})
@@ -22,6 +24,8 @@ func (l legible) statement(doc StatementDoc) StatementDoc {
 		r.GuestName, r.ConfirmationCode, r.Channel = l.line(r.GuestName), l.line(r.ConfirmationCode), l.line(r.Channel)
 		r.CheckIn, r.CheckOut = l.line(r.CheckIn), l.line(r.CheckOut)
 	})
+
+	// The three tables of lines have the same texts.
 	line := func(s *StatementLine) { s.Date, s.Description = l.line(s.Date), l.line(s.Description) }
 	doc.Other = each(doc.Other, line)
 	doc.Expenses = each(doc.Expenses, line)

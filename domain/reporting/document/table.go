@@ -12,7 +12,7 @@ const (
 	ruleThick = 0.9
 )
 
-// tableColumn is as wide as its cells need. Text may be broken into lines, figures are not.
+// tableColumn is a column, as wide as its cells need. Text may be broken into lines, figures may not.
 type tableColumn struct {
 	head  string
 	right bool
@@ -27,13 +27,15 @@ type tableCell struct {
 	zero        bool
 }
 
+// tableRow is a row of a table, not yet wrapped.
 type tableRow struct {
 	style RowStyle
 	level int
-	note  bool // what is below the first cell may run on below the others, which are one line high
+	note  bool // the text below the first cell may run on below the others, which are one line high
 	cells []tableCell
 }
 
+// table is a table with the widths and the text size that it is drawn with.
 type table struct {
 	title     string
 	continued string
@@ -42,18 +44,18 @@ type table struct {
 	total     *tableRow
 	size      float64      // of the text, in points
 	gap       float64      // between columns, in points
-	heading   *pdf.Element // the title when it is told first; nil when it is repeated
-	tagged    bool         // its head was told to those who do not see it
+	heading   *pdf.Element // the element of the title; nil without a title
+	tagged    bool         // the head is in the structure of the document, so further heads are decoration
 	measures  []measures
 }
 
-// styledLine is a line of a cell once it is wrapped.
+// styledLine is a line of a wrapped cell.
 type styledLine struct {
 	text  string
 	style style
 }
 
-// laidRow is a row on its way to the page.
+// laidRow is a wrapped row, ready to be drawn.
 type laidRow struct {
 	*tableRow
 
@@ -64,8 +66,8 @@ type laidRow struct {
 	cells  []*pdf.Element
 }
 
-// draw sets the table at the current position. Heads are repeated on every page; a row is split only when it is higher
-// than a page; a group stays with the row after it, sums with the row before them.
+// draw draws the table at the current position. Heads are repeated on every page. A row is split only if it is
+// higher than a page. A group stays with the row after it, sums stay with the row before them.
 func (t *table) draw(s *sheet) {
 	if t.title != "" {
 		t.heading = s.doc.Open(s.sect, pdf.Heading2)
@@ -74,12 +76,14 @@ func (t *table) draw(s *sheet) {
 	element := s.doc.Open(s.sect, pdf.Table)
 	heading := t.headHeight(s)
 
+	// A low table is not broken: it starts on a new page if it does not fit here.
 	emptyPage := s.bottom - bodyTop - heading
 	if high := heading + t.lowHeight(s); s.y+high > s.bottom && high <= emptyPage*lowTable {
 		s.newPage()
 	}
 
 	for at := 0; at < t.count(); {
+		// Collect the rows that must stay together.
 		var together []*laidRow
 
 		need := 0.0
@@ -92,6 +96,8 @@ func (t *table) draw(s *sheet) {
 		}
 
 		for i, row := range together {
+			// The first head comes with its first rows. Later rows that do not fit start a page, under a repeated
+			// head.
 			switch {
 			case !t.tagged:
 				s.room(heading + min(need, emptyPage))
@@ -111,10 +117,11 @@ func (t *table) draw(s *sheet) {
 	}
 }
 
-// A lowTable takes no more than this part of a page and is not broken.
+// lowTable is the greatest part of a page that a table may take to be kept on one page.
 const lowTable = 0.3
 
-// lowHeight is the height of the rows of a table that may be low, else more than a page has.
+// lowHeight returns the height of the rows of a table that may be low. For one with many rows it returns more than
+// a page has.
 func (t *table) lowHeight(s *sheet) float64 {
 	const most = 10
 	if t.count() > most {
@@ -129,7 +136,7 @@ func (t *table) lowHeight(s *sheet) float64 {
 	return sum
 }
 
-// count is the number of rows with the total.
+// count returns the number of rows with the total.
 func (t *table) count() int {
 	if t.total != nil {
 		return len(t.rows) + 1
@@ -138,12 +145,12 @@ func (t *table) count() int {
 	return len(t.rows)
 }
 
-// glued tells whether a row stays with the one before it.
+// glued reports whether a row stays with the one before it.
 func (t *table) glued(at int) bool {
 	return at == len(t.rows) || at > 0 && t.rows[at].style == SubtotalRow || at > 0 && t.rows[at-1].style == GroupRow
 }
 
-// lay wraps a row.
+// lay wraps the cells of a row and computes its height.
 func (t *table) lay(s *sheet, at int) *laidRow {
 	row := &laidRow{total: at == len(t.rows), tableRow: t.total}
 	if !row.total {
@@ -155,6 +162,7 @@ func (t *table) lay(s *sheet, at int) *laidRow {
 
 	row.lines = make([][]styledLine, len(row.tableRow.cells))
 	for i, cell := range row.tableRow.cells {
+		// The first cell is indented. A heading takes the whole width.
 		width := t.columns[i].width
 		if i == 0 {
 			width -= indent * float64(row.level)
@@ -174,6 +182,7 @@ func (t *table) lay(s *sheet, at int) *laidRow {
 
 		sum := 0.0
 
+		// A text below needs a line above it, even an empty one.
 		if cell.text != "" || cell.below != "" {
 			for _, line := range s.wrap(cell.text, colour, width) {
 				row.lines[i] = append(row.lines[i], styledLine{line, colour})
@@ -182,6 +191,7 @@ func (t *table) lay(s *sheet, at int) *laidRow {
 		}
 
 		if cell.below != "" {
+			// The other cells have one line, so the note may run below them.
 			if i == 0 && row.note {
 				width = s.right - s.left - indent*float64(row.level)
 			}
@@ -195,12 +205,13 @@ func (t *table) lay(s *sheet, at int) *laidRow {
 		row.height = max(row.height, sum)
 	}
 
+	// A row without any text is one line high.
 	row.height = max(row.height, main.lead()) + 2*cellPad
 
 	return row
 }
 
-// heads tells whether a row has nothing but its first cell, which then takes the whole width.
+// heads reports whether a row has only its first cell, which then takes the whole width.
 func (r *laidRow) heads() bool {
 	if r.total || r.style != GroupRow {
 		return false
@@ -215,7 +226,7 @@ func (r *laidRow) heads() bool {
 	return true
 }
 
-// ground draws what lies under a row, or under the part of it that is on this page.
+// ground draws the ground of a row, or of the part of it that is on this page.
 func (t *table) ground(s *sheet, row *laidRow, height float64) {
 	switch {
 	case row.total:
@@ -230,10 +241,11 @@ func (t *table) ground(s *sheet, row *laidRow, height float64) {
 	}
 }
 
-// drawRow draws a row whose height is known to fit, or else fills page after page with it, at least a line each.
+// drawRow draws a row. One that does not fit on a page goes on over the next pages, with at least a line on each.
 func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
 	row.tr = s.doc.Open(element, pdf.TR)
 
+	// First open the elements, since a row that is split is still one row of the table.
 	row.cells = make([]*pdf.Element, len(t.columns))
 	for i := range t.columns {
 		switch {
@@ -249,6 +261,7 @@ func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
 		}
 	}
 
+	// Then draw the lines that fit, and go on with the rest on the next page.
 	for split := false; ; split = true {
 		room := s.bottom - s.y - 2*cellPad
 		t.ground(s, row, min(row.height, s.bottom-s.y))
@@ -263,6 +276,7 @@ func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
 		t.drawHead(s, nil)
 	}
 
+	// Last, close the elements and draw the rule below.
 	for _, cell := range row.cells {
 		if cell != nil {
 			s.doc.End(cell)
@@ -276,7 +290,8 @@ func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
 	}
 }
 
-// drawLines draws the lines of a row that there is room for, and tells whether there are more.
+// drawLines draws the lines of a row that fit into room, and returns whether there are more. If the row is split,
+// it draws at least one line of each cell.
 func (t *table) drawLines(s *sheet, row *laidRow, room float64, split bool) (lowest float64, rest bool) {
 	x := s.left
 
@@ -294,6 +309,7 @@ func (t *table) drawLines(s *sheet, row *laidRow, room float64, split bool) (low
 			lines = lines[1:]
 		}
 
+		// Keep the rest of the cell for the next page.
 		row.lines[i] = lines
 		rest = rest || len(lines) > 0
 		lowest = max(lowest, y)
@@ -307,7 +323,7 @@ func (t *table) drawLines(s *sheet, row *laidRow, room float64, split bool) (low
 	return lowest, rest
 }
 
-// drawLine draws a line of a cell.
+// drawLine draws a line of a cell, at the left or at the right of its column.
 func (c *tableColumn) drawLine(s *sheet, e *pdf.Element, at point, line styledLine) {
 	if c.right {
 		s.textRight(e, at.x+c.width, at.top, line.text, line.style)
@@ -317,6 +333,7 @@ func (c *tableColumn) drawLine(s *sheet, e *pdf.Element, at point, line styledLi
 	s.text(e, at.x, at.top, line.text, line.style)
 }
 
+// point is a position on a page.
 type point struct{ x, top float64 }
 
 var (
@@ -324,6 +341,7 @@ var (
 	titleStyle = style{bold: true, size: 11.5, colour: accent}
 )
 
+// headLines returns the wrapped heads of the columns, and their height. A very long head is cut off.
 func (t *table) headLines(s *sheet) ([][]string, float64) {
 	lines := make([][]string, len(t.columns))
 	most := 0
@@ -340,6 +358,7 @@ func (t *table) headLines(s *sheet) ([][]string, float64) {
 	return lines, float64(most) * headStyle.lead()
 }
 
+// headHeight returns the height of the title and the heads.
 func (t *table) headHeight(s *sheet) float64 {
 	_, high := t.headLines(s)
 	if t.title != "" {
@@ -349,9 +368,10 @@ func (t *table) headHeight(s *sheet) float64 {
 	return high + cellPad
 }
 
-// drawHead sets the heads on a common last line above the rule. They are part of the table once; repeated, for the eye,
-// they are decoration.
+// drawHead draws the heads with a common last line above the rule. They are part of the table once. On further
+// pages they are only for the eye, and so decoration.
 func (t *table) drawHead(s *sheet, element *pdf.Element) {
+	// First the title. On further pages it says that the table continues.
 	if t.title != "" {
 		title := t.title
 		if t.tagged {
@@ -367,6 +387,7 @@ func (t *table) drawHead(s *sheet, element *pdf.Element) {
 		s.y += titleStyle.lead() + 6
 	}
 
+	// Then the heads, aligned at their last lines.
 	lines, high := t.headLines(s)
 
 	var tr, th *pdf.Element
@@ -399,6 +420,7 @@ func (t *table) drawHead(s *sheet, element *pdf.Element) {
 		s.doc.End(tr)
 	}
 
+	// From now on heads are repetitions.
 	t.tagged = true
 	s.y += high + cellPad
 	s.rule(s.left, s.right, s.y, ruleThick, ink)

@@ -6,12 +6,13 @@ import (
 	"stayledger/platform/money"
 )
 
-// reportTable lays out a table of a report, or a section of a statement, for paper.
+// reportTable returns a table of a report, or a section of a statement, ready to be laid out.
 func (p *paperwork) reportTable(from *ReportTable) *table {
 	t := &table{title: p.legible.line(from.Title), columns: make([]tableColumn, len(from.Columns))}
 	for i, c := range from.Columns {
 		t.columns[i] = tableColumn{head: p.legible.line(c.Head)}
 		switch c.Kind {
+		// Numbers are flush right. Only texts may be broken.
 		case ReportAmount, ReportInteger, ReportPercent:
 			t.columns[i].right = true
 		case ReportText:
@@ -33,6 +34,7 @@ func (p *paperwork) reportTable(from *ReportTable) *table {
 	return t
 }
 
+// reportRow returns a row with a cell for each column.
 func (p *paperwork) reportRow(columns []ReportColumn, from *ReportRow) tableRow {
 	row := tableRow{style: from.Style, level: max(0, min(from.Level, 3)), cells: make([]tableCell, len(columns))}
 	for i := range columns {
@@ -42,6 +44,7 @@ func (p *paperwork) reportRow(columns []ReportColumn, from *ReportRow) tableRow 
 	}
 
 	if len(row.cells) > 0 {
+		// The text below may run on if no cell is likely to have two lines.
 		row.cells[0].below, row.note = p.legible.line(from.Below), true
 		for _, cell := range row.cells {
 			row.note = row.note && len(cell.text) < 40
@@ -51,7 +54,7 @@ func (p *paperwork) reportRow(columns []ReportColumn, from *ReportRow) tableRow 
 	return row
 }
 
-// reportCell shows a value by its type; the kind of the column matters for texts only.
+// reportCell returns a value by its type. The kind of the column matters for texts only.
 func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
 	switch v := v.(type) {
 	case nil:
@@ -76,6 +79,7 @@ func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
 		return tableCell{text: text}
 	}
 
+	// A pointer is shown as its value, and nil as an empty cell.
 	if pointer := reflect.ValueOf(v); pointer.Kind() == reflect.Pointer {
 		if pointer.IsNil() {
 			return tableCell{}
@@ -87,7 +91,7 @@ func (p *paperwork) reportCell(kind ReportKind, v any) tableCell {
 	return tableCell{}
 }
 
-// integerText groups the digits as those of amounts.
+// integerText returns a number with its digits grouped as those of amounts.
 func (p *paperwork) integerText(n int64) string {
 	return amountText(money.Cents(n), "jpy", p.tag) // a currency without decimals
 }

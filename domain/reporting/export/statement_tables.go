@@ -309,9 +309,8 @@ func reservationRow(s *statement.Reservation, own int, fees bool) document.Reser
 	return row
 }
 
-// The bounds of a file's name: what people read at once, and what file systems take.
+// The limits of a file's name: so much can be read at a glance, and so much is valid in every file system.
 const (
-	// The limits of a file's name: what people read at once, and what file systems take.
 	nameRunes = 80
 	nameBytes = 160
 )

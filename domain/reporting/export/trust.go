@@ -44,9 +44,8 @@ type trustLine struct {
 	cents       money.Cents
 }
 
-// The legs, and what is beside them.
+// The legs, and the other parts of the report.
 const (
-	// The legs, and the other parts of the report.
 	legBank        = "bank"
 	legBook        = "book"
 	legLiabilities = "liabilities"

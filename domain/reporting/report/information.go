@@ -20,11 +20,9 @@ import (
 // Form is a US information return.
 type Form string
 
-// The forms: what was collected for owners as rent, and what contacts, vendors or owners, were paid for their work by
-// expenses.
+// The forms: 1099-MISC for rents collected for owners, 1099-NEC for payments by expenses to contacts, vendors
+// or owners, for their work.
 const (
-	// The forms: 1099-MISC for rents collected for owners, 1099-NEC for payments by expenses to contacts, vendors
-	// or owners, for their work.
 	FormMISC Form = "1099-MISC"
 	FormNEC  Form = "1099-NEC"
 )
