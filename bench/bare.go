@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// The statements of the bare server are those of the service without its filters and counts.
+// The statements of the bare server are those of the service without filters and counts.
 const (
 	bareColumns = `o.id, o.type, o.status, o.initiated_by, o.resource_type, o.resource_id, o.resource_role, o.failure_code,
 		o.created_at, o.started_at, o.finished_at`
@@ -34,8 +34,8 @@ const (
 		values ($1, $2, $3, 'startNoop', 'r', now())`
 )
 
-// openBare connects with the team's rows in sight once and for all, so that a bare statement is nothing but itself, and
-// makes the tables that bare writes go to: as those of the service, without row-level security.
+// openBare opens connections that see the team's rows from the beginning, so that a bare request is only its own
+// statement. It also creates the tables for bare writes: like those of the service, without row-level security.
 func (b *bed) openBare(ctx context.Context) error {
 	config, err := pgxpool.ParseConfig(b.server.URL(pgserver.Role, pgserver.Role))
 	if err != nil {
@@ -45,11 +45,13 @@ func (b *bed) openBare(ctx context.Context) error {
 	config.MaxConns = connections
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 
+	// The setting of the policies is fixed for the connection, where the service sets it for each transaction.
 	config.ConnConfig.RuntimeParams["options"] = "-c stayledger.teams={" + b.large.team.String() + "}"
 	if b.bare, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
 
+	// The copies have the indexes of the originals, which a write must maintain.
 	_, err = b.bare.Exec(ctx, `
 		create table bench_operation (like operation including all) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 		create table bench_trail (like audit_action including all)`)
@@ -60,12 +62,15 @@ func (b *bed) openBare(ctx context.Context) error {
 	return nil
 }
 
+// bareHandler returns the bare server: the two reads of operations, and the start of one.
 func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 	if err := b.openBare(ctx); err != nil {
 		return nil, err
 	}
 
 	mux := http.NewServeMux()
+
+	// The single read and the list answer with the same JSON as the service.
 	mux.HandleFunc("GET /operations/{id}", b.bareAnswer(func(r *http.Request) (any, error) {
 		operationID, err := id.Parse(r.PathValue("id"))
 		if err != nil {
@@ -73,7 +78,11 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 		}
 
 		out := &operation.Detail{}
-		err = scanOperation(b.bare.QueryRow(r.Context(), bareGet, b.large.team, operationID), &out.Operation, &out.Resources)
+		err = scanOperation(
+			b.bare.QueryRow(r.Context(), bareGet, b.large.team, operationID),
+			&out.Operation,
+			&out.Resources,
+		)
 
 		return out, err
 	}))
@@ -95,6 +104,7 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 			out.Items = append(out.Items, o)
 		}
 
+		// As in the service, one more row than the page says whether there is a next one.
 		if len(out.Items) > 50 {
 			out.Items = out.Items[:50]
 			next := out.Items[49].ID.String()
@@ -110,8 +120,16 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 		}
 
 		operationID := id.New(b.db.Now())
+
+		// Two rows in one transaction: the operation and its trail.
 		err := pgx.BeginFunc(r.Context(), b.bare, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(r.Context(), bareInsertOperation, b.large.team, operationID, b.large.user); err != nil {
+			if _, err := tx.Exec(
+				r.Context(),
+				bareInsertOperation,
+				b.large.team,
+				operationID,
+				b.large.user,
+			); err != nil {
 				return err
 			}
 
@@ -120,12 +138,17 @@ func (b *bed) bareHandler(ctx context.Context) (http.Handler, error) {
 			return err
 		})
 
-		return &operation.Acknowledgement{OperationID: operationID, Type: operation.TeamInitialize, Status: operation.Queued}, err
+		return &operation.Acknowledgement{
+			OperationID: operationID,
+			Type:        operation.TeamInitialize,
+			Status:      operation.Queued,
+		}, err
 	}))
 
 	return mux, nil
 }
 
+// bareAnswer returns a handler that answers with JSON.
 func (b *bed) bareAnswer(f func(r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out, err := f(r)
@@ -139,7 +162,7 @@ func (b *bed) bareAnswer(f func(r *http.Request) (any, error)) http.HandlerFunc 
 	}
 }
 
-// scanOperation reads bareColumns, and what else the statement selects.
+// scanOperation reads bareColumns into o, and further columns of the statement into more.
 func scanOperation(row pgx.Row, o *operation.Operation, more ...any) error {
 	var (
 		resourceType *operation.ResourceType
@@ -150,7 +173,17 @@ func scanOperation(row pgx.Row, o *operation.Operation, more ...any) error {
 	)
 
 	err := row.Scan(append([]any{
-		&o.ID, &o.Type, &o.Status, &o.Initiator.UserID, &resourceType, &resourceID, &role, &failure, &created, &o.StartedAt, &o.FinishedAt,
+		&o.ID,
+		&o.Type,
+		&o.Status,
+		&o.Initiator.UserID,
+		&resourceType,
+		&resourceID,
+		&role,
+		&failure,
+		&created,
+		&o.StartedAt,
+		&o.FinishedAt,
 	}, more...)...)
 	if err != nil {
 		return err

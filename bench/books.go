@@ -12,19 +12,21 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// portfolio is how many listings a bench team manages; refreshes and reports are measured on teams that differ in their
-// bookings alone.
+// portfolio is how many listings a bench team manages. Refreshes and reports are measured on teams that differ only
+// in their bookings.
 const portfolio = 200
 
-// keptBooks makes a team with the standard chart, listings, one owner for all of them, a management and a cleaning fee.
+// keptBooks creates a team with the standard chart, listings, one owner for all of them, a management and a
+// cleaning fee.
 func (b *bed) keptBooks(ctx context.Context) (tenant, error) { return b.managing(ctx, portfolio) }
 
-// managing is keptBooks for any number of listings.
+// managing creates a team like keptBooks with any number of listings.
 func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) {
 	if t, err = newTenant(ctx, b.db, 0); err != nil {
 		return t, err
 	}
 
+	// First the chart and the mappings, as every new team gets them.
 	if err = b.db.Write(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
 		if err := account.InstallStandard(ctx, tx); err != nil {
 			return err
@@ -35,6 +37,7 @@ func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) 
 		return t, fmt.Errorf("install the chart: %w", err)
 	}
 
+	// Then the rest in bulk: the owner, the listings with their ownership, and fees on all of them.
 	return t, b.asAdministrator(ctx, []string{
 		`insert into contact (team_id, id, short_ref, type, name, created_at, updated_at) values ($1, gen_random_uuid(), 'owner', 'owner', 'Ada', now(), now())`,
 		fmt.Sprintf(`insert into listing (team_id, id, short_ref, name, default_currency, created_at, updated_at)
@@ -54,7 +57,8 @@ func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) 
 	}, t)
 }
 
-// asAdministrator runs statements about one team in a session that row-level security and triggers leave alone.
+// asAdministrator runs statements about one team in a session without row-level security and triggers. Statements
+// for the zero tenant take no argument.
 func (b *bed) asAdministrator(ctx context.Context, statements []string, t tenant) error {
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
@@ -62,13 +66,21 @@ func (b *bed) asAdministrator(ctx context.Context, statements []string, t tenant
 	}
 	defer func() { _ = conn.Close(ctx) }()
 
-	for _, setting := range []string{"synchronous_commit = off", "session_replication_role = replica", "timezone = 'UTC'", "work_mem = '256MB'", "maintenance_work_mem = '512MB'"} {
+	// Filling must be fast and need not survive a crash.
+	for _, setting := range []string{
+		"synchronous_commit = off",
+		"session_replication_role = replica",
+		"timezone = 'UTC'",
+		"work_mem = '256MB'",
+		"maintenance_work_mem = '512MB'",
+	} {
 		if _, err := conn.Exec(ctx, "set "+setting); err != nil {
 			return fmt.Errorf("seed: %w", err)
 		}
 	}
 
 	for _, sql := range statements {
+		// PostgreSQL refuses an argument that the statement does not use.
 		args := []any{t.team}
 		if t.team.IsZero() {
 			args = nil
@@ -82,7 +94,7 @@ func (b *bed) asAdministrator(ctx context.Context, statements []string, t tenant
 	return nil
 }
 
-// count counts rows of a team as the service sees them.
+// count returns a number of rows of a team as the service sees them.
 func (b *bed) count(ctx context.Context, t tenant, sql string) (n int64, err error) {
 	err = b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
 		n, err = db.Get[int64](ctx, tx, sql, db.Args{"team": tx.Team})

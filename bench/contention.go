@@ -21,8 +21,8 @@ const (
 	exclusiveTurns = 3 // of each kind of change
 )
 
-// contention lets clients change stays of one listing side by side, and looks at how long a change that touches many
-// journals has to wait while as many clients as the service has connections do nothing else.
+// contention has clients change stays of one listing at the same time. It also measures how long a change of many
+// journals waits while as many clients as the service has connections change stays.
 func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	t, stays, err := b.contended(ctx)
 	if err != nil {
@@ -33,6 +33,7 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	perSecond := map[int]float64{}
 	failed := 0
 
+	// First the rate of one client, of a few, and of as many as there are connections.
 	for _, clients := range []int{1, 8, manyWriters} {
 		m, err := b.changeStays(ctx, t, stays, clients, time.After(contentionTime))
 		if err != nil {
@@ -44,6 +45,7 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 		detail[fmt.Sprintf("of%dClients", clients)] = m.detail()
 	}
 
+	// More clients must not make the listing slower, and none may fail.
 	metrics := []Metric{
 		atLeast("stay_changes_8_clients_ratio", perSecond[8]/perSecond[1], 1, detail),
 		atLeast("stay_changes_24_clients_ratio", perSecond[manyWriters]/perSecond[1], 1, detail),
@@ -54,7 +56,7 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	return append(metrics, wait...), err
 }
 
-// contended is a team with stays on one listing, in two months.
+// contended creates a team with stays on one listing, in two months.
 func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error) {
 	if t, err = b.keptBooks(ctx); err != nil {
 		return t, nil, err
@@ -71,6 +73,7 @@ func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error
 		return t, nil, err
 	}
 
+	// The stays come from the service itself, so that their journals are its own.
 	for n := range contendedStays {
 		body := fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", %s}`, listing, contendedStay(n, n))
 
@@ -90,7 +93,8 @@ func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error
 	return t, stays, nil
 }
 
-// contendedStay is what changes of the n-th stay: every change moves it to the other of two months, and what it costs.
+// contendedStay returns the fields of the n-th stay that changes: every change moves it to the other of two months,
+// with another rent.
 func contendedStay(n, change int) string {
 	checkIn := time.Date(2025, time.Month(3+change%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)
 
@@ -98,7 +102,7 @@ func contendedStay(n, change int) string {
 		checkIn.Format(time.DateOnly), checkIn.AddDate(0, 0, 3).Format(time.DateOnly), 10_000+change)
 }
 
-// one is an id that a statement finds.
+// one returns an id that a statement finds.
 func (b *bed) one(ctx context.Context, t tenant, sql string) (v id.ID, err error) {
 	err = b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
 		v, err = db.Get[id.ID](ctx, tx, sql, db.Args{"team": tx.Team})
@@ -108,7 +112,7 @@ func (b *bed) one(ctx context.Context, t tenant, sql string) (v id.ID, err error
 	return v, err
 }
 
-// changed is what became of the changes of some clients.
+// changed is the outcome of the changes of some clients.
 type changed struct {
 	perSecond      float64
 	made, failed   int
@@ -117,8 +121,16 @@ type changed struct {
 	failure        string
 }
 
+// detail returns the outcome as a detail of a metric.
 func (m changed) detail() map[string]any {
-	d := map[string]any{"perSecond": m.perSecond, "made": m.made, "failed": m.failed, "deadlocks": m.deadlocks, "p99Ms": m.p99MS, "maxMs": m.worstMS}
+	d := map[string]any{
+		"perSecond": m.perSecond,
+		"made":      m.made,
+		"failed":    m.failed,
+		"deadlocks": m.deadlocks,
+		"p99Ms":     m.p99MS,
+		"maxMs":     m.worstMS,
+	}
 	if m.failure != "" {
 		d["failure"] = m.failure
 	}
@@ -127,12 +139,19 @@ func (m changed) detail() map[string]any {
 }
 
 // changeStays has clients change the rent of stays, each of its own, until the end.
-func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers int, end <-chan time.Time) (m changed, err error) {
+func (b *bed) changeStays(
+	ctx context.Context,
+	t tenant,
+	stays []id.ID,
+	writers int,
+	end <-chan time.Time,
+) (m changed, err error) {
 	clients, err := dialAll(ctx, writers, b.ours, t.secret)
 	if err != nil {
 		return m, err
 	}
 
+	// PostgreSQL counts deadlocks since its start.
 	before, err := b.deadlocks(ctx)
 	if err != nil {
 		return m, err
@@ -152,10 +171,14 @@ func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers 
 		defer clients[i].close()
 
 		for n := 0; !over.Load() && ctx.Err() == nil; n++ {
+			// Client i has every stay with that remainder, so no two change the same one.
 			k := (i + n*writers) % len(stays)
 			body := "{" + contendedStay(k, k+1+n/(len(stays)/writers)) + "}"
 			sent := time.Now()
-			_, err := clients[i].send(clients[i].request(http.MethodPut, "/reservations/"+stays[k].String(), body), false)
+			_, err := clients[i].send(
+				clients[i].request(http.MethodPut, "/reservations/"+stays[k].String(), body),
+				false,
+			)
 			took := float64(time.Since(sent).Nanoseconds()) / 1e6
 
 			mu.Lock()
@@ -177,6 +200,7 @@ func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers 
 		return m, err
 	}
 
+	// Only changes that succeed count for the rate.
 	m.perSecond = float64(m.made) / time.Since(begin).Seconds()
 	m.p99MS, m.worstMS = quantile(waits, 0.99), quantile(waits, 1)
 	after, err := b.deadlocks(ctx)
@@ -185,7 +209,7 @@ func (b *bed) changeStays(ctx context.Context, t tenant, stays []id.ID, writers 
 	return m, err
 }
 
-// deadlocks is how many the server has broken so far.
+// deadlocks returns how many deadlocks the server has resolved so far.
 func (b *bed) deadlocks(ctx context.Context) (n int64, err error) {
 	time.Sleep(1100 * time.Millisecond) // a session reports what it counted at most once a second
 
@@ -194,7 +218,7 @@ func (b *bed) deadlocks(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// exclusiveChanges makes changes that touch the journals of many while writers take all connections.
+// exclusiveChanges makes changes that touch many journals while writers use all connections.
 func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]Metric, error) {
 	found := map[string]id.ID{}
 
@@ -212,6 +236,7 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 		}
 	}
 
+	// Every turn must change something, so the account alternates.
 	account := func(turn int) id.ID {
 		if turn%2 == 0 {
 			return found["other"]
@@ -219,6 +244,8 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 
 		return found["rent"]
 	}
+
+	// Each of these changes affects many journals at once.
 	changes := []struct {
 		name, method, path string
 		body               func(turn int) string
@@ -246,6 +273,7 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 		err error
 	}
 
+	// The writers run until the last change is done.
 	writing := make(chan outcome, 1)
 
 	go func() {
@@ -259,6 +287,7 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 	failures := map[string]string{}
 	worst, failed := 0.0, 0
 
+	// Then make the changes one after the other, and keep the longest wait of all.
 	for turn := range exclusiveTurns {
 		for _, change := range changes {
 			sent := time.Now()
@@ -281,7 +310,12 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 		return nil, err
 	}
 
-	detail := map[string]any{"writers": manyWriters, "seconds": waits, "whatWritersDid": w.m.detail(), "failures": failures}
+	detail := map[string]any{
+		"writers":        manyWriters,
+		"seconds":        waits,
+		"whatWritersDid": w.m.detail(),
+		"failures":       failures,
+	}
 
 	return []Metric{
 		atMost("exclusive_change_wait_s", worst, 5, detail),

@@ -20,17 +20,17 @@ import (
 const (
 	dailyRounds = 3
 	dailyTurn   = 500 * time.Millisecond
-	// A request that takes longer is measured once, and one that takes much longer by one client alone.
+	// A request slower than slow is measured once, and one slower than verySlow with one client only.
 	slow, verySlow = 300 * time.Millisecond, time.Second
 	sampledIDs     = 500
 )
 
-// dailyClients are how many clients send the requests of a day at the same time.
+// dailyClients are the numbers of clients that send the requests of a day at the same time.
 var dailyClients = []int{1, 8}
 
-// daily compares what callers do all day with bare code that reads or writes the same rows: pages and single reads of
-// every noun, writes, statements, many at once. The teams have as many rows of the noun as the command line says,
-// beside nine other teams.
+// daily compares the requests that callers send all day with bare code that reads or writes the same rows: pages
+// and single reads of every noun, writes, statements, many at once. The teams have as many rows of the noun as the
+// command line says, in a database with nine other teams.
 func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -42,6 +42,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
+	// A second service counts statements: counting in the measured one would cost time.
 	if d.counted, err = b.countedService(ctx); err != nil {
 		return nil, err
 	}
@@ -52,6 +53,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 	defer d.pool.Close()
 
+	// Reads come before writes, which add rows.
 	all := slices.Concat(d.reads(ctx), d.writes(ctx))
 	for _, part := range []struct {
 		name    string
@@ -70,8 +72,8 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	return all, ctx.Err()
 }
 
-// part measures a part of the section when it is wanted. One that fails says so, with the request and its answer, and
-// does not keep others from being measured.
+// part measures a part of the section if it is wanted. One that fails prints the request and its answer, and does
+// not keep others from being measured.
 func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric {
 	if !d.wanted(name) {
 		return nil
@@ -86,7 +88,7 @@ func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric 
 	return metrics
 }
 
-// wanted says whether something is to be measured.
+// wanted reports whether something is to be measured.
 func (d *dailyBed) wanted(name string) bool {
 	return slices.ContainsFunc(d.dailyOnly, func(part string) bool { return strings.Contains(name, part) })
 }
@@ -98,12 +100,12 @@ type dailyBed struct {
 	teams     []dailyTeams // by size, the smallest first
 	landlords tenant       // a team with the statements of two years
 	counted   counted
-	pool      *pgxpool.Pool // of the bare server, which no policy and no trigger holds
+	pool      *pgxpool.Pool // of the bare server, without policies and triggers
 	bare      string        // address of the bare server
 	desks     []*desk       // of the teams
 }
 
-// serveBare opens the bare server. Its paths begin with the place of the team's size.
+// serveBare opens the bare server. Its paths begin with the index of the team's size.
 func (d *dailyBed) serveBare(ctx context.Context) error {
 	config, err := pgxpool.ParseConfig(d.server.URL("postgres", pgserver.Role))
 	if err != nil {
@@ -113,6 +115,7 @@ func (d *dailyBed) serveBare(ctx context.Context) error {
 	config.MaxConns = connections
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 
+	// In this role neither triggers nor foreign keys cost the bare writes anything.
 	config.ConnConfig.RuntimeParams["session_replication_role"] = "replica"
 	if d.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return fmt.Errorf("bare pool: %w", err)
@@ -124,6 +127,7 @@ func (d *dailyBed) serveBare(ctx context.Context) error {
 
 	mux := http.NewServeMux()
 
+	// Every size has its own paths, for reads and for writes.
 	for size := range d.teams {
 		k, err := d.openDesk(ctx, size)
 		if err != nil {
@@ -143,11 +147,13 @@ func (d *dailyBed) serveBare(ctx context.Context) error {
 	return err
 }
 
-// serveNoun answers with the page of a noun and with single ones.
+// serveNoun adds the page of a noun and its single reads to the bare server.
 func (d *dailyBed) serveNoun(mux *http.ServeMux, size int, n *noun) {
 	type page struct{ Data any }
 
 	team, path := n.team(&d.teams[size]).team, fmt.Sprintf("GET /%d/%s", size, n.name)
+
+	// The page reads no lines; a single read has them.
 	first := strings.Replace(n.sql, "$lines", "null::jsonb", 1) + " where t.team_id = $1 " + n.first + " limit 50"
 
 	mux.HandleFunc(path, d.bareAnswer(func(r *http.Request) (any, error) {
@@ -156,8 +162,12 @@ func (d *dailyBed) serveNoun(mux *http.ServeMux, size int, n *noun) {
 	}))
 
 	single := strings.Replace(n.sql, "$lines", n.lines, 1) + " where t.team_id = $1"
+
+	// A noun without ids has only one row, whatever the path says.
 	if n.of == noID {
-		mux.HandleFunc(path+"/{id}", d.bareAnswer(func(r *http.Request) (any, error) { return n.read(r.Context(), d.pool, single, team) }))
+		mux.HandleFunc(path+"/{id}", d.bareAnswer(func(r *http.Request) (any, error) {
+			return n.read(r.Context(), d.pool, single, team)
+		}))
 		return
 	}
 
@@ -173,7 +183,7 @@ func (d *dailyBed) serveNoun(mux *http.ServeMux, size int, n *noun) {
 	}))
 }
 
-// dailyRead is a page or a single read: of each size the paths at the service and at the bare server, in the same
+// dailyRead is a page or a single read. By size it has the paths at the service and at the bare server, in the same
 // order.
 type dailyRead struct {
 	name       string
@@ -181,7 +191,7 @@ type dailyRead struct {
 	ours, bare [][]string
 }
 
-// pageOf and oneOf are the two reads of a noun.
+// pageOf returns the read of a noun's first page.
 func (d *dailyBed) pageOf(n *noun) *dailyRead {
 	r := &dailyRead{name: n.name + "_page"}
 	for size := range d.teams {
@@ -192,6 +202,7 @@ func (d *dailyBed) pageOf(n *noun) *dailyRead {
 	return r
 }
 
+// oneOf returns the single reads of a noun.
 func (d *dailyBed) oneOf(ctx context.Context, n *noun) (*dailyRead, error) {
 	r := &dailyRead{name: n.name + "_one"}
 
@@ -219,7 +230,7 @@ func (d *dailyBed) oneOf(ctx context.Context, n *noun) (*dailyRead, error) {
 	return r, nil
 }
 
-// idsOf are ids from all of a team's rows.
+// idsOf returns ids from all of a team's rows, in random order.
 func (d *dailyBed) idsOf(ctx context.Context, n *noun, t *dailyTeams) ([]string, error) {
 	if n.of == noID {
 		return nil, nil
@@ -230,11 +241,13 @@ func (d *dailyBed) idsOf(ctx context.Context, n *noun, t *dailyTeams) ([]string,
 		nth = "i::bigint * $rows / $all"
 	}
 
+	// Ids of filled rows are computed from their number, so no table is read.
 	nth = strings.NewReplacer("$rows", strconv.Itoa(t.rows), "$all", strconv.Itoa(sampledIDs)).Replace(nth)
 
 	var ids []string
 
-	err := d.pool.QueryRow(ctx, fmt.Sprintf("select array_agg(%s::text order by md5(i::text)) from generate_series(0, %d) i", n.of.of(nth), sampledIDs-1),
+	err := d.pool.QueryRow(ctx, fmt.Sprintf("select array_agg(%s::text order by md5(i::text)) from "+
+		"generate_series(0, %d) i", n.of.of(nth), sampledIDs-1),
 		n.team(t).team).Scan(&ids)
 	if err != nil {
 		return nil, fmt.Errorf("ids of %s: %w", n.name, err)
@@ -261,8 +274,9 @@ func (d *dailyBed) reads(ctx context.Context) (all []Metric) {
 	return all
 }
 
-// compareReads measures a read: requests a second to the bare server's at every size and with every number of clients,
-// how much slower it is with the most rows than with the fewest, and what it sends to the database.
+// compareReads measures a read: requests a second to the bare server's at every size and with every number of
+// clients, how much slower it is with the most rows than with the fewest, and the statements that it sends to the
+// database.
 func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, error) {
 	get := func(paths []string) request {
 		return func(c *client, _, n int) []byte { return c.request(http.MethodGet, paths[n%len(paths)], "") }
@@ -270,11 +284,17 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 
 	sides := make([]*compared, len(r.teams))
 	for size := range sides {
+		// A comparison is worth nothing if the servers read different rows.
 		if err := d.sameIDs(ctx, r, size); err != nil {
 			return nil, err
 		}
 
-		sides[size] = &compared{rows: d.teams[size].rows, team: r.teams[size], ours: get(r.ours[size]), bare: get(r.bare[size])}
+		sides[size] = &compared{
+			rows: d.teams[size].rows,
+			team: r.teams[size],
+			ours: get(r.ours[size]),
+			bare: get(r.bare[size]),
+		}
 	}
 
 	metrics, err := d.compare(ctx, r.name, sides)
@@ -282,6 +302,7 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 		return nil, err
 	}
 
+	// Growth compares rounds with one client, in which nothing but the size differs.
 	few, many := sides[0], sides[len(sides)-1]
 	if len(sides) > 1 {
 		growth := make([]float64, min(len(few.alone), len(many.alone)))
@@ -289,7 +310,11 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 			growth[i] = few.alone[i] / many.alone[i]
 		}
 
-		metrics = append(metrics, atMost("daily_"+r.name+"_growth", median(growth), 1.5, map[string]any{"rounds": growth, "few": few.rows, "many": many.rows}))
+		metrics = append(metrics, atMost("daily_"+r.name+"_growth", median(growth), 1.5, map[string]any{
+			"rounds": growth,
+			"few":    few.rows,
+			"many":   many.rows,
+		}))
 	}
 
 	costs, err := d.costs(ctx, r.name, many)
@@ -297,7 +322,7 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 	return append(metrics, costs...), err
 }
 
-// sameIDs makes sure that both servers tell of the same rows: a base that reads others would say nothing.
+// sameIDs checks that both servers return the same rows.
 func (d *dailyBed) sameIDs(ctx context.Context, r *dailyRead, size int) error {
 	var found [2][]id.ID
 
@@ -319,15 +344,23 @@ func (d *dailyBed) sameIDs(ctx context.Context, r *dailyRead, size int) error {
 	}
 
 	if len(found[0]) == 0 || !slices.Equal(found[0], found[1]) {
-		return fmt.Errorf("of %d rows the servers tell of %d and %d, or of different ones: %s, %s", d.teams[size].rows, len(found[0]), len(found[1]), r.ours[size][0], r.bare[size][0])
+		return fmt.Errorf(
+			"of %d rows the servers tell of %d and %d, or of different ones: %s, %s",
+			d.teams[size].rows,
+			len(found[0]),
+			len(found[1]),
+			r.ours[size][0],
+			r.bare[size][0],
+		)
 	}
 
 	return nil
 }
 
+// identified is a record of which only the id matters.
 type identified struct{ ID id.ID }
 
-// idsIn are the ids of a page, of a list or of a single record.
+// idsIn returns the ids of a page, of a list or of a single record.
 func idsIn(answer []byte) (ids []id.ID, err error) {
 	var page struct {
 		identified

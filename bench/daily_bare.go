@@ -12,14 +12,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// The bare server writes what the service writes of a resource, in one round trip: the row, its lines, its entries,
-// their sums and who did it. It writes to the same tables, without policies, triggers and foreign keys, and knows
-// beforehand what is to be posted.
+// The bare server writes the same rows as the service for a resource, in one round trip: the row, its lines, its
+// entries, their sums and the trail. It writes to the same tables, without policies, triggers and foreign keys, and
+// knows the entries beforehand.
 const (
 	// The sums are kept by account, listing and month.
 	bareSums = `create table bench_sum (like ledger_balance_kept including all)`
 
-	// The end of a statement that begins with what is written before: $1 team, $2 source, $3 its date, $4 now, $5 user,
+	// The end of a statement that begins with the rows before the entries: $1 team, $2 source, $3 its date, $4 now, $5 user,
 	// $6 action, $7 listing, $8 ownership period, $9 reservation, $10 transaction, and from $11 on the columns of the
 	// entries.
 	barePost = `entries as (
@@ -66,7 +66,7 @@ const (
 		insert into audit_action (team_id, id, actor_type, actor_id, endpoint, request_id, created_at) values ($1, $5, 'apiKey', $3, 'bare', 'r', $4)`
 )
 
-// serveWrites answers the writes of a desk.
+// serveWrites adds the writes of a desk to the bare server.
 func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 	for pattern, write := range map[string]func(w *written, of id.ID, b *pgx.Batch){
 		"POST /%d/reservations":     func(w *written, of id.ID, b *pgx.Batch) { k.barePostStay(d, w, of, b) },
@@ -74,10 +74,31 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 		"POST /%d/transactions":     func(w *written, of id.ID, b *pgx.Batch) { k.barePostExpense(d, w, of, b) },
 		"PUT /%d/transactions/{id}": func(w *written, of id.ID, b *pgx.Batch) { k.barePutExpense(d, w, of, b) },
 		"POST /%d/contacts": func(w *written, of id.ID, b *pgx.Batch) {
-			b.Queue(barePostContact, k.directory.team, of, k.directory.user, d.db.Now(), id.New(d.db.Now()), of.String(), w.Type, w.Name, w.Email, w.Phone)
+			b.Queue(
+				barePostContact,
+				k.directory.team,
+				of,
+				k.directory.user,
+				d.db.Now(),
+				id.New(d.db.Now()),
+				of.String(),
+				w.Type,
+				w.Name,
+				w.Email,
+				w.Phone,
+			)
 		},
 		"PUT /%d/contacts/{id}": func(w *written, of id.ID, b *pgx.Batch) {
-			b.Queue(barePutContact, k.directory.team, of, k.directory.user, d.db.Now(), id.New(d.db.Now()), w.Name, w.Email)
+			b.Queue(
+				barePutContact,
+				k.directory.team,
+				of,
+				k.directory.user,
+				d.db.Now(),
+				id.New(d.db.Now()),
+				w.Name,
+				w.Email,
+			)
 		},
 	} {
 		mux.HandleFunc(fmt.Sprintf(pattern, k.size), d.bareAnswer(func(r *http.Request) (any, error) {
@@ -86,6 +107,7 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 				return nil, err
 			}
 
+			// A POST has a new id, a PUT that of its path.
 			of := id.New(d.db.Now())
 
 			if text := r.PathValue("id"); text != "" {
@@ -98,32 +120,45 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 			batch := &pgx.Batch{}
 			write(&w, of, batch)
 
-			return identified{of}, d.pool.SendBatch(r.Context(), batch).Close() // the statements of a batch are one transaction
+			return identified{of}, d.pool.SendBatch(
+				r.Context(),
+				batch,
+			).Close() // the statements of a batch are one transaction
 		}))
 	}
 }
 
+// barePostStay queues the statement that inserts a stay with its lines and entries.
 func (k *desk) barePostStay(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
 	args := append(k.postingOfStay(d, w, of, k.placeOf(w.ListingID)), stayLines(d, w)...)
-	b.Queue(barePostStay, append(args, of.String(), w.GuestName, w.ConfirmationCode, w.CheckOut, w.BookedAt, w.BookingPlatform)...)
+	b.Queue(
+		barePostStay,
+		append(args, of.String(), w.GuestName, w.ConfirmationCode, w.CheckOut, w.BookedAt, w.BookingPlatform)...,
+	)
 }
 
+// barePutStay queues the statements that replace the lines and entries of a stay.
 func (k *desk) barePutStay(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
 	b.Queue(bareTakeStay, k.team.team, of, w.CheckIn, w.CheckOut, d.db.Now())
+
+	// A change keeps the row and replaces all lines and entries.
 	b.Queue("with "+bareStayLines+barePost, append(k.postingOfStay(d, w, of, k.listings[0]), stayLines(d, w)...)...)
 }
 
+// barePostExpense queues the statement that inserts an expense with its lines and entries.
 func (k *desk) barePostExpense(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
 	args := append(k.postingOfExpense(d, w, of), expenseLines(d, w)...)
 	b.Queue(barePostExpense, append(args, of.String(), w.Description, w.AccountID, w.Lines[0].Amount)...)
 }
 
+// barePutExpense queues the statements that replace the lines and entries of an expense.
 func (k *desk) barePutExpense(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
 	b.Queue(bareTakeExpense, k.team.team, of, w.Date, w.Lines[0].Amount, d.db.Now())
 	args := append(k.postingOfExpense(d, w, of), expenseLines(d, w)...)
 	b.Queue("with "+bareExpenseLines+barePost, args...)
 }
 
+// placeOf returns the ownership period of a listing, or the zero place for a listing that the desk does not have.
 func (k *desk) placeOf(listing id.ID) place {
 	for _, p := range k.listings {
 		if p.ListingID == listing {
@@ -134,36 +169,51 @@ func (k *desk) placeOf(listing id.ID) place {
 	return place{}
 }
 
-// postingOfStay and postingOfExpense are the arguments of barePost.
+// postingOfStay returns the arguments of barePost for a stay.
 func (k *desk) postingOfStay(d *dailyBed, w *written, of id.ID, in place) []any {
 	now := d.db.Now()
+
+	// These are $1 to $10 of barePost. A stay has no transaction.
 	head := []any{k.team.team, of, w.CheckIn, now, k.team.user, id.New(now), in.ListingID, in.PeriodID, of, nil}
 
 	return append(head, columnsOf(k.stayEntries, of, now)...)
 }
 
+// postingOfExpense returns the arguments of barePost for an expense.
 func (k *desk) postingOfExpense(d *dailyBed, w *written, of id.ID) []any {
 	now, in := d.db.Now(), k.placeOf(w.Lines[0].ListingID)
+
+	// These are $1 to $10 of barePost. An expense has no reservation.
 	head := []any{k.team.team, of, w.Date, now, k.team.user, id.New(now), in.ListingID, in.PeriodID, nil, of}
 
 	return append(head, columnsOf(k.expenseEntries, of, now)...)
 }
 
-// columnsOf are the columns of the entries of a source.
+// columnsOf returns the columns of the entries of a source, as arrays for unnest.
 func columnsOf(entries []posted, of id.ID, now time.Time) []any {
 	n := len(entries)
-	ids, codes, refs, accounts, cents := make([]id.ID, n), make([]string, n), make([]string, n), make([]id.ID, n), make([]int64, n)
+	ids := make([]id.ID, n)
+	codes := make([]string, n)
+	refs := make([]string, n)
+	accounts := make([]id.ID, n)
+	cents := make([]int64, n)
 	parties, fees, triggers, descriptions := make([]*string, n), make([]*id.ID, n), make([]string, n), make([]string, n)
 
 	for i := range entries {
+		// Only the ids differ from the entries of the service, and the code with the id of the source.
 		e := &entries[i]
-		ids[i], codes[i], refs[i], accounts[i], cents[i] = id.New(now), strings.Replace(e.Code, "$", of.String(), 1), e.Ref, e.AccountID, e.CentTotal
+		ids[i] = id.New(now)
+		codes[i] = strings.Replace(e.Code, "$", of.String(), 1)
+		refs[i] = e.Ref
+		accounts[i] = e.AccountID
+		cents[i] = e.CentTotal
 		parties[i], fees[i], triggers[i], descriptions[i] = e.Party, e.FeeID, e.Trigger, e.Description
 	}
 
 	return []any{ids, codes, refs, accounts, cents, parties, fees, triggers, descriptions}
 }
 
+// stayLines returns the columns of the lines of a stay.
 func stayLines(d *dailyBed, w *written) []any {
 	ids, amounts, types := make([]id.ID, len(w.Lines)), make([]int64, len(w.Lines)), make([]string, len(w.Lines))
 	for i, l := range w.Lines {
@@ -173,6 +223,7 @@ func stayLines(d *dailyBed, w *written) []any {
 	return []any{ids, amounts, types}
 }
 
+// expenseLines returns the columns of the lines of an expense.
 func expenseLines(d *dailyBed, w *written) []any {
 	ids, amounts, accounts := make([]id.ID, len(w.Lines)), make([]int64, len(w.Lines)), make([]id.ID, len(w.Lines))
 	for i, l := range w.Lines {

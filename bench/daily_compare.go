@@ -8,35 +8,38 @@ import (
 	"time"
 )
 
-// request is the n-th request of the k-th client.
+// request returns the n-th request of the k-th client.
 type request func(c *client, k, n int) []byte
 
-// load are clients that send requests of a kind.
+// load is a number of clients that send requests of a kind.
 type load struct {
 	clients []*client
 	request request
 	sent    []int // by client
 }
 
+// newLoad opens the connections of clients.
 func newLoad(ctx context.Context, clients int, address, secret string, r request) (*load, error) {
 	all, err := dialAll(ctx, clients, address, secret)
 	return &load{all, r, make([]int, clients)}, err
 }
 
+// close closes the connections.
 func (l *load) close() {
 	for _, c := range l.clients {
 		c.close()
 	}
 }
 
-// done is what became of requests that were sent for a time.
+// done is the outcome of requests that were sent for a time.
 type done struct {
 	perSecond float64 // of those that were answered with success
 	failed    int
 	failure   string // the first
 }
 
-// run has all clients send requests for a time, and to the end those that have begun in it.
+// run has all clients send requests for a time. Requests that begin in it are sent to the end. Failed requests are
+// counted, and do not end the run.
 func (l *load) run(ctx context.Context, length time.Duration) (out done, err error) {
 	var (
 		mu       sync.Mutex
@@ -49,6 +52,7 @@ func (l *load) run(ctx context.Context, length time.Duration) (out done, err err
 			_, err := l.clients[k].send(l.request(l.clients[k], k, l.sent[k]), false)
 			l.sent[k]++
 
+			// Only requests that succeed count for the rate. Keep the first failure as an example.
 			mu.Lock()
 			if err == nil {
 				answered++
@@ -74,10 +78,11 @@ type compared struct {
 	alone []float64
 }
 
-// compare measures a request at every size, with each number of clients: requests a second to the bare server's, in
-// turns, so that a busy moment of the machine meets both.
+// compare measures a request at every size, with each number of clients: requests a second to the bare server's.
+// Both take turns, so that a busy moment of the machine meets both.
 func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) (metrics []Metric, err error) {
 	for _, clients := range dailyClients {
+		// First open the connections of all sizes and warm up both sides.
 		pairs := make([]pair, len(sizes))
 		for i, s := range sizes {
 			p := &pairs[i]
@@ -96,6 +101,7 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 			}
 		}
 
+		// Then the rounds, in each of which every size has a turn.
 		for range dailyRounds {
 			for i := range pairs {
 				if err := pairs[i].round(ctx); err != nil {
@@ -106,8 +112,16 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 
 		for i, s := range sizes {
 			p := &pairs[i]
+
+			// Last, one metric per size. A single failure makes the comparison worthless.
 			if p.failed > 0 {
-				return metrics, fmt.Errorf("%d requests failed of %d clients on %d rows: %s", p.failed, clients, s.rows, p.failure)
+				return metrics, fmt.Errorf(
+					"%d requests failed of %d clients on %d rows: %s",
+					p.failed,
+					clients,
+					s.rows,
+					p.failure,
+				)
 			}
 
 			if clients == 1 {
@@ -115,9 +129,21 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 			}
 
 			if len(p.ratios) > 0 {
-				metrics = append(metrics, atLeast(fmt.Sprintf("daily_%s_%d_%d_ratio", name, s.rows, clients), median(p.ratios), 0.35, map[string]any{
-					"servicePerSecond": median(p.rates[0]), "barePerSecond": median(p.rates[1]), "rounds": p.ratios, "rows": s.rows, "clients": clients,
-				}))
+				metrics = append(
+					metrics,
+					atLeast(
+						fmt.Sprintf("daily_%s_%d_%d_ratio", name, s.rows, clients),
+						median(p.ratios),
+						0.35,
+						map[string]any{
+							"servicePerSecond": median(p.rates[0]),
+							"barePerSecond":    median(p.rates[1]),
+							"rounds":           p.ratios,
+							"rows":             s.rows,
+							"clients":          clients,
+						},
+					),
+				)
 			}
 		}
 	}
@@ -125,7 +151,7 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) 
 	return metrics, nil
 }
 
-// pair are the same clients at the service and at the bare server.
+// pair is the same number of clients at the service and at the bare server.
 type pair struct {
 	ours, bare *load
 	rounds     int // that are left
@@ -135,8 +161,8 @@ type pair struct {
 	failure    string
 }
 
-// warm prepares statements and fills caches. Of a request that takes long there are fewer rounds, and none of many
-// clients when it takes very long.
+// warm prepares statements and fills caches. It also sets the number of rounds: one for a slow request, and none
+// for a very slow request of many clients.
 func (p *pair) warm(ctx context.Context) error {
 	alone := load{p.ours.clients[:1], p.ours.request, p.ours.sent}
 
@@ -154,6 +180,7 @@ func (p *pair) warm(ctx context.Context) error {
 		took = time.Since(begin)
 	}
 
+	// The time of the second request decides on the rounds.
 	switch {
 	case took > verySlow && len(p.ours.clients) > 1:
 		return nil
@@ -172,6 +199,7 @@ func (p *pair) warm(ctx context.Context) error {
 	return nil
 }
 
+// round gives both sides a turn, if rounds are left.
 func (p *pair) round(ctx context.Context) error {
 	if p.rounds == 0 {
 		return nil
@@ -191,13 +219,14 @@ func (p *pair) round(ctx context.Context) error {
 		p.rates[i] = append(p.rates[i], m.perSecond)
 	}
 
+	// Compare the two turns that followed each other.
 	last := len(p.rates[0]) - 1
 	p.ratios = append(p.ratios, p.rates[0][last]/p.rates[1][last])
 
 	return nil
 }
 
-// costs are the figures of what a request sends to the database.
+// costs returns the numbers of statements and round trips of a request, as figures without a goal.
 func (d *dailyBed) costs(ctx context.Context, name string, c *compared) ([]Metric, error) {
 	s, spent, err := d.counted.count(ctx, c.team, func(on *client, n int) []byte { return c.ours(on, 0, n) })
 	if err != nil {
@@ -210,6 +239,7 @@ func (d *dailyBed) costs(ctx context.Context, name string, c *compared) ([]Metri
 	}
 
 	return []Metric{
-		figure("daily_"+name+"_statements", float64(s.statements), detail), figure("daily_"+name+"_round_trips", float64(s.roundTrips), detail),
+		figure("daily_"+name+"_statements", float64(s.statements), detail),
+		figure("daily_"+name+"_round_trips", float64(s.roundTrips), detail),
 	}, nil
 }

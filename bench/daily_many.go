@@ -21,12 +21,12 @@ import (
 const (
 	crowdRounds = 2
 	crowdTurn   = 1500 * time.Millisecond
-	// A batch of so many stays is sent so often.
+	// Batches of batchStays stays are sent, as many as batches says.
 	batchStays = 2000
 	batches    = 3
 )
 
-// crowds lets many clients write on one listing, and as many on a listing each.
+// crowds has many clients write on one listing, and as many on a listing each.
 func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 	k := d.desks[len(d.desks)-1]
 
@@ -35,6 +35,7 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 		return nil, err
 	}
 
+	// Both helpers return a request for either side: on one listing, or on a listing for each client.
 	post := func(path string, of func(listing id.ID, n int) written) func(one bool) request {
 		return func(one bool) request {
 			return func(c *client, client, n int) []byte {
@@ -46,18 +47,32 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 	put := func(path string, ids map[bool][][]id.ID, of func(listing id.ID, n int) written) func(one bool) request {
 		return func(one bool) request {
 			return func(c *client, client, n int) []byte {
-				return c.request(http.MethodPut, path+ids[one][client][n%ownRows].String(), body(of(k.on(one, client), n+n/ownRows)))
+				return c.request(
+					http.MethodPut,
+					path+ids[one][client][n%ownRows].String(),
+					body(of(k.on(one, client), n+n/ownRows)),
+				)
 			}
 		}
 	}
+
+	// Measure POST and PUT of stays and of expenses, each with few and with many clients.
 	for _, w := range []struct {
 		name    string
 		request func(one bool) request
 	}{
-		{"reservation_post", post("/reservations", func(listing id.ID, n int) written { w := k.stay(n, true); w.ListingID = listing; return w })},
+		{"reservation_post", post("/reservations", func(listing id.ID, n int) written {
+			w := k.stay(n, true)
+			w.ListingID = listing
+			return w
+		})},
 		{"reservation_put", put("/reservations/", stays, func(_ id.ID, n int) written { return k.stay(n, false) })},
-		{"transaction_post", post("/transactions", func(listing id.ID, n int) written { return k.expense(listing, n, true) })},
-		{"transaction_put", put("/transactions/", expenses, func(listing id.ID, n int) written { return k.expense(listing, n, false) })},
+		{"transaction_post", post("/transactions", func(listing id.ID, n int) written {
+			return k.expense(listing, n, true)
+		})},
+		{"transaction_put", put("/transactions/", expenses, func(listing id.ID, n int) written {
+			return k.expense(listing, n, false)
+		})},
 	} {
 		for _, clients := range []int{8, mostWriters} {
 			m, err := d.crowd(ctx, k, w.name, clients, w.request)
@@ -72,7 +87,7 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 	return metrics, nil
 }
 
-// on is the listing of a client: the first for all, or one of its own.
+// on returns the listing of a client: the first for all, or one of its own.
 func (k *desk) on(one bool, client int) id.ID {
 	if one {
 		client = 0
@@ -81,7 +96,7 @@ func (k *desk) on(one bool, client int) id.ID {
 	return k.listings[client].ListingID
 }
 
-// crowded has the service write stays and expenses for as many clients as there ever are: on one listing, and on a
+// crowded has the service write stays and expenses for the greatest number of clients: on one listing, and on a
 // listing each.
 func (d *dailyBed) crowded(ctx context.Context, k *desk) (stays, expenses map[bool][][]id.ID, err error) {
 	c, err := dial(ctx, d.ours, k.team.secret)
@@ -107,7 +122,13 @@ func (d *dailyBed) crowded(ctx context.Context, k *desk) (stays, expenses map[bo
 }
 
 // crowd compares the rate of clients on one listing with that of as many on a listing each.
-func (d *dailyBed) crowd(ctx context.Context, k *desk, name string, clients int, of func(one bool) request) ([]Metric, error) {
+func (d *dailyBed) crowd(
+	ctx context.Context,
+	k *desk,
+	name string,
+	clients int,
+	of func(one bool) request,
+) ([]Metric, error) {
 	before, err := d.deadlocks(ctx)
 	if err != nil {
 		return nil, err
@@ -120,6 +141,8 @@ func (d *dailyBed) crowd(ctx context.Context, k *desk, name string, clients int,
 		failure       string
 		loads         [2]*load
 	)
+
+	// Open both sides before either is measured.
 	for i, one := range []bool{true, false} {
 		if loads[i], err = newLoad(ctx, clients, d.ours, k.team.secret, of(one)); err != nil {
 			return nil, err
@@ -127,6 +150,7 @@ func (d *dailyBed) crowd(ctx context.Context, k *desk, name string, clients int,
 		defer loads[i].close()
 	}
 
+	// Both sides take turns, so that a busy moment of the machine meets both.
 	for range crowdRounds {
 		var round [2]float64
 
@@ -145,19 +169,31 @@ func (d *dailyBed) crowd(ctx context.Context, k *desk, name string, clients int,
 		rates, apart, ratios = append(rates, round[0]), append(apart, round[1]), append(ratios, round[0]/round[1])
 	}
 
+	// Deadlocks count as failures, even if the service tried again.
 	after, err := d.deadlocks(ctx)
 	detail := map[string]any{
-		"rounds": ratios, "onOnePerSecond": median(rates), "apartPerSecond": median(apart), "clients": clients, "rows": k.rows, "failure": failure, "failed": failed,
-		"deadlocks": after - before,
+		"rounds":         ratios,
+		"onOnePerSecond": median(rates),
+		"apartPerSecond": median(apart),
+		"clients":        clients,
+		"rows":           k.rows,
+		"failure":        failure,
+		"failed":         failed,
+		"deadlocks":      after - before,
 	}
 
 	return []Metric{
 		atLeast(fmt.Sprintf("daily_%s_%d_on_one_listing_ratio", name, clients), median(ratios), 0.8, detail),
-		atMost(fmt.Sprintf("daily_%s_%d_on_one_listing_failed", name, clients), float64(failed)+float64(after-before), 0, detail),
+		atMost(
+			fmt.Sprintf("daily_%s_%d_on_one_listing_failed", name, clients),
+			float64(failed)+float64(after-before),
+			0,
+			detail,
+		),
 	}, err
 }
 
-// batch compares batches of reservations with a COPY of the rows that they come to.
+// batch compares batches of reservations with a COPY of the rows that they write.
 func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 	t, err := d.keptBooks(ctx)
 	if err != nil {
@@ -174,6 +210,7 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 		return nil, fmt.Errorf("find listings: %w", err)
 	}
 
+	// The desk only makes the stays; they are on the listings of a team of their own.
 	k := d.desks[0]
 	took := time.Duration(0)
 
@@ -195,6 +232,7 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 		}
 		defer c.close()
 
+		// Only the request is timed, without making its text.
 		begin := time.Now()
 
 		if _, err := c.send(c.request(http.MethodPost, "/reservations/batch", string(text)), false); err != nil {
@@ -204,7 +242,15 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 		took += time.Since(begin)
 	}
 
-	rows, copying, err := d.copyTables(ctx, t, "reservation", "reservation_line", "ledger_entry", "audit_event", "audit_reference")
+	// Then copy the rows that the batches wrote, and check that they wrote all stays.
+	rows, copying, err := d.copyTables(ctx,
+		t,
+		"reservation",
+		"reservation_line",
+		"ledger_entry",
+		"audit_event",
+		"audit_reference",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -214,13 +260,20 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 	}
 
 	return []Metric{atLeast("daily_reservation_batch_ratio", copying.Seconds()/took.Seconds(), 0.5, map[string]any{
-		"reservations": batches * batchStays, "perSecond": batches * batchStays / took.Seconds(), "copiedPerSecond": batches * batchStays / copying.Seconds(), "rows": rows,
+		"reservations":    batches * batchStays,
+		"perSecond":       batches * batchStays / took.Seconds(),
+		"copiedPerSecond": batches * batchStays / copying.Seconds(),
+		"rows":            rows,
 	})}, nil
 }
 
-// copyTables is how long COPY takes for a team's rows of tables, from files in the form that costs the server least,
-// into tables of the same indexes.
-func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (rows map[string]int64, took time.Duration, err error) {
+// copyTables measures how long COPY takes for a team's rows of tables, from files in the format that costs the
+// server least, into tables with the same indexes.
+func (d *dailyBed) copyTables(
+	ctx context.Context,
+	t tenant,
+	tables ...string,
+) (rows map[string]int64, took time.Duration, err error) {
 	conn, err := pgx.Connect(ctx, d.server.URL("postgres", pgserver.Role))
 	if err != nil {
 		return nil, 0, fmt.Errorf("copy: %w", err)
@@ -236,11 +289,15 @@ func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (
 		}
 		defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 
+		// First write the rows to a file, which is not timed.
 		if _, err := conn.PgConn().CopyTo(ctx, file, fmt.Sprintf(`copy (select * from %s where team_id = '%s') to stdout (format binary)`, table, t.team)); err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
-		// The columns that are generated are not copied.
-		if _, err := conn.Exec(ctx, strings.ReplaceAll("create table bench_copy_$ (like $ including all)", "$", table)); err != nil {
+
+		// COPY leaves out generated columns: the new table computes them.
+		if _, err := conn.Exec(ctx,
+			strings.ReplaceAll("create table bench_copy_$ (like $ including all)", "$", table),
+		); err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
 
@@ -248,6 +305,7 @@ func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
 
+		// Only this direction is the write that the service is compared with.
 		begin := time.Now()
 		tag, err := conn.PgConn().CopyFrom(ctx, file, `copy bench_copy_`+table+` from stdin (format binary)`)
 		took += time.Since(begin)
@@ -262,7 +320,7 @@ func (d *dailyBed) copyTables(ctx context.Context, t tenant, tables ...string) (
 	return rows, took, nil
 }
 
-// absolute are requests a second by themselves, to be held against those of other services on two cores.
+// absolute measures requests a second by themselves, to compare them with other services on two cores.
 func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 	k, size := d.desks[len(d.desks)-1], len(d.desks)-1
 	get := func(paths ...string) request {
@@ -270,6 +328,8 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 			return c.request(http.MethodGet, paths[(37*client+n)%len(paths)], "")
 		}
 	}
+
+	// First the single reads and the writes that other parts of the section use.
 	single := map[string][]string{}
 
 	for _, n := range nouns() {
@@ -285,6 +345,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 		posts[w.name] = w.request(k, atService)
 	}
 
+	// Then the list of requests, with each number of clients.
 	for _, p := range []struct {
 		name    string
 		team    tenant
@@ -314,6 +375,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 			}
 			defer l.close()
 
+			// One request to warm up. If it is very slow, leave out the runs with many clients.
 			begin := time.Now()
 
 			if _, err := (&load{l.clients[:1], l.request, l.sent}).run(ctx, time.Nanosecond); err != nil {
@@ -329,9 +391,12 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 				return nil, err
 			}
 
-			metrics = append(metrics, figure(fmt.Sprintf("daily_absolute_%s_%d_per_second", p.name, clients), m.perSecond, map[string]any{
-				"rows": k.rows, "clients": clients, "failed": m.failed, "failure": m.failure,
-			}))
+			metrics = append(
+				metrics,
+				figure(fmt.Sprintf("daily_absolute_%s_%d_per_second", p.name, clients), m.perSecond, map[string]any{
+					"rows": k.rows, "clients": clients, "failed": m.failed, "failure": m.failure,
+				}),
+			)
 		}
 	}
 

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// So many clients send the mixed load, at this part of the rate that they reach when nothing holds them back.
+	// mixedClients clients send the mixed load, at the part mixedShare of the highest rate that they reach.
 	mixedClients = 8
 	mixedShare   = 0.7
 	// The memory that the process takes in the first and in the last part of the time is compared.
 	mixedParts = 5
 )
 
-// mixedLoad is what an office sends: of twenty requests sixteen read and four write.
+// mixedLoad is the load of an office: of twenty requests sixteen read and four write.
 type mixedLoad struct {
 	kinds    []string
 	requests map[string]request
 }
 
-// at is the n-th request of a client. Clients begin at different places of the round.
+// at returns the n-th request of a client. Clients begin at different places of the round.
 func (m *mixedLoad) at(client, n int) (kind string, r request) {
 	kind = m.kinds[(7*client+n)%len(m.kinds)]
 	return kind, m.requests[kind]
 }
 
-// mixed has clients read and write side by side at a steady rate, and looks at how long readers wait at worst and at
+// mixed has clients read and write at the same time at a steady rate. It measures the longest waits of readers and
 // the memory of the process.
 func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	k := d.desks[len(d.desks)-1]
@@ -50,6 +50,8 @@ func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	}
 	defer l.close()
 
+	// First find the highest rate, then send at a part of it: beyond the highest rate waits would only show the
+	// queue.
 	peak, err := l.run(ctx, min(d.mixedFor, 20*time.Second))
 	if err != nil {
 		return nil, err
@@ -58,6 +60,7 @@ func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	waits, memory, failed := d.steady(ctx, l, m, peak.perSecond*mixedShare)
 	worst, kinds := 0.0, map[string]any{}
 
+	// Only readers have a limit. Each is compared with its own median.
 	for kind, ms := range waits {
 		p50, p99 := median(ms), quantile(ms, 0.99)
 
@@ -68,16 +71,23 @@ func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	}
 
 	detail := map[string]any{
-		"rows": k.rows, "peakPerSecond": peak.perSecond, "seconds": d.mixedFor.Seconds(), "kinds": kinds, "memoryMiB": memory, "failed": failed.failed, "failure": failed.failure,
+		"rows":          k.rows,
+		"peakPerSecond": peak.perSecond,
+		"seconds":       d.mixedFor.Seconds(),
+		"kinds":         kinds,
+		"memoryMiB":     memory,
+		"failed":        failed.failed,
+		"failure":       failed.failure,
 	}
 
 	return []Metric{
-		atMost("daily_mixed_worst_p99_to_p50", worst, 5, detail), atMost("daily_mixed_growth_mib", memory[len(memory)-1]-memory[0], 32, detail),
+		atMost("daily_mixed_worst_p99_to_p50", worst, 5, detail),
+		atMost("daily_mixed_growth_mib", memory[len(memory)-1]-memory[0], 32, detail),
 		atMost("daily_mixed_failed", float64(peak.failed+failed.failed), 0, detail),
 	}, ctx.Err()
 }
 
-// mixOf is the mixed load for a team, and which of its kinds write.
+// mixOf returns the mixed load for a team, and which of its kinds write.
 func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]bool, error) {
 	get := func(paths ...string) request {
 		return func(c *client, client, n int) []byte {
@@ -85,10 +95,14 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 		}
 	}
 	m := &mixedLoad{requests: map[string]request{
-		"transactions_page": get("/transactions?limit=50"), "reservations_page": get("/reservations?limit=50"), "journals_page": get("/general-ledger/journals?limit=50"),
-		"journal_entries_page": get("/reports/journal-entries?limit=50"), "account_summary": get("/accounts/" + k.bank.String() + "/summary"),
+		"transactions_page":    get("/transactions?limit=50"),
+		"reservations_page":    get("/reservations?limit=50"),
+		"journals_page":        get("/general-ledger/journals?limit=50"),
+		"journal_entries_page": get("/reports/journal-entries?limit=50"),
+		"account_summary":      get("/accounts/" + k.bank.String() + "/summary"),
 	}}
 
+	// First the reads, of pages and of single stays and transactions.
 	for _, n := range nouns() {
 		if n.name != "transactions" && n.name != "reservations" {
 			continue
@@ -102,7 +116,14 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 		m.requests[n.name+"_one"] = get(r.ours[k.size]...)
 	}
 
-	times := map[string]int{"transactions_page": 3, "reservations_page": 3, "transactions_one": 3, "reservations_one": 3, "journals_page": 2}
+	// Then the writes. Frequent requests appear several times in a round, all others once.
+	times := map[string]int{
+		"transactions_page": 3,
+		"reservations_page": 3,
+		"transactions_one":  3,
+		"reservations_one":  3,
+		"journals_page":     2,
+	}
 	writes := map[string]bool{}
 
 	for _, w := range dailyWrites() {
@@ -111,6 +132,7 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 		}
 	}
 
+	// The order of a map changes between runs, so sort the kinds.
 	for _, kind := range slices.Sorted(maps.Keys(m.requests)) {
 		for range max(times[kind], 1) {
 			m.kinds = append(m.kinds, kind)
@@ -120,9 +142,15 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 	return m, writes, nil
 }
 
-// steady sends the load so often a second, whatever the answers take: a wait begins when the request was due. It gives
-// the waits by kind, in milliseconds, and the most memory that the process took in each part of the time, in MiB.
-func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond float64) (waits map[string][]float64, memory []float64, failed done) {
+// steady sends the load at a fixed rate, however long the answers take: a wait begins when the request was due. It
+// returns the waits by kind, in milliseconds, and the highest memory of the process in each part of the time, in
+// MiB.
+func (d *dailyBed) steady(
+	ctx context.Context,
+	l *load,
+	m *mixedLoad,
+	perSecond float64,
+) (waits map[string][]float64, memory []float64, failed done) {
 	var (
 		mu  sync.Mutex
 		due atomic.Int64
@@ -132,6 +160,7 @@ func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond 
 	interval := time.Duration(float64(time.Second) / perSecond)
 	begin := time.Now()
 
+	// Memory is sampled in the background, a peak for each part of the time.
 	sampled := make(chan struct{})
 	go func() {
 		defer close(sampled)
@@ -150,6 +179,7 @@ func (d *dailyBed) steady(ctx context.Context, l *load, m *mixedLoad, perSecond 
 
 	_ = each(len(l.clients), func(k int) error {
 		for ctx.Err() == nil {
+			// Every request has its time. A client that is free takes the next one, at once if it is late.
 			at := time.Duration(due.Add(1)-1) * interval
 			if at >= d.mixedFor {
 				return nil

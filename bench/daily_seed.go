@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// On dailyListings lie the bookings of a team, however many there are.
+	// The bookings of a team are on dailyListings listings, however many bookings there are.
 	dailyListings = 1000
-	// A team with statements has them for so many months, up to the current one.
+	// A team with statements has them for dailyMonths months, up to the current one.
 	dailyMonths = 24
-	// So many of the newest stays are paid for after today.
+	// The newest unpaidStays stays are paid for after today.
 	unpaidStays = 500
-	// There are so many other teams of the database.
+	// The database has neighbors other teams.
 	neighbors = 9
 )
 
-// kind is what the id of a filled row is of.
+// kind is a kind of filled rows, which is part of their ids.
 type kind int
 
 // The kinds of filled rows.
@@ -48,42 +48,62 @@ const (
 	aBankRecord
 	aPayment
 	aStatement
-	aSupport // what the others need once in a team
+	aSupport // rows that the others need once in a team
 )
 
-// of is the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those of the
-// service do with time.
+// of returns the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those
+// of the service do with time.
 func (k kind) of(n string) string { return fmt.Sprintf("bench_id($1, %d, %s)", int(k), n) }
 
-// numbered is the same id.
+// numbered returns the same id, computed here.
 func (k kind) numbered(team id.ID, n int) string {
-	hex := fmt.Sprintf("%012x7%03x8%x", 1_700_000_000_000+n, int(k), md5.Sum([]byte(team.String()))) //nolint:gosec // as the database makes it
+	sum := md5.Sum([]byte(team.String())) //nolint:gosec // as the database makes it
+	hex := fmt.Sprintf("%012x7%03x8%x", 1_700_000_000_000+n, int(k), sum)
+
 	return fmt.Sprintf("%s-%s-%s-%s-%s", hex[:8], hex[8:12], hex[12:16], hex[16:20], hex[20:32])
 }
 
+// createIDs is SQL that creates the function of the ids.
 const createIDs = `
 	create or replace function bench_id(team uuid, kind integer, n bigint) returns uuid language sql immutable parallel safe as $$
 		select (lpad(to_hex(1700000000000 + n), 12, '0') || '7' || lpad(to_hex(kind), 3, '0') || '8' || left(md5(team::text), 15))::uuid $$`
 
-// copied are the tables of which the service writes a few rows for each team, to be copied as often as needed; filled
-// are all that are filled while they have no indexes.
+// copied are the tables in which the service writes a few rows for each team, which are then copied as often as needed.
+// filled are all tables that are filled while they have no indexes.
 var (
-	copied = []string{"reservation", "reservation_line", "transaction", "transaction_line", "journal", "journal_line", "ledger_entry"}
+	copied = []string{
+		"reservation",
+		"reservation_line",
+		"transaction",
+		"transaction_line",
+		"journal",
+		"journal_line",
+		"ledger_entry",
+	}
 	filled = append([]string{
-		"contact", "listing", "listing_ownership_period", "listing_ownership_member", "account", "fee", "bank_record", "bank_reconciliation", "payment", "statement",
+		"contact",
+		"listing",
+		"listing_ownership_period",
+		"listing_ownership_member",
+		"account",
+		"fee",
+		"bank_record",
+		"bank_reconciliation",
+		"payment",
+		"statement",
 	}, copied...)
 )
 
-// dailyTeams are the teams of one size: books has so many reservations, transactions, journals, bank records and
-// payments, and about ten times as many journal entries; directory has so many contacts, listings, ownership periods,
-// accounts and fees; portfolio has so many statements.
+// dailyTeams are the teams of one size: books has that many reservations, transactions, journals, bank records and
+// payments, and about ten times as many journal entries; directory has that many contacts, listings, ownership
+// periods, accounts and fees; portfolio has that many statements.
 type dailyTeams struct {
 	rows                        int
 	books, directory, portfolio tenant
 }
 
-// fillDaily makes the teams of some sizes, one with statements, and nine others of unlike size, which have a bit of
-// everything.
+// fillDaily creates the teams of some sizes, one with statements, and nine others of different sizes, which have
+// some rows of everything.
 func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, landlords tenant, err error) {
 	if err := b.asAdministrator(ctx, []string{createIDs}, tenant{}); err != nil {
 		return nil, landlords, err
@@ -111,7 +131,7 @@ func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, l
 	return teams, landlords, f.fill(ctx)
 }
 
-// filler knows what is to be filled.
+// filler collects the work of filling teams.
 type filler struct {
 	*bed
 
@@ -119,12 +139,13 @@ type filler struct {
 	work    []filling
 }
 
-// filling is what is to be done for a team: fill it while there are no indexes, and add up its books when there are.
+// filling is the work for a team: fill it while there are no indexes, and add up its books when there are.
 type filling struct {
 	team       tenant
 	statements []string
 }
 
+// measured adds the three teams of one size.
 func (f *filler) measured(ctx context.Context, t *dailyTeams, rows int) (err error) {
 	t.rows = rows
 	if t.directory, err = newTenant(ctx, f.db, rows); err != nil {
@@ -143,12 +164,14 @@ func (f *filler) measured(ctx context.Context, t *dailyTeams, rows int) (err err
 		return err
 	}
 
+	// A listing has a statement for each month, so few listings are enough.
 	t.portfolio, err = f.managing(ctx, max(rows/dailyMonths, 50))
 	f.work = append(f.work, filling{t.portfolio, []string{insertStatements}})
 
 	return err
 }
 
+// neighbor adds one of the other teams, with all kinds of rows.
 func (f *filler) neighbor(ctx context.Context, rows int) error {
 	listings := max(rows/100, 10)
 
@@ -163,7 +186,7 @@ func (f *filler) neighbor(ctx context.Context, rows int) error {
 	return err
 }
 
-// fill fills all teams, two at a time, as many as there are cores.
+// fill fills all teams, two at a time.
 func (f *filler) fill(ctx context.Context) error {
 	indexes, err := f.indexesOf(ctx, filled...)
 	if err != nil {
@@ -172,7 +195,8 @@ func (f *filler) fill(ctx context.Context) error {
 
 	var first, build []string
 
-	for _, table := range copied { // no index leads to the templates when they are needed
+	// First copy the templates into tables of their own: the indexes that lead to them are dropped next.
+	for _, table := range copied {
 		columns := "t.*"
 		if table == "ledger_entry" {
 			columns = "t.*, row_number() over (partition by team_id, source_id order by txn_code, ref) as place"
@@ -181,6 +205,7 @@ func (f *filler) fill(ctx context.Context) error {
 		first = append(first, fmt.Sprintf(`create table bench_%s as select %s from %s t where t.team_id in (%s)`, table, columns, table, f.teams()))
 	}
 
+	// Number the listings of each team, for rows to find theirs by number.
 	first = append(first, fmt.Sprintf(`create table bench_place as
 		select team_id, row_number() over (partition by team_id order by listing_id) - 1 as n, listing_id, id as period_id
 		from listing_ownership_period where team_id in (%s)`, f.teams()), "analyze")
@@ -192,19 +217,33 @@ func (f *filler) fill(ctx context.Context) error {
 		return err
 	}
 
-	if err := inPairs(f.work, func(w filling) error { return f.asAdministrator(ctx, w.statements, w.team) }); err != nil {
+	// Then fill the tables without indexes, and build those afterwards, which is much faster.
+	if err := inPairs(f.work, func(w filling) error {
+		return f.asAdministrator(ctx, w.statements, w.team)
+	}); err != nil {
 		return err
 	}
 
-	if err := inPairs(build, func(sql string) error { return f.asAdministrator(ctx, []string{sql}, tenant{}) }); err != nil {
+	if err := inPairs(build, func(sql string) error {
+		return f.asAdministrator(ctx, []string{sql}, tenant{})
+	}); err != nil {
 		return err
 	}
 
+	// Last, the kept sums and counts. The triggers have kept some for the templates: delete those first.
 	err = inPairs(f.work, func(w filling) error {
 		statements := append([]string{}, insertSums...)
 		for _, table := range []string{
-			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "list_delta", "list_count_kept",
-			"bank_delta", "bank_day_kept", "bank_clearing",
+			"ledger_delta",
+			"ledger_balance_kept",
+			"ledger_month_kept",
+			"ledger_day_kept",
+			"ledger_owner_kept",
+			"list_delta",
+			"list_count_kept",
+			"bank_delta",
+			"bank_day_kept",
+			"bank_clearing",
 		} {
 			statements = append([]string{"delete from " + table + " where team_id = $1"}, statements...)
 		}
@@ -218,7 +257,7 @@ func (f *filler) fill(ctx context.Context) error {
 	return f.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{})
 }
 
-// teams are those that are filled, as a list of SQL.
+// teams returns the ids of the teams to be filled, as a list of SQL.
 func (f *filler) teams() string {
 	ids := make([]string, len(f.work))
 	for i := range f.work {
@@ -228,7 +267,7 @@ func (f *filler) teams() string {
 	return strings.Join(ids, ", ")
 }
 
-// inPairs does all of a list, two at a time in their order.
+// inPairs calls do for all of a list, two at a time, in their order.
 func inPairs[T any](all []T, do func(T) error) error {
 	next := make(chan T, len(all))
 	for _, one := range all {
@@ -248,9 +287,10 @@ func inPairs[T any](all []T, do func(T) error) error {
 	})
 }
 
-// copies is the statement that inserts copies of rows: all columns as the row t has them, save those that set gives
-// another value.
+// copies returns the statement that inserts copies of rows: all columns as the row t has them, except those in set,
+// which have another value.
 func (f *filler) copies(ctx context.Context, table, from string, set map[string]string) (string, error) {
+	// Generated columns cannot be inserted. The columns of a table are read once.
 	if f.columns[table] == nil {
 		rows, err := f.bare.Query(ctx, `select attname from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`, table)
 		if err != nil {
@@ -269,7 +309,13 @@ func (f *filler) copies(ctx context.Context, table, from string, set map[string]
 		}
 	}
 
-	return fmt.Sprintf("insert into %s (%s) select %s from %s", table, strings.Join(f.columns[table], ", "), strings.Join(values, ", "), from), nil
+	return fmt.Sprintf(
+		"insert into %s (%s) select %s from %s",
+		table,
+		strings.Join(f.columns[table], ", "),
+		strings.Join(values, ", "),
+		from,
+	), nil
 }
 
 // templates are rows that the service has written for a team.
@@ -291,6 +337,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 		return made
 	}
 
+	// The accounts and the listing that the templates are about.
 	found := map[string]id.ID{}
 	for name, sql := range map[string]string{
 		"listing":  `select id from listing where team_id = @team order by id limit 1`,
@@ -306,6 +353,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	const stay = `{"listingId": %q, "checkIn": "2025-03-01", "checkOut": "2025-03-04", "bookedAt": "2025-01-01", "guestName": "Guest", "confirmationCode": "HM",
 		"bookingPlatform": "airbnb", "lines": [{"type": "rent", "amount": 98765}%s]}`
 
+	// After a failure the other posts do nothing, and the failure is returned.
 	w.shortStay = post("/reservations", stay, found["listing"], "")
 	w.longStay = post("/reservations", stay, found["listing"], `, {"type": "cleaningFee", "amount": 15000}`)
 	w.deposit = post("/transactions", `{"type": "deposit", "date": "2025-02-20", "description": "Payout", "lines": [
@@ -319,7 +367,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 	return w, err
 }
 
-// make posts a resource and gives its id.
+// make posts a resource and returns its id.
 func (c *client) make(path, body string) (id.ID, error) {
 	answer, err := c.send(c.request(http.MethodPost, path, body), true)
 	if err != nil {
@@ -340,35 +388,47 @@ func numbered(rows int) string {
 		from generate_series(0, %d) n) s`, rows, rows, rows-1)
 }
 
-// bookings are the statements that fill a team's books. Even transactions are deposits that pay the stay of the same
-// number and the next one, odd ones are expenses.
+// bookings returns the statements that fill a team's books. Even transactions are deposits that pay the stay of the
+// same number and the next one, odd ones are expenses.
 func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (out []string, err error) {
 	w, err := f.templates(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 
+	// Deposits pay pairs of stays, so the number must be even.
 	rows += rows % 2
 
 	var (
 		either = func(even, odd id.ID) string {
-			return numbered(rows) + fmt.Sprintf(" join (values (0, '%s'::uuid), (1, '%s'::uuid)) w (half, id) on w.half = s.half", even, odd)
+			return numbered(rows) + fmt.Sprintf(" join (values (0, '%s'::uuid), (1, '%s'::uuid)) w (half, id) on "+
+				"w.half = s.half", even, odd)
 		}
-		stays, moves, manual = either(w.shortStay, w.longStay), either(w.deposit, w.expense), either(w.journal, w.journal)
-		// The place p that something of the number lies in.
+		stays, moves, manual = either(
+			w.shortStay,
+			w.longStay,
+		), either(w.deposit, w.expense), either(w.journal, w.journal)
+		// The join with the place p of a number.
 		in = func(number string) string {
 			return fmt.Sprintf(" join bench_place p on p.team_id = $1 and p.n = (%s) %% %d", number, listings)
 		}
 		line   = "s.n + coalesce(l.position, 0)"
-		paidAt = fmt.Sprintf("case when s.half = 1 then s.at when s.n >= %d then current_date + 30 else s.at - 9 end", rows-unpaidStays)
-		some   = func(column, value string) string {
+		paidAt = fmt.Sprintf(
+			"case when s.half = 1 then s.at when s.n >= %d then current_date + 30 else s.at - 9 end",
+			rows-unpaidStays,
+		)
+		some = func(column, value string) string {
 			return fmt.Sprintf("case when t.%s is not null then %s end", column, value)
 		}
-		// What all entries of a source have in common.
+		// The columns that all entries of a source have in common.
 		entry = func(nth int, source, at string, more map[string]string) map[string]string {
 			set := map[string]string{
-				"id": anEntry.of(fmt.Sprintf("(%d::bigint + s.n) * 8 + t.place", nth*rows)), "source_id": source, "created_at": "s.made", "txn_at": at,
-				"txn_code": "replace(t.txn_code, w.id::text, " + source + "::text)", "listing_id": some("listing_id", "p.listing_id"),
+				"id":                  anEntry.of(fmt.Sprintf("(%d::bigint + s.n) * 8 + t.place", nth*rows)),
+				"source_id":           source,
+				"created_at":          "s.made",
+				"txn_at":              at,
+				"txn_code":            "replace(t.txn_code, w.id::text, " + source + "::text)",
+				"listing_id":          some("listing_id", "p.listing_id"),
 				"ownership_period_id": some("ownership_period_id", "p.period_id"),
 			}
 			maps.Copy(set, more)
@@ -376,42 +436,80 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 			return set
 		}
 	)
+
+	// Each table is filled from the templates of its rows: stays, transactions and journals with their lines and
+	// entries.
 	for _, c := range []struct {
 		table, from string
 		set         map[string]string
 	}{
-		{"reservation", stays + " join bench_reservation t on t.team_id = $1 and t.id = w.id" + in("s.n"), map[string]string{
-			"id": aReservation.of("s.n"), "short_ref": "'s' || s.n", "listing_id": "p.listing_id", "guest_name": "'Guest ' || s.n",
-			"confirmation_code": "'HM' || s.n", "check_in": "s.at", "check_out": "s.at + 3", "booked_at": "s.at - 60", "created_at": "s.made", "updated_at": "s.made",
-		}},
-		{"reservation_line", stays + " join bench_reservation_line t on t.team_id = $1 and t.reservation_id = w.id", map[string]string{
-			"id": aReservationLine.of("s.n * 4 + t.position"), "reservation_id": aReservation.of("s.n"),
-		}},
+		{
+			"reservation",
+			stays + " join bench_reservation t on t.team_id = $1 and t.id = w.id" + in("s.n"),
+			map[string]string{
+				"id":                aReservation.of("s.n"),
+				"short_ref":         "'s' || s.n",
+				"listing_id":        "p.listing_id",
+				"guest_name":        "'Guest ' || s.n",
+				"confirmation_code": "'HM' || s.n",
+				"check_in":          "s.at",
+				"check_out":         "s.at + 3",
+				"booked_at":         "s.at - 60",
+				"created_at":        "s.made",
+				"updated_at":        "s.made",
+			},
+		},
+		{
+			"reservation_line",
+			stays + " join bench_reservation_line t on t.team_id = $1 and t.reservation_id = w.id",
+			map[string]string{
+				"id": aReservationLine.of("s.n * 4 + t.position"), "reservation_id": aReservation.of("s.n"),
+			},
+		},
 		{
 			"ledger_entry", stays + " join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id" + in("s.n"),
 			entry(0, aReservation.of("s.n"), "s.at", map[string]string{"reservation_id": aReservation.of("s.n")}),
 		},
 		{"transaction", moves + " join bench_transaction t on t.team_id = $1 and t.id = w.id", map[string]string{
-			"id": aTransaction.of("s.n"), "short_ref": "'t' || s.n", "date": paidAt, "created_at": "s.made", "updated_at": "s.made",
+			"id":         aTransaction.of("s.n"),
+			"short_ref":  "'t' || s.n",
+			"date":       paidAt,
+			"created_at": "s.made",
+			"updated_at": "s.made",
 		}},
-		{"transaction_line", moves + " join bench_transaction_line t on t.team_id = $1 and t.transaction_id = w.id" + in("s.n + t.position"), map[string]string{
-			"id": aTransactionLine.of("s.n * 2 + t.position"), "transaction_id": aTransaction.of("s.n"), "listing_id": "p.listing_id",
-			"reservation_id": some("reservation_id", aReservation.of("s.n + t.position")),
-		}},
+		{
+			"transaction_line",
+			moves + " join bench_transaction_line t on t.team_id = $1 and t.transaction_id = w.id" + in("s.n + t.position"),
+			map[string]string{
+				"id":             aTransactionLine.of("s.n * 2 + t.position"),
+				"transaction_id": aTransaction.of("s.n"),
+				"listing_id":     "p.listing_id",
+				"reservation_id": some("reservation_id", aReservation.of("s.n + t.position")),
+			},
+		},
 		{
 			"ledger_entry", moves + ` join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id
 			left join bench_transaction_line l on l.team_id = $1 and l.transaction_id = w.id and l.id::text = t.ref` + in(line),
 			entry(1, aTransaction.of("s.n"), paidAt, map[string]string{
 				"ref":            "case when l.id is null then t.ref else " + aTransactionLine.of("s.n * 2 + l.position") + "::text end",
-				"reservation_id": some("reservation_id", aReservation.of(line)), "transaction_id": aTransaction.of("s.n"),
+				"reservation_id": some("reservation_id", aReservation.of(line)),
+				"transaction_id": aTransaction.of("s.n"),
 			}),
 		},
 		{"journal", manual + " join bench_journal t on t.team_id = $1 and t.id = w.id", map[string]string{
-			"id": aJournal.of("s.n"), "short_ref": "'j' || s.n", "date": "s.at", "created_at": "s.made", "updated_at": "s.made",
+			"id":         aJournal.of("s.n"),
+			"short_ref":  "'j' || s.n",
+			"date":       "s.at",
+			"created_at": "s.made",
+			"updated_at": "s.made",
 		}},
-		{"journal_line", manual + " join bench_journal_line t on t.team_id = $1 and t.journal_id = w.id" + in("s.n"), map[string]string{
-			"journal_id": aJournal.of("s.n"), "listing_id": some("listing_id", "p.listing_id"),
-		}},
+		{
+			"journal_line",
+			manual + " join bench_journal_line t on t.team_id = $1 and t.journal_id = w.id" + in("s.n"),
+			map[string]string{
+				"journal_id": aJournal.of("s.n"), "listing_id": some("listing_id", "p.listing_id"),
+			},
+		},
 		{
 			"ledger_entry", manual + " join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id" + in("s.n"),
 			entry(2, aJournal.of("s.n"), "s.at", nil),
@@ -428,11 +526,11 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 	return append(out, bankingOf(rows)...), nil
 }
 
-// openRecords are the latest bank records of a team, which nobody has reconciled yet.
+// openRecords is how many of the latest bank records of a team are not reconciled yet.
 const openRecords = 250
 
-// bankingOf are the statements that fill what banks say and what was paid through a provider. There is a bank record of
-// each deposit and of each expense, which was paid in a second attempt.
+// bankingOf returns the statements that fill bank records and payments through a provider. Each deposit and each
+// expense has a bank record. Each expense was paid in a second attempt.
 //
 //nolint:dupword // columns of the same value
 func bankingOf(rows int) []string {
@@ -461,9 +559,10 @@ func bankingOf(rows int) []string {
 	}
 }
 
-// directoryOf are the statements that fill the directory of a team.
+// directoryOf returns the statements that fill the directory of a team.
 func directoryOf(rows int) []string {
-	source := fmt.Sprintf("(select n, lpad(n::text, 7, '0') as number, now() - (%d - n) * interval '1 minute' as made from generate_series(0, %d) n) s", rows, rows-1)
+	source := fmt.Sprintf("(select n, lpad(n::text, 7, '0') as number, now() - (%d - n) * interval '1 minute' as "+
+		"made from generate_series(0, %d) n) s", rows, rows-1)
 
 	return []string{
 		`insert into contact (team_id, id, short_ref, type, name, first_name, email, phone, address, created_at, updated_at)
@@ -485,7 +584,7 @@ func directoryOf(rows int) []string {
 	}
 }
 
-// insertListed counts a team's rows as the triggers of the listed tables do.
+// insertListed is SQL that counts a team's rows as the triggers of the listed tables do.
 const insertListed = `
 	insert into list_count_kept (team_id, list, rows)
 	select $1, * from (
@@ -500,8 +599,8 @@ const insertListed = `
 		union all select 'bank_record', count(*) from bank_record where team_id = $1 and type = 'transaction'
 		union all select 'payment', count(*) from payment where team_id = $1) counts`
 
-// insertStatements gives every ownership period of a team the published statements of two years; those of a month
-// ascend with the periods.
+// insertStatements is SQL that gives every ownership period of a team the published statements of two years. The
+// ids of a month ascend with the periods.
 //
 //nolint:dupword // columns of the same value
 var insertStatements = strings.NewReplacer("$id", aStatement.of("month * 100000 + place"), "$months", strconv.Itoa(dailyMonths)).Replace(`

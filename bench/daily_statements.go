@@ -18,24 +18,25 @@ const (
 	// Every listing has two stays, an expense and two journals in a month.
 	monthlyBookings = 2
 	owners          = 400
-	// Requests that are compared are sent in turns so often, or until statementTime is over.
+	// Requests that are compared are sent in statementRounds turns, or until statementTime is over.
 	statementRounds = 25
 	statementTime   = 12 * time.Second
 )
 
-// monthAgo is a month before the current one, as the API names it.
+// monthAgo returns the month n months before the current one, as the API writes it.
 func (b *bed) monthAgo(n int) string {
 	now := b.db.Now()
 	return time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
 }
 
-// landlords makes a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings of
-// three years.
+// landlords adds a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings
+// of three years.
 func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
 	if t, err = f.managing(ctx, dailyListings); err != nil {
 		return t, err
 	}
 
+	// Statements begin two years ago, while the bookings go back three.
 	first := f.monthAgo(statementMonths-1) + "-01"
 	of := func(shift int) string { return aContact.of(fmt.Sprintf("(p.n + %d) %% %d", shift, owners)) }
 	bookings, err := f.bookings(ctx, t, 36*monthlyBookings*dailyListings, dailyListings)
@@ -58,7 +59,7 @@ type asked struct {
 	client     *client
 }
 
-// latenciesOf are the median latencies of requests in milliseconds, sent in turns.
+// latenciesOf returns the median latencies of requests in milliseconds, sent in turns.
 func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
 	waits := map[string][]float64{}
 	begin := time.Now()
@@ -75,6 +76,7 @@ func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
 			}
 		}
 
+		// Slow requests get fewer rounds, but at least three.
 		if round >= 3 && time.Since(begin) > statementTime {
 			break
 		}
@@ -88,8 +90,8 @@ func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
 	return out, nil
 }
 
-// statements compares statements of a thousand listings over two years, half of them saved, with each other and with
-// operations.
+// statements compares statements of a thousand listings over two years, half of them saved, with each other and
+// with operations.
 func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	c, err := dial(ctx, d.ours, d.landlords.secret)
 	if err != nil {
@@ -99,6 +101,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 
 	begin := time.Now()
 
+	// First save the older half of the months, oldest first, since balances go from month to month.
 	for n := range savedMonths {
 		if _, err := c.operate("/statements/batch", fmt.Sprintf(`{"month": %q, "status": "published"}`, d.monthAgo(statementMonths-1-n))); err != nil {
 			return nil, fmt.Errorf("save a month: %w", err)
@@ -107,18 +110,26 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 
 	saving := time.Since(begin)
 
+	// Neither autovacuum nor a checkpoint should disturb the measurement after so many writes.
 	if err := d.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}); err != nil {
 		return nil, err
 	}
 
+	// Then choose the months and the records to read, saved ones and drafts.
 	var (
 		saved, draft         = d.monthAgo(statementMonths - savedMonths), d.monthAgo(savedMonths / 2)
-		savedYear, draftYear = span(d.monthAgo(statementMonths-1), d.monthAgo(savedMonths)), span(d.monthAgo(savedMonths-1), d.monthAgo(0))
-		summary              = func(from, to string) string {
+		savedYear, draftYear = span(
+			d.monthAgo(statementMonths-1),
+			d.monthAgo(savedMonths),
+		), span(d.monthAgo(savedMonths-1), d.monthAgo(0))
+		summary = func(from, to string) string {
 			return "/reports/owner-statement-summaries-per-layout?limit=50&startAt=" + from + "&endAt=" + to
 		}
 	)
-	if c, err = dial(ctx, d.ours, d.landlords.secret); err != nil { // the server hangs up on those who are silent for long
+	if c, err = dial(ctx,
+		d.ours,
+		d.landlords.secret,
+	); err != nil { // the server hangs up on those who are silent for long
 		return nil, err
 	}
 
@@ -145,6 +156,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 		return nil, err
 	}
 
+	// All requests are compared in the same turns, with operations as their base.
 	all := []asked{
 		{"operations", "/operations?limit=50", operations},
 		{"operation", "/operations/" + operationIDs[0].String(), operations},
@@ -168,17 +180,28 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 		return nil, err
 	}
 
-	detail := map[string]any{"ms": ms, "listings": dailyListings, "months": statementMonths, "saved": savedMonths, "savedPerSecond": savedMonths * dailyListings / saving.Seconds()}
+	detail := map[string]any{
+		"ms":             ms,
+		"listings":       dailyListings,
+		"months":         statementMonths,
+		"saved":          savedMonths,
+		"savedPerSecond": savedMonths * dailyListings / saving.Seconds(),
+	}
 	metrics := statementLimits(ms, detail)
 
+	// Last, what each request sends to the database, except those of operations.
 	for _, a := range all {
 		if a.client != c {
 			continue
 		}
 
-		costs, err := d.costs(ctx, "statements_"+a.name, &compared{rows: dailyListings * statementMonths, team: d.landlords, ours: func(c *client, _, _ int) []byte {
-			return c.request(http.MethodGet, a.path, "")
-		}})
+		costs, err := d.costs(ctx, "statements_"+a.name, &compared{
+			rows: dailyListings * statementMonths,
+			team: d.landlords,
+			ours: func(c *client, _, _ int) []byte {
+				return c.request(http.MethodGet, a.path, "")
+			},
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +212,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	return metrics, nil
 }
 
-// statementLimits holds the milliseconds of requests against those of others.
+// statementLimits compares the milliseconds of requests with those of others.
 func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
 	metrics := []Metric{atMost("daily_statements_drafts_to_saved", ms["drafts"]/ms["saved"], 3, detail)}
 	for _, limit := range []struct {
@@ -209,25 +232,36 @@ func statementLimits(ms map[string]float64, detail map[string]any) []Metric {
 		{"summaries_saved", "operations", 15},
 		{"summaries_drafts", "operations", 15},
 	} {
-		metrics = append(metrics, atMost("daily_statements_"+limit.name+"_to_"+limit.base, ms[limit.name]/ms[limit.base], limit.most, detail))
+		metrics = append(
+			metrics,
+			atMost("daily_statements_"+limit.name+"_to_"+limit.base, ms[limit.name]/ms[limit.base], limit.most, detail),
+		)
 	}
 
-	return append(metrics, figure("daily_statements_summaries_year_to_operations", ms["summaries_year"]/ms["operations"], detail))
+	return append(
+		metrics,
+		figure("daily_statements_summaries_year_to_operations", ms["summaries_year"]/ms["operations"], detail),
+	)
 }
 
-// flatReports compares reports on what guests and trust have, and the page of fees that charge every stay, over the
-// most entries and over the fewest.
+// flatReports compares reports on guests and trust, and the page of fees that charge every stay, over the most
+// entries and over the fewest.
 func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error) {
 	few, many := d.teams[0], d.teams[len(d.teams)-1]
 
 	for name, template := range map[string]string{
-		"guest_balances": "/reports/guest-balances?limit=50", "trust_reconciliation": "/reports/trust-reconciliation", "trust_reconciliation_by_listing": "/reports/trust-reconciliation/by-listing?limit=50",
-		"charging_fees": "/recurring-fees?limit=50", "account_summary": "/accounts/{bank}/summary", "open_records": "/bank-records/suggestions?limit=50",
+		"guest_balances":                  "/reports/guest-balances?limit=50",
+		"trust_reconciliation":            "/reports/trust-reconciliation",
+		"trust_reconciliation_by_listing": "/reports/trust-reconciliation/by-listing?limit=50",
+		"charging_fees":                   "/recurring-fees?limit=50",
+		"account_summary":                 "/accounts/{bank}/summary",
+		"open_records":                    "/bank-records/suggestions?limit=50",
 	} {
 		var all []asked
 
 		path := ""
 
+		// Both teams get the same request, apart from the id of their bank account.
 		for side, t := range map[string]tenant{"few": few.books, "many": many.books} {
 			c, err := dial(ctx, d.ours, t.secret)
 			if err != nil {
@@ -246,14 +280,23 @@ func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error
 			}
 		}
 
+		// Then compare both, and count what the larger one sends to the database.
 		ms, err := latenciesOf(ctx, all)
 		if err != nil {
 			return nil, err
 		}
 
-		metrics = append(metrics, atMost("daily_"+name+"_growth", ms["many"]/ms["few"], 1.5, map[string]any{"ms": ms, "fewRows": few.rows, "manyRows": many.rows}))
+		metrics = append(metrics, atMost("daily_"+name+"_growth", ms["many"]/ms["few"], 1.5, map[string]any{
+			"ms":       ms,
+			"fewRows":  few.rows,
+			"manyRows": many.rows,
+		}))
 
-		costs, err := d.costs(ctx, name, &compared{rows: many.rows, team: many.books, ours: func(c *client, _, _ int) []byte { return c.request(http.MethodGet, path, "") }})
+		costs, err := d.costs(ctx, name, &compared{
+			rows: many.rows,
+			team: many.books,
+			ours: func(c *client, _, _ int) []byte { return c.request(http.MethodGet, path, "") },
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -264,13 +307,13 @@ func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error
 	return metrics, nil
 }
 
-// span selects the statements of months.
+// span returns the query that selects the statements of months.
 func span(first, last string) string {
 	next, _ := time.Parse("2006-01", last)
 	return "dateRange=" + first + "-01..." + next.AddDate(0, 1, -1).Format(time.DateOnly)
 }
 
-// firstID is the id of the first row of a page.
+// firstID returns the id of the first row of a page.
 func firstID(c *client, path string) (id.ID, error) {
 	answer, err := c.send(c.request(http.MethodGet, path, ""), true)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// A client changes so many stays and expenses of its own in turn.
+	// A client changes ownRows stays and as many expenses of its own, in turn.
 	ownRows = 8
 	// Each client writes on a listing of its own.
 	mostWriters = 24
 )
 
-// written is a reservation or an expense as clients write it, to the service and to the bare server alike.
+// written is a reservation, an expense or a contact as clients write it, to the service and to the bare server.
 type written struct {
 	ListingID        id.ID         `json:"listingId,omitzero"`
 	CheckIn          day.Day       `json:"checkIn,omitzero"`
@@ -42,6 +42,7 @@ type written struct {
 	Lines            []writtenLine `json:"lines,omitempty"`
 }
 
+// writtenLine is a line of a stay or an expense.
 type writtenLine struct {
 	Type      string `json:"type,omitempty"`
 	AccountID id.ID  `json:"accountId,omitzero"`
@@ -49,7 +50,7 @@ type writtenLine struct {
 	ListingID id.ID  `json:"listingId,omitzero"`
 }
 
-// desk is what the writes of a team are made of.
+// desk has the data that the writes of a team need.
 type desk struct {
 	size, rows      int
 	team, directory tenant
@@ -57,7 +58,7 @@ type desk struct {
 	bank, repairs   id.ID
 	// stays and expenses are those that clients change: by side, by client.
 	stays, expenses [2][][]id.ID
-	// stayEntries and expenseEntries are what the service has posted for one of each.
+	// stayEntries and expenseEntries are the entries that the service has posted for one of each.
 	stayEntries, expenseEntries []posted
 	serial                      *atomic.Int64 // for names that are used once
 }
@@ -65,8 +66,8 @@ type desk struct {
 // place is a listing and its ownership period.
 type place struct{ ListingID, PeriodID id.ID }
 
-// posted is an entry as the service posts it, with $ for the id of its source. The bare server posts the same for every
-// other.
+// posted is an entry as the service posts it, with $ for the id of its source. The bare server posts the same
+// entries for all others.
 type posted struct {
 	Code, Ref   string
 	AccountID   id.ID
@@ -77,10 +78,18 @@ type posted struct {
 	Description string
 }
 
+// stay returns the n-th version of a stay. A fresh one has the fields that only a POST needs.
 func (k *desk) stay(n int, fresh bool) written {
 	checkIn := day.Of(time.Date(2026, time.Month(3+n%2), 1+n/2%24, 0, 0, 0, 0, time.UTC))
 
-	w := written{CheckIn: checkIn, CheckOut: checkIn.AddDays(3), Lines: []writtenLine{{Type: "rent", Amount: int64(100_000 + n)}, {Type: "cleaningFee", Amount: 15_000}}}
+	// The amount differs each time, so that every change has something to post.
+	w := written{
+		CheckIn:  checkIn,
+		CheckOut: checkIn.AddDays(3),
+		Lines:    []writtenLine{{Type: "rent", Amount: int64(100_000 + n)}, {Type: "cleaningFee", Amount: 15_000}},
+	}
+
+	// Codes are used once: two stays must not have the same.
 	if fresh {
 		w.BookedAt, w.GuestName, w.BookingPlatform = checkIn.AddDays(-60), "Margaret Ellison", "airbnb"
 		w.ConfirmationCode = fmt.Sprint("HMQ", k.serial.Add(1))
@@ -89,6 +98,7 @@ func (k *desk) stay(n int, fresh bool) written {
 	return w
 }
 
+// expense returns the n-th version of an expense. A fresh one has the fields that only a POST needs.
 func (k *desk) expense(listing id.ID, n int, fresh bool) written {
 	w := written{
 		Date:  day.Of(time.Date(2026, time.Month(3+n%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)),
@@ -101,7 +111,7 @@ func (k *desk) expense(listing id.ID, n int, fresh bool) written {
 	return w
 }
 
-// body is the text of a write.
+// body returns the JSON of a write.
 func body(w written) string {
 	text, err := json.Marshal(w)
 	if err != nil {
@@ -117,7 +127,7 @@ const (
 	atBare
 )
 
-// path is a path at one of the sides.
+// path returns a path at one of the sides.
 func (k *desk) path(side int, path string) string {
 	if side == atBare {
 		return fmt.Sprintf("/%d%s", k.size, path)
@@ -126,14 +136,16 @@ func (k *desk) path(side int, path string) string {
 	return path
 }
 
-// dailyWrite is a write, as it is sent to one of the sides.
+// dailyWrite is a write that can be sent to either side.
 type dailyWrite struct {
 	name    string
 	team    func(*desk) tenant
 	request func(k *desk, side int) request
 }
 
+// dailyWrites returns all writes that are compared.
 func dailyWrites() []dailyWrite {
+	// Reservations and transactions belong to one team, contacts to another.
 	books, directory := func(k *desk) tenant { return k.team }, func(k *desk) tenant { return k.directory }
 	own := func(of [][]id.ID, client, n int) string { return of[client][n%ownRows].String() }
 
@@ -148,17 +160,29 @@ func dailyWrites() []dailyWrite {
 		}},
 		{"reservation_put", books, func(k *desk, side int) request {
 			return func(c *client, client, n int) []byte {
-				return c.request(http.MethodPut, k.path(side, "/reservations/"+own(k.stays[side], client, n)), body(k.stay(n+n/ownRows, false)))
+				return c.request(
+					http.MethodPut,
+					k.path(side, "/reservations/"+own(k.stays[side], client, n)),
+					body(k.stay(n+n/ownRows, false)),
+				)
 			}
 		}},
 		{"transaction_post", books, func(k *desk, side int) request {
 			return func(c *client, client, n int) []byte {
-				return c.request(http.MethodPost, k.path(side, "/transactions"), body(k.expense(k.listings[client].ListingID, n, true)))
+				return c.request(
+					http.MethodPost,
+					k.path(side, "/transactions"),
+					body(k.expense(k.listings[client].ListingID, n, true)),
+				)
 			}
 		}},
 		{"transaction_put", books, func(k *desk, side int) request {
 			return func(c *client, client, n int) []byte {
-				return c.request(http.MethodPut, k.path(side, "/transactions/"+own(k.expenses[side], client, n)), body(k.expense(k.listings[client].ListingID, n+n/ownRows, false)))
+				return c.request(
+					http.MethodPut,
+					k.path(side, "/transactions/"+own(k.expenses[side], client, n)),
+					body(k.expense(k.listings[client].ListingID, n+n/ownRows, false)),
+				)
 			}
 		}},
 		{"contact_post", directory, func(k *desk, side int) request {
@@ -166,11 +190,15 @@ func dailyWrites() []dailyWrite {
 				n := k.serial.Add(1)
 
 				return c.request(http.MethodPost, k.path(side, "/contacts"), body(written{
-					Type: "owner", Name: fmt.Sprint("Margaret Ellison ", n), Email: fmt.Sprintf("m%d@example.com", n), Phone: "+1 207 555 0143",
+					Type:  "owner",
+					Name:  fmt.Sprint("Margaret Ellison ", n),
+					Email: fmt.Sprintf("m%d@example.com", n),
+					Phone: "+1 207 555 0143",
 				}))
 			}
 		}},
 		{"contact_put", directory, func(k *desk, side int) request {
+			// Each client and side has contacts of its own among the filled rows.
 			contacts := make([]string, mostWriters)
 			for i := range contacts {
 				contacts[i] = aContact.numbered(k.directory.team, 100+side*mostWriters+i)
@@ -178,19 +206,27 @@ func dailyWrites() []dailyWrite {
 
 			return func(c *client, client, _ int) []byte {
 				n := k.serial.Add(1)
-				return c.request(http.MethodPut, k.path(side, "/contacts/"+contacts[client]), body(written{Name: fmt.Sprint("Margaret Ellison ", n), Email: fmt.Sprintf("m%d@example.com", n)}))
+				return c.request(http.MethodPut, k.path(side, "/contacts/"+contacts[client]), body(written{
+					Name:  fmt.Sprint("Margaret Ellison ", n),
+					Email: fmt.Sprintf("m%d@example.com", n),
+				}))
 			}
 		}},
 	}
 }
 
-// writes compares POST and PUT of what is written all day.
+// writes compares POST and PUT of the resources that are written all day.
 func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 	for _, w := range dailyWrites() {
 		all = append(all, d.part(w.name, func() ([]Metric, error) {
 			sizes := make([]*compared, len(d.desks))
 			for size, k := range d.desks {
-				sizes[size] = &compared{rows: k.rows, team: w.team(k), ours: w.request(k, atService), bare: w.request(k, atBare)}
+				sizes[size] = &compared{
+					rows: k.rows,
+					team: w.team(k),
+					ours: w.request(k, atService),
+					bare: w.request(k, atBare),
+				}
 			}
 
 			metrics, err := d.compare(ctx, w.name, sizes)
@@ -198,6 +234,7 @@ func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 				return nil, err
 			}
 
+			// Statements are counted with the most rows.
 			costs, err := d.costs(ctx, w.name, sizes[len(sizes)-1])
 
 			return append(metrics, costs...), err
@@ -207,12 +244,13 @@ func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 	return all
 }
 
-// openDesk finds what the writes of a team need, and has the service write the stays and the expenses that clients
-// change.
+// openDesk finds the data that the writes of a team need, and has the service write the stays and the expenses that
+// clients change.
 func (d *dailyBed) openDesk(ctx context.Context, size int) (*desk, error) {
 	t := &d.teams[size]
 	k := &desk{size: size, rows: t.rows, team: t.books, directory: t.directory, serial: new(atomic.Int64)}
 
+	// First a listing for each client, and the accounts of expenses.
 	rows, err := d.pool.Query(ctx, `select listing_id, id from listing_ownership_period where team_id = $1 order by listing_id limit $2`, k.team.team, mostWriters)
 	if err != nil {
 		return nil, fmt.Errorf("find listings: %w", err)
@@ -228,6 +266,7 @@ func (d *dailyBed) openDesk(ctx context.Context, size int) (*desk, error) {
 		}
 	}
 
+	// Then stays and expenses for each client and side, so that no two change the same one.
 	c, err := dial(ctx, d.ours, k.team.secret)
 	if err != nil {
 		return nil, err
@@ -245,6 +284,7 @@ func (d *dailyBed) openDesk(ctx context.Context, size int) (*desk, error) {
 		}
 	}
 
+	// Last, the entries of one of each, which the bare server copies.
 	if k.stayEntries, err = d.postedFor(ctx, k, k.stays[atService][0][0]); err != nil {
 		return nil, err
 	}
@@ -276,6 +316,7 @@ func (k *desk) fill(c *client, listing id.ID, each int) (stays, expenses []id.ID
 	return stays, expenses, nil
 }
 
+// postedFor loads the entries that the service has posted for a source.
 func (d *dailyBed) postedFor(ctx context.Context, k *desk, source id.ID) ([]posted, error) {
 	rows, err := d.pool.Query(ctx, `
 		select replace(txn_code, source_id::text, '$'), ref, account_id, cent_total, party, recurring_fee_id, trigger_type, description

@@ -18,21 +18,22 @@ import (
 
 const (
 	documentRounds = 7
-	// How long each side of a pair draws.
+	// The time that each side of a pair draws.
 	documentTime = 400 * time.Millisecond
 	manyInZIP    = 5_000
 	fewInZIP     = 500
-	// One that ownersBooks has published.
+	// A month that ownersBooks has published.
 	zipMonth = "2026-09"
 )
 
-// documents compares how fast one core draws the statement of one page with the same texts set by a PDF library that
-// parses the fonts for each document; and looks at a ZIP of thousands of statements.
+// documents compares how fast one core draws the statement of one page with the same texts set by a PDF library
+// that parses the fonts for each document. It also measures the memory for a ZIP of thousands of statements.
 func documents(ctx context.Context, b *bed) ([]Metric, error) {
 	doc := onePage()
 
 	var ratios, ours, bases []float64
 
+	// Both sides take turns, so that a busy moment of the machine meets both.
 	for range documentRounds {
 		own, err := drawn(func() error { return document.OwnerStatement(io.Discard, doc) })
 		if err != nil {
@@ -47,6 +48,7 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 		ours, bases, ratios = append(ours, own), append(bases, base), append(ratios, own/base)
 	}
 
+	// Then two archives of different sizes: memory must not grow with the number of statements.
 	few, _, err := b.zip(ctx, fewInZIP)
 	if err != nil {
 		return nil, err
@@ -58,17 +60,26 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	memory := map[string]any{
-		"statements": manyInZIP, "peakMiB": many, "few": fewInZIP, "peakMiBOfFew": few, "statementsPerSecond": manyInZIP / took.Seconds(),
+		"statements":          manyInZIP,
+		"peakMiB":             many,
+		"few":                 fewInZIP,
+		"peakMiBOfFew":        few,
+		"statementsPerSecond": manyInZIP / took.Seconds(),
 	}
 
 	return []Metric{
-		atLeast("statement_pdf_ratio", median(ratios), 3, map[string]any{"perSecondAndCore": median(ours), "parsingFontsEachTime": median(bases)}),
-		atMost("statement_zip_peak_mib", many, memoryGoal, memory), atMost("statement_zip_peak_growth_mib", many-few, 32, memory),
+		atLeast("statement_pdf_ratio", median(ratios), 3, map[string]any{
+			"perSecondAndCore":     median(ours),
+			"parsingFontsEachTime": median(bases),
+		}),
+		atMost("statement_zip_peak_mib", many, memoryGoal, memory),
+		atMost("statement_zip_peak_growth_mib", many-few, 32, memory),
 	}, nil
 }
 
-// drawn is how often a second one core does something.
+// drawn returns how often a second one core does something.
 func drawn(f func() error) (float64, error) {
+	// One core only: the garbage collector must not get a second one.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 
 	if err := f(); err != nil { // the first fills the caches
@@ -104,16 +115,35 @@ func (b *bed) zip(ctx context.Context, statements int) (peakMiB float64, took ti
 	return peak(), took, err
 }
 
-// onePage is a statement as most are.
+// onePage returns a statement of the usual size.
 func onePage() document.StatementDoc {
 	doc := document.StatementDoc{
-		Title: "Owner statement", Locale: "en-US", Currency: "USD", Created: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
+		Title:    "Owner statement",
+		Locale:   "en-US",
+		Currency: "USD",
+		Created:  time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
 		Team: document.StatementTeam{
-			Name: "Harbour & Pine Stays", Address: []string{"214 Commercial Street", "Portland, ME 04101"}, Email: "owners@example.com", Phone: "+1 207 555 0143",
+			Name:    "Harbour & Pine Stays",
+			Address: []string{"214 Commercial Street", "Portland, ME 04101"},
+			Email:   "owners@example.com",
+			Phone:   "+1 207 555 0143",
 		},
-		Statement: document.StatementRef{ID: "7c3k9f2m", Status: "Published", PeriodStart: "2026-05-01", PeriodEnd: "2026-05-31"},
-		Listing:   document.StatementListing{Name: "Lighthouse Cottage", Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107"},
-		Owners:    []document.StatementOwner{{Name: "Margaret Ellison", Address: []string{"71 Spruce Hill Road", "Brunswick, ME 04011"}, SplitPercent: "100%", ShareCents: 419_550}},
+		Statement: document.StatementRef{
+			ID:          "7c3k9f2m",
+			Status:      "Published",
+			PeriodStart: "2026-05-01",
+			PeriodEnd:   "2026-05-31",
+		},
+		Listing: document.StatementListing{
+			Name:    "Lighthouse Cottage",
+			Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107",
+		},
+		Owners: []document.StatementOwner{{
+			Name:         "Margaret Ellison",
+			Address:      []string{"71 Spruce Hill Road", "Brunswick, ME 04011"},
+			SplitPercent: "100%",
+			ShareCents:   419_550,
+		}},
 		Summary: []document.SummaryLine{
 			{Label: "Balance start", Cents: 125_000},
 			{Label: "Net revenue", Cents: 623_874},
@@ -121,22 +151,35 @@ func onePage() document.StatementDoc {
 			{Label: "Balance end", Cents: 544_550, Emphasis: true},
 			{Label: "Available balance", Cents: 419_550, Emphasis: true},
 		},
-		Reservations: document.ReservationTable{Columns: []string{"Rent", "Cleaning", "Fees", "Net revenue"}, Subtotal: []money.Cents{1_200_000, 216_000, -240_000, 1_176_000}},
+		Reservations: document.ReservationTable{
+			Columns:  []string{"Rent", "Cleaning", "Fees", "Net revenue"},
+			Subtotal: []money.Cents{1_200_000, 216_000, -240_000, 1_176_000},
+		},
 	}
 
+	// Twelve reservations and expenses fill the page.
 	for i := range 12 {
 		date := "2026-05-" + strconv.Itoa(110 + i)[1:]
 		doc.Reservations.Rows = append(doc.Reservations.Rows, document.ReservationRow{
-			GuestName: "Guest Number " + strconv.Itoa(i), ConfirmationCode: "HMQ8XK2T" + strconv.Itoa(i), CheckIn: date, CheckOut: date, Nights: 1, Channel: "Airbnb",
-			Amounts: []money.Cents{100_000, 18_000, -20_000, 98_000},
+			GuestName:        "Guest Number " + strconv.Itoa(i),
+			ConfirmationCode: "HMQ8XK2T" + strconv.Itoa(i),
+			CheckIn:          date,
+			CheckOut:         date,
+			Nights:           1,
+			Channel:          "Airbnb",
+			Amounts:          []money.Cents{100_000, 18_000, -20_000, 98_000},
 		})
-		doc.Expenses = append(doc.Expenses, document.StatementLine{Date: date, Description: "Plumber: kitchen tap replaced, visit " + strconv.Itoa(i), Cents: money.Cents(-28_450 - i)})
+		doc.Expenses = append(doc.Expenses, document.StatementLine{
+			Date:        date,
+			Description: "Plumber: kitchen tap replaced, visit " + strconv.Itoa(i),
+			Cents:       money.Cents(-28_450 - i),
+		})
 	}
 
 	return doc
 }
 
-// setPlainly sets the texts of a statement without any design.
+// setPlainly writes the texts of a statement without any design.
 func setPlainly(w io.Writer, doc document.StatementDoc) error {
 	pdf := fpdf.New(fpdf.OrientationPortrait, fpdf.UnitPoint, fpdf.PageSizeLetter, "")
 	pdf.SetCreationDate(doc.Created)
@@ -148,6 +191,7 @@ func setPlainly(w io.Writer, doc document.StatementDoc) error {
 	pdf.SetAutoPageBreak(false, 0)
 	pdf.AddPage()
 
+	// A line is a few texts and a rule, which is the least that a page can have.
 	y := 40.0
 	line := func(style string, texts ...string) {
 		pdf.SetFont("body", style, 8.5)
@@ -159,8 +203,15 @@ func setPlainly(w io.Writer, doc document.StatementDoc) error {
 		pdf.Rect(50, y+3, 500, 0.5, "F")
 		y += 14
 	}
+
+	// Then the same texts as in our document, from top to bottom.
 	line("B", doc.Title, doc.Team.Name, doc.Listing.Name, doc.Listing.Address)
-	line("", append(append([]string{doc.Team.Email, doc.Team.Phone, doc.Statement.PeriodStart, doc.Statement.PeriodEnd}, doc.Team.Address...), doc.Owners[0].Address...)...)
+	line("", append(append([]string{
+		doc.Team.Email,
+		doc.Team.Phone,
+		doc.Statement.PeriodStart,
+		doc.Statement.PeriodEnd,
+	}, doc.Team.Address...), doc.Owners[0].Address...)...)
 
 	for _, s := range doc.Summary {
 		line("B", s.Label, s.Cents.Format(doc.Currency, doc.Locale))
@@ -169,7 +220,13 @@ func setPlainly(w io.Writer, doc document.StatementDoc) error {
 	line("B", doc.Reservations.Columns...)
 
 	for _, r := range doc.Reservations.Rows {
-		cells := []string{r.GuestName + " " + r.ConfirmationCode, r.Channel, r.CheckIn, r.CheckOut, strconv.Itoa(r.Nights)}
+		cells := []string{
+			r.GuestName + " " + r.ConfirmationCode,
+			r.Channel,
+			r.CheckIn,
+			r.CheckOut,
+			strconv.Itoa(r.Nights),
+		}
 		for _, cents := range r.Amounts {
 			cells = append(cells, cents.Format(doc.Currency, doc.Locale))
 		}

@@ -15,8 +15,9 @@ import (
 // exportRounds is how many adjacent pairs of an export and a COPY are compared.
 const exportRounds = 5
 
-// exports compares the CSV of a million journal entries, from the request to the file on disk, with a COPY of the same
-// rows that keeps nothing; and looks at the memory that the process takes for ten thousand and for ten million.
+// exports compares the CSV of a million journal entries, from the request to the file on disk, with a COPY of the
+// same rows that is thrown away. It also compares the memory of the process for ten thousand entries and for ten
+// million.
 func exports(ctx context.Context, b *bed) ([]Metric, error) {
 	teams, err := b.ledgers(ctx)
 	if err != nil {
@@ -28,6 +29,7 @@ func exports(ctx context.Context, b *bed) ([]Metric, error) {
 
 	var ratios, ours, copies []float64
 
+	// Both sides take turns, so that a busy moment of the machine meets both.
 	for range exportRounds {
 		took, err := b.exportEntries(ctx, million)
 		if err != nil {
@@ -43,6 +45,7 @@ func exports(ctx context.Context, b *bed) ([]Metric, error) {
 		ratios = append(ratios, base.Seconds()/took.Seconds())
 	}
 
+	// Then the highest memory for few entries and for many: it must not grow with them.
 	small, err := b.exportPeak(ctx, few)
 	if err != nil {
 		return nil, err
@@ -54,16 +57,27 @@ func exports(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	memory := map[string]any{
-		"rows": b.entries, "peakMiB": large.peak, "fewRows": b.ledgerSizes()[0], "peakMiBOfFew": small.peak, "rowsPerSecond": float64(b.entries) / large.took.Seconds(),
+		"rows":          b.entries,
+		"peakMiB":       large.peak,
+		"fewRows":       b.ledgerSizes()[0],
+		"peakMiBOfFew":  small.peak,
+		"rowsPerSecond": float64(b.entries) / large.took.Seconds(),
 	}
 
 	return []Metric{
-		atLeast("export_csv_ratio", median(ratios), 1, map[string]any{"rows": rows, "rowsPerSecond": median(ours), "copiedPerSecond": median(copies), "ratios": ratios}),
-		atMost("export_csv_peak_mib", large.peak, memoryGoal, memory), atMost("export_csv_peak_growth_mib", large.peak-small.peak, 32, memory),
+		atLeast("export_csv_ratio", median(ratios), 1, map[string]any{
+			"rows":            rows,
+			"rowsPerSecond":   median(ours),
+			"copiedPerSecond": median(copies),
+			"ratios":          ratios,
+		}),
+		atMost("export_csv_peak_mib", large.peak, memoryGoal, memory),
+		atMost("export_csv_peak_growth_mib", large.peak-small.peak, 32, memory),
 	}, nil
 }
 
-// exportEntries is how long an operation takes that exports all journal entries of a team, from the request to its end.
+// exportEntries returns how long an operation takes that exports all journal entries of a team, from the request to
+// its end.
 func (b *bed) exportEntries(ctx context.Context, t tenant) (time.Duration, error) {
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
@@ -74,11 +88,13 @@ func (b *bed) exportEntries(ctx context.Context, t tenant) (time.Duration, error
 	return c.operate("/reports/journal-entries/csv", "{}")
 }
 
+// peaked is the time and the memory of an export.
 type peaked struct {
 	took time.Duration
 	peak float64 // MiB resident
 }
 
+// exportPeak exports the entries of a team and returns the time and the highest memory.
 func (b *bed) exportPeak(ctx context.Context, t tenant) (p peaked, err error) {
 	peak := watchMemory()
 	p.took, err = b.exportEntries(ctx, t)
@@ -87,7 +103,7 @@ func (b *bed) exportPeak(ctx context.Context, t tenant) (p peaked, err error) {
 	return p, err
 }
 
-// copyOut is how long COPY takes to write out the rows of the export, in their order, as CSV that nobody keeps.
+// copyOut returns how long COPY takes to write the rows of the export, in their order, as CSV that is thrown away.
 func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, error) {
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
@@ -96,9 +112,13 @@ func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, e
 	defer func() { _ = conn.Close(ctx) }()
 
 	begin := time.Now()
-	tag, err := conn.PgConn().CopyTo(ctx, io.Discard, strings.ReplaceAll(copiedEntries, "$team", "'"+t.team.String()+"'"))
+	tag, err := conn.PgConn().CopyTo(ctx,
+		io.Discard,
+		strings.ReplaceAll(copiedEntries, "$team", "'"+t.team.String()+"'"),
+	)
 	took := time.Since(begin)
 
+	// A base with fewer rows would be too fast.
 	if err == nil && tag.RowsAffected() != int64(rows) {
 		err = fmt.Errorf("copied %d of %d entries", tag.RowsAffected(), rows)
 	}
@@ -106,7 +126,7 @@ func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, e
 	return took, err
 }
 
-// copiedEntries copies what the export has in its columns, in its order; nobody filters its rows.
+// copiedEntries is SQL that copies the columns of the export in its order, without filters.
 const copiedEntries = `copy (
 	select e.id, e.txn_code, e.ref, e.ledger, e.status, e.txn_at, e.account_id, a.code, a.name, k.name, k.classification,
 		nullif(greatest(e.cent_total, 0), 0), nullif(greatest(-e.cent_total, 0), 0), e.cent_total, e.currency, e.party, e.listing_id, l.name,

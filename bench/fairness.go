@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Backlog is how many jobs of one team wait while another's are measured.
+	// backlog is how many jobs of one team wait while those of another are measured.
 	backlog     = 10_000
 	lastingTime = 100 * time.Millisecond
 )
@@ -21,26 +21,29 @@ const (
 // outside.
 var lastingTask = job.NewKind("bench.lasting")
 
-// exportTask renders the list of a team's chart of accounts.
+// exportTask returns the kind of the task that exports a team's chart of accounts.
 func exportTask() job.Kind {
 	kinds := job.Kinds()
 	return kinds[slices.IndexFunc(kinds, func(k job.Kind) bool { return k.String() == "export-accounts-csv" })]
 }
 
-// lasting is the handler of lastingTask.
+// lasting returns the handler of lastingTask.
 func lasting() job.Handler {
-	return operation.External(0, func(ctx context.Context, _ *db.DB, _ db.Scope, _ operation.Run, _ none) (db.Work, error) {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(lastingTime):
-			return nil, nil
-		}
-	})
+	return operation.External(
+		0,
+		func(ctx context.Context, _ *db.DB, _ db.Scope, _ operation.Run, _ none) (db.Work, error) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(lastingTime):
+				return nil, nil
+			}
+		},
+	)
 }
 
-// fairness compares, in the lane of the backlog, how long a job of one team waits for its start on an idle service and
-// behind ten thousand of another team: of work that lasts, and of exports.
+// fairness compares, in the lane of the backlog, how long a job of one team waits for its start on an idle service
+// and behind ten thousand jobs of another team: once of work that lasts, once of exports.
 func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 	var metrics []Metric
 
@@ -54,11 +57,13 @@ func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 			return nil, err
 		}
 
+		// First the wait on an idle service.
 		idle, err := b.startDelays(ctx, c.measured)
 		if err != nil {
 			return nil, err
 		}
 
+		// Then behind the backlog, which must last until the end of the measurement.
 		if err := b.pile(ctx, c.kind); err != nil {
 			return nil, err
 		}
@@ -68,13 +73,18 @@ func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 			return nil, err
 		}
 
+		// Last, remove the rest of the backlog for the next measurement.
 		waiting, err := b.clear(ctx, c.kind)
 		if err != nil {
 			return nil, err
 		}
 
 		metrics = append(metrics, atMost(c.name, median(loaded)/median(idle), 3, map[string]any{
-			"queued": backlog, "stillWaiting": waiting, "idleMs": median(idle), "loadedMs": median(loaded), "loadedP99Ms": quantile(loaded, 0.99),
+			"queued":       backlog,
+			"stillWaiting": waiting,
+			"idleMs":       median(idle),
+			"loadedMs":     median(loaded),
+			"loadedP99Ms":  quantile(loaded, 0.99),
 		}))
 	}
 
@@ -85,6 +95,7 @@ func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 func (b *bed) pile(ctx context.Context, kind job.Kind) error {
 	return b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
 		for range backlog {
+			// Each job belongs to an operation of its own, as in production.
 			n := operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: kind, Args: none{}}}}
 			if _, err := operation.Start(ctx, tx, n); err != nil {
 				return err
@@ -95,8 +106,8 @@ func (b *bed) pile(ctx context.Context, kind job.Kind) error {
 	})
 }
 
-// clear removes what still waits of a backlog, and says how much that was; it fails when nothing was left, because
-// nothing was measured then.
+// clear removes the waiting jobs of a backlog and returns their number. It fails if none was left, because then
+// nothing was measured.
 func (b *bed) clear(ctx context.Context, kind job.Kind) (waiting int64, err error) {
 	err = b.db.Write(ctx, b.large.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
 		waiting, err = tx.Exec(ctx, `delete from job where team_id = @team and kind = @kind and worker_id is null`, db.Args{"team": tx.Team, "kind": kind.String()})

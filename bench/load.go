@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// client keeps one connection alive and sends ready-made requests over it: the less a client costs, the more of what is
-// measured is the server.
+// client keeps one connection open and sends requests that are ready to send. The less a client costs, the more of
+// the measured time is the server's.
 type client struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -21,6 +21,7 @@ type client struct {
 	secret  string
 }
 
+// dial opens a connection to a server.
 func dial(ctx context.Context, address, secret string) (*client, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp4", address)
 	if err != nil {
@@ -30,15 +31,16 @@ func dial(ctx context.Context, address, secret string) (*client, error) {
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 32<<10), address: address, secret: secret}, nil
 }
 
+// close closes the connection.
 func (c *client) close() { _ = c.conn.Close() }
 
-// request is the text of a request.
+// request returns the bytes of a request.
 func (c *client) request(method, path, body string) []byte {
-	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nAccept: application/json\r\nX-Api-Key: %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, c.address, c.secret, len(body), body)
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nAccept: "+
+		"application/json\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, c.address, c.secret, len(body), body)
 }
 
-// send sends a request and returns the answer's body when keep is set.
+// send sends a request and returns the answer's body if keep is set. It fails for a status from 400 on.
 func (c *client) send(request []byte, keep bool) (body []byte, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return nil, fmt.Errorf("send: %w", err)
@@ -51,6 +53,7 @@ func (c *client) send(request []byte, keep bool) (body []byte, err error) {
 
 	defer func() { _ = response.Body.Close() }()
 
+	// A failure names the request, since a measurement sends many different ones.
 	if response.StatusCode >= http.StatusBadRequest {
 		text, _ := io.ReadAll(response.Body)
 		asked, _, _ := bytes.Cut(request, []byte(" HTTP/"))
@@ -67,7 +70,7 @@ func (c *client) send(request []byte, keep bool) (body []byte, err error) {
 	return nil, err
 }
 
-// rate is how many requests a second clients get answered that send the paths in turn for a time.
+// rate returns how many requests a second clients get answered if they send the paths in turn for a time.
 func rate(ctx context.Context, clients []*client, paths []string, length time.Duration) (float64, error) {
 	var (
 		group    sync.WaitGroup
@@ -78,12 +81,14 @@ func rate(ctx context.Context, clients []*client, paths []string, length time.Du
 	begin := time.Now()
 
 	for i, c := range clients {
+		// Requests are made before they are sent, because making them would cost time of the measurement.
 		requests := make([][]byte, len(paths))
 		for n, path := range paths {
 			requests[n] = c.request(http.MethodGet, path, "")
 		}
 
 		group.Go(func() {
+			// Clients begin at different paths, so that they do not all read the same row.
 			for n := i * len(requests) / len(clients); time.Since(begin) < length && ctx.Err() == nil; n++ {
 				if _, failures[i] = c.send(requests[n%len(requests)], false); failures[i] != nil {
 					return
@@ -96,6 +101,7 @@ func rate(ctx context.Context, clients []*client, paths []string, length time.Du
 
 	group.Wait()
 
+	// The last requests may end after the time, so divide by the time that was really needed.
 	took := time.Since(begin)
 	total := 0
 
@@ -110,8 +116,8 @@ func rate(ctx context.Context, clients []*client, paths []string, length time.Du
 	return float64(total) / took.Seconds(), ctx.Err()
 }
 
-// latencies are the times, in milliseconds, that one client waits for each of n answers, or for those of a time when n
-// is 0.
+// latencies returns how long one client waits for each answer, in milliseconds. It sends n requests, or as many as
+// fit into a time if n is 0.
 func latencies(ctx context.Context, c *client, request []byte, n int, length time.Duration) ([]float64, error) {
 	var out []float64
 	for begin := time.Now(); (n > 0 && len(out) < n || n == 0 && time.Since(begin) < length) && ctx.Err() == nil; {

@@ -1,9 +1,9 @@
 // Command bench measures the service against the limits it promises to keep.
 //
-// Everything is measured in one run against one PostgreSQL that it starts for itself, durable and with the settings of
-// `stayledger demo`, and every limit is a ratio to bare code that does the same without the service, or a latency
-// inside one process: figures of different machines, or of different runs on a busy one, can be compared. It prints a
-// line for each metric: name, value, goal, and ok or short.
+// It measures everything in one run against one PostgreSQL that it starts for itself, durable and with the settings of
+// `stayledger demo`. Every limit is a ratio to bare code that does the same without the service, or a latency inside
+// one process. So figures of different machines, or of different runs on a busy one, can be compared. It prints a line
+// for each metric: name, value, goal, and ok or short.
 //
 // The section daily is the longest. It holds what callers do all day (the page and the single read of every noun, the
 // writes of three of them, statements, many writers at once, batches) against bare handlers that read or write the same
@@ -36,16 +36,17 @@ type Metric struct {
 	// Goal is the limit with its direction, such as ">= 0.6".
 	Goal string `json:"goal"`
 	OK   bool   `json:"ok"`
-	// Detail holds what the figure was made of.
+	// Detail holds the measurements that the figure was computed from.
 	Detail map[string]any `json:"detail"`
 }
 
-// section measures the metrics that belong together.
+// section measures metrics that belong together.
 type section struct {
 	name    string
 	measure func(ctx context.Context, b *bed) ([]Metric, error)
 }
 
+// sections returns all sections in the order in which they run.
 func sections() []section {
 	return []section{
 		{"reads", reads},
@@ -65,7 +66,7 @@ func sections() []section {
 	}
 }
 
-// options are the command line.
+// options are the flags of the command line.
 type options struct {
 	out, only, profiles string
 	rows, entries       int
@@ -77,14 +78,19 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "results.json", "where to write the figures as JSON")
-	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, lifecycle, queue, posting, contention, publishing, reports, exports, documents, daily")
+	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, "+
+		"lifecycle, queue, posting, contention, publishing, reports, exports, documents, daily")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each section; profiling costs time")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "operations of the large team")
 	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")
-	flag.StringVar(&o.daily, "daily-rows", "10000,1000000", "rows of a noun that the requests of a day are measured with, the fewest first")
-	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the section daily measure only requests with one of these in their names, such as transactions,reservation_put,crowds")
-	flag.DurationVar(&o.mixedFor, "mixed-for", time.Minute, "how long the section daily has an office read and write at a steady rate")
-	flag.BoolVar(&o.timed, "timed", false, "tell which statements PostgreSQL spends its time on: of a section on the standard error, of the requests of the section daily in their figures; this costs time")
+	flag.StringVar(&o.daily, "daily-rows", "10000,1000000", "rows of a noun that the requests of a day are measured "+
+		"with, the fewest first")
+	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the section daily measure only requests with one of these in "+
+		"their names, such as transactions,reservation_put,crowds")
+	flag.DurationVar(&o.mixedFor, "mixed-for", time.Minute, "how long the section daily has an office read and "+
+		"write at a steady rate")
+	flag.BoolVar(&o.timed, "timed", false, "tell which statements PostgreSQL spends its time on: of a section on "+
+		"the standard error, of the requests of the section daily in their figures; this costs time")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -98,7 +104,9 @@ func main() {
 	}
 }
 
+// run starts the bed, measures the sections, prints their metrics and writes them to a file.
 func run(ctx context.Context, o options) (err error) {
+	// Check the flags before the long preparation.
 	dailyRows, err := sizesOf(o.daily)
 	if err != nil {
 		return err
@@ -119,15 +127,18 @@ func run(ctx context.Context, o options) (err error) {
 			continue
 		}
 
+		// A section that fails ends the run.
 		metrics, err := profiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 
+		// Each section has its own account of database time, because the counters are reset here.
 		if err := b.tellSpent(ctx, s.name); err != nil {
 			return err
 		}
 
+		// Print each section when it is done: a full run takes long.
 		for _, m := range metrics {
 			verdict := "short"
 			if m.OK {
@@ -140,6 +151,7 @@ func run(ctx context.Context, o options) (err error) {
 		all = append(all, metrics...)
 	}
 
+	// Last, write all figures as JSON. Goals contain angle brackets, which must stay readable.
 	var text bytes.Buffer
 
 	encoder := json.NewEncoder(&text)
@@ -157,7 +169,7 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// sizesOf reads a list of numbers.
+// sizesOf returns the numbers of a list with commas. It refuses numbers below 1000.
 func sizesOf(text string) (sizes []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(part)
@@ -171,7 +183,7 @@ func sizesOf(text string) (sizes []int, err error) {
 	return sizes, nil
 }
 
-// profiled runs a section, under the profiler when there is a folder for it.
+// profiled runs a section, under the profiler if there is a folder for it.
 func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, error) {
 	if folder == "" {
 		return measure()
@@ -184,6 +196,7 @@ func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, 
 
 	defer func() { _ = file.Close() }()
 
+	// Each section has its own profile, so that they can be compared.
 	if err := pprof.StartCPUProfile(file); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
@@ -193,24 +206,26 @@ func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, 
 	return measure()
 }
 
-// atLeast and atMost judge a figure.
+// atLeast returns a metric that is ok from the limit on.
 func atLeast(name string, value, limit float64, detail map[string]any) Metric {
 	return Metric{Name: name, Value: value, Goal: fmt.Sprintf(">= %g", limit), OK: value >= limit, Detail: detail}
 }
 
+// atMost returns a metric that is ok up to the limit.
 func atMost(name string, value, limit float64, detail map[string]any) Metric {
 	return Metric{Name: name, Value: value, Goal: fmt.Sprintf("<= %g", limit), OK: value <= limit, Detail: detail}
 }
 
-// figure is one that nothing is promised of.
+// figure returns a metric without a goal.
 func figure(name string, value float64, detail map[string]any) Metric {
 	return Metric{Name: name, Value: value, Goal: "-", OK: true, Detail: detail}
 }
 
-// quantile is the value below which a part of the figures lies.
+// quantile returns the value below which a part of the figures lies.
 func quantile(figures []float64, part float64) float64 {
 	sorted := slices.Sorted(slices.Values(figures))
 	return sorted[min(int(part*float64(len(sorted))), len(sorted)-1)]
 }
 
+// median returns the middle of the figures.
 func median(figures []float64) float64 { return quantile(figures, 0.5) }

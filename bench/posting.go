@@ -28,9 +28,9 @@ const (
 	memoryGoal = 256 // MiB
 )
 
-// posting compares a refresh of many reservations, from the operation's start to its end and with the derivation, with
-// a COPY of the entries that it posted into a table of the same indexes; and looks at the memory that the process takes
-// meanwhile.
+// posting compares a refresh of many reservations, from the operation's start to its end and with the derivation,
+// with a COPY of the posted entries into a table with the same indexes. It also measures the memory of the process
+// during the refresh.
 func posting(ctx context.Context, b *bed) ([]Metric, error) {
 	few, err := b.refresh(ctx, fewStays)
 	if err != nil {
@@ -42,6 +42,7 @@ func posting(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
+	// The base writes the same entries, without deriving them.
 	copied, err := b.copyEntries(ctx, many)
 	if err != nil {
 		return nil, err
@@ -49,18 +50,23 @@ func posting(ctx context.Context, b *bed) ([]Metric, error) {
 
 	rate, base := float64(many.entries)/many.took.Seconds(), float64(many.entries)/copied.Seconds()
 	detail := map[string]any{
-		"reservations": manyStays, "entries": many.entries, "entriesPerSecond": rate, "copiedPerSecond": base, "workers": workers,
+		"reservations":                   manyStays,
+		"entries":                        many.entries,
+		"entriesPerSecond":               rate,
+		"copiedPerSecond":                base,
+		"workers":                        workers,
 		"unchangedReservationsPerSecond": manyStays / many.again.Seconds(),
 	}
 	memory := map[string]any{"reservations": manyStays, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": fewStays}
 
 	return []Metric{
-		atLeast("refresh_posting_ratio", rate/base, 0.5, detail), atMost("refresh_peak_mib", many.peak, memoryGoal, memory),
+		atLeast("refresh_posting_ratio", rate/base, 0.5, detail),
+		atMost("refresh_peak_mib", many.peak, memoryGoal, memory),
 		atMost("refresh_peak_growth_mib", many.peak-few.peak, 32, memory),
 	}, nil
 }
 
-// refreshed is what a refresh took.
+// refreshed is the outcome of a refresh.
 type refreshed struct {
 	team        tenant
 	entries     int64
@@ -74,6 +80,7 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 		return r, err
 	}
 
+	// First fill in stays without journals: the service would post them one by one.
 	if err := b.asAdministrator(ctx, []string{
 		fmt.Sprintf(`insert into reservation (team_id, id, short_ref, listing_id, status, guest_name, confirmation_code, check_in, check_out, booked_at,
 				booking_platform, currency, created_at, updated_at)
@@ -91,6 +98,7 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 		return r, err
 	}
 
+	// Only the first refresh is measured for memory, since it posts the entries.
 	peak := watchMemory()
 	r.took, err = b.refreshAll(ctx, r.team)
 
@@ -103,6 +111,7 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 		return r, err
 	}
 
+	// Last, check that the journals are there: every stay has at least eight entries.
 	r.entries, err = b.count(ctx, r.team, `select count(*) from ledger_entry where team_id = @team`)
 	if err == nil && r.entries < int64(stays)*8 {
 		err = fmt.Errorf("%d entries of %d reservations", r.entries, stays)
@@ -111,7 +120,8 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
 	return r, err
 }
 
-// refreshAll is how long the operation takes that refreshes all reservations of a team, from the request to its end.
+// refreshAll returns how long the operation takes that refreshes all reservations of a team, from the request to
+// its end.
 func (b *bed) refreshAll(ctx context.Context, t tenant) (time.Duration, error) {
 	c, err := dial(ctx, b.ours, t.secret)
 	if err != nil {
@@ -122,7 +132,7 @@ func (b *bed) refreshAll(ctx context.Context, t tenant) (time.Duration, error) {
 	return c.operate("/reservations/journal-entries", "{}")
 }
 
-// operate starts an operation and gives how long it takes, from the request to its end.
+// operate starts an operation and returns how long it takes, from the request to its end.
 func (c *client) operate(path, body string) (time.Duration, error) {
 	begin := time.Now()
 
@@ -130,6 +140,7 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	// Work that is no operation is read below its own path.
 	var started struct {
 		ID          string
@@ -144,6 +155,7 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 		at = path + "/" + started.ID
 	}
 
+	// Ask for the status until it ends.
 	for {
 		body, err := c.send(c.request(http.MethodGet, at, ""), true)
 		if err != nil {
@@ -166,7 +178,8 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 	}
 }
 
-// copyEntries is how long COPY takes for the entries of a team, from a file in the form that costs the server least.
+// copyEntries returns how long COPY takes for the entries of a team, from a file in the format that costs the
+// server least.
 func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration, err error) {
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
@@ -181,6 +194,7 @@ func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration,
 
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 
+	// First write the entries to a file, which is not timed.
 	out := `copy (select * from ledger_entry where team_id = '` + r.team.team.String() + `') to stdout (format binary)`
 	if _, err := conn.PgConn().CopyTo(ctx, file, out); err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
@@ -190,6 +204,7 @@ func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration,
 		return 0, fmt.Errorf("copy: %w", err)
 	}
 
+	// The checkpoint keeps the writes above out of the measured time.
 	if _, err := conn.Exec(ctx, "checkpoint"); err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}
@@ -198,6 +213,7 @@ func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration,
 		return 0, fmt.Errorf("copy: %w", err)
 	}
 
+	// Only this direction is the write that the refresh is compared with.
 	begin := time.Now()
 	tag, err := conn.PgConn().CopyFrom(ctx, file, `copy bench_entry from stdin (format binary)`)
 	took = time.Since(begin)
@@ -209,9 +225,10 @@ func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration,
 	return took, err
 }
 
-// watchMemory samples the resident memory of the process until the returned function is called, which gives the peak in
-// MiB.
+// watchMemory samples the resident memory of the process until the returned function is called, which returns the
+// peak in MiB.
 func watchMemory() func() float64 {
+	// Memory of earlier measurements must not count.
 	debug.FreeOSMemory()
 
 	var peak atomic.Int64
@@ -239,6 +256,7 @@ func watchMemory() func() float64 {
 	}
 }
 
+// residentKiB returns the resident memory of the process, or 0 where the system does not report it.
 func residentKiB() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 const (
 	manyPeriods = 10_000
 	fewPeriods  = 2_500
-	// In publishedMonth lie the statements that are published; before it are others with entries that are published
-	// already.
+	// The statements of publishedMonth are published here. The earlierMonths before it have statements that are
+	// published already, with their entries.
 	publishedMonth = "2026-10"
 	earlierMonths  = 3
 )
 
-// publishing publishes one month of statements of ten thousand ownership periods as one operation, and compares it with
-// the same rows written by two statements of SQL; looks at the memory of the process, and at what others wait for
-// meanwhile.
+// publishing publishes one month of statements of ten thousand ownership periods as one operation, and compares it
+// with the same rows written by two SQL statements. It also measures the memory of the process, and the waits of
+// others meanwhile.
 func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 	few, err := b.publish(ctx, fewPeriods)
 	if err != nil {
@@ -41,31 +41,50 @@ func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
+	// Then the details of the metrics.
 	rate := manyPeriods / many.took.Seconds()
 	detail := map[string]any{
-		"statements": manyPeriods, "earlierMonths": earlierMonths, "entriesOfMonth": many.entries, "statementsPerSecond": rate,
-		"bareStatementsPerSecond": manyPeriods / bare.Seconds(), "few": fewPeriods, "statementsPerSecondOfFew": fewPeriods / few.took.Seconds(),
+		"statements":               manyPeriods,
+		"earlierMonths":            earlierMonths,
+		"entriesOfMonth":           many.entries,
+		"statementsPerSecond":      rate,
+		"bareStatementsPerSecond":  manyPeriods / bare.Seconds(),
+		"few":                      fewPeriods,
+		"statementsPerSecondOfFew": fewPeriods / few.took.Seconds(),
 	}
-	memory := map[string]any{"statements": manyPeriods, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": fewPeriods}
+	memory := map[string]any{
+		"statements":   manyPeriods,
+		"peakMiB":      many.peak,
+		"peakMiBOfFew": few.peak,
+		"few":          fewPeriods,
+	}
 	waits := map[string]any{
-		"othersP99Ms": quantile(many.others, 0.99), "othersMedianMs": median(many.others), "idleP99Ms": quantile(many.idle, 0.99), "idleMedianMs": median(many.idle),
-		"bareP99Ms": quantile(many.bare, 0.99), "bareMedianMs": median(many.bare), "requests": len(many.others),
+		"othersP99Ms":    quantile(many.others, 0.99),
+		"othersMedianMs": median(many.others),
+		"idleP99Ms":      quantile(many.idle, 0.99),
+		"idleMedianMs":   median(many.idle),
+		"bareP99Ms":      quantile(many.bare, 0.99),
+		"bareMedianMs":   median(many.bare),
+		"requests":       len(many.others),
 	}
 
 	return []Metric{
 		atLeast("publish_ratio", bare.Seconds()/many.took.Seconds(), 0.3, detail),
 		atMost("publish_growth", many.took.Seconds()/few.took.Seconds()/(manyPeriods/fewPeriods), 1.2, detail),
-		atMost("publish_peak_mib", many.peak, memoryGoal, memory), atMost("publish_peak_growth_mib", many.peak-few.peak, 32, memory),
+		atMost("publish_peak_mib", many.peak, memoryGoal, memory),
+		atMost("publish_peak_growth_mib", many.peak-few.peak, 32, memory),
 		atMost("publish_others_p99_ratio", quantile(many.others, 0.99)/quantile(many.bare, 0.99), 2, waits),
 	}, nil
 }
 
-// published is what publishing a month took.
+// published is the outcome of publishing a month.
 type published struct {
-	took               time.Duration
-	peak               float64 // MiB resident
-	entries            int64
-	idle, others, bare []float64 // ms that reads of another team waited: before, meanwhile, and of the bare server meanwhile
+	took    time.Duration
+	peak    float64 // MiB resident
+	entries int64
+	// idle, others and bare are the waits of another team's reads in milliseconds: before, meanwhile, and meanwhile at
+	// the bare server.
+	idle, others, bare []float64
 }
 
 // publish publishes a month of a fresh team over the API.
@@ -81,10 +100,13 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 	}
 	defer c.close()
 
+	// First the waits while nothing is published, for comparison.
 	if p.idle, err = b.waits(ctx, b.ours, time.After(3*time.Second)); err != nil {
 		return p, err
 	}
 
+	// Readers wait at both servers at the same time: both share the database, so only the service's own part
+	// differs.
 	ended := make(chan time.Time)
 
 	type waited struct {
@@ -100,6 +122,7 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 		}()
 	}
 
+	// Then publish the month, and stop the readers.
 	peak := watchMemory()
 	p.took, err = c.operate("/statements/batch", `{"month": "`+publishedMonth+`", "status": "published"}`)
 	p.peak = peak()
@@ -120,6 +143,7 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 		return p, err
 	}
 
+	// Last, check that every entry of the month belongs to a statement.
 	p.entries, err = b.count(ctx, t, `select count(*) from ledger_entry e join statement s on s.team_id = e.team_id and s.id = e.statement_id
 		where e.team_id = @team and s.start_at = '`+publishedMonth+`-01'`)
 	if err == nil && p.entries != int64(periods)*entriesOfMonth {
@@ -129,7 +153,7 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 	return p, err
 }
 
-// waits are the times that single reads of another team wait at a server, one every few milliseconds, until the end.
+// waits returns how long single reads of another team wait at a server, one every few milliseconds, until the end.
 func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time) ([]float64, error) {
 	c, err := dial(ctx, address, b.large.secret)
 	if err != nil {
@@ -153,6 +177,7 @@ func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time)
 		case <-time.After(5 * time.Millisecond):
 		}
 
+		// The pause keeps the reader from being a load of its own.
 		one, err := latencies(ctx, c, c.request(http.MethodGet, "/operations/"+ids[n%len(ids)].String(), ""), 1, 0)
 		if err != nil {
 			return nil, err
@@ -162,16 +187,18 @@ func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time)
 	}
 }
 
-// entriesOfMonth is how many owners' entries a period has in a month: two stays with rent, cleaning and two fees each,
-// and a bill.
+// entriesOfMonth is how many owners' entries a period has in a month: two stays with rent, cleaning and two fees
+// each, and a bill.
 const entriesOfMonth = 9
 
-// ownersBooks makes a team with many listings, a year of entries and the statements of all its months but the last.
+// ownersBooks creates a team with many listings, entries of some months, and the statements of all these months but
+// the last.
 func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error) {
 	if t, err = b.managing(ctx, periods); err != nil {
 		return t, err
 	}
 
+	// The entries of earlier months already belong to a statement.
 	entries := fmt.Sprintf(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party,
 			listing_id, ownership_period_id, trigger_type, created_at, statement_id)
 		select $1, gen_random_uuid(), s.source, 'bench:' || s.source, e.ref, 'trust', s.at, a.id, e.cents, 'usd', e.party, p.listing_id, p.id, 'reservation', now(),
@@ -186,6 +213,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 		join account a on a.team_id = $1 and a.code = e.code
 		where p.team_id = $1`, publishedMonth, earlierMonths)
 
+	// Then the first month, the entries, the statements of earlier months, and the kept sums.
 	err = b.asAdministrator(ctx, append([]string{
 		fmt.Sprintf(`update team set statement_start_at = (date '%s-01' - make_interval(months => %d))::date where id = $1`, publishedMonth, earlierMonths),
 		entries,
@@ -201,17 +229,21 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 		return t, err
 	}
 
-	return t, b.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}) // so that neither disturbs the measurement
+	return t, b.asAdministrator(ctx, []string{
+		"vacuum analyze",
+		"checkpoint",
+	}, tenant{}) // so that neither disturbs the measurement
 }
 
-// publishBare is how long the rows of a month take when SQL alone writes them: the statements from the sums of their
-// entries, then the entries' statement. It is what the operation cannot do without.
+// publishBare returns how long the rows of a month take if SQL alone writes them: the statements from the sums of
+// their entries, then the entries' statement. The operation cannot do less.
 func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, error) {
 	t, err := b.ownersBooks(ctx, periods)
 	if err != nil {
 		return 0, err
 	}
 
+	// As the administrator, so that policies cost the base nothing.
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
@@ -231,7 +263,8 @@ func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, erro
 			join (select ownership_period_id, -sum(cent_total) as net from ledger_entry where team_id = $1 and party = 'owners'
 				and txn_at between '` + publishedMonth + `-01' and '` + publishedMonth + `-31' group by 1) e on e.ownership_period_id = p.id
 			where p.team_id = $1`,
-		"set enable_nestloop = off", // which the planner takes for a hundred thousand entries, and then the base is no base
+		// The planner would choose a nested loop for a hundred thousand entries, and then the base would be too slow.
+		"set enable_nestloop = off",
 		`update ledger_entry e set statement_id = s.id from statement s where e.team_id = $1 and s.team_id = $1 and s.start_at = '` + publishedMonth + `-01'
 			and e.party = 'owners' and s.ownership_period_id = e.ownership_period_id and e.txn_at between s.start_at and s.end_at`,
 	} {

@@ -19,17 +19,19 @@ const (
 	turn        = 1500 * time.Millisecond
 )
 
-// reads compares the two reads of operations with the bare server, requests for requests.
+// reads compares the two reads of operations with those of the bare server.
 func reads(ctx context.Context, b *bed) ([]Metric, error) {
 	ids, err := b.someIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
 
+	// A comparison is worth nothing if the servers answer differently.
 	if err := b.sameAnswers(ctx, ids[0]); err != nil {
 		return nil, err
 	}
 
+	// Single reads take many ids, so that no row is always in the caches of the processor.
 	single := make([]string, len(ids))
 	for i, v := range ids {
 		single[i] = "/operations/" + v.String()
@@ -45,7 +47,7 @@ func reads(ctx context.Context, b *bed) ([]Metric, error) {
 	return []Metric{get, list}, err
 }
 
-// someIDs are operations from all of the large team's time.
+// someIDs loads ids of operations from all of the large team's time, in random order.
 func (b *bed) someIDs(ctx context.Context) ([]id.ID, error) {
 	rows, err := b.bare.Query(ctx, `select id from operation tablesample system (2) where team_id = $1 order by md5(id::text) limit 5000`, b.large.team)
 	if err != nil {
@@ -71,7 +73,7 @@ func (b *bed) someIDs(ctx context.Context) ([]id.ID, error) {
 	return out, rows.Err()
 }
 
-// sameAnswers makes sure that both servers say the same, and that the counts count what is there.
+// sameAnswers checks that both servers give the same answers, and that the counts of the list are right.
 func (b *bed) sameAnswers(ctx context.Context, operationID id.ID) error {
 	var answers [2][2][]byte
 
@@ -89,10 +91,12 @@ func (b *bed) sameAnswers(ctx context.Context, operationID id.ID) error {
 		}
 	}
 
+	// A single operation must be equal to the byte.
 	if !bytes.Equal(answers[0][0], answers[0][1]) {
 		return fmt.Errorf("the servers differ: %s %s", answers[0][0], answers[0][1])
 	}
 
+	// The bare list has no counts, so compare its rows, and the counts with the rows that were filled in.
 	var lists [2]operation.List
 	for i := range lists {
 		if err := json.Unmarshal(answers[1][i], &lists[i]); err != nil {
@@ -111,7 +115,7 @@ func (b *bed) sameAnswers(ctx context.Context, operationID id.ID) error {
 	return nil
 }
 
-// readRatio is the median, over adjacent turns, of the service's requests a second to the bare server's.
+// readRatio measures the median, over adjacent turns, of the service's requests a second to the bare server's.
 func (b *bed) readRatio(ctx context.Context, name string, paths []string) (Metric, error) {
 	var (
 		clients [2][]*client
@@ -135,6 +139,7 @@ func (b *bed) readRatio(ctx context.Context, name string, paths []string) (Metri
 		}
 	}
 
+	// Both sides take turns, so that a busy moment of the machine meets both.
 	for pair := range pairs {
 		for i := range clients {
 			r, err := rate(ctx, clients[i], paths, turn)
@@ -169,11 +174,17 @@ func growth(ctx context.Context, b *bed) ([]Metric, error) {
 		}
 		defer clients[i].close()
 
-		if _, err := latencies(ctx, clients[i], clients[i].request(http.MethodGet, "/operations", ""), 0, turn); err != nil {
+		if _, err := latencies(ctx,
+			clients[i],
+			clients[i].request(http.MethodGet, "/operations", ""),
+			0,
+			turn,
+		); err != nil {
 			return nil, err
 		}
 	}
 
+	// Both teams take turns, so that a busy moment of the machine meets both.
 	for pair := range pairs {
 		for i, c := range clients {
 			l, err := latencies(ctx, c, c.request(http.MethodGet, "/operations", ""), 0, turn)
@@ -188,6 +199,10 @@ func growth(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	return []Metric{atMost("operation_list_growth", median(ratios), 1.5, map[string]any{
-		"pairRatios": ratios, "largeMs": median(medians[0]), "smallMs": median(medians[1]), "large": b.large.rows, "small": b.small.rows,
+		"pairRatios": ratios,
+		"largeMs":    median(medians[0]),
+		"smallMs":    median(medians[1]),
+		"large":      b.large.rows,
+		"small":      b.small.rows,
 	})}, nil
 }

@@ -10,15 +10,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// reportRounds is how often each report is asked of each team, in turns, so that a busy moment of the machine meets all
-// of them.
+// reportRounds is how often each report is asked of each team, in turns, so that a busy moment of the machine meets
+// all teams.
 const reportRounds = 40
 
-// reportPaths are the reports that are measured, for dates at month ends and for any other day.
+// reportPaths returns the reports that are measured, for dates at month ends and for any other day.
 func reportPaths() map[string][2]string {
 	return map[string][2]string{
 		"trial_balance": {
-			"/reports/trial-balance?startDate=2025-01-01&endDate=2025-12-31", "/reports/trial-balance?startDate=2025-01-14&endDate=2025-12-17",
+			"/reports/trial-balance?startDate=2025-01-01&endDate=2025-12-31",
+			"/reports/trial-balance?startDate=2025-01-14&endDate=2025-12-17",
 		},
 		"profit_and_loss": {
 			"/reports/profit-and-loss?startDate=2025-01-01&endDate=2025-12-31&view=month",
@@ -28,7 +29,8 @@ func reportPaths() map[string][2]string {
 	}
 }
 
-// reports compares how long the same reports take of teams with a hundred thousand, a million and ten million entries.
+// reports compares how long the same reports take for teams with a hundred thousand, a million and ten million
+// entries.
 func reports(ctx context.Context, b *bed) ([]Metric, error) {
 	all, err := b.ledgers(ctx)
 	if err != nil {
@@ -38,7 +40,7 @@ func reports(ctx context.Context, b *bed) ([]Metric, error) {
 	teams, sizes := all[1:], b.ledgerSizes()[1:]
 
 	clients := make([]*client, len(teams))
-	for i := range clients { // now: the server hangs up on those who are silent for long
+	for i := range clients { // connect now: the server closes connections that are silent for long
 		if clients[i], err = dial(ctx, b.ours, teams[i].secret); err != nil {
 			return nil, err
 		}
@@ -48,6 +50,7 @@ func reports(ctx context.Context, b *bed) ([]Metric, error) {
 	var metrics []Metric
 
 	for _, name := range []string{"trial_balance", "profit_and_loss", "balance_sheet"} {
+		// Dates within a month cost more: their part of the month is read by day.
 		paths := reportPaths()[name]
 
 		monthEnds, err := alternating(ctx, clients, paths[0])
@@ -61,21 +64,30 @@ func reports(ctx context.Context, b *bed) ([]Metric, error) {
 		}
 
 		last := len(sizes) - 1
-		detail := map[string]any{"entries": sizes, "monthEndMs": monthEnds, "anyDayMs": anyDays, "requests": reportRounds, "listings": portfolio}
-		metrics = append(metrics,
+		detail := map[string]any{
+			"entries":    sizes,
+			"monthEndMs": monthEnds,
+			"anyDayMs":   anyDays,
+			"requests":   reportRounds,
+			"listings":   portfolio,
+		}
+		metrics = append(
+			metrics,
 			atMost("report_"+name+"_growth", monthEnds[last]/monthEnds[0], 1.5, detail),
-			atMost("report_"+name+"_ms", monthEnds[last], 5, detail), atMost("report_"+name+"_anyday_ms", anyDays[last], 60, detail))
+			atMost("report_"+name+"_ms", monthEnds[last], 5, detail),
+			atMost("report_"+name+"_anyday_ms", anyDays[last], 60, detail),
+		)
 	}
 
 	return metrics, nil
 }
 
-// ledgerSizes are how many entries the ledgers have that are compared.
+// ledgerSizes returns how many entries the compared ledgers have.
 func (b *bed) ledgerSizes() []int {
 	return []int{b.entries / 1000, b.entries / 100, b.entries / 10, b.entries}
 }
 
-// ledgers are teams with so many entries; they are filled once.
+// ledgers returns teams with ledgers of these sizes. It fills them once.
 func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
 	if b.books != nil {
 		return b.books, nil
@@ -94,7 +106,7 @@ func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
 	return teams, b.seedEntries(ctx, teams, b.ledgerSizes())
 }
 
-// alternating is the median latency of a request for each client, asked in turns.
+// alternating returns the median latency of a request for each client, asked in turns.
 func alternating(ctx context.Context, clients []*client, path string) ([]float64, error) {
 	waits := make([][]float64, len(clients))
 	for round := range reportRounds + 3 {
@@ -118,8 +130,8 @@ func alternating(ctx context.Context, clients []*client, path string) ([]float64
 	return out, nil
 }
 
-// insertEntries writes $2 entries of the team $1, in postings of two, over the three years from 2023 in the order of
-// their dates: stays, management and cleaning fees, deposits with a merchant's fee, bills.
+// insertEntries is SQL that writes $2 entries of the team $1, in postings of two, over the three years from 2023 in
+// the order of their dates: stays, management and cleaning fees, deposits with a merchant's fee, bills.
 const insertEntries = `
 	insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party, listing_id,
 		ownership_period_id, trigger_type, created_at)
@@ -136,7 +148,8 @@ const insertEntries = `
 	join account a on a.team_id = $1 and a.code = e.code
 	join listing_ownership_period p on p.team_id = $1 and p.listing_id = s.listing`
 
-// insertSums add up what is kept beside the entries and bank records of the team $1, as triggers and folds do.
+// insertSums are statements that fill the kept sums of the entries and bank records of the team $1, as triggers and
+// folds do.
 var insertSums = []string{
 	`insert into ledger_balance_kept (team_id, ledger, currency, account_id, party, listing_id, month, debit, credit, entries)
 		select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'), date_trunc('month', txn_at),
@@ -160,8 +173,8 @@ var insertSums = []string{
 		where e.team_id = $1) e having count(*) > 0`,
 }
 
-// seedEntries fills the ledgers of teams, as the administrator and without indexes until the end: all of this is not
-// what is measured.
+// seedEntries fills the ledgers of teams, as the administrator and without indexes until the end, because filling
+// is not measured.
 func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) error {
 	indexes, err := b.indexesOf(ctx, "ledger_entry")
 	if err != nil {
@@ -178,20 +191,27 @@ func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) erro
 	}
 
 	for i, t := range teams {
-		insert := strings.ReplaceAll(strings.ReplaceAll(insertEntries, "%d", strconv.Itoa(portfolio)), "$2", strconv.Itoa(sizes[i]))
+		// Numbers are written into the text: the statements after it take only the team.
+		insert := strings.ReplaceAll(
+			strings.ReplaceAll(insertEntries, "%d", strconv.Itoa(portfolio)),
+			"$2",
+			strconv.Itoa(sizes[i]),
+		)
 		if err := b.asAdministrator(ctx, append([]string{insert}, insertSums...), t); err != nil {
 			return err
 		}
 	}
 
+	// Last, the indexes, and statistics and clean pages, so that nothing disturbs the measurement.
 	return b.asAdministrator(ctx, append(build, "vacuum analyze", "checkpoint"), tenant{})
 }
 
-// tableIndex is how an index or a key of a table is taken away and made again.
+// tableIndex has the statements that drop an index or a key of a table and create it again.
 type tableIndex struct{ drop, create string }
 
-// indexesOf are the indexes and keys of tables, without those that foreign keys of other tables need.
+// indexesOf returns the indexes and keys of tables, without those that foreign keys of other tables need.
 func (b *bed) indexesOf(ctx context.Context, tables ...string) ([]tableIndex, error) {
+	// A key is a constraint, and is dropped and created as one.
 	rows, err := b.bare.Query(ctx, `
 		select case when c.oid is null then 'drop index ' || i.indexrelid::regclass else 'alter table ' || i.indrelid::regclass || ' drop constraint ' || c.conname end,
 			case when c.oid is null then pg_get_indexdef(i.indexrelid)

@@ -17,15 +17,18 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// riverWorkers are how many jobs River works on at a time. It is measured with each number, and its best counts.
+// riverWorkers is how many jobs River works on at a time. It is measured with each number, and its best rate
+// counts.
 var riverWorkers = []int{workers, 4 * workers}
 
-// queue compares our queue with River's: operations of one task that do nothing, from their start to completed, a
-// second. Both commit an operation with its job, and its completion with the job's; River's are bare rows without a
-// trail, a policy or fairness between teams, ours have all of it. ADR 2 keeps our queue only while it does at least one
-// and a half times as many.
+// queue compares our queue with River's: operations of one task that do nothing, from their start to completed, per
+// second. Both commit an operation with its job, and its completion with the job's. River's are bare rows without a
+// trail, a policy or fairness between teams; ours have all of it. ADR 2 keeps our queue only while it does at least
+// one and a half times as many.
 func queue(ctx context.Context, b *bed) ([]Metric, error) {
-	if _, err := b.bare.Exec(ctx, "insert into bench_operation select * from operation on conflict do nothing"); err != nil {
+	if _, err := b.bare.Exec(ctx,
+		"insert into bench_operation select * from operation on conflict do nothing",
+	); err != nil {
 		return nil, fmt.Errorf("fill the bare table: %w", err)
 	}
 
@@ -37,6 +40,7 @@ func queue(ctx context.Context, b *bed) ([]Metric, error) {
 
 	var ours, best, ratios []float64
 
+	// Both sides take turns, so that a busy moment of the machine meets both.
 	for range rounds {
 		service, err := b.serviceLifecycles(ctx)
 		if err != nil {
@@ -58,8 +62,13 @@ func queue(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	return []Metric{atLeast("queue_river_ratio", median(ratios), 1.5, map[string]any{
-		"roundRatios": ratios, "servicePerSecond": median(ours), "riverPerSecond": median(best), "operations": inserters * operationsEach,
-		"inserters": inserters, "workers": workers, "riverWorkers": riverWorkers,
+		"roundRatios":      ratios,
+		"servicePerSecond": median(ours),
+		"riverPerSecond":   median(best),
+		"operations":       inserters * operationsEach,
+		"inserters":        inserters,
+		"workers":          workers,
+		"riverWorkers":     riverWorkers,
 	})}, nil
 }
 
@@ -69,6 +78,7 @@ type riverBed struct {
 	pool *pgxpool.Pool
 }
 
+// newRiverBed opens connections for River and creates its tables.
 func newRiverBed(ctx context.Context, b *bed) (*riverBed, error) {
 	config, err := pgxpool.ParseConfig(b.server.URL(pgserver.Role, pgserver.Role))
 	if err != nil {
@@ -96,14 +106,15 @@ func newRiverBed(ctx context.Context, b *bed) (*riverBed, error) {
 	return &riverBed{bed: b, pool: pool}, nil
 }
 
-// riverArgs name the operation that a job completes.
+// riverArgs names the operation that a job completes.
 type riverArgs struct {
 	Operation id.ID `json:"operation"`
 }
 
-// Kind is the kind of the job in River's tables.
+// Kind returns the kind of the job in River's tables.
 func (riverArgs) Kind() string { return "noop" }
 
+// riverWorker is River's handler of the jobs.
 type riverWorker struct {
 	river.WorkerDefaults[riverArgs]
 	bed     *riverBed
@@ -119,6 +130,7 @@ func (w *riverWorker) Work(ctx context.Context, j *river.Job[riverArgs]) error {
 			return err
 		}
 
+		// One transaction, as in our queue: the job ends with its operation.
 		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx, j)
 
 		return err
@@ -130,7 +142,7 @@ func (w *riverWorker) Work(ctx context.Context, j *river.Job[riverArgs]) error {
 	return err
 }
 
-// lifecycles is how many operations a second start and complete.
+// lifecycles returns how many operations a second start and complete.
 func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -139,6 +151,7 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 	registered := river.NewWorkers()
 	river.AddWorker(registered, worker)
 
+	// River polls as fast as it can, so that it does not lose by its defaults.
 	client, err := river.NewClient(riverpgxv5.New(r.pool), &river.Config{
 		Workers: registered, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
 		FetchCooldown: time.Millisecond, FetchPollInterval: 5 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
@@ -156,6 +169,7 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 		}
 	}()
 
+	// Start the operations as the service does, from as many goroutines.
 	begin := time.Now()
 
 	if err := each(inserters, func(int) error {
@@ -180,6 +194,7 @@ func (r *riverBed) lifecycles(ctx context.Context, workers int) (perSecond float
 		return 0, fmt.Errorf("insert into River: %w", err)
 	}
 
+	// Starting ends before the work does, so wait for the last completion.
 	for worker.settled.Load() < inserters*operationsEach {
 		select {
 		case <-ctx.Done():

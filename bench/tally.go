@@ -14,19 +14,20 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// sent is what the service sent to the database: the statements, those that begin and end transactions too, and how
-// often it waited for answers.
+// sent is the number of statements that the service sent to the database, including those that begin and end
+// transactions, and how often it waited for answers.
 type sent struct {
 	statements, roundTrips int
 }
 
-// tally is a tracer of the driver that counts what is sent. One request at a time is counted.
+// tally is a tracer of the driver that counts statements and round trips. Only one request at a time can be
+// counted.
 type tally struct {
 	mu  sync.Mutex
 	now sent
 }
 
-// take gives what was sent since it was last asked.
+// take returns the counts since it was last called.
 func (t *tally) take() sent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,6 +38,7 @@ func (t *tally) take() sent {
 	return out
 }
 
+// begin counts the statements of a round trip.
 func (t *tally) begin(statements int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,42 +47,48 @@ func (t *tally) begin(statements int) {
 	t.now.roundTrips++
 }
 
-// TraceQueryStart is told of statements outside of batches.
+// TraceQueryStart counts a statement outside of batches.
 func (t *tally) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	t.begin(1)
 	return ctx
 }
 
-// TraceQueryEnd is told when they are done.
+// TraceQueryEnd does nothing.
 func (*tally) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TraceBatchStart is told of the statements of a round trip.
+// TraceBatchStart counts the statements of a round trip.
 func (t *tally) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	t.begin(len(data.Batch.QueuedQueries))
 	return ctx
 }
 
-// TraceBatchQuery is told when a statement of a round trip is done.
+// TraceBatchQuery does nothing.
 func (*tally) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
-// TraceBatchEnd is told when all are.
+// TraceBatchEnd does nothing.
 func (*tally) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// counted is a second service on connections of its own that tell what they send.
+// counted is a second service with connections of its own that count their statements.
 type counted struct {
 	tally   *tally
 	db      *db.DB
 	address string
-	// server asks PostgreSQL where it spends its time; nil when nobody wants to know.
+	// server asks PostgreSQL where it spends its time; nil unless that is recorded.
 	server *pgx.Conn
 }
 
+// countedService starts a second service that counts its statements.
 func (b *bed) countedService(ctx context.Context) (c counted, err error) {
 	c.tally = &tally{}
-	if c.db, err = db.Open(ctx, db.Config{URL: b.server.URL(pgserver.Role, pgserver.Role), MaxConnections: 2, Tracer: c.tally}); err != nil {
+	if c.db, err = db.Open(ctx, db.Config{
+		URL:            b.server.URL(pgserver.Role, pgserver.Role),
+		MaxConnections: 2,
+		Tracer:         c.tally,
+	}); err != nil {
 		return c, err
 	}
 
+	// Reading the statistics of PostgreSQL needs a session of the administrator, outside the count.
 	if b.timed {
 		if c.server, err = pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role)); err != nil {
 			return c, fmt.Errorf("connect: %w", err)
@@ -92,6 +100,7 @@ func (b *bed) countedService(ctx context.Context) (c counted, err error) {
 	return c, err
 }
 
+// close closes the connections.
 func (c *counted) close() {
 	c.db.Close()
 
@@ -100,9 +109,13 @@ func (c *counted) close() {
 	}
 }
 
-// count is what requests of a team send: the fewest statements of some, once statements and keys are known. The
-// requests must be of one kind.
-func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n int) []byte) (fewest sent, spent []spent, err error) {
+// count returns the fewest statements that one of a few requests of a team sends, after the first one has prepared
+// statements and loaded keys. The requests must be of one kind.
+func (c *counted) count(
+	ctx context.Context,
+	t tenant,
+	request func(c *client, n int) []byte,
+) (fewest sent, spent []spent, err error) {
 	on, err := dial(ctx, c.address, t.secret)
 	if err != nil {
 		return fewest, nil, err
@@ -119,6 +132,7 @@ func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n
 			return fewest, nil, err
 		}
 
+		// The first request is not counted, because it also prepares statements.
 		if s := c.tally.take(); n > 0 && (fewest.statements == 0 || s.statements <= fewest.statements) {
 			fewest = s
 		}
@@ -132,6 +146,7 @@ func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n
 		return fewest, nil, nil
 	}
 
+	// Further requests find out where PostgreSQL spends the time.
 	spent, err = c.where(ctx, func(k int) error {
 		_, err := on.send(request(on, n+1+k), false)
 		return err
@@ -140,15 +155,15 @@ func (c *counted) count(ctx context.Context, t tenant, request func(c *client, n
 	return fewest, spent, err
 }
 
-// spent is what a statement cost PostgreSQL, those it called in functions and triggers included: milliseconds to plan
-// it and to run it.
+// spent is the time that a statement cost PostgreSQL, including those it called in functions and triggers:
+// milliseconds to plan it and to run it.
 type spent struct {
 	Calls     int64
 	Plan, Run float64
 	SQL       string
 }
 
-// where sends requests and tells what each of their statements took in one of them, the dearest first.
+// where sends requests and returns the time of each of their statements in one of them, the longest first.
 func (c *counted) where(ctx context.Context, send func(n int) error) ([]spent, error) {
 	const requests = 12
 
@@ -165,7 +180,7 @@ func (c *counted) where(ctx context.Context, send func(n int) error) ([]spent, e
 	return spentSince(ctx, c.server, requests)
 }
 
-// spentSince tells what was spent since it was last asked, divided by so many requests.
+// spentSince returns the time spent since it was last called, divided by the number of requests.
 func spentSince(ctx context.Context, server *pgx.Conn, requests int) ([]spent, error) {
 	rows, err := server.Query(ctx, `select calls, round((total_plan_time / $1)::numeric, 3)::double precision as plan,
 			round((total_exec_time / $1)::numeric, 3)::double precision as run, query as sql
@@ -183,6 +198,7 @@ func spentSince(ctx context.Context, server *pgx.Conn, requests int) ([]spent, e
 		out[i].SQL = strings.Join(strings.Fields(out[i].SQL), " ")
 	}
 
+	// The next call must not see these statements again.
 	if _, err := server.Exec(ctx, "select pg_stat_statements_reset()"); err != nil {
 		return nil, fmt.Errorf("ask for the time of statements: %w", err)
 	}
@@ -190,7 +206,7 @@ func spentSince(ctx context.Context, server *pgx.Conn, requests int) ([]spent, e
 	return out, nil
 }
 
-// tellSpent tells what a section had PostgreSQL spend.
+// tellSpent prints the time that PostgreSQL spent in a section.
 func (b *bed) tellSpent(ctx context.Context, section string) error {
 	if !b.timed {
 		return nil
@@ -209,7 +225,15 @@ func (b *bed) tellSpent(ctx context.Context, section string) error {
 	}
 
 	for _, s := range all {
-		_, _ = fmt.Fprintf(os.Stderr, "%s\t%d calls\t%.0f ms planned\t%.0f ms run\t%s\n", section, s.Calls, s.Plan, s.Run, s.SQL)
+		_, _ = fmt.Fprintf(
+			os.Stderr,
+			"%s\t%d calls\t%.0f ms planned\t%.0f ms run\t%s\n",
+			section,
+			s.Calls,
+			s.Plan,
+			s.Run,
+			s.SQL,
+		)
 	}
 
 	return nil

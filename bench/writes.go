@@ -23,11 +23,13 @@ const (
 	patience       = 2 * time.Minute
 )
 
-// lifecycle compares no-op operations, from their start to completed, with a bare loop that commits the same two states
-// of a row.
+// lifecycle compares no-op operations, from their start to completed, with a bare loop that commits the same two
+// states of a row.
 func lifecycle(ctx context.Context, b *bed) ([]Metric, error) {
 	// Both write into tables of the same size: an index over a million rows costs more to keep than an empty one.
-	if _, err := b.bare.Exec(ctx, "insert into bench_operation select * from operation on conflict do nothing"); err != nil {
+	if _, err := b.bare.Exec(ctx,
+		"insert into bench_operation select * from operation on conflict do nothing",
+	); err != nil {
 		return nil, fmt.Errorf("fill the bare table: %w", err)
 	}
 
@@ -53,11 +55,12 @@ func lifecycle(ctx context.Context, b *bed) ([]Metric, error) {
 	})}, nil
 }
 
-// serviceLifecycles is how many operations a second start and complete.
+// serviceLifecycles returns how many operations a second start and complete.
 func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 
+	// Jobs of earlier measurements would take part of the workers.
 	if err := b.drained(ctx); err != nil {
 		return 0, err
 	}
@@ -80,6 +83,7 @@ func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 
+	// Starting ends before the work does, so wait for the last completion.
 	for b.settled.Load() < before+inserters*operationsEach {
 		select {
 		case <-ctx.Done():
@@ -91,7 +95,7 @@ func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 	return inserters * operationsEach / time.Since(begin).Seconds(), nil
 }
 
-// bareLifecycles is how many rows a second are committed as queued and then as completed.
+// bareLifecycles returns how many rows a second are committed as queued and then as completed.
 func (b *bed) bareLifecycles(ctx context.Context) (float64, error) {
 	queued := make(chan id.ID, inserters*operationsEach)
 	begin := time.Now()
@@ -101,6 +105,7 @@ func (b *bed) bareLifecycles(ctx context.Context) (float64, error) {
 	inserting.Add(inserters)
 	go func() { inserting.Wait(); close(queued) }()
 
+	// As many goroutines as in the service: some insert, the others complete the inserted rows.
 	err := each(inserters+workers, func(i int) error {
 		if i < inserters {
 			defer inserting.Done()
@@ -172,7 +177,7 @@ func (b *bed) drained(ctx context.Context) error {
 	}
 }
 
-// startLatency is how long a worker with nothing else to do takes to begin a job, from the return of the commit.
+// startLatency measures how long an otherwise idle worker takes to begin a job, from the return of the commit.
 func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
 	waits, err := b.startDelays(ctx, startTask)
 	if err != nil {
@@ -182,11 +187,12 @@ func startLatency(ctx context.Context, b *bed) ([]Metric, error) {
 	detail := map[string]any{"jobs": startedJobs, "maxMs": quantile(waits, 1)}
 
 	return []Metric{
-		atMost("job_start_p50_ms", median(waits), 3, detail), atMost("job_start_p99_ms", quantile(waits, 0.99), 10, detail),
+		atMost("job_start_p50_ms", median(waits), 3, detail),
+		atMost("job_start_p99_ms", quantile(waits, 0.99), 10, detail),
 	}, nil
 }
 
-// startDelays is how long each of some jobs of a kind of the small team waits for its start, in milliseconds.
+// startDelays returns how long each of some jobs of a kind of the small team waits for its start, in milliseconds.
 func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -200,6 +206,7 @@ func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error)
 			return nil, err
 		}
 
+		// The pause lets the job start before the next one, so that none waits for another.
 		committed[n] = time.Now()
 
 		time.Sleep(10 * time.Millisecond)
@@ -207,6 +214,7 @@ func (b *bed) startDelays(ctx context.Context, kind job.Kind) ([]float64, error)
 
 	var waits []float64
 
+	// Jobs may start in any order, so each carries its number. One can even start before its commit returns.
 	for range committed {
 		select {
 		case <-ctx.Done():
@@ -245,6 +253,7 @@ func acknowledgements(ctx context.Context, b *bed) ([]Metric, error) {
 		}
 	}
 
+	// Both sides take turns in blocks, so that a busy moment of the machine meets both.
 	for range ackBlocks {
 		for i, c := range clients {
 			if err := b.drained(ctx); err != nil { // What the service left behind must not slow the bare server down.
@@ -263,7 +272,10 @@ func acknowledgements(ctx context.Context, b *bed) ([]Metric, error) {
 	service, bare := median(waits[0]), median(waits[1])
 
 	return []Metric{atMost("ack_latency_ratio", service/bare, 2, map[string]any{
-		"serviceMs": service, "bareMs": bare, "serviceP99Ms": quantile(waits[0], 0.99), "bareP99Ms": quantile(waits[1], 0.99),
-		"requests": ackBlocks * ackBlock,
+		"serviceMs":    service,
+		"bareMs":       bare,
+		"serviceP99Ms": quantile(waits[0], 0.99),
+		"bareP99Ms":    quantile(waits[1], 0.99),
+		"requests":     ackBlocks * ackBlock,
 	})}, nil
 }
