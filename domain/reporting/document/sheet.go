@@ -211,7 +211,7 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 	return lines
 }
 
-// few wraps a text into at most most lines. If there are more, the last one ends with an ellipsis.
+// few wraps a text into lines, but no more than most. If there are more, the last one ends with an ellipsis.
 func (s *sheet) few(text string, st style, width float64, most int) []string {
 	lines := s.wrap(text, st, width)
 	if len(lines) > most {

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// cardOwners is how many owners can be next to the summary with address and share. If there are more, or they need
-	// more room, they become a table, and only their names are next to the summary, on at most nameLines lines.
+	// The cardOwners are how many owners can be next to the summary with address and share. If there are more, or they
+	// need more room, they become a table, and only their names are next to the summary, on at most nameLines lines.
 	cardOwners = 4
-	// nameLines is the most lines of names next to the summary.
+	// The nameLines are the most lines of names next to the summary.
 	nameLines = 12
 )
 

@@ -15,6 +15,7 @@ import (
 // they cover, so that the same data gives the same bytes whenever it is rendered.
 func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (document.ReportDoc, error) {
 	sender, err := senderOf(ctx, tx)
+
 	return document.ReportDoc{
 		Team:     sender,
 		Currency: strings.ToUpper(string(currency)),

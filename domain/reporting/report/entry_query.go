@@ -159,6 +159,7 @@ func (f *Selection) byStay(q *page.Query) {
 			"e.reservation_id in (select r.id from reservation r where r.team_id = @team and r.status <> 'booked')",
 			nil,
 		)
+
 		return
 	}
 
