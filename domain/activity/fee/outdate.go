@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // feeChange is a fee before and after a change, with its listing periods. The field before is nil for a new fee.
@@ -99,7 +100,7 @@ func (f *Fee) chargesLike(other *Fee) bool {
 // diffPeriods returns the listing periods that only one of two states has.
 func diffPeriods(old, now []Period) []Period {
 	terms := func(p *Period) string {
-		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, deref(p.Rate))
+		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, ptr.Value(p.Rate))
 	}
 
 	// Periods are compared by their terms, because replacing them gives them new ids.
@@ -131,15 +132,6 @@ func text(d *day.Day) string {
 	}
 
 	return d.String()
-}
-
-// deref returns the value behind a pointer, zero for nil.
-func deref(v *int64) int64 {
-	if v == nil {
-		return 0
-	}
-
-	return *v
 }
 
 // chargeable selects stays on the listings of periods, on dates that a period covers.

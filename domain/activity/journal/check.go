@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // terms are the team's settings that hold for every journal.
@@ -108,8 +109,8 @@ func (n *references) load(ctx context.Context, tx *db.Tx, journals []*Journal) e
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
-			accounts, contacts = append(accounts, l.AccountID), append(contacts, deref(l.ContactID))
-			reservations = append(reservations, deref(l.ReservationID))
+			accounts, contacts = append(accounts, l.AccountID), append(contacts, ptr.Value(l.ContactID))
+			reservations = append(reservations, ptr.Value(l.ReservationID))
 		}
 	}
 
@@ -167,7 +168,7 @@ func (n *references) loadListings(ctx context.Context, tx *db.Tx, journals []*Jo
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
-			if place := n.reservations[deref(l.ReservationID)]; l.ListingID == nil && !place.IsZero() {
+			if place := n.reservations[ptr.Value(l.ReservationID)]; l.ListingID == nil && !place.IsZero() {
 				l.ListingID = &place
 			}
 
@@ -223,9 +224,9 @@ func (j *Journal) check(n *references, old *Journal) error {
 		for i := range old.Lines {
 			kept[old.Lines[i].AccountID] = true
 
-			placed[[2]id.ID{deref(old.Lines[i].ReservationID), deref(old.Lines[i].ListingID)}] = true
+			placed[[2]id.ID{ptr.Value(old.Lines[i].ReservationID), ptr.Value(old.Lines[i].ListingID)}] = true
 			if sameMoney {
-				kept[deref(old.Lines[i].ReservationID)] = true
+				kept[ptr.Value(old.Lines[i].ReservationID)] = true
 			}
 		}
 	}
@@ -250,9 +251,9 @@ func (j *Journal) check(n *references, old *Journal) error {
 		)
 
 		// A reservation has a listing, so a zero id here means that the line names none.
-		place := n.reservations[deref(l.ReservationID)]
+		place := n.reservations[ptr.Value(l.ReservationID)]
 		refuse(
-			!place.IsZero() && place != deref(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, deref(l.ListingID)}],
+			!place.IsZero() && place != ptr.Value(l.ListingID) && !placed[[2]id.ID{*l.ReservationID, ptr.Value(l.ListingID)}],
 			"listingId", apierr.IssueListingMismatch,
 		)
 		refuse(
@@ -264,7 +265,7 @@ func (j *Journal) check(n *references, old *Journal) error {
 		// The party is settled before the checks that depend on it.
 		n.setParty(l)
 
-		if deref(l.Party) == ledger.Owners {
+		if ptr.Value(l.Party) == ledger.Owners {
 			refuse(l.ListingID == nil, "listingId", apierr.IssueRequired)
 			refuse(l.ListingID != nil && n.periodAt(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
 		}
@@ -284,9 +285,9 @@ func (j *Journal) unknownReferences(n *references) []apierr.Issue {
 	for i := range j.Lines {
 		l := &j.Lines[i]
 		_, chart := n.accounts[l.AccountID]
-		_, place := n.periods[deref(l.ListingID)]
+		_, place := n.periods[ptr.Value(l.ListingID)]
 
-		_, stay := n.reservations[deref(l.ReservationID)]
+		_, stay := n.reservations[ptr.Value(l.ReservationID)]
 
 		// Every line has an account; the other references are optional.
 		for _, r := range []struct {
@@ -296,7 +297,7 @@ func (j *Journal) unknownReferences(n *references) []apierr.Issue {
 			{"accountId", true, chart},
 			{"listingId", l.ListingID != nil, place},
 			{"reservationId", l.ReservationID != nil, stay},
-			{"contactId", l.ContactID != nil, n.contacts[deref(l.ContactID)]},
+			{"contactId", l.ContactID != nil, n.contacts[ptr.Value(l.ContactID)]},
 		} {
 			if r.given && !r.known {
 				issues = append(issues, apierr.IssueNotFound.InBody("lines", i, r.field))
@@ -339,5 +340,5 @@ func (n *references) setParty(l *Line) {
 
 // periodAt returns the ownership period of a line's listing on a day, or nil.
 func (n *references) periodAt(l *Line, at day.Day) *listing.Period {
-	return listing.Covering(n.periods[deref(l.ListingID)], at)
+	return listing.Covering(n.periods[ptr.Value(l.ListingID)], at)
 }

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Limits of an import. A transaction is posted in one piece, so its size bounds the memory of the task.
@@ -103,7 +104,7 @@ func (t *txn) hashContent(all []HistoricalEntry, currency string) []byte {
 		e := &all[at]
 		texts[i] = fmt.Sprintf(
 			"%s\x00%d\x00%s\x00%s\x00%s\n",
-			e.AccountID, e.CentTotal, deref(e.ListingID), deref(e.ContactID), e.Description,
+			e.AccountID, e.CentTotal, ptr.Value(e.ListingID), ptr.Value(e.ContactID), e.Description,
 		)
 	}
 

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // checkNamed refuses entries that name records which the team does not have, and bank accounts in another currency.
@@ -215,7 +216,7 @@ func (s *stager) add(t *txn, all []HistoricalEntry, content []byte) {
 
 		s.txn, s.position = append(s.txn, txnID), append(s.position, int32(n+1))
 		s.accounts, s.cents = append(s.accounts, e.AccountID), append(s.cents, int64(e.CentTotal))
-		s.listings, s.contacts = append(s.listings, deref(e.ListingID)), append(s.contacts, deref(e.ContactID))
+		s.listings, s.contacts = append(s.listings, ptr.Value(e.ListingID)), append(s.contacts, ptr.Value(e.ContactID))
 		s.descriptions = append(s.descriptions, e.Description)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Create is a new journal as the caller writes it.
@@ -87,7 +88,7 @@ func newDraft(c *Create, newID id.ID) *Journal {
 		UniqueRef:   c.UniqueRef.Value,
 		Date:        c.Date,
 		Description: c.Description.Value,
-		Currency:    deref(c.Currency.Value),
+		Currency:    ptr.Value(c.Currency.Value),
 		Ledger:      c.Ledger,
 		Lines:       newLines(c.Lines),
 	}

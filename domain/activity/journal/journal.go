@@ -93,12 +93,3 @@ var (
 // noParty are the assignments of the accounts that hold money of guests: it is no party's income until a stay is
 // recognised.
 var noParty = []account.Assignment{account.AccountsReceivable, account.DepositCoHostPayout}
-
-// deref returns the value behind a pointer, the zero value for nil.
-func deref[T any](p *T) (zero T) {
-	if p == nil {
-		return zero
-	}
-
-	return *p
-}

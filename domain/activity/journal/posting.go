@@ -5,6 +5,7 @@ import (
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/apierr"
+	"stayledger/platform/ptr"
 )
 
 // derivePosting returns the posting of a journal. It fails with the issue ownershipPeriodMissing for an owners' line on a
@@ -32,17 +33,17 @@ func (j *Journal) derivePosting(n *references) (ledger.Posting, error) {
 			Ref:           "line:" + strconv.Itoa(i+1),
 			AccountID:     l.AccountID,
 			CentTotal:     l.CentTotal,
-			Party:         deref(l.Party),
-			ListingID:     deref(l.ListingID),
-			ContactID:     deref(l.ContactID),
-			ReservationID: deref(l.ReservationID),
+			Party:         ptr.Value(l.Party),
+			ListingID:     ptr.Value(l.ListingID),
+			ContactID:     ptr.Value(l.ContactID),
+			ReservationID: ptr.Value(l.ReservationID),
 			Trigger:       trigger,
-			Description:   deref(l.Description),
+			Description:   ptr.Value(l.Description),
 		}
 
 		// A line without a description has the journal's.
 		if p.Lines[i].Description == "" {
-			p.Lines[i].Description = deref(j.Description)
+			p.Lines[i].Description = ptr.Value(j.Description)
 		}
 
 		if p.Lines[i].Party != ledger.Owners {

@@ -6,6 +6,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // discount is the line type with negative amounts, cancellation the name of the sum that adjustments keep of a
@@ -22,7 +23,7 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	return &fee.Stay{
 		Line:      in.amountByName,
 		Account:   func(accountID id.ID) money.Cents { return in.sumCredits(lines, accountID) },
-		Channel:   deref(r.BookingPlatform),
+		Channel:   ptr.Value(r.BookingPlatform),
 		Currency:  r.Currency,
 		Status:    string(r.Status),
 		OwnerStay: r.Type == OwnerStay,

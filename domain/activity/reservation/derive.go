@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Source describes to the ledger how the journals of reservations are found and derived.
@@ -355,7 +356,7 @@ func findUnmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 		r := &loaded[i].Reservation
 		for j := range r.Lines {
 			if l := &r.Lines[j]; l.AccountID == nil && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
-				lines = append(lines, mapping.UnmappedLine{AppID: deref(r.AppID), LineType: l.Type})
+				lines = append(lines, mapping.UnmappedLine{AppID: ptr.Value(r.AppID), LineType: l.Type})
 			}
 		}
 	}

@@ -310,12 +310,3 @@ func (j *journal) post(s segment, name string, lines []ledger.Line) {
 
 // codePrefix returns the start of the codes of all postings of a reservation.
 func codePrefix(reservationID id.ID) string { return "reservation:" + reservationID.String() + ":" }
-
-// deref returns the text, empty for nil.
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-
-	return *s
-}

@@ -15,6 +15,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // LineInput is a line as it comes with its reservation.
@@ -485,7 +486,7 @@ func (r *Reservation) matchKeys() (code, guest string) {
 
 	guest, _ = r.Metadata["stripeGuestRef"].(string)
 
-	return deref(r.ConfirmationCode), guest
+	return ptr.Value(r.ConfirmationCode), guest
 }
 
 // saveContext has the records that drafts refer to and that their journals are derived from.

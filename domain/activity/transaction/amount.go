@@ -5,6 +5,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Payable returns the amount that the vendor gets for a line, with the tax if the vendor remits it, or the amount
@@ -31,7 +32,7 @@ func (l *Line) MarkupRevenue() money.Cents {
 	switch {
 	case l.Markup == nil:
 		return 0
-	case deref(l.Markup.TaxBehavior) == TaxIncluded:
+	case ptr.Value(l.Markup.TaxBehavior) == TaxIncluded:
 		return l.Markup.Amount - l.Markup.TaxAmount
 	default:
 		return l.Markup.Amount
@@ -76,11 +77,11 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 		switch {
 		case m.TaxRateID == nil:
 			m.TaxAmount = 0
-		case was != nil && was.Amount == m.Amount && deref(was.TaxRateID) == *m.TaxRateID &&
-			deref(was.TaxBehavior) == deref(m.TaxBehavior):
+		case was != nil && was.Amount == m.Amount && ptr.Value(was.TaxRateID) == *m.TaxRateID &&
+			ptr.Value(was.TaxBehavior) == ptr.Value(m.TaxBehavior):
 			m.TaxAmount = was.TaxAmount
 		default:
-			m.TaxAmount = computeTax(m.Amount, rates[*m.TaxRateID].BasisPoints, deref(m.TaxBehavior))
+			m.TaxAmount = computeTax(m.Amount, rates[*m.TaxRateID].BasisPoints, ptr.Value(m.TaxBehavior))
 		}
 	}
 

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // fill gives a draft the defaults of the team and checks it against the rules of its type. Everything that needs no
@@ -104,7 +105,7 @@ func (d *draft) fillAccounts(t *terms) error {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		if old, ok := stored[l.ID]; ok && !l.AccountID.IsZero() && old.AccountID == l.AccountID &&
-			deref(old.Assignment) == deref(l.Assignment) {
+			ptr.Value(old.Assignment) == ptr.Value(l.Assignment) {
 			continue // resolved when it was booked, whatever is assigned today
 		}
 
@@ -230,8 +231,8 @@ func (d *draft) unknownReferences(r *references) []apierr.Issue {
 	// First the references of the transaction itself, then those of each line.
 	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
 	missing(true, knownAccount(d.AccountID), "accountId")
-	missing(d.ContactID != nil, r.contacts[deref(d.ContactID)], "contactId")
-	missing(d.RecurringTemplateID != nil, r.templates[deref(d.RecurringTemplateID)], "recurringTemplateId")
+	missing(d.ContactID != nil, r.contacts[ptr.Value(d.ContactID)], "contactId")
+	missing(d.RecurringTemplateID != nil, r.templates[ptr.Value(d.RecurringTemplateID)], "recurringTemplateId")
 
 	if p := d.Payment; p != nil {
 		missing(!p.AccountID.IsZero(), knownAccount(p.AccountID), "payment", "accountId")
@@ -239,14 +240,14 @@ func (d *draft) unknownReferences(r *references) []apierr.Issue {
 
 	for i := range d.Lines {
 		l := &d.Lines[i]
-		_, listingKnown := r.listings[deref(l.ListingID)]
-		_, reservationKnown := r.reservations[deref(l.ReservationID)]
-		_, statementKnown := r.statements[deref(l.OwnerStatementID)]
+		_, listingKnown := r.listings[ptr.Value(l.ListingID)]
+		_, reservationKnown := r.reservations[ptr.Value(l.ReservationID)]
+		_, statementKnown := r.statements[ptr.Value(l.OwnerStatementID)]
 		missing(true, knownAccount(l.AccountID), d.paths[i], "accountId")
 		missing(l.ListingID != nil, listingKnown, d.paths[i], "listingId")
 		missing(l.ReservationID != nil, reservationKnown, d.paths[i], "reservationId")
 		missing(l.OwnerStatementID != nil, statementKnown, d.paths[i], "ownerStatementId")
-		missing(l.ContactID != nil, r.contacts[deref(l.ContactID)], d.paths[i], "contactId")
+		missing(l.ContactID != nil, r.contacts[ptr.Value(l.ContactID)], d.paths[i], "contactId")
 
 		if a := l.AppliedAmount; a != nil {
 			_, known := r.rates[a.TaxRateID]
@@ -254,7 +255,7 @@ func (d *draft) unknownReferences(r *references) []apierr.Issue {
 		}
 
 		if m := l.Markup; m != nil {
-			_, known := r.rates[deref(m.TaxRateID)]
+			_, known := r.rates[ptr.Value(m.TaxRateID)]
 			missing(m.TaxRateID != nil, known, d.paths[i], "markup")
 		}
 	}
@@ -381,20 +382,20 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		old := stored[l.ID]
-		isUnchanged := old != nil && deref(old.ReservationID) == deref(l.ReservationID) &&
-			deref(old.ListingID) == deref(l.ListingID) && deref(old.OwnerStatementID) == deref(l.OwnerStatementID)
+		isUnchanged := old != nil && ptr.Value(old.ReservationID) == ptr.Value(l.ReservationID) &&
+			ptr.Value(old.ListingID) == ptr.Value(l.ListingID) && ptr.Value(old.OwnerStatementID) == ptr.Value(l.OwnerStatementID)
 
 		// A reservation or statement that has no listing fits every line.
 		elsewhere := func(listingID id.ID) bool {
-			return !isUnchanged && !listingID.IsZero() && listingID != deref(l.ListingID)
+			return !isUnchanged && !listingID.IsZero() && listingID != ptr.Value(l.ListingID)
 		}
-		if elsewhere(r.reservations[deref(l.ReservationID)]) ||
-			elsewhere(r.statements[deref(l.OwnerStatementID)].listing) {
+		if elsewhere(r.reservations[ptr.Value(l.ReservationID)]) ||
+			elsewhere(r.statements[ptr.Value(l.OwnerStatementID)].listing) {
 			issues = append(issues, apierr.IssueListingMismatch.InBody(d.paths[i], "listingId"))
 		}
 
 		// Only owners bear a markup, and their money always belongs to a listing that is owned on the date.
-		owners := deref(l.Party) == ledger.Owners
+		owners := ptr.Value(l.Party) == ledger.Owners
 		if l.Markup != nil && !owners {
 			issues = append(issues, apierr.IssueMarkupNotSupported.InBody(d.paths[i], "markup"))
 		}
@@ -421,8 +422,8 @@ func (d *draft) checkCurrencies(r *references) []apierr.Issue {
 
 	if d.old != nil && d.old.Currency == d.Currency {
 		for i := range d.old.Lines {
-			before.add(deref(d.old.Lines[i].ReservationID))
-			before.add(deref(d.old.Lines[i].OwnerStatementID))
+			before.add(ptr.Value(d.old.Lines[i].ReservationID))
+			before.add(ptr.Value(d.old.Lines[i].OwnerStatementID))
 		}
 	}
 
@@ -488,7 +489,7 @@ func (d *draft) checkStates(r *references) error {
 
 	if d.old != nil && d.old.Date == d.Date {
 		for i := range d.old.Lines {
-			before.add(deref(d.old.Lines[i].ListingID))
+			before.add(ptr.Value(d.old.Lines[i].ListingID))
 		}
 	}
 
@@ -497,14 +498,14 @@ func (d *draft) checkStates(r *references) error {
 	for i := range d.Lines {
 		l := &d.Lines[i]
 
-		s := deref(l.OwnerStatementID)
+		s := ptr.Value(l.OwnerStatementID)
 		if !s.IsZero() && !r.statements[s].published &&
-			(paid[l.ID] == nil || deref(paid[l.ID].OwnerStatementID) != s) {
+			(paid[l.ID] == nil || ptr.Value(paid[l.ID].OwnerStatementID) != s) {
 			return ErrNotReady.At(apierr.IssueStatementNotReadyForPayment.InBody(d.paths[i], "ownerStatementId"))
 		}
 
 		// Opening balances and payouts of a statement concern the time before.
-		listingID := deref(l.ListingID)
+		listingID := ptr.Value(l.ListingID)
 		if _, stays := before[listingID]; stays || listingID.IsZero() || d.IsOpeningBalance ||
 			l.OwnerStatementID != nil {
 			continue

@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Create is a new transaction as the caller describes it.
@@ -131,12 +132,12 @@ func newDraft(c *Create, newID func() id.ID) *draft {
 		Date:                c.Date,
 		UniqueRef:           c.UniqueRef.Value,
 		Description:         c.Description.Value,
-		Currency:            deref(c.Currency.Value),
+		Currency:            ptr.Value(c.Currency.Value),
 		IsOpeningBalance:    c.IsOpeningBalance,
-		AccountID:           deref(c.AccountID.Value),
+		AccountID:           ptr.Value(c.AccountID.Value),
 		ContactID:           c.ContactID.Value,
 		RecurringTemplateID: c.RecurringTemplateID.Value,
-	}, attach: c.AttachmentIDs, bankLast4: deref(c.MatchBankAccountLast4.Value)}
+	}, attach: c.AttachmentIDs, bankLast4: ptr.Value(c.MatchBankAccountLast4.Value)}
 	if d.RecurringTemplateID != nil {
 		d.RecurringAt = &c.Date
 	}
@@ -166,11 +167,11 @@ func newUpdateDraft(old *Transaction, u *Update, newID func() id.ID) (*draft, []
 	}
 
 	if u.Currency.Present {
-		d.Currency = deref(u.Currency.Value)
+		d.Currency = ptr.Value(u.Currency.Value)
 	}
 
 	if u.AccountID.Present {
-		d.AccountID = deref(u.AccountID.Value)
+		d.AccountID = ptr.Value(u.AccountID.Value)
 	}
 
 	if u.Payment.Present {
@@ -184,7 +185,7 @@ func newUpdateDraft(old *Transaction, u *Update, newID func() id.ID) (*draft, []
 func (d *draft) pay(p *PaymentInput) {
 	d.Payment = nil
 	if p != nil {
-		d.Payment = &Payment{Date: p.Date, AccountID: deref(p.AccountID.Value)}
+		d.Payment = &Payment{Date: p.Date, AccountID: ptr.Value(p.AccountID.Value)}
 	}
 }
 
@@ -304,7 +305,7 @@ func (l *Line) apply(f *LineFields) {
 	// again.
 	l.ListingID = f.ListingID.Or(l.ListingID)
 	if f.Assignment.Present || f.AccountID.Present {
-		l.Assignment, l.AccountID, l.Party = f.Assignment.Value, deref(f.AccountID.Value), f.Party.Value
+		l.Assignment, l.AccountID, l.Party = f.Assignment.Value, ptr.Value(f.AccountID.Value), f.Party.Value
 	}
 
 	// Tax and markup are replaced as a whole; their amounts are computed later.
@@ -325,7 +326,7 @@ func (l *Line) apply(f *LineFields) {
 		if m := f.Markup.Value; m != nil {
 			l.Markup = &Markup{Amount: m.Amount, TaxRateID: m.TaxRateID.Value}
 			if l.Markup.TaxRateID != nil {
-				behavior := orExcluded(deref(m.TaxBehavior.Value))
+				behavior := orExcluded(ptr.Value(m.TaxBehavior.Value))
 				l.Markup.TaxBehavior = &behavior
 			}
 		}
@@ -338,8 +339,8 @@ func (l *Line) applyMatch(f *LineFields) {
 	code := f.MatchReservationConfirmationCode.Or(l.MatchReservationConfirmationCode)
 
 	guest := f.MatchReservationStripeGuestRef.Or(l.MatchReservationStripeGuestRef)
-	if l.ReservationID != nil && (code != nil && deref(code) != deref(l.MatchReservationConfirmationCode) ||
-		guest != nil && deref(guest) != deref(l.MatchReservationStripeGuestRef)) {
+	if l.ReservationID != nil && (code != nil && ptr.Value(code) != ptr.Value(l.MatchReservationConfirmationCode) ||
+		guest != nil && ptr.Value(guest) != ptr.Value(l.MatchReservationStripeGuestRef)) {
 		l.ReservationID, l.ListingID, l.FollowsReservation = nil, nil, false
 	}
 

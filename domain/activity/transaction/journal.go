@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Facts are the facts that a journal depends on in addition to its transaction.
@@ -123,7 +124,7 @@ func (d *derivation) pay() {
 
 		// Only the manager's draw into a bank account of the other ledger needs more than one entry for its line.
 		in, bank := d.f.Banks[l.AccountID]
-		if !bank || deref(l.Party) != ledger.Manager || in == d.findLedger(d.t.AccountID) {
+		if !bank || ptr.Value(l.Party) != ledger.Manager || in == d.findLedger(d.t.AccountID) {
 			e.line(i, "", l.Base())
 			continue
 		}
@@ -205,7 +206,7 @@ func (e *event) line(i int, suffix string, cents money.Cents) {
 	l := &e.d.t.Lines[i]
 	entry := e.entry(i, suffix, cents)
 
-	entry.AccountID, entry.Party = l.AccountID, deref(l.Party)
+	entry.AccountID, entry.Party = l.AccountID, ptr.Value(l.Party)
 	if entry.Party == ledger.Owners && cents != 0 {
 		entry.OwnershipPeriodID = e.period(i)
 	}
@@ -228,21 +229,21 @@ func (e *event) entry(i int, suffix string, cents money.Cents) ledger.Line {
 	entry := ledger.Line{
 		Ref:           l.ID.String() + suffix,
 		CentTotal:     cents,
-		ListingID:     deref(l.ListingID),
-		ReservationID: deref(l.ReservationID),
-		ContactID:     deref(l.ContactID),
+		ListingID:     ptr.Value(l.ListingID),
+		ReservationID: ptr.Value(l.ReservationID),
+		ContactID:     ptr.Value(l.ContactID),
 		TransactionID: t.ID,
 		Trigger:       e.trigger,
-		Description:   deref(l.Description),
+		Description:   ptr.Value(l.Description),
 	}
 
 	// A line without contact or description has those of its transaction.
 	if entry.ContactID.IsZero() {
-		entry.ContactID = deref(t.ContactID)
+		entry.ContactID = ptr.Value(t.ContactID)
 	}
 
 	if entry.Description == "" {
-		entry.Description = deref(t.Description)
+		entry.Description = ptr.Value(t.Description)
 	}
 
 	return entry
@@ -254,10 +255,10 @@ func (e *event) bank(accountID id.ID, cents money.Cents) {
 		Ref:           "account",
 		AccountID:     accountID,
 		CentTotal:     cents,
-		ContactID:     deref(e.d.t.ContactID),
+		ContactID:     ptr.Value(e.d.t.ContactID),
 		TransactionID: e.d.t.ID,
 		Trigger:       e.trigger,
-		Description:   deref(e.d.t.Description),
+		Description:   ptr.Value(e.d.t.Description),
 	})
 }
 
@@ -295,10 +296,10 @@ func (e *event) postTo(in ledger.Ledger, name string, lines []ledger.Line) {
 			Ref:           "dueToFromTrust",
 			AccountID:     e.d.requireAccount(account.DueToFromTrust),
 			CentTotal:     -open,
-			ContactID:     deref(e.d.t.ContactID),
+			ContactID:     ptr.Value(e.d.t.ContactID),
 			TransactionID: e.d.t.ID,
 			Trigger:       triggerIntercompany,
-			Description:   deref(e.d.t.Description),
+			Description:   ptr.Value(e.d.t.Description),
 		})
 	}
 
@@ -321,7 +322,7 @@ func (e *event) home(l *Line) ledger.Ledger {
 	}
 
 	// A bill with a payment of its own is booked in the trust, whatever account pays it.
-	if deref(l.Party) == ledger.Manager && e.d.findLedger(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
+	if ptr.Value(l.Party) == ledger.Manager && e.d.findLedger(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
 		return ledger.Operating
 	}
 
@@ -376,8 +377,8 @@ func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day)
 // belongs to the statement's own period, whoever owns the listing by then. An opening balance is dated the day
 // before the first day on record; if no one owned the listing on that day, it belongs to the owner of the next day.
 func (f *Facts) periodAt(t *Transaction, l *Line, at day.Day) *listing.Period {
-	periods := f.Periods[deref(l.ListingID)]
-	if paid, known := f.Paid[deref(l.OwnerStatementID)]; known {
+	periods := f.Periods[ptr.Value(l.ListingID)]
+	if paid, known := f.Paid[ptr.Value(l.OwnerStatementID)]; known {
 		if i := slices.IndexFunc(periods, func(p listing.Period) bool { return p.ID == paid }); i >= 0 {
 			return &periods[i]
 		}

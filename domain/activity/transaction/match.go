@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet.
@@ -98,7 +99,7 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 				places = append(places, place{i, k})
 				codes = append(codes, l.MatchReservationConfirmationCode)
 				guests = append(guests, l.MatchReservationStripeGuestRef)
-				listings, currencies = append(listings, deref(l.ListingID)), append(currencies, d.Currency)
+				listings, currencies = append(listings, ptr.Value(l.ListingID)), append(currencies, d.Currency)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // terms are the team's settings that hold for every transaction.
@@ -103,14 +104,14 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 		for i := range d.Lines {
 			l := &d.Lines[i]
 			r.giveListing(l, stored[l.ID])
-			listings.add(deref(l.ListingID))
+			listings.add(ptr.Value(l.ListingID))
 
 			if l.AppliedAmount != nil {
 				rates.add(l.AppliedAmount.TaxRateID)
 			}
 
 			if l.Markup != nil {
-				rates.add(deref(l.Markup.TaxRateID))
+				rates.add(ptr.Value(l.Markup.TaxRateID))
 			}
 		}
 	}
@@ -134,13 +135,13 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 // giveListing gives a line the listing of its reservation, unless the caller named one, or the listing of its owner
 // statement. A line that is sent again as it is stored, listing included, still follows its reservation.
 func (r *references) giveListing(l, stored *Line) {
-	stay := r.reservations[deref(l.ReservationID)]
-	if stored != nil && stored.FollowsReservation && deref(stored.ReservationID) == deref(l.ReservationID) &&
-		deref(stored.ListingID) == deref(l.ListingID) {
+	stay := r.reservations[ptr.Value(l.ReservationID)]
+	if stored != nil && stored.FollowsReservation && ptr.Value(stored.ReservationID) == ptr.Value(l.ReservationID) &&
+		ptr.Value(stored.ListingID) == ptr.Value(l.ListingID) {
 		l.FollowsReservation = true
 	}
 
-	switch statement := r.statements[deref(l.OwnerStatementID)].listing; {
+	switch statement := r.statements[ptr.Value(l.OwnerStatementID)].listing; {
 	case !stay.IsZero() && (l.ListingID == nil || l.FollowsReservation):
 		l.ListingID, l.FollowsReservation = &stay, true
 	case l.ListingID == nil && !statement.IsZero():
@@ -181,14 +182,14 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 	// First collect the ids of all drafts.
 	for _, d := range drafts {
 		accounts.addAccounts(&d.Transaction)
-		contacts.add(deref(d.ContactID))
-		templates.add(deref(d.RecurringTemplateID))
+		contacts.add(ptr.Value(d.ContactID))
+		templates.add(ptr.Value(d.RecurringTemplateID))
 
 		for i := range d.Lines {
 			l := &d.Lines[i]
-			contacts.add(deref(l.ContactID))
-			reservations.add(deref(l.ReservationID))
-			statements.add(deref(l.OwnerStatementID))
+			contacts.add(ptr.Value(l.ContactID))
+			reservations.add(ptr.Value(l.ReservationID))
+			statements.add(ptr.Value(l.OwnerStatementID))
 		}
 	}
 

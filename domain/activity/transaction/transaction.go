@@ -254,15 +254,6 @@ var (
 	)
 )
 
-// deref returns the value behind a pointer, the zero value for nil.
-func deref[T any](p *T) (zero T) {
-	if p == nil {
-		return zero
-	}
-
-	return *p
-}
-
 // DraftRefusals are the conditions that refuse a transaction as such, locks aside.
 var DraftRefusals = apierr.List{
 	account.ErrRequiredMissing,

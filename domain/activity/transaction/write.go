@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // Add stores a new transaction and books it. It fails with what Refusals lists.
@@ -336,6 +337,6 @@ func (s idSet) addReservations(t *Transaction) {
 	}
 
 	for i := range t.Lines {
-		s.add(deref(t.Lines[i].ReservationID))
+		s.add(ptr.Value(t.Lines[i].ReservationID))
 	}
 }

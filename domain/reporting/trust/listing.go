@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
+	"stayledger/platform/ptr"
 )
 
 // ByListing is the reconciliation of books and liabilities listing by listing.
@@ -133,7 +134,7 @@ func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 
 	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs.placesFor(WarnOperatingCost).items}
 	for i := range owners {
-		t.owners[deref(owners[i].ID)] = &owners[i]
+		t.owners[ptr.Value(owners[i].ID)] = &owners[i]
 	}
 
 	// Then choose the listings and sort them by name.
@@ -192,7 +193,7 @@ func (p *position) openListings(owners []OwnerListing) []id.ID {
 
 	// So may its ownership periods.
 	for i := range owners {
-		open[deref(owners[i].ID)] = true
+		open[ptr.Value(owners[i].ID)] = true
 	}
 
 	ids := make([]id.ID, 0, len(open))
@@ -269,20 +270,10 @@ func (p *position) findListingWarnings(
 	found.checkGuests(cells, behind)
 
 	for _, c := range costs {
-		if deref(c.ListingID) == listingID {
+		if ptr.Value(c.ListingID) == listingID {
 			found.add(WarnOperatingCost, c)
 		}
 	}
 
 	return found.render(p.chart)
-}
-
-// deref returns the value behind a pointer, the zero value for nil.
-func deref[T any](v *T) T {
-	if v == nil {
-		var zero T
-		return zero
-	}
-
-	return *v
 }

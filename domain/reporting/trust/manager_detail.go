@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
+	"stayledger/platform/ptr"
 )
 
 // ManagerDetail is a manager statement with its accounts and with the part of the balance that can be drawn.
@@ -291,7 +292,7 @@ func (p *position) sumDeficits(owners []OwnerListing) Figure {
 			}
 
 			sum += of.CentTotal
-			periods, listings = append(periods, deref(of.ID)), append(listings, deref(owners[i].ID))
+			periods, listings = append(periods, ptr.Value(of.ID)), append(listings, ptr.Value(owners[i].ID))
 		}
 	}
 
