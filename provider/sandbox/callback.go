@@ -10,10 +10,11 @@ import (
 	"stayledger/provider/pay"
 )
 
-// attempts is how often a callback is sent at most.
+// attempts is how many times a callback is sent at most.
 const attempts = 8
 
-// announce sends a callback of a payment's present state, again and again until it is taken.
+// announce sends a callback with the present state of a payment, in the background, and repeats it until it is
+// accepted.
 func (s *Server) announce(p *Payment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,12 +24,14 @@ func (s *Server) announce(p *Payment) {
 		return
 	}
 
+	// The message is made here, under the lock: its repetitions have the same identifier and state.
 	s.messages++
 	c := pay.Callback{
 		ID:      fmt.Sprintf("msg_%06d", s.messages),
 		Outcome: pay.Outcome{Key: p.Key, Ref: p.ID, State: p.State, Code: p.Code},
 	}
 	s.background.Go(func() {
+		// The pauses double, so that a receiver that restarts is not flooded.
 		wait := s.config.CallbackEvery
 		for range attempts {
 			if s.callBack(to, c) {
@@ -45,13 +48,15 @@ func (s *Server) announce(p *Payment) {
 	})
 }
 
-// callBack sends a callback once and reports whether it was taken.
+// callBack sends a callback once, signed with the present time, and reports whether the receiver accepted it.
 func (s *Server) callBack(to settlement, c pay.Callback) bool {
+	// Each attempt is signed anew, because receivers refuse old times.
 	signature, body, err := pay.SignCallback(to.CallbackSecret, c, time.Now())
 	if err != nil {
 		return false
 	}
 
+	// The server's context, not a request's: Close ends the attempt.
 	ctx, stop := context.WithTimeout(s.ctx, 10*time.Second)
 	defer stop()
 
@@ -60,6 +65,7 @@ func (s *Server) callBack(to settlement, c pay.Callback) bool {
 		return false
 	}
 
+	// The headers of Standard Webhooks.
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("webhook-id", signature.ID)
 	req.Header.Set("webhook-timestamp", signature.Timestamp)

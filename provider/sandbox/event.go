@@ -24,23 +24,23 @@ const (
 // Event says that a request, or a callback, has reached a point.
 type Event = stage.Event[On]
 
-// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx
-// lasts.
+// Await returns the first event after a sequence number that is of the point (of any point if p is empty). It waits
+// for it as long as ctx lasts.
 func (s *Server) Await(ctx context.Context, p Point, after int) (Event, error) {
 	return s.log.Await(ctx, p, after) //nolint:wrapcheck // The reason to stop waiting is the caller's own.
 }
 
-// Last is the sequence of the newest event, 0 when there was none.
+// Last returns the sequence number of the newest event, 0 if there was none.
 func (s *Server) Last() int { return s.log.Last() }
 
-// Fault is what goes wrong with requests.
+// Fault is a failure that requests of one kind meet.
 type Fault struct {
 	Mode Mode `json:"mode"`
-	// On is what kind of requests; Submit when empty.
+	// On is the kind of request that meets it; Submit if empty.
 	On On `json:"on,omitempty"`
-	// Times is how many requests it meets; all until Reset when 0.
+	// Times is how many requests meet it; all until Reset if 0.
 	Times int `json:"times,omitempty"`
-	// DelayMS is how long requests are held, in milliseconds; until Release when 0.
+	// DelayMS is how long requests are held, in milliseconds; until Release if 0.
 	DelayMS int `json:"delayMs,omitempty"`
 	// Code is the reason of refusals.
 	Code string `json:"code,omitempty"`
@@ -66,8 +66,8 @@ const (
 // Enum lists the modes.
 func (Mode) Enum() []string {
 	return []string{
-		string(DelayBefore), string(DelayAfter), string(Fail), string(Unavailable), string(DropBefore), string(DropAfter),
-		string(PayTwice), string(IgnoreKeys), string(Garbage), string(Credentials),
+		string(DelayBefore), string(DelayAfter), string(Fail), string(Unavailable), string(DropBefore),
+		string(DropAfter), string(PayTwice), string(IgnoreKeys), string(Garbage), string(Credentials),
 	}
 }
 
@@ -88,8 +88,10 @@ func (On) Enum() []string {
 	return []string{string(Submit), string(Find), string(Cancel), string(Verify), string(Status)}
 }
 
-// Break makes requests fail from now on; faults of one kind of request take turns in the order in which they were made.
+// Break makes requests fail from now on. Faults of one kind of request take turns in the order in which they were
+// added.
 func (s *Server) Break(f Fault) {
+	// Without a kind the fault is for orders to pay.
 	if f.On == "" {
 		f.On = Submit
 	}
@@ -97,16 +99,16 @@ func (s *Server) Break(f Fault) {
 	s.faults.Add(f.On, f.Times, f)
 }
 
-// Release lets go of all requests that are held now.
+// Release lets all requests continue that are held now.
 func (s *Server) Release() { s.log.Release() }
 
-// Reset forgets all faults and lets go of what is held. Payments and what was refused stay.
+// Reset removes all faults and lets held requests continue. Payments and refused keys stay.
 func (s *Server) Reset() {
 	s.faults.Clear()
 	s.Release()
 }
 
-// hold keeps a request waiting; its caller may be long gone.
+// hold keeps a request waiting at a point. Its caller may have given up long before.
 func (s *Server) hold(f Fault, p Point, key string) {
 	s.log.Hold(stage.HoldTime(f.DelayMS), p, f.On, key)
 }

@@ -11,6 +11,7 @@ import (
 
 const maxBody = 64 << 10
 
+// routes adds the calls of the protocol, and those that control the sandbox.
 func (s *Server) routes() {
 	s.handle("GET /v1/status", Status, s.status)
 	s.handle("POST /v1/account-verifications", Verify, s.verify)
@@ -20,7 +21,8 @@ func (s *Server) routes() {
 	s.control()
 }
 
-// ServeHTTP serves the protocol and, under /control, what tells the sandbox how to behave. All of it asks for the key.
+// ServeHTTP serves the protocol, and under /control the calls that control the sandbox. All of them ask for the
+// key.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	given := r.Header.Get("Authorization")
 	if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+s.config.APIKey)) != 1 {
@@ -31,7 +33,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// exchange is a request with what goes wrong with it.
+// exchange is a request with the fault that it meets.
 type exchange struct {
 	w     http.ResponseWriter
 	r     *http.Request
@@ -46,11 +48,13 @@ type reply struct {
 	code   string
 }
 
-// handle runs a request past its points: everything that can go wrong before it takes effect, the effect, everything
-// after it.
+// handle adds a route whose requests pass the points in order: first every fault that comes before the effect, then
+// the effect, then every fault after it.
 func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, fault: s.faults.Take(on), key: r.Header.Get("Idempotency-Key")}
+
+		// Searches have no idempotency key; the key that they ask about is in the address.
 		if on == Find {
 			x.key = r.URL.Query().Get("key")
 		}
@@ -60,8 +64,10 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 			return
 		}
 
+		// From here on a test can see the request, and wait for it.
 		s.log.Reach(Received, on, x.key)
 
+		// These faults come before the effect: nothing is recorded, or not yet.
 		switch x.fault.Mode {
 		case DropBefore:
 			s.drop(on, x.key)
@@ -84,7 +90,9 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 	})
 }
 
+// answer writes the reply, after the faults that come behind the effect.
 func (s *Server) answer(x *exchange, on On, out reply) {
+	// The effect has happened; what goes wrong now leaves the caller in doubt about it.
 	s.log.Reach(Recorded, on, x.key)
 
 	switch x.fault.Mode {
@@ -97,6 +105,7 @@ func (s *Server) answer(x *exchange, on On, out reply) {
 	case DelayBefore, DropBefore, Fail, Unavailable, PayTwice, IgnoreKeys, Credentials, "":
 	}
 
+	// Tests that wait for Answering see every request that gets an answer, whatever it says.
 	s.log.Reach(Answering, on, x.key)
 
 	if out.code != "" {
@@ -114,10 +123,13 @@ func (s *Server) drop(on On, key string) {
 	panic(http.ErrAbortHandler)
 }
 
+// status answers that the sandbox takes payments.
 func (s *Server) status(*exchange) reply {
 	return reply{status: http.StatusOK, body: map[string]string{"status": "ready"}}
 }
 
+// verify answers whether money can reach an account. It looks only at the form of the account, unless a fault says
+// that it is rejected.
 func (s *Server) verify(x *exchange) reply {
 	var in struct {
 		Account pay.Account `json:"account"`
@@ -135,6 +147,7 @@ func (s *Server) verify(x *exchange) reply {
 
 var malformed = reply{status: http.StatusBadRequest, code: "malformed"}
 
+// submit records a payment, or answers with the one that is recorded under the same key.
 func (s *Server) submit(x *exchange) reply {
 	var in struct {
 		Amount    int64       `json:"amount"`
@@ -147,23 +160,36 @@ func (s *Server) submit(x *exchange) reply {
 		return malformed
 	}
 
+	// The form of the payment counts more than a refusal that a test has asked for.
 	code := x.fault.refusal()
 	if in.Amount <= 0 || in.Currency == "" || in.Recipient.Number == "" || !pay.ValidRouting(in.Recipient.Routing) {
 		code = "invalidPayment"
 	}
 
+	// A refused key stays refused, and a key with a payment is not refused afterwards: then code is empty, and the
+	// request goes on as a repetition.
 	if code != "" {
 		if code = s.refuse(x.key, code); code != "" {
 			return reply{status: http.StatusUnprocessableEntity, code: code}
 		}
 	}
 
+	// Of the account number only the last digits are kept; print shows whether a repetition asks for the same
+	// payment.
 	number := in.Recipient.Number
 
 	p, code := s.record(Payment{
-		Key: x.key, Amount: in.Amount, Currency: in.Currency, Date: in.Date, Memo: in.Memo, Holder: in.Recipient.Holder, Last4: number[max(0, len(number)-4):],
-		print: fmt.Sprint(in.Amount, in.Currency, in.Recipient),
+		Key:      x.key,
+		Amount:   in.Amount,
+		Currency: in.Currency,
+		Date:     in.Date,
+		Memo:     in.Memo,
+		Holder:   in.Recipient.Holder,
+		Last4:    number[max(0, len(number)-4):],
+		print:    fmt.Sprint(in.Amount, in.Currency, in.Recipient),
 	}, x.fault.Mode == PayTwice, x.fault.Mode == IgnoreKeys)
+
+	// Repetitions get the state that the payment has now.
 	switch code {
 	case "":
 		return reply{status: http.StatusCreated, body: s.view(func(v *Payment) bool { return v.ID == p.ID })[0]}
@@ -174,7 +200,7 @@ func (s *Server) submit(x *exchange) reply {
 	}
 }
 
-// refusal is the code that a request is refused with, if it is.
+// refusal returns the code that the fault refuses a request with, or "" if it refuses none.
 func (f Fault) refusal() string {
 	if f.Mode != Fail {
 		return ""
@@ -187,6 +213,7 @@ func (f Fault) refusal() string {
 	return f.Code
 }
 
+// find answers with the payments of a key, or with 404.
 func (s *Server) find(x *exchange) reply {
 	found := s.view(func(p *Payment) bool { return p.Key == x.key })
 	if len(found) == 0 {
@@ -196,12 +223,15 @@ func (s *Server) find(x *exchange) reply {
 	return reply{status: http.StatusOK, body: map[string]any{"payments": found}}
 }
 
+// cancel takes back a payment that has not settled, and answers with its state. A payment that has settled keeps
+// its state.
 func (s *Server) cancel(x *exchange) reply {
 	id := x.r.PathValue("id")
 	if code := x.fault.refusal(); code != "" {
 		return reply{status: http.StatusConflict, code: code}
 	}
 
+	// Only submitted payments change, so that a cancellation that comes too late shows the state paid.
 	s.mu.Lock()
 
 	var canceled *Payment
@@ -214,6 +244,7 @@ func (s *Server) cancel(x *exchange) reply {
 	}
 	s.mu.Unlock()
 
+	// The callback goes out after the lock is released, because announce takes it.
 	if canceled != nil {
 		s.announce(canceled)
 	}

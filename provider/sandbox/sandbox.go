@@ -1,7 +1,7 @@
 // Package sandbox is a payment provider that moves no money: a real HTTP server of the protocol in
-// docs/guides/payment-provider.md which can be told to be slow, to fail, to hang up, to pay twice and to return
-// payments. What it holds lives in memory and lasts while the Server does, so the listener in front of it can be closed
-// and opened again, as when a provider restarts.
+// docs/guides/payment-provider.md. Tests can make it slow, make it fail, hang up, pay twice or return payments. Its
+// payments are in memory and last while the Server does, so the listener in front of it can be closed and opened
+// again, as when a provider restarts.
 package sandbox
 
 import (
@@ -19,15 +19,15 @@ import (
 
 // Config says how a sandbox is run.
 type Config struct {
-	// APIKey is what callers must present.
+	// APIKey is the key that callers must present.
 	APIKey string
 	// SettleAfter is how long a payment is submitted before it is paid; negative for never by itself.
 	SettleAfter time.Duration
-	// CallbackURL is told of every change of a payment, unless it is empty; CallbackSecret signs.
+	// CallbackURL gets a callback for every change of a payment, unless it is empty; CallbackSecret signs them.
 	CallbackURL    string
 	CallbackSecret string
-	// CallbackEvery is the time before the first repetition of a callback that was not taken, doubled each time; a
-	// second when 0.
+	// CallbackEvery is the time before the first repetition of a callback that was not accepted, doubled each time; a
+	// second if 0.
 	CallbackEvery time.Duration
 	// Seen is called with every event, from the goroutine that it happens in.
 	Seen func(Event)
@@ -45,7 +45,7 @@ type Payment struct {
 	Memo     string    `json:"memo"`
 	Holder   string    `json:"holder"`
 	Last4    string    `json:"last4"`
-	print    string    // of what was asked for, to tell another payment under the same key
+	print    string    // the order as text, to detect another order under the same key
 }
 
 // Server is the sandbox. It is an http.Handler; Close it when done.
@@ -67,7 +67,7 @@ type Server struct {
 	messages int
 }
 
-// settlement is what becomes of payments that nobody touches, and where that is told.
+// settlement says when and how a payment ends by itself, and where its callbacks go.
 type settlement struct {
 	After          time.Duration
 	State          pay.State
@@ -76,12 +76,13 @@ type settlement struct {
 	CallbackSecret string
 }
 
-// New makes a sandbox. It fails when there is no key, or callbacks that could not be signed.
+// New makes a sandbox. It fails if there is no API key, or if the secret cannot sign callbacks.
 func New(c Config) (*Server, error) {
 	if c.APIKey == "" {
 		return nil, errors.New("sandbox: an API key is needed")
 	}
 
+	// Sign an empty callback now: a bad secret shows here, and not in the background.
 	if c.CallbackURL != "" {
 		if _, _, err := pay.SignCallback(c.CallbackSecret, pay.Callback{}, time.Now()); err != nil {
 			return nil, fmt.Errorf("sandbox: %w", err)
@@ -93,9 +94,19 @@ func New(c Config) (*Server, error) {
 	}
 
 	s := &Server{
-		config: c, mux: http.NewServeMux(), client: &http.Client{Timeout: 10 * time.Second}, refused: map[string]string{},
-		settle: settlement{After: c.SettleAfter, State: pay.Paid, CallbackURL: c.CallbackURL, CallbackSecret: c.CallbackSecret},
+		config:  c,
+		mux:     http.NewServeMux(),
+		client:  &http.Client{Timeout: 10 * time.Second},
+		refused: map[string]string{},
+		settle: settlement{
+			After:          c.SettleAfter,
+			State:          pay.Paid,
+			CallbackURL:    c.CallbackURL,
+			CallbackSecret: c.CallbackSecret,
+		},
 	}
+
+	// The context of the server ends the background work and the held requests, so it comes before the log.
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.log = stage.NewLog(s.ctx, c.Seen)
 	s.routes()
@@ -103,7 +114,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what goes on in the background and lets go of what is held.
+// Close ends the work in the background, lets held requests continue, and waits for the background work.
 func (s *Server) Close() {
 	s.mu.Lock() // nothing starts in the background any more
 	s.stop()
@@ -111,7 +122,7 @@ func (s *Server) Close() {
 	s.background.Wait()
 }
 
-// Payments gives all that was recorded, oldest first. Two of them with one key are a payment that was made twice.
+// Payments returns all recorded payments, oldest first. Two of them with one key are a payment that was made twice.
 func (s *Server) Payments() []Payment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,12 +135,15 @@ func (s *Server) Payments() []Payment {
 	return out
 }
 
-// Settle gives the payments of a key another state, as the banks would, and tells of it. It reports how many there
-// were.
+// Settle gives the payments of a key another state, as the banks would, and sends callbacks. It returns how many
+// payments there were.
 func (s *Server) Settle(key string, state pay.State, code string) int {
 	s.mu.Lock()
 
 	changed := s.held(key)
+
+	// Each payment changes under the lock; its callback goes out after the lock is released, because announce takes
+	// it.
 	for _, p := range changed {
 		p.State, p.Code = state, code
 	}
@@ -142,7 +156,7 @@ func (s *Server) Settle(key string, state pay.State, code string) int {
 	return len(changed)
 }
 
-// held are the payments of a key; the caller has the lock.
+// held returns the payments of a key. The caller has the lock.
 func (s *Server) held(key string) []*Payment {
 	var out []*Payment
 
@@ -155,12 +169,14 @@ func (s *Server) held(key string) []*Payment {
 	return out
 }
 
-// record keeps a payment, unless its key is known: then it gives the one that there is. A key that was refused stays
-// refused. With twice it makes a second one beside it, and with regardless one whatever is known.
+// record adds a payment and returns it. If the key has a payment already, it returns that one, or keyConflict if it
+// was another order. A key that was refused stays refused: its code is returned. With twice it adds the payment two
+// times, and with regardless it ignores what is recorded.
 func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	// First, repetitions: the same key with the same order is the same payment.
 	if known := s.held(p.Key); len(known) > 0 && !regardless {
 		if known[0].print != p.print {
 			return nil, "keyConflict"
@@ -169,6 +185,7 @@ func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 		return known[0], ""
 	}
 
+	// Then keys that were refused: to repeat an order must not change its outcome.
 	if code, refused := s.refused[p.Key]; refused && !regardless {
 		return nil, code
 	}
@@ -181,13 +198,15 @@ func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 	return first, ""
 }
 
-// add appends a payment and lets it settle in its time; the caller has the lock.
+// add appends a payment, and starts its settlement in the background. The caller has the lock.
 func (s *Server) add(p Payment) *Payment {
 	p.ID = fmt.Sprintf("sbx_%06d", len(s.payments)+1)
 	p.State = pay.Submitted
 	kept := &p
 	s.payments = append(s.payments, kept)
 
+	// A copy of the settings: later changes of them are for later payments. After Close nothing may start in the
+	// background.
 	becomes := s.settle
 	if becomes.After >= 0 && s.ctx.Err() == nil {
 		s.background.Go(func() { s.settleLater(kept, becomes) })
@@ -196,6 +215,8 @@ func (s *Server) add(p Payment) *Payment {
 	return kept
 }
 
+// settleLater waits for the time of settlement, then gives the payment its state and sends the callback. Payments
+// that have left the state submitted meanwhile, and those of a closed server, stay as they are.
 func (s *Server) settleLater(p *Payment, becomes settlement) {
 	if !s.log.Pause(becomes.After) {
 		return
@@ -203,6 +224,7 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 
 	s.mu.Lock()
 
+	// A cancellation or Settle may have come first; their state counts.
 	open := p.State == pay.Submitted
 	if open {
 		p.State, p.Code = becomes.State, becomes.Code
@@ -214,7 +236,8 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 	}
 }
 
-// refuse notes that a key was refused, unless it was taken before.
+// refuse notes that a key was refused, and returns the code of its first refusal. It returns "" if the key has a
+// payment: that one stays.
 func (s *Server) refuse(key, code string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +255,7 @@ func (s *Server) refuse(key, code string) string {
 	return code
 }
 
-// view is the payments of a key as they are now.
+// view returns copies of the payments that choose accepts, in their present states.
 func (s *Server) view(choose func(*Payment) bool) []Payment {
 	return slices.DeleteFunc(s.Payments(), func(p Payment) bool { return !choose(&p) })
 }

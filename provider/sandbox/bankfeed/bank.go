@@ -15,8 +15,8 @@ type Institution struct {
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`
 	Accounts []Account `json:"accounts"`
-	// Status is how well its products work, by key, such as transactions_updates; HEALTHY, DEGRADED or DOWN. Nobody can
-	// link at a bank whose item_logins are DOWN.
+	// Status is how well its products work, by key, such as transactions_updates; HEALTHY, DEGRADED or DOWN. Links to a
+	// bank fail while its item_logins are DOWN.
 	Status map[string]string `json:"status,omitempty"`
 	// Down says that the bank does not answer: every call that needs it fails.
 	Down bool `json:"down,omitempty"`
@@ -38,14 +38,38 @@ type Account struct {
 	Limit        json.Number `json:"limit,omitempty"`
 }
 
-// banks are those that a sandbox begins with.
+// banks returns the banks that a sandbox begins with.
 func banks() []*Institution {
+	// The accounts are of the types that the vendor has: depository, credit and loan.
 	checking := Account{
-		ID: "checking", Name: "Trust Checking", OfficialName: "Client Trust Checking", Mask: "0001", Type: "depository", Subtype: "checking", Balance: "25000.00",
+		ID:           "checking",
+		Name:         "Trust Checking",
+		OfficialName: "Client Trust Checking",
+		Mask:         "0001",
+		Type:         "depository",
+		Subtype:      "checking",
+		Balance:      "25000.00",
 	}
-	savings := Account{ID: "savings", Name: "Reserve Savings", Mask: "1112", Type: "depository", Subtype: "savings", Balance: "8000.5"}
-	card := Account{ID: "card", Name: "Company Card", Mask: "3333", Type: "credit", Subtype: "credit card", Balance: "410", Limit: "5000"}
+	savings := Account{
+		ID:      "savings",
+		Name:    "Reserve Savings",
+		Mask:    "1112",
+		Type:    "depository",
+		Subtype: "savings",
+		Balance: "8000.5",
+	}
+	card := Account{
+		ID:      "card",
+		Name:    "Company Card",
+		Mask:    "3333",
+		Type:    "credit",
+		Subtype: "credit card",
+		Balance: "410",
+		Limit:   "5000",
+	}
 	loan := Account{ID: "loan", Name: "Equipment Loan", Type: "loan", Subtype: "business", Balance: "12000"}
+
+	// Accounts in other currencies, with two decimals and with none.
 	euro, yen := checking, savings
 	euro.ID, euro.Name, euro.Mask, euro.Currency = "euro", "Euro Account", "0977", "EUR"
 	yen.ID, yen.Name, yen.Mask, yen.Currency, yen.Balance = "yen", "Yen Account", "0392", "JPY", "90000"
@@ -57,7 +81,8 @@ func banks() []*Institution {
 	}
 }
 
-// SetInstitution adds a bank, or replaces the one of its identifier. Items that were linked before keep their accounts.
+// SetInstitution adds a bank, or replaces the bank with the same identifier. Items that were linked before keep
+// their accounts.
 func (s *Server) SetInstitution(i Institution) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +96,7 @@ func (s *Server) SetInstitution(i Institution) {
 	s.institutions[at] = &i
 }
 
-// Institutions are the banks.
+// Institutions returns the banks.
 func (s *Server) Institutions() []Institution {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,12 +109,12 @@ func (s *Server) Institutions() []Institution {
 	return out
 }
 
-// institution gives a bank, or nil; the caller has the lock.
+// institution returns a bank, or nil. The caller has the lock.
 func (s *Server) institution(id string) *Institution {
 	return find(s.institutions, func(i *Institution) bool { return i.ID == id })
 }
 
-// Progress is how much of its history an item tells.
+// Progress is how much of its history an item shows.
 type Progress string
 
 // The states of progress.
@@ -107,7 +132,7 @@ func (Progress) Enum() []string {
 // item is a login at a bank.
 type item struct {
 	id       string
-	access   string // empty until somebody fetches it
+	access   string // empty until it is fetched
 	bank     string
 	webhook  string
 	accounts []*account
@@ -115,12 +140,12 @@ type item struct {
 	removed  bool
 	problem  *Failure
 	progress Progress
-	withheld []Transaction // what is not told yet
+	withheld []Transaction // rows that are not shown yet
 	log      []entry
 	rows     map[string]*row
-	synced   bool // somebody has asked for its transactions
+	synced   bool // its transactions have been asked for
 
-	balances map[string]*big.Rat // what went out of each account, as of so many entries of the log
+	balances map[string]*big.Rat // money that went out of each account, by the first reckoned entries of the log
 	reckoned int
 }
 
@@ -130,7 +155,7 @@ type account struct {
 	closed bool
 }
 
-// places is how many decimals the account's money has; a unit that is no currency has two here.
+// places returns how many decimals the account's money has. A unit that is no currency has two here.
 func (a *account) places() int { return money.Currency(strings.ToLower(a.of.Currency)).MinorDigits() }
 
 // entry says that a row changed. It counts while it is the row's last.
@@ -144,9 +169,16 @@ type row struct {
 	gone           bool
 }
 
-// newItem makes an item at a bank; the caller has the lock. No chosen accounts are all.
+// newItem makes an item at a bank, with all accounts of the bank if none are chosen. The caller has the lock.
 func (s *Server) newItem(bank *Institution, chosen []string, webhook string, days int) (*item, error) {
-	i := &item{id: made("item"), bank: bank.ID, webhook: webhook, days: days, progress: Historical, rows: map[string]*row{}}
+	i := &item{
+		id:       made("item"),
+		bank:     bank.ID,
+		webhook:  webhook,
+		days:     days,
+		progress: Historical,
+		rows:     map[string]*row{},
+	}
 	if s.settings.Begins != nil {
 		i.progress = *s.settings.Begins
 	}
@@ -157,6 +189,7 @@ func (s *Server) newItem(bank *Institution, chosen []string, webhook string, day
 		}
 	}
 
+	// Each account begins with its history; how much of it shows depends on the item's progress.
 	for _, id := range chosen {
 		if err := s.open(i, bank, id); err != nil {
 			return nil, err
@@ -168,7 +201,8 @@ func (s *Server) newItem(bank *Institution, chosen []string, webhook string, day
 	return i, nil
 }
 
-// open gives an item an account of its bank, with its history; the caller has the lock.
+// open gives an item an account of its bank, with its history. It fails with ErrUnknown if the bank has no such
+// account. The caller has the lock.
 func (s *Server) open(i *item, bank *Institution, id string) error {
 	at := slices.IndexFunc(bank.Accounts, func(a Account) bool { return a.ID == id })
 	if at < 0 {
@@ -186,25 +220,27 @@ func (s *Server) open(i *item, bank *Institution, id string) error {
 	return nil
 }
 
-// account gives an account of an item that is not closed, or nil.
+// account returns an account of an item that is not closed, or nil.
 func (i *item) account(id string) *account {
 	return find(i.accounts, func(a *account) bool { return a.id == id && !a.closed })
 }
 
-// balance is what the bank says an account holds: what it began with, and all posted rows. It is reckoned anew only
-// after a change.
+// balance returns the balance of an account by the bank: the one at the start and all posted rows. The sums are
+// computed anew only after a change.
 func (i *item) balance(a *account) json.Number {
 	if i.balances == nil || i.reckoned != len(i.log) {
 		i.balances, i.reckoned = i.reckon(), len(i.log)
 	}
 
+	// A test may send a balance that is no number: it goes out as it is.
 	sum, known := new(big.Rat).SetString(string(a.of.Balance))
 	if !known {
 		return a.of.Balance
 	}
 
+	// Rows are positive if money goes out: that lowers a balance, and raises a debt.
 	if out := i.balances[a.id]; out != nil && (a.of.Type == "credit" || a.of.Type == "loan") {
-		sum.Add(sum, out) // The bank tells debts as positive.
+		sum.Add(sum, out) // The bank gives debts as positive.
 	} else if out != nil {
 		sum.Sub(sum, out)
 	}
@@ -212,11 +248,12 @@ func (i *item) balance(a *account) json.Number {
 	return json.Number(sum.FloatString(a.places()))
 }
 
-// reckon adds up what went out of each account.
+// reckon adds up the money that went out of each account.
 func (i *item) reckon() map[string]*big.Rat {
 	out := map[string]*big.Rat{}
 
 	for _, r := range i.rows {
+		// Pending rows do not count yet, and an amount that is no number counts for nothing.
 		amount, ok := new(big.Rat).SetString(string(r.Amount))
 		if !ok || r.gone || r.Pending {
 			continue

@@ -1,6 +1,6 @@
-// Package bankfeed is a bank feed that no bank stands behind: a real HTTP server of the protocol that provider/plaid
-// speaks, with banks, a page on which people link their accounts, transactions that change, signed webhooks, and
-// everything that can go wrong. What it holds lives in memory and lasts while the Server does.
+// Package bankfeed is a bank feed without real banks: a real HTTP server of the protocol that provider/plaid speaks,
+// with banks, a page on which people link their accounts, transactions that change, signed webhooks, and everything
+// that can go wrong. Its items and transactions are in memory and last while the Server does.
 package bankfeed
 
 import (
@@ -20,17 +20,17 @@ import (
 
 // Config says how a sandbox is run.
 type Config struct {
-	// ClientID and Secret are what callers must present.
+	// ClientID and Secret are the keys that callers must present.
 	ClientID string
 	Secret   string
-	// Path is what stands before all its paths when something in front of it takes that off, such as /plaid; links
-	// begin with it.
+	// Path is the prefix of all its paths, such as /plaid, if a server in front of it takes that off; links begin with
+	// it.
 	Path string
 	// History is how many transactions each account of a new item begins with, spread over the days that were asked
 	// for.
 	History int
-	// WebhookEvery is the time before the first repetition of a webhook that was not taken, doubled each time; a second
-	// when 0.
+	// WebhookEvery is the time before the first repetition of a webhook that was not accepted, doubled each time; a
+	// second if 0.
 	WebhookEvery time.Duration
 	// Seen is called with every event, from the goroutine that it happens in.
 	Seen func(Event)
@@ -75,7 +75,8 @@ type Server struct {
 // maxHistory is how many transactions an account can begin with.
 const maxHistory = 1_000_000
 
-// New makes a sandbox with a few banks. It fails when there are no keys to present, or with a history out of range.
+// New makes a sandbox with a few banks. It fails if there are no keys to present, or if the history is out of
+// range.
 func New(c Config) (*Server, error) {
 	if c.ClientID == "" || c.Secret == "" {
 		return nil, errors.New("bank-feed sandbox: a client identifier and a secret are needed")
@@ -90,12 +91,21 @@ func New(c Config) (*Server, error) {
 	}
 
 	s := &Server{
-		config: c, mux: http.NewServeMux(), client: &http.Client{Timeout: 10 * time.Second}, institutions: banks(), publics: map[string]*publicToken{},
-		settings: Settings{History: &c.History}, calls: map[On]int{},
+		config:       c,
+		mux:          http.NewServeMux(),
+		client:       &http.Client{Timeout: 10 * time.Second},
+		institutions: banks(),
+		publics:      map[string]*publicToken{},
+		settings:     Settings{History: &c.History},
+		calls:        map[On]int{},
 	}
+
+	// The context of the server ends the background work and the held requests, so it comes before the log.
 	s.ctx, s.stop = context.WithCancel(context.Background())
 
 	s.log = stage.NewLog(s.ctx, c.Seen)
+
+	// The first key for webhooks; there is no older one to end.
 	if err := s.RotateKey(false); err != nil {
 		return nil, err
 	}
@@ -106,7 +116,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Close ends what goes on in the background and lets go of what is held.
+// Close ends the work in the background, lets held requests continue, and waits for the background work.
 func (s *Server) Close() {
 	s.mu.Lock() // nothing starts in the background any more
 	s.stop()
@@ -114,28 +124,28 @@ func (s *Server) Close() {
 	s.background.Wait()
 }
 
-// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx
-// lasts.
+// Await returns the first event after a sequence number that is of the point (of any point if p is empty). It waits
+// for it as long as ctx lasts.
 func (s *Server) Await(ctx context.Context, p stage.Point, after int) (Event, error) {
 	return s.log.Await(ctx, p, after) //nolint:wrapcheck // The reason to stop waiting is the caller's own.
 }
 
-// Last is the sequence of the newest event, 0 when there was none.
+// Last returns the sequence number of the newest event, 0 if there was none.
 func (s *Server) Last() int { return s.log.Last() }
 
-// Settings change how the sandbox behaves; what is absent stays.
+// Settings change how the sandbox behaves. Absent fields stay as they are.
 type Settings struct {
 	// History is how many transactions each account of a new item begins with.
 	History *int `json:"history,omitempty"`
-	// Begins is how much of its history a new item tells until Progress; all of it when empty.
+	// Begins is how much of its history a new item shows until Advance; all of it if empty.
 	Begins *Progress `json:"begins,omitempty"`
 	// ClockSeconds is how far the sandbox's clock is ahead of the true one.
 	ClockSeconds *int `json:"clockSeconds,omitempty"`
-	// Silent keeps changes of transactions from being told by webhook.
+	// Silent keeps changes of transactions from sending webhooks.
 	Silent *bool `json:"silent,omitempty"`
 }
 
-// Set changes settings.
+// Set changes the settings that are present.
 func (s *Server) Set(c Settings) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +167,7 @@ func (s *Server) Set(c Settings) {
 	}
 }
 
-// now is the time by the sandbox's clock; the caller has the lock.
+// now returns the time by the sandbox's clock. The caller has the lock.
 func (s *Server) now() time.Time {
 	now := time.Now().UTC()
 	if s.settings.ClockSeconds != nil {
@@ -167,26 +177,27 @@ func (s *Server) now() time.Time {
 	return now
 }
 
-// Counts tell what the sandbox was asked.
+// Counts says how often the sandbox was asked, and how many items and tokens it has.
 type Counts struct {
 	// Handed is how many access tokens were handed out, Removed how many items were removed, Live how many tokens still
 	// give access.
 	Handed  int `json:"handed"`
 	Removed int `json:"removed"`
 	Live    int `json:"live"`
-	// Linked is how many items people linked, whether or not anybody fetched the access to them.
+	// Linked is how many items people linked, whether or not the access to them was fetched.
 	Linked int `json:"linked"`
-	// Calls counts the requests that came through the door, by path.
+	// Calls counts the requests that arrived, by path.
 	Calls map[On]int `json:"calls"`
 }
 
-// Counts gives the counts.
+// Counts returns the counts.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	c := Counts{Handed: s.handed, Linked: len(s.items), Calls: maps.Clone(s.calls)}
 	for _, i := range s.items {
+		// An item that was linked but never exchanged for access is neither removed nor live.
 		if i.removed {
 			c.Removed++
 		} else if i.access != "" {
@@ -197,7 +208,7 @@ func (s *Server) Counts() Counts {
 	return c
 }
 
-// made makes an identifier that nobody can guess.
+// made returns a random identifier with a prefix, which cannot be guessed.
 func made(prefix string) string {
 	raw := make([]byte, 16)
 	_, _ = rand.Read(raw) // never fails
@@ -205,7 +216,7 @@ func made(prefix string) string {
 	return prefix + hex.EncodeToString(raw)
 }
 
-// find gives the element of a list that fits; nil when none does.
+// find returns the first element of a list that fits, or nil.
 func find[T any](list []*T, fits func(*T) bool) *T {
 	if i := slices.IndexFunc(list, fits); i >= 0 {
 		return list[i]

@@ -10,22 +10,29 @@ import (
 	"stayledger/provider/sandbox/stage"
 )
 
-// control serves what tells the sandbox how to behave. All of it asks for the secret as a bearer token.
+// control adds the calls that control the sandbox. All of them ask for the secret as a bearer token.
 func (s *Server) control() {
+	// First the sandbox as a whole: its faults, settings and keys, and what it has recorded.
 	s.on("POST /control/faults", s.controlFault)
 	s.on("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); stage.Done(w) })
 	s.on("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
 	s.on("POST /control/settings", s.controlSettings)
 	s.on("POST /control/keys", s.controlKeys)
-	s.on("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) { stage.Write(w, http.StatusOK, s.Counts()) })
+	s.on("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) {
+		stage.Write(w, http.StatusOK, s.Counts())
+	})
 	s.on("GET /control/events", s.log.ServeEvents)
 	s.on("GET /control/webhooks", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"webhooks": s.Messages()})
 	})
+
+	// Then the banks.
 	s.on("GET /control/institutions", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"institutions": s.Institutions()})
 	})
 	s.on("PUT /control/institutions/{id}", s.controlInstitution)
+
+	// Then items, as their bank or the vendor would change them.
 	s.on("GET /control/items", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"items": s.Items()})
 	})
@@ -36,6 +43,8 @@ func (s *Server) control() {
 	s.on("POST /control/items/{id}/accounts/{account}/close", func(w http.ResponseWriter, r *http.Request) {
 		outcome(w, s.CloseAccount(r.PathValue("id"), r.PathValue("account")))
 	})
+
+	// Last, the rows of an item.
 	s.on("GET /control/items/{id}/transactions", s.controlTransactions)
 	s.on("POST /control/items/{id}/transactions", s.controlAdd)
 	s.on("PUT /control/items/{id}/transactions/{transaction}", s.controlCorrect)
@@ -45,6 +54,7 @@ func (s *Server) control() {
 	s.on("POST /control/items/{id}/transactions/{transaction}/post", s.controlPost)
 }
 
+// on adds a control call that asks for the secret.
 func (s *Server) on(pattern string, serve http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.config.Secret)) != 1 {
@@ -56,7 +66,7 @@ func (s *Server) on(pattern string, serve http.HandlerFunc) {
 	})
 }
 
-// outcome answers a control request that changes something.
+// outcome answers a control request that changes something: 204, or the refusal that belongs to the error.
 func outcome(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
@@ -68,7 +78,7 @@ func outcome(w http.ResponseWriter, err error) {
 	}
 }
 
-// madeNew answers with the identifier of what was made.
+// madeNew answers with the identifier of a new thing, or with the refusal that belongs to the error.
 func madeNew(w http.ResponseWriter, id string, err error) {
 	if err != nil {
 		outcome(w, err)
@@ -78,6 +88,7 @@ func madeNew(w http.ResponseWriter, id string, err error) {
 	stage.Write(w, http.StatusOK, map[string]string{"id": id})
 }
 
+// controlFault adds a fault. It refuses unknown modes, and Fail without a code to fail with.
 func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
 	var f Fault
 	if !stage.Decode(w, r, &f) {
@@ -93,13 +104,15 @@ func (s *Server) controlFault(w http.ResponseWriter, r *http.Request) {
 	stage.Done(w)
 }
 
+// controlSettings changes the settings. It refuses unknown progress and a history out of range.
 func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 	var in Settings
 	if !stage.Decode(w, r, &in) {
 		return
 	}
 
-	if (in.Begins != nil && !slices.Contains(in.Begins.Enum(), string(*in.Begins))) || (in.History != nil && (*in.History < 0 || *in.History > maxHistory)) {
+	if (in.Begins != nil && !slices.Contains(in.Begins.Enum(), string(*in.Begins))) ||
+		(in.History != nil && (*in.History < 0 || *in.History > maxHistory)) {
 		stage.Refuse(w, http.StatusBadRequest, "outOfRange")
 		return
 	}
@@ -108,6 +121,7 @@ func (s *Server) controlSettings(w http.ResponseWriter, r *http.Request) {
 	stage.Done(w)
 }
 
+// controlKeys makes a new key for webhooks.
 func (s *Server) controlKeys(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		ExpireOld bool `json:"expireOld"`
@@ -117,6 +131,7 @@ func (s *Server) controlKeys(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// controlInstitution adds or replaces a bank. It refuses banks without a name or without accounts.
 func (s *Server) controlInstitution(w http.ResponseWriter, r *http.Request) {
 	var in Institution
 	if !stage.Decode(w, r, &in) {
@@ -132,17 +147,17 @@ func (s *Server) controlInstitution(w http.ResponseWriter, r *http.Request) {
 	stage.Done(w)
 }
 
-// Item is an item as the control tells it.
+// Item is an item as the control calls show it.
 type Item struct {
 	ID            string        `json:"id"`
-	AccessToken   string        `json:"accessToken,omitempty"` // none until somebody fetches it
+	AccessToken   string        `json:"accessToken,omitempty"` // none until it is fetched
 	InstitutionID string        `json:"institutionId"`
 	Webhook       string        `json:"webhook,omitempty"`
 	Removed       bool          `json:"removed"`
 	Progress      Progress      `json:"progress"`
 	Problem       *Failure      `json:"problem,omitempty"`
 	Accounts      []ItemAccount `json:"accounts"`
-	Transactions  int           `json:"transactions"` // that are told now
+	Transactions  int           `json:"transactions"` // that it shows now
 }
 
 // ItemAccount is an account of an item.
@@ -155,7 +170,7 @@ type ItemAccount struct {
 	Balance json.Number `json:"balance"`
 }
 
-// Items are all items, oldest first.
+// Items returns all items, oldest first.
 func (s *Server) Items() []Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,29 +178,38 @@ func (s *Server) Items() []Item {
 	out := []Item{}
 
 	for _, i := range s.items {
-		told := Item{
-			ID: i.id, AccessToken: i.access, InstitutionID: i.bank, Webhook: i.webhook, Removed: i.removed, Progress: i.progress, Problem: i.problem,
-			Accounts: []ItemAccount{},
+		shown := Item{
+			ID:            i.id,
+			AccessToken:   i.access,
+			InstitutionID: i.bank,
+			Webhook:       i.webhook,
+			Removed:       i.removed,
+			Progress:      i.progress,
+			Problem:       i.problem,
+			Accounts:      []ItemAccount{},
 		}
+
+		// Closed accounts are listed too: a test wants to see that they closed.
 		for _, a := range i.accounts {
-			told.Accounts = append(told.Accounts, ItemAccount{
+			shown.Accounts = append(shown.Accounts, ItemAccount{
 				ID: a.id, Bank: a.of.ID, Name: a.of.Name, Mask: a.of.Mask, Closed: a.closed, Balance: i.balance(a),
 			})
 		}
 
+		// Rows that are withheld are not in i.rows yet.
 		for _, r := range i.rows {
 			if !r.gone {
-				told.Transactions++
+				shown.Transactions++
 			}
 		}
 
-		out = append(out, told)
+		out = append(out, shown)
 	}
 
 	return out
 }
 
-// controlProblem takes a failure; one without a code ends it.
+// controlProblem sets the failure that an item answers with. A failure without a code ends it.
 func (s *Server) controlProblem(w http.ResponseWriter, r *http.Request) {
 	var in Failure
 	if !stage.Decode(w, r, &in) {
@@ -200,6 +224,7 @@ func (s *Server) controlProblem(w http.ResponseWriter, r *http.Request) {
 	outcome(w, s.SetProblem(r.PathValue("id"), problem))
 }
 
+// controlProgress lets an item show more of its history. It refuses unknown progress.
 func (s *Server) controlProgress(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Progress Progress `json:"progress"`
@@ -216,6 +241,7 @@ func (s *Server) controlProgress(w http.ResponseWriter, r *http.Request) {
 	outcome(w, s.Advance(r.PathValue("id"), in.Progress))
 }
 
+// controlFire sends a webhook of an item, or answers 404 if there is no such item, webhook or code.
 func (s *Server) controlFire(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Code string `json:"code"`
@@ -232,6 +258,7 @@ func (s *Server) controlFire(w http.ResponseWriter, r *http.Request) {
 	stage.Done(w)
 }
 
+// controlRekey gives an account another identifier, and answers with it.
 func (s *Server) controlRekey(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		RemoveOld bool `json:"removeOld"`
@@ -244,6 +271,7 @@ func (s *Server) controlRekey(w http.ResponseWriter, r *http.Request) {
 	madeNew(w, id, err)
 }
 
+// controlTransactions lists the rows that an item shows now.
 func (s *Server) controlTransactions(w http.ResponseWriter, r *http.Request) {
 	rows, err := s.Transactions(r.PathValue("id"))
 	if err != nil {
@@ -254,6 +282,7 @@ func (s *Server) controlTransactions(w http.ResponseWriter, r *http.Request) {
 	stage.Write(w, http.StatusOK, map[string]any{"transactions": rows})
 }
 
+// controlAdd adds rows to an item, and answers with their identifiers.
 func (s *Server) controlAdd(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Transactions []Transaction `json:"transactions"`
@@ -271,13 +300,15 @@ func (s *Server) controlAdd(w http.ResponseWriter, r *http.Request) {
 	stage.Write(w, http.StatusOK, map[string]any{"ids": ids})
 }
 
-// amend reads what changes of a row; what is absent stays. False when the request has been refused.
+// amend reads the change of a row: fields that are absent stay. It returns false if the body is malformed; then the
+// answer has been written.
 func amend(w http.ResponseWriter, r *http.Request) (func(*Transaction), bool) {
 	var raw json.RawMessage
 	if !stage.Decode(w, r, &raw) {
 		return nil, false
 	}
 
+	// The row to change is not known here, so the change is tried on an empty one.
 	if err := json.Unmarshal(raw, &Transaction{}); err != nil {
 		stage.Refuse(w, http.StatusBadRequest, "malformed")
 		return nil, false
@@ -286,12 +317,14 @@ func amend(w http.ResponseWriter, r *http.Request) (func(*Transaction), bool) {
 	return func(t *Transaction) { _ = json.Unmarshal(raw, t) }, true // It has been read before.
 }
 
+// controlCorrect changes a row.
 func (s *Server) controlCorrect(w http.ResponseWriter, r *http.Request) {
 	if change, ok := amend(w, r); ok {
 		outcome(w, s.Correct(r.PathValue("id"), r.PathValue("transaction"), change))
 	}
 }
 
+// controlPost replaces a pending row by a posted one, and answers with its identifier.
 func (s *Server) controlPost(w http.ResponseWriter, r *http.Request) {
 	if change, ok := amend(w, r); ok {
 		id, err := s.Post(r.PathValue("id"), r.PathValue("transaction"), change)

@@ -14,17 +14,17 @@ import (
 	"stayledger/provider/sandbox/stage"
 )
 
-// Fault is what goes wrong with requests.
+// Fault is a failure that requests of one kind meet.
 type Fault struct {
 	Mode Mode `json:"mode"`
-	// On is what kind of requests; every call when empty.
+	// On is the kind of request that meets it; every call if empty.
 	On On `json:"on,omitempty"`
-	// Times is how many requests it meets; all until Reset when 0. Mutation meets only those after which there is
-	// something to move.
+	// Times is how many requests meet it; all until Reset if 0. Mutation counts only those that leave something to
+	// move.
 	Times int `json:"times,omitempty"`
-	// DelayMS is how long requests are held, in milliseconds; until Release when 0.
+	// DelayMS is how long requests are held, in milliseconds; until Release if 0.
 	DelayMS int `json:"delayMs,omitempty"`
-	// RetryAfter is what a refusal of too many calls says, in seconds; nothing when absent.
+	// RetryAfter is the pause that a refusal of too many calls asks for, in seconds; none if absent.
 	RetryAfter *int `json:"retryAfter,omitempty"`
 	// Failure is the answer of Fail.
 	Failure Failure `json:"failure,omitzero"`
@@ -61,38 +61,42 @@ const (
 	Extended       Mode = "extended"       // signed as it should be, with an extension that has to be understood
 	Unsigned       Mode = "unsigned"       // the algorithm none
 	Tampered       Mode = "tampered"       // the body changes after it was signed
-	Forged         Mode = "forged"         // signed with a key of somebody else under our key's name
-	UnknownKey     Mode = "unknownKey"     // signed with a key that nobody can ask for
+	Forged         Mode = "forged"         // signed with another key under our key's name
+	UnknownKey     Mode = "unknownKey"     // under the name of a key that the sandbox does not have
 	Old            Mode = "old"            // signed ten minutes ago
 	Replayed       Mode = "replayed"       // sent twice, the same bytes
-	Foreign        Mode = "foreign"        // about an item that nobody has
+	Foreign        Mode = "foreign"        // about an item that does not exist
 )
 
 // Enum lists the modes.
 func (Mode) Enum() []string {
 	return []string{
-		string(HangBefore), string(HangAfter), string(Fail), string(Internal), string(Page500), string(TooMany), string(DropBefore), string(DropAfter),
-		string(SlowBody), string(HugeBody), string(WrongType), string(Redirect), string(InvalidUTF8), string(GzipBomb), string(DuplicateIDs),
-		string(Truncated), string(Mutation),
-		string(WrongAlgorithm), string(Mislabeled), string(Extended), string(Unsigned), string(Tampered), string(Forged), string(UnknownKey), string(Old), string(Replayed), string(Foreign),
+		string(HangBefore), string(HangAfter), string(Fail), string(Internal), string(Page500), string(TooMany),
+		string(DropBefore), string(DropAfter), string(SlowBody), string(HugeBody), string(WrongType), string(Redirect),
+		string(InvalidUTF8), string(GzipBomb), string(DuplicateIDs), string(Truncated), string(Mutation),
+		string(WrongAlgorithm), string(Mislabeled), string(Extended), string(Unsigned), string(Tampered), string(Forged),
+		string(UnknownKey), string(Old), string(Replayed), string(Foreign),
 	}
 }
 
-// Break makes requests fail from now on; faults of one kind of request take turns in the order in which they were made.
+// Break makes requests fail from now on. Faults of one kind of request take turns in the order in which they were
+// added.
 func (s *Server) Break(f Fault) { s.faults.Add(f.On, f.Times, f) }
 
-// Release lets go of all requests that are held now.
+// Release lets all requests continue that are held now.
 func (s *Server) Release() { s.log.Release() }
 
-// Reset forgets all faults and lets go of what is held. Items, transactions and settings stay.
+// Reset removes all faults and lets held requests continue. Items, transactions and settings stay.
 func (s *Server) Reset() {
 	s.faults.Clear()
 	s.Release()
 }
 
-// instead answers a call without its effect, when the fault is of that kind.
+// instead answers a call without its effect if the fault says so, and reports whether it did.
 func (s *Server) instead(x *exchange) bool {
 	switch x.fault.Mode { //nolint:exhaustive // The other modes let the call take effect.
+
+	// The call is only late: after the wait it takes effect.
 	case HangBefore:
 		s.log.Hold(stage.HoldTime(x.fault.DelayMS), stage.HeldBefore, x.on, x.key)
 		return false
@@ -102,6 +106,8 @@ func (s *Server) instead(x *exchange) bool {
 		s.fail(x, &x.fault.Failure)
 	case Internal:
 		s.fail(x, internal)
+
+	// The words of a proxy, which a client must not take for the protocol's.
 	case Page500:
 		http.Error(x.w, "<html>Bad gateway</html>", http.StatusInternalServerError)
 	case TooMany:
@@ -110,7 +116,9 @@ func (s *Server) instead(x *exchange) bool {
 		}
 
 		s.fail(x, tooMany)
+
 	case Redirect:
+		// The address of a cloud machine's metadata: a client must not be led into the inner network.
 		http.Redirect(x.w, x.r, "http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect)
 	default:
 		return false
@@ -119,7 +127,7 @@ func (s *Server) instead(x *exchange) bool {
 	return true
 }
 
-// breakAfter holds a call, or ends its connection, once it has taken effect.
+// breakAfter holds a call, or ends its connection, after it has taken effect.
 func (s *Server) breakAfter(x *exchange) {
 	switch x.fault.Mode { //nolint:exhaustive // The other modes change the answer.
 	case HangAfter:
@@ -133,6 +141,7 @@ func (s *Server) breakAfter(x *exchange) {
 func (s *Server) drop(x *exchange) {
 	s.log.Reach(stage.Dropped, x.on, x.key)
 
+	// Only the owner of the connection can make Close send a reset, instead of ending it in good order.
 	if hijacker, can := x.w.(http.Hijacker); can {
 		if connection, _, err := hijacker.Hijack(); err == nil {
 			if tcp, is := connection.(*net.TCPConn); is {
@@ -146,8 +155,9 @@ func (s *Server) drop(x *exchange) {
 	panic(http.ErrAbortHandler)
 }
 
-// writeAnswer writes the answer of a success, spoilt as the fault has it.
+// writeAnswer writes the answer of a successful call, changed as the fault says.
 func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
+	// This fault changes rows, so it comes before the answer is encoded.
 	if x.fault.Mode == DuplicateIDs {
 		for _, list := range []string{"added", "modified", "removed", "accounts"} {
 			if rows, has := answer[list].([]any); has {
@@ -156,6 +166,7 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 		}
 	}
 
+	// The other faults change the bytes or the headers.
 	content, err := json.Marshal(answer)
 	if err != nil {
 		s.fail(x, internal)
@@ -169,14 +180,17 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 	case WrongType:
 		header.Set("Content-Type", "text/html")
 	case InvalidUTF8:
+		// Two bytes that UTF-8 never has, in a field of every answer.
 		content = bytes.Replace(content, []byte(`"request_id":"`), []byte("\"request_id\":\"\xff\xfe"), 1)
 	case HugeBody:
+		// 20 MiB, more than any page of transactions has.
 		content = append([]byte(`{"padding":"`+strings.Repeat("a", 20<<20)+`",`), content[1:]...)
 	case GzipBomb:
 		header.Set("Content-Encoding", "gzip")
 
 		content = bomb()
 	case Truncated:
+		// The length is that of the whole answer, so that the client sees the end come too early.
 		header.Set("Content-Length", strconv.Itoa(len(content)))
 		content = content[:len(content)/2]
 	case SlowBody:
@@ -187,7 +201,7 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 	_, _ = x.w.Write(content) // to a caller that may be gone
 }
 
-// drip sends an answer byte by byte.
+// drip sends an answer byte by byte, ten in a second.
 func (s *Server) drip(x *exchange, content []byte) {
 	flusher := http.NewResponseController(x.w)
 	for i := range content {
@@ -203,7 +217,7 @@ func (s *Server) drip(x *exchange, content []byte) {
 	}
 }
 
-// bomb is an answer of 64 KiB that unpacks to 64 MiB.
+// bomb returns an answer of 64 KiB that unpacks to 64 MiB.
 var bomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 

@@ -34,7 +34,7 @@ type Transaction struct {
 	Meta           Meta        `json:"payment_meta"`
 }
 
-// Meta is what a bank tells of a payment.
+// Meta has what a bank knows of a payment.
 type Meta struct {
 	Reference *string `json:"reference_number"`
 	Payee     *string `json:"payee"`
@@ -49,8 +49,9 @@ type Removed struct {
 
 const dayForm = "2006-01-02"
 
-// tell takes rows into the log of an item as far as its progress lets them be seen, and withholds the others.
+// tell adds rows to the log of an item if its progress shows them already, and withholds the others.
 func (i *item) tell(rows []Transaction, now time.Time) {
+	// Until the whole history is there, an item shows the last thirty days or nothing.
 	recent := now.AddDate(0, 0, -30).Format(dayForm)
 	for _, t := range rows {
 		if i.progress == Historical || (i.progress == Initial && t.Date >= recent) {
@@ -65,6 +66,7 @@ func (i *item) tell(rows []Transaction, now time.Time) {
 func (i *item) note(r *row) {
 	i.log = append(i.log, entry{r})
 
+	// Positions count from 1, so that 0 means that the row is new.
 	r.changed = len(i.log)
 	if r.began == 0 {
 		r.began = r.changed
@@ -72,7 +74,7 @@ func (i *item) note(r *row) {
 	}
 }
 
-// whole fills in what a row that is added leaves out.
+// whole fills in the fields that an added row leaves out, and returns it.
 func (t Transaction) whole(a *account, now time.Time) Transaction {
 	if t.ID == "" {
 		t.ID = made("txn")
@@ -82,6 +84,7 @@ func (t Transaction) whole(a *account, now time.Time) Transaction {
 		t.Date = now.Format(dayForm)
 	}
 
+	// A row in neither kind of currency is in that of its account.
 	if t.Currency == nil && t.Unofficial == nil {
 		t.Currency, t.Unofficial = unlessEmpty(a.of.Currency), unlessEmpty(a.of.Unofficial)
 	}
@@ -101,6 +104,7 @@ func (t Transaction) whole(a *account, now time.Time) Transaction {
 	return t
 }
 
+// unlessEmpty returns nil for the empty text: the protocol has null for texts that are absent.
 func unlessEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -109,7 +113,8 @@ func unlessEmpty(s string) *string {
 	return &s
 }
 
-// change runs a change of an item's rows, and tells of it afterwards.
+// change runs a change of the rows of an item, and sends a webhook if it added to the log. It fails with ErrUnknown
+// if there is no such item.
 func (s *Server) change(itemID string, f func(*item) error) error {
 	s.mu.Lock()
 
@@ -119,12 +124,14 @@ func (s *Server) change(itemID string, f func(*item) error) error {
 		return fmt.Errorf("%w: item %s", ErrUnknown, itemID)
 	}
 
+	// A change that failed, or that changed no row, is no news.
 	before := len(i.log)
 	err := f(i)
 	changed := err == nil && len(i.log) > before
 	silent := s.settings.Silent != nil && *s.settings.Silent
 	s.mu.Unlock()
 
+	// The webhook goes out after the lock is released, because announceSync takes it.
 	if changed && !silent {
 		s.announceSync(itemID)
 	}
@@ -132,16 +139,18 @@ func (s *Server) change(itemID string, f func(*item) error) error {
 	return err
 }
 
-// item gives an item, or nil; the caller has the lock.
+// item returns an item, or nil. The caller has the lock.
 func (s *Server) item(id string) *item {
 	return find(s.items, func(i *item) bool { return i.id == id })
 }
 
-// Add gives an item rows; their accounts are those of the item. It gives their identifiers, in their order.
+// Add adds rows to an item and returns their identifiers, in their order. It adds none if one of them names an
+// account that the item does not have, or an identifier that it has.
 func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 	ids := make([]string, 0, len(rows))
 
 	err := s.change(itemID, func(i *item) error {
+		// First all rows are checked and filled in, so that a bad one keeps the others out too.
 		whole := make([]Transaction, 0, len(rows))
 		for _, t := range rows {
 			a := i.account(t.AccountID)
@@ -169,10 +178,12 @@ func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 	return ids, nil
 }
 
-// Correct changes a row, as a bank does that finds an error.
+// Correct changes a row, as a bank does if it finds an error. The identifier stays.
 func (s *Server) Correct(itemID, id string, change func(*Transaction)) error {
 	return s.changeRow(itemID, id, func(i *item, r *row) {
 		change(&r.Transaction)
+
+		// The change comes from outside and could have named another identifier.
 		r.ID = id
 		i.note(r)
 	})
@@ -183,11 +194,13 @@ func (s *Server) Remove(itemID, id string) error {
 	return s.changeRow(itemID, id, func(i *item, r *row) { i.remove(r) })
 }
 
+// remove marks a row as gone and adds that to the log.
 func (i *item) remove(r *row) {
 	r.gone = true
 	i.note(r)
 }
 
+// changeRow runs a change of a row that is not gone. It fails with ErrUnknown if there is none.
 func (s *Server) changeRow(itemID, id string, f func(*item, *row)) error {
 	return s.change(itemID, func(i *item) error {
 		r := i.rows[id]
@@ -202,7 +215,7 @@ func (s *Server) changeRow(itemID, id string, f func(*item, *row)) error {
 }
 
 // Post replaces a pending row by a posted one, which has another identifier and can have another amount or date. It
-// gives the identifier.
+// returns the new identifier.
 func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (string, error) {
 	posted := ""
 	err := s.change(itemID, func(i *item) error {
@@ -211,6 +224,7 @@ func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (stri
 			return fmt.Errorf("%w: pending transaction %s", ErrUnknown, pendingID)
 		}
 
+		// The posted row begins as a copy of the pending one and names it.
 		t := r.Transaction
 
 		t.ID, t.Pending, t.PendingID = made("txn"), false, &pendingID
@@ -219,6 +233,8 @@ func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (stri
 		}
 
 		posted = t.ID
+
+		// Both changes go to the log: the posted row is added, then the pending one is removed.
 		i.note(&row{Transaction: t})
 		i.remove(r)
 
@@ -228,10 +244,12 @@ func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (stri
 	return posted, err
 }
 
-// Advance lets an item tell more of its history.
+// Advance lets an item show more of its history.
 func (s *Server) Advance(itemID string, to Progress) error {
 	return s.change(itemID, func(i *item) error {
 		i.progress = to
+
+		// The rows are taken out first; those that are still too early are withheld again.
 		rows := i.withheld
 		i.withheld = nil
 		i.tell(rows, s.now())
@@ -240,9 +258,9 @@ func (s *Server) Advance(itemID string, to Progress) error {
 	})
 }
 
-// Rekey gives an account of an item another identifier, as after a merger of banks, and all its rows with it: they come
-// again under new identifiers. The old ones are taken back when removeOld says so; otherwise nothing more is heard of
-// them.
+// Rekey gives an account of an item another identifier, as after a merger of banks. All its rows come again under
+// new identifiers. With removeOld the old rows are removed; without it nothing more is heard of them. Rekey returns
+// the new identifier.
 func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error) {
 	fresh := ""
 	err := s.change(itemID, func(i *item) error {
@@ -251,10 +269,13 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 			return fmt.Errorf("%w: account %s", ErrUnknown, accountID)
 		}
 
+		// First the account: the old one closes, and a new one at the same account of the bank takes its place.
 		old.closed = true
 		fresh = made("acc")
 
 		i.accounts = append(i.accounts, &account{id: fresh, of: old.of})
+
+		// Then the rows. The loop ranges over the log as it is now, while note appends to it.
 		for _, e := range slices.Clip(i.log) {
 			r := e.row
 			if r.gone || r.AccountID != accountID {
@@ -265,6 +286,7 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 			t.ID, t.AccountID = made("txn"), fresh
 			i.note(&row{Transaction: t})
 
+			// Without removeOld changed becomes 0: no entry of the log counts for the row, so no page says that it is gone.
 			if removeOld {
 				i.remove(r)
 			} else {
@@ -293,7 +315,7 @@ func (s *Server) CloseAccount(itemID, accountID string) error {
 	})
 }
 
-// Transactions are the rows that an item tells now, in the order in which they were told first.
+// Transactions returns the rows that an item shows now, in the order in which they were first shown.
 func (s *Server) Transactions(itemID string) ([]Transaction, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,6 +327,7 @@ func (s *Server) Transactions(itemID string) ([]Transaction, error) {
 
 	out := []Transaction{}
 
+	// Each row is taken where it began; later entries of it are changes.
 	for at, e := range i.log {
 		if e.row.began == at+1 && !e.row.gone {
 			out = append(out, e.row.Transaction)
@@ -314,23 +337,33 @@ func (s *Server) Transactions(itemID string) ([]Transaction, error) {
 	return out, nil
 }
 
-// names of those who are paid, and who pay, in a history.
+// names of payees and payers in a history.
 var names = []string{
-	"CITY UTILITIES", "BLUE LAUNDRY CO", "AIRBNB PAYMENTS", "HARDWARE STORE 114", "VRBO PAYOUT", "CLEANING CREW LLC", "BOOKING.COM BV", "POOL SERVICE",
+	"CITY UTILITIES",
+	"BLUE LAUNDRY CO",
+	"AIRBNB PAYMENTS",
+	"HARDWARE STORE 114",
+	"VRBO PAYOUT",
+	"CLEANING CREW LLC",
+	"BOOKING.COM BV",
+	"POOL SERVICE",
 }
 
-// history are the rows that an account begins with: as many as the settings say, evenly over the days, the same every
-// time. One of four brings money. The caller has the lock.
+// history returns the rows that an account begins with: as many as the settings say, evenly over the days, the same
+// every time. One of four brings money. The caller has the lock.
 func (s *Server) history(a *account, days int, now time.Time) []Transaction {
 	count := *s.settings.History
 
 	rows := make([]Transaction, count)
 	for n := range rows {
+		// Amounts from 5.00 to 904.99 that differ from row to row; money that comes in is negative, and three times
+		// as much.
 		cents := money.Cents(500 + (n*3571)%90000)
 		if n%4 == 2 {
 			cents *= -3
 		}
 
+		// The first row is days-1 days old, the last one is of today.
 		t := Transaction{
 			AccountID: a.id, Amount: json.Number(cents.AppendDecimal(nil, a.places())), Name: names[n%len(names)],
 			Date: now.AddDate(0, 0, -(days-1)+n*(days-1)/max(count-1, 1)).Format(dayForm),

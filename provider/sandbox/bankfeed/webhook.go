@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// How often a webhook is sent at most.
+	// How many times a webhook is sent at most.
 	attempts = 8
 	// The header that proves where a webhook comes from.
 	verification = "Plaid-Verification"
@@ -30,10 +30,10 @@ type signingKey struct {
 	id      string
 	private *ecdsa.PrivateKey
 	created time.Time
-	expired time.Time // zero while it is good
+	expired time.Time // zero while it is valid
 }
 
-// RotateKey makes a new key for webhooks. With expire the one before is not to be believed any more.
+// RotateKey makes a new key for webhooks. With expire the key before it is expired from now on.
 func (s *Server) RotateKey(expire bool) error {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -43,6 +43,7 @@ func (s *Server) RotateKey(expire bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	// Without expire both keys are valid, as while the vendor changes its keys.
 	if expire && len(s.keys) > 0 {
 		s.keys[len(s.keys)-1].expired = s.now()
 	}
@@ -52,8 +53,12 @@ func (s *Server) RotateKey(expire bool) error {
 	return nil
 }
 
+// coordinates returns the point of the public key in the encoding of JSON Web Keys. It returns two empty texts if
+// there is none.
 func (k *signingKey) coordinates() (x, y string) {
 	point, err := k.private.PublicKey.Bytes()
+
+	// An uncompressed point of P-256: a byte for the form, then 32 bytes for each coordinate.
 	if err != nil || len(point) != 65 {
 		return "", ""
 	}
@@ -61,6 +66,7 @@ func (k *signingKey) coordinates() (x, y string) {
 	return base64.RawURLEncoding.EncodeToString(point[1:33]), base64.RawURLEncoding.EncodeToString(point[33:])
 }
 
+// getKey answers with the public part of a key, and when it expired.
 func (s *Server) getKey(x *exchange) (map[string]any, *Failure) {
 	var in struct {
 		KeyID string `json:"key_id"`
@@ -77,10 +83,19 @@ func (s *Server) getKey(x *exchange) (map[string]any, *Failure) {
 		return nil, badKey
 	}
 
+	// The fields of a JSON Web Key, and the vendor's own times in seconds since 1970.
 	px, py := k.coordinates()
 
 	wire := map[string]any{
-		"alg": "ES256", "crv": "P-256", "kid": k.id, "kty": "EC", "use": "sig", "x": px, "y": py, "created_at": k.created.Unix(), "expired_at": nil,
+		"alg":        "ES256",
+		"crv":        "P-256",
+		"kid":        k.id,
+		"kty":        "EC",
+		"use":        "sig",
+		"x":          px,
+		"y":          py,
+		"created_at": k.created.Unix(),
+		"expired_at": nil,
 	}
 	if !k.expired.IsZero() {
 		wire["expired_at"] = k.expired.Unix()
@@ -95,14 +110,14 @@ type Message struct {
 	Type   string `json:"type"`
 	Code   string `json:"code"`
 	URL    string `json:"url"`
-	// Verification and Body are those of the last time that it was sent, Status what came back; 0 when nothing did.
+	// Verification and Body are those of the last attempt, Status is that of its answer; 0 if none came.
 	Verification string `json:"verification"`
 	Body         string `json:"body"`
 	Status       int    `json:"status"`
 	Sent         int    `json:"sent"` // how often
 }
 
-// Messages are the webhooks that went out, oldest first.
+// Messages returns the webhooks that went out, oldest first.
 func (s *Server) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +125,8 @@ func (s *Server) Messages() []Message {
 	return append([]Message{}, s.messages...)
 }
 
-// announceSync tells that an item has news, once somebody has asked for its transactions.
+// announceSync sends the webhook that an item has news. It sends none until the transactions of the item have been
+// asked for.
 func (s *Server) announceSync(itemID string) {
 	s.mu.Lock()
 
@@ -120,16 +136,22 @@ func (s *Server) announceSync(itemID string) {
 		return
 	}
 
+	// The text is made under the lock, which sending takes for itself.
 	body := i.syncNews()
 	s.mu.Unlock()
 	s.tellItem(itemID, "TRANSACTIONS", "SYNC_UPDATES_AVAILABLE", body)
 }
 
+// syncNews returns the fields of the webhook that say how much of the history is there.
 func (i *item) syncNews() map[string]any {
-	return map[string]any{"initial_update_complete": i.progress != NotReady, "historical_update_complete": i.progress == Historical}
+	return map[string]any{
+		"initial_update_complete":    i.progress != NotReady,
+		"historical_update_complete": i.progress == Historical,
+	}
 }
 
-// Fire sends a webhook of an item; false when the item has none to send it to, or when there is none of the code.
+// Fire sends a webhook of an item. It returns false if the item has no address for webhooks, or if the code is
+// unknown.
 func (s *Server) Fire(itemID, code string) bool {
 	s.mu.Lock()
 
@@ -139,6 +161,7 @@ func (s *Server) Fire(itemID, code string) bool {
 		return false
 	}
 
+	// Most codes are about the item and have no further fields.
 	topic, body := "ITEM", map[string]any{}
 
 	switch code {
@@ -160,12 +183,14 @@ func (s *Server) Fire(itemID, code string) bool {
 		return false
 	}
 	s.mu.Unlock()
+
+	// Sent after the lock is released, because sending takes it.
 	s.tellItem(itemID, topic, code, body)
 
 	return true
 }
 
-// tellItem sends a webhook of an item, unless it has nowhere to send it.
+// tellItem sends a webhook of an item, unless the item is removed or has no address for webhooks.
 func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
 	s.mu.Lock()
 	i := s.item(itemID)
@@ -180,7 +205,8 @@ func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
 	s.tell(Message{ItemID: itemID, Type: topic, Code: code, URL: to}, body)
 }
 
-// tellLink sends the webhook of a link that a person has come to an end with.
+// tellLink sends the webhook that a person has ended the use of a link. A link without an address for webhooks gets
+// none.
 func (s *Server) tellLink(token, status string, publics []string) {
 	s.mu.Lock()
 
@@ -190,6 +216,7 @@ func (s *Server) tellLink(token, status string, publics []string) {
 	}
 	s.mu.Unlock()
 
+	// The protocol has the list and, from its earlier times, the first token alone.
 	body := map[string]any{"link_token": token, "link_session_id": made("session"), "status": status}
 	if publics != nil {
 		body["public_tokens"], body["public_token"] = publics, publics[0]
@@ -198,7 +225,7 @@ func (s *Server) tellLink(token, status string, publics []string) {
 	s.tell(Message{Type: "LINK", Code: "SESSION_FINISHED", URL: to}, body)
 }
 
-// tell sends a webhook in the background, again and again until it is taken.
+// tell sends a webhook in the background and repeats it until it is accepted. Without an address it does nothing.
 func (s *Server) tell(m Message, body map[string]any) {
 	body["webhook_type"], body["webhook_code"], body["environment"] = m.Type, m.Code, "sandbox"
 
@@ -209,10 +236,14 @@ func (s *Server) tell(m Message, body map[string]any) {
 		return
 	}
 
+	// The message is recorded before it is sent; each attempt updates it.
 	s.messages = append(s.messages, m)
 	at := len(s.messages) - 1
+
+	// A fault is for one webhook with all its repetitions.
 	fault := s.faults.Take(Webhooks)
 	s.background.Go(func() {
+		// The pauses double, so that a receiver that restarts is not flooded.
 		wait := s.config.WebhookEvery
 		for range attempts {
 			if s.send(at, fault.Mode, body) {
@@ -229,12 +260,14 @@ func (s *Server) tell(m Message, body map[string]any) {
 	})
 }
 
-// send sends a webhook, signed anew, and reports whether it was taken.
+// send makes one attempt to send a webhook, signed anew, and reports whether it was accepted. The fault changes
+// what is sent.
 func (s *Server) send(at int, fault Mode, body map[string]any) bool {
 	if fault == Foreign {
 		body["item_id"] = made("item")
 	}
 
+	// What is signed here is the true body.
 	content, err := json.Marshal(body)
 	if err != nil {
 		return false
@@ -245,10 +278,12 @@ func (s *Server) send(at int, fault Mode, body map[string]any) bool {
 		return false
 	}
 
+	// After the signature, so that it does not fit the body any more.
 	if fault == Tampered {
 		content = append(bytes.TrimSuffix(content, []byte("}")), []byte(`,"tampered":true}`)...)
 	}
 
+	// The same bytes a second time, and the second answer counts.
 	status := s.post(at, proof, content)
 	if fault == Replayed {
 		status = s.post(at, proof, content)
@@ -257,11 +292,14 @@ func (s *Server) send(at int, fault Mode, body map[string]any) bool {
 	return status >= 200 && status < 300
 }
 
-// post sends a webhook once and keeps what became of it.
+// post sends a webhook once, records what was sent and the status of the answer, and returns it: 0 if no answer
+// came.
 func (s *Server) post(at int, proof string, content []byte) int {
 	s.mu.Lock()
 	to := s.messages[at].URL
 	s.mu.Unlock()
+
+	// The lock is not held while the receiver answers: it may call the sandbox meanwhile.
 	status := s.deliver(to, proof, content)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +311,9 @@ func (s *Server) post(at int, proof string, content []byte) int {
 	return status
 }
 
+// deliver sends a webhook to an address and returns the status of the answer, or 0 if none came.
 func (s *Server) deliver(to, proof string, content []byte) int {
+	// The server's context, not a request's: Close ends the attempt.
 	ctx, stop := context.WithTimeout(s.ctx, 10*time.Second)
 	defer stop()
 
@@ -295,16 +335,18 @@ func (s *Server) deliver(to, proof string, content []byte) int {
 	return answer.StatusCode
 }
 
-// prove signs a body as the vendor does, or as the fault has it.
+// prove signs a body as the vendor does, or with the flaw of the fault.
 func (s *Server) prove(content []byte, fault Mode) (string, error) {
 	s.mu.Lock()
 	key, at := s.keys[len(s.keys)-1], s.now()
 	s.mu.Unlock()
 
+	// Twice as old as receivers accept.
 	if fault == Old {
 		at = at.Add(-10 * time.Minute)
 	}
 
+	// Next, the faults that change the header or the key.
 	algorithm, id, private := "ES256", key.id, key.private
 
 	switch fault { //nolint:exhaustive // The other modes are not of the signature.
@@ -317,6 +359,7 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 	case UnknownKey:
 		id = made("key")
 	case Forged:
+		// A key that the sandbox has never shown, under the name of the true one.
 		other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		if err != nil {
 			return "", fmt.Errorf("bank-feed sandbox: %w", err)
@@ -325,16 +368,20 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 		private = other
 	}
 
+	// The vendor signs the time and a hash of the body, and not the body itself.
 	sum := sha256.Sum256(content)
 
 	header := map[string]any{"alg": algorithm, "kid": id, "typ": "JWT"}
 	if fault == Extended {
+		// A receiver that does not know an extension in crit must refuse the message (RFC 7515).
 		header["crit"], header["b64"] = []string{"b64"}, false
 	}
 
 	signed := part(header) + "." +
 		part(map[string]any{"iat": at.Unix(), "request_body_sha256": hex.EncodeToString(sum[:])})
 
+	// These two attack a receiver that believes the algorithm of the header: no signature at all, and the public
+	// key as a shared secret.
 	switch algorithm {
 	case "none":
 		return signed + ".", nil
@@ -349,6 +396,7 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 	return sign(private, signed)
 }
 
+// sign returns the signed text with its ES256 signature: both numbers of it, 32 bytes each.
 func sign(private *ecdsa.PrivateKey, signed string) (string, error) {
 	hash := sha256.Sum256([]byte(signed))
 
@@ -364,6 +412,7 @@ func sign(private *ecdsa.PrivateKey, signed string) (string, error) {
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
+// part encodes one part of the signed text: JSON in base64.
 func part(value map[string]any) string {
 	content, _ := json.Marshal(value) //nolint:errchkjson // Texts and integers always marshal.
 	return base64.RawURLEncoding.EncodeToString(content)

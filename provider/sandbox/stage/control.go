@@ -22,12 +22,15 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 	Write(w, status, map[string]any{"error": map[string]string{"code": code}})
 }
 
-// Done answers that what was asked for is done.
+// Done answers that the request was carried out.
 func Done(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) }
 
-// Decode reads what a control request says; false when it has been refused.
+// Decode reads the body of a control request. It returns false if the body is malformed; then the answer has been
+// written.
 func Decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxControl))
+
+	// A misspelled field would be ignored, and the test with it would prove nothing.
 	d.DisallowUnknownFields()
 
 	if err := d.Decode(into); err != nil {
@@ -38,11 +41,12 @@ func Decode(w http.ResponseWriter, r *http.Request, into any) bool {
 	return true
 }
 
-// ServeEvents waits for an event: query after (a sequence), point, waitSeconds (10 when absent, at most 60). 204 when
-// none came.
+// ServeEvents waits for an event and answers with it. The query has after (a sequence number), point, and
+// waitSeconds (10 if absent, at most 60). It answers 204 if no event came.
 func (l *Log[On]) ServeEvents(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 
+	// First, the numbers of the query; the point is a text.
 	after, seconds := 0, 10
 	for name, into := range map[string]*int{"after": &after, "waitSeconds": &seconds} {
 		if text := q.Get(name); text != "" {
@@ -56,6 +60,7 @@ func (l *Log[On]) ServeEvents(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 
+	// Then wait. The limit keeps a forgotten request from waiting for ever.
 	ctx, stop := context.WithTimeout(r.Context(), time.Duration(min(seconds, 60))*time.Second)
 	defer stop()
 

@@ -1,5 +1,5 @@
-// Package stage is what every sandbox is played on: points that requests pass and that tests wait for, requests that
-// are held until they are let go, faults that are met so and so often, and the form of what controls all that.
+// Package stage has the parts that all sandboxes share: points that requests pass and that tests wait for, requests
+// that are held until they are released, faults that a number of requests meet, and the calls that control all that.
 package stage
 
 import (
@@ -31,8 +31,8 @@ type Event[On ~string] struct {
 	Key      string `json:"key,omitempty"`
 }
 
-// Log keeps the events of a sandbox, whose requests are of the kinds On, and holds what is to be held. Stop lets go of
-// everything for good.
+// Log keeps the events of a sandbox with requests of the kinds On, and holds requests at points. The end of its context
+// releases them for good.
 type Log[On ~string] struct {
 	ctx  context.Context //nolint:containedctx // The life of the sandbox, which outlasts its requests.
 	seen func(Event[On])
@@ -40,35 +40,40 @@ type Log[On ~string] struct {
 	mu      sync.Mutex
 	events  []Event[On]
 	news    chan struct{} // closed when an event is added
-	release chan struct{} // closed to let go of what is held
+	release chan struct{} // closed to let held requests continue
 }
 
-// NewLog makes a log that lasts as long as ctx. Every event is told to seen, unless it is nil, from the goroutine that
-// it happens in.
+// NewLog makes a log that lasts as long as ctx. It calls seen with every event, unless it is nil, from the
+// goroutine in which the event happens.
 func NewLog[On ~string](ctx context.Context, seen func(Event[On])) *Log[On] {
 	return &Log[On]{ctx: ctx, seen: seen, news: make(chan struct{}), release: make(chan struct{})}
 }
 
-// Reach notes that a request has come to a point.
+// Reach notes that a request has arrived at a point.
 func (l *Log[On]) Reach(p Point, on On, key string) {
 	l.mu.Lock()
 	e := Event[On]{Sequence: len(l.events) + 1, Point: p, On: on, Key: key}
 	l.events = append(l.events, e)
+
+	// Closing wakes everybody who waits; the next event needs a new channel.
 	close(l.news)
 	l.news = make(chan struct{})
 	l.mu.Unlock()
 
+	// Called without the lock, so that seen may ask the log.
 	if l.seen != nil {
 		l.seen(e)
 	}
 }
 
-// Await gives the first event after a sequence that is of the point (of any when empty), waiting for it as long as ctx
-// and the sandbox last.
+// Await returns the first event after a sequence number that is of the point (of any point if p is empty). It waits
+// for it as long as ctx and the sandbox last.
 func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], error) {
 	for {
 		l.mu.Lock()
 
+		// First, search the events that are there. The channel is read under the same lock, so no event is lost
+		// between the search and the wait.
 		news := l.news
 		for _, e := range l.events[min(max(after, 0), len(l.events)):] {
 			if p == "" || e.Point == p {
@@ -77,6 +82,7 @@ func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], err
 			}
 		}
 
+		// Nothing fits so far: the next round looks at new events only.
 		after = len(l.events)
 		l.mu.Unlock()
 
@@ -90,7 +96,7 @@ func (l *Log[On]) Await(ctx context.Context, p Point, after int) (Event[On], err
 	}
 }
 
-// Last is the sequence of the newest event, 0 when there was none.
+// Last returns the sequence number of the newest event, 0 if there was none.
 func (l *Log[On]) Last() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,8 +104,10 @@ func (l *Log[On]) Last() int {
 	return len(l.events)
 }
 
-// Hold keeps a request at a point for as long as is said, or until it is let go; its caller may be long gone.
+// Hold keeps a request at a point for the time d, or until Release. Its caller may have given up long before.
 func (l *Log[On]) Hold(d time.Duration, p Point, on On, key string) {
+	// The channel is read before the event is noted: a test that sees the event and then calls Release ends this
+	// wait too.
 	l.mu.Lock()
 	letGo := l.release
 	l.mu.Unlock()
@@ -107,7 +115,7 @@ func (l *Log[On]) Hold(d time.Duration, p Point, on On, key string) {
 	l.pause(d, letGo)
 }
 
-// Release lets go of all requests that are held now.
+// Release lets all requests continue that are held now.
 func (l *Log[On]) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,9 +124,10 @@ func (l *Log[On]) Release() {
 	l.release = make(chan struct{})
 }
 
-// Pause waits; false when the sandbox ends first.
+// Pause waits for the time d. It returns false if the sandbox ends first.
 func (l *Log[On]) Pause(d time.Duration) bool { return l.pause(d, nil) }
 
+// pause waits for the time d, or until letGo is closed. It returns false if the sandbox ends first.
 func (l *Log[On]) pause(d time.Duration, letGo <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -133,7 +142,8 @@ func (l *Log[On]) pause(d time.Duration, letGo <-chan struct{}) bool {
 	return true
 }
 
-// HoldTime is how long a fault holds requests: the milliseconds it says, until they are let go when it says none.
+// HoldTime returns how long a fault holds a request: its milliseconds, or a day if it has none, which is until
+// Release.
 func HoldTime(ms int) time.Duration {
 	if ms <= 0 {
 		return 24 * time.Hour
@@ -142,7 +152,7 @@ func HoldTime(ms int) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Faults are what goes wrong with requests of the kinds On. Those of one kind take turns in the order in which they
+// Faults is a queue of faults for requests of the kinds On. Those of one kind take turns in the order in which they
 // were added.
 type Faults[On ~string, F any] struct {
 	mu    sync.Mutex
@@ -155,7 +165,7 @@ type queued[On ~string, F any] struct {
 	fault F
 }
 
-// Add makes so many requests of a kind fail from now on, all of them until Clear when times is 0.
+// Add makes the next times requests of a kind fail, or all of them until Clear if times is 0.
 func (q *Faults[On, F]) Add(on On, times int, f F) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,7 +173,8 @@ func (q *Faults[On, F]) Add(on On, times int, f F) {
 	q.queue = append(q.queue, &queued[On, F]{on: on, left: times, fault: f})
 }
 
-// Take gives what goes wrong with a request that is of one of the kinds; the zero fault when nothing does.
+// Take returns the fault that a request meets, which is of one of the kinds, and counts it. It returns the zero
+// fault if there is none.
 func (q *Faults[On, F]) Take(kinds ...On) F {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,6 +185,7 @@ func (q *Faults[On, F]) Take(kinds ...On) F {
 				continue
 			}
 
+			// A fault for a number of requests leaves the queue with the last of them; one with 0 stays.
 			if entry.left == 1 {
 				q.queue = append(q.queue[:i:i], q.queue[i+1:]...)
 			} else if entry.left > 1 {
@@ -189,7 +201,7 @@ func (q *Faults[On, F]) Take(kinds ...On) F {
 	return none
 }
 
-// Clear forgets all faults.
+// Clear removes all faults.
 func (q *Faults[On, F]) Clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
