@@ -17,7 +17,7 @@ import (
 	"stayledger/platform/outbound"
 )
 
-// HTTPSettings are what a connection to an HTTP provider is set up with.
+// HTTPSettings are the settings of a connection to an HTTP provider.
 type HTTPSettings struct {
 	// BaseURL is where the protocol starts: the path /v1/payments is put behind it.
 	BaseURL string `json:"baseUrl"`
@@ -26,20 +26,20 @@ type HTTPSettings struct {
 // HTTPCredentials are its secrets.
 type HTTPCredentials struct {
 	APIKey string `json:"apiKey"`
-	// CallbackSecret is what the provider signs its callbacks with; without it none is believed.
+	// CallbackSecret signs the provider's callbacks; without it no callback is believed.
 	CallbackSecret string `json:"callbackSecret,omitempty"`
 }
 
 // HTTPOption changes what an HTTP provider may do.
 type HTTPOption func(*httpProvider)
 
-// AllowPrivate lets an HTTP provider be called at private addresses and without TLS, such as the sandbox on the same
-// machine. It is the operator's choice and never a team's.
+// AllowPrivate lets an HTTP provider be called at private addresses and without TLS, such as the sandbox on the
+// same machine. It is the operator's choice and never a team's.
 func AllowPrivate(allow bool) HTTPOption {
 	return func(p *httpProvider) { p.private = allow }
 }
 
-// Within shortens the time that a call may take; 0 and more than Timeout are Timeout.
+// Within shortens the time that a call may take; 0 and more than Timeout mean Timeout.
 func Within(d time.Duration) HTTPOption {
 	return func(p *httpProvider) {
 		if d > 0 && d < Timeout {
@@ -61,8 +61,9 @@ type httpProvider struct {
 	client  *http.Client
 }
 
-// NewHTTP speaks to a provider over the network as docs/guides/payment-provider.md says. It fails with a SettingsError.
-// Every call takes at most Timeout, follows no redirect and tells nothing of what was sent or answered in its errors.
+// NewHTTP returns a provider that is called over the network, as docs/guides/payment-provider.md says. It fails
+// with a SettingsError. Every call takes at most Timeout and follows no redirect, and its errors contain nothing of
+// the request or the answer.
 func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Provider, error) {
 	var s HTTPSettings
 	if err := decodeSettings(settings, &s, "settings"); err != nil {
@@ -74,6 +75,7 @@ func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Prov
 		return nil, err
 	}
 
+	// The options come before the address, because AllowPrivate decides which addresses are allowed.
 	p := &httpProvider{key: c.APIKey, timeout: Timeout}
 	for _, option := range options {
 		option(p)
@@ -83,10 +85,12 @@ func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Prov
 		return nil, err
 	}
 
+	// The key goes into a header, so it must not have blanks or line ends.
 	if !printable(c.APIKey, 500) {
 		return nil, &SettingsError{Field: "apiKey", Problem: "is missing or holds characters that no key has"}
 	}
 
+	// The secret is only checked here: callbacks are read with VerifyCallback.
 	if c.CallbackSecret != "" {
 		if _, err := callbackKey(c.CallbackSecret); err != nil {
 			return nil, err
@@ -98,6 +102,7 @@ func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Prov
 	return p, nil
 }
 
+// address checks the address of the provider and sets it. It fails with a SettingsError.
 func (p *httpProvider) address(base string) error {
 	refuse := func(problem string) error { return &SettingsError{Field: "baseUrl", Problem: problem} }
 
@@ -116,7 +121,8 @@ func (p *httpProvider) address(base string) error {
 	return nil
 }
 
-// Check asks the provider whether it would take payments.
+// Check asks the provider whether it would take payments. It fails with ErrNotReady if the provider says that it
+// would not.
 func (p *httpProvider) Check(ctx context.Context) error {
 	var s wireStatus
 	if err := p.call(ctx, request{method: http.MethodGet, path: "/v1/status"}, &s); err != nil {
@@ -133,7 +139,8 @@ func (p *httpProvider) Check(ctx context.Context) error {
 	}
 }
 
-// unlessRefused turns a refusal of a question into unavailable: a provider that speaks the protocol refuses none.
+// unlessRefused turns a refusal into ErrUnavailable, for questions that move no money: a provider that speaks the
+// protocol refuses none of them.
 func unlessRefused(err error) error {
 	if errors.Is(err, ErrRefused) {
 		return ErrUnavailable
@@ -142,15 +149,21 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// VerifyAccount asks the provider about an account.
+// VerifyAccount asks the provider whether money can reach an account.
 func (p *httpProvider) VerifyAccount(ctx context.Context, key string, a Account) (Verification, error) {
 	var v wireVerified
 
-	r := request{method: http.MethodPost, path: "/v1/account-verifications", key: key, body: wireVerification{Account: a}}
+	r := request{
+		method: http.MethodPost,
+		path:   "/v1/account-verifications",
+		key:    key,
+		body:   wireVerification{Account: a},
+	}
 	if err := p.call(ctx, r, &v); err != nil {
 		return "", fmt.Errorf("verify account: %w", err)
 	}
 
+	// An answer that the protocol does not have says nothing about the account.
 	if v.Result != Verified && v.Result != Rejected {
 		return "", fmt.Errorf("verify account: %w", ErrUnavailable)
 	}
@@ -158,10 +171,12 @@ func (p *httpProvider) VerifyAccount(ctx context.Context, key string, a Account)
 	return v.Result, nil
 }
 
-// Submit sends every payment by itself, at most four at a time.
+// Submit sends every payment in a request of its own, at most four at a time. It stops at the first payment with an
+// unknown outcome; the receipt has the outcomes that are known.
 func (p *httpProvider) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	s := &submission{payments: b.Payments, outcomes: make([]*Outcome, len(b.Payments))}
 
+	// Each worker takes the next payment until none is left, or until one has failed.
 	var group sync.WaitGroup
 	for range min(parallel, len(b.Payments)) {
 		group.Go(func() {
@@ -176,8 +191,8 @@ func (p *httpProvider) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	return s.receipt()
 }
 
-// submission is a batch on its way. After the first failure no more payments are sent; those on their way are waited
-// for.
+// submission is a batch while it is being sent. After the first failure no more payments are sent; those on their
+// way are waited for.
 type submission struct {
 	payments []Payment
 
@@ -192,6 +207,8 @@ type submitted struct {
 	err     error
 }
 
+// take returns the index of the next payment to send. It returns false if all were sent, if one has failed, or if
+// ctx has ended.
 func (s *submission) take(ctx context.Context) (int, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,6 +217,7 @@ func (s *submission) take(ctx context.Context) (int, bool) {
 		return 0, false
 	}
 
+	// The end of ctx counts as a failure: the outcome of the payments that are left is not known.
 	if err := ctx.Err(); err != nil {
 		s.err = cut(err)
 		return 0, false
@@ -210,6 +228,7 @@ func (s *submission) take(ctx context.Context) (int, bool) {
 	return s.next - 1, true
 }
 
+// settle notes the result of a payment. Of the failures the first one is kept.
 func (s *submission) settle(i int, r submitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,6 +240,7 @@ func (s *submission) settle(i int, r submitted) {
 	}
 }
 
+// receipt returns the outcomes that are known, and the first failure.
 func (s *submission) receipt() (Receipt, error) {
 	r := Receipt{Outcomes: make([]Outcome, 0, len(s.outcomes))}
 	for _, o := range s.outcomes {
@@ -236,6 +256,7 @@ func (s *submission) receipt() (Receipt, error) {
 	return r, nil
 }
 
+// submit sends a payment. A refusal is an outcome; every other failure leaves the outcome unknown.
 func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 	var w wirePayment
 
@@ -243,6 +264,7 @@ func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 		Amount: y.Amount, Currency: y.Currency, Date: y.Date, Memo: y.Memo, Recipient: y.Recipient,
 	}}
 	if err := p.call(ctx, r, &w); err != nil {
+		// The provider has refused this payment for good, and nothing was moved.
 		if refused, is := errors.AsType[*RefusedError](err); is {
 			return submitted{outcome: Outcome{Key: y.Key, State: Failed, Code: refused.Code}}
 		}
@@ -254,6 +276,7 @@ func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 		return submitted{err: err}
 	}
 
+	// An answer about another payment must not settle this one.
 	o, err := w.outcome()
 	if err != nil || o.Key != y.Key {
 		return submitted{err: ErrUnavailable}
@@ -262,7 +285,7 @@ func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 	return submitted{outcome: o}
 }
 
-// Find asks for a payment.
+// Find asks the provider for the payments of a key. It fails with ErrUnknown if there are none.
 func (p *httpProvider) Find(ctx context.Context, key string) (Outcome, error) {
 	w, err := p.find(ctx, key)
 	if err != nil {
@@ -277,6 +300,7 @@ func (p *httpProvider) Find(ctx context.Context, key string) (Outcome, error) {
 	return o, nil
 }
 
+// find asks for the payments of a key and returns them as they came.
 func (p *httpProvider) find(ctx context.Context, key string) (wirePayments, error) {
 	var w wirePayments
 
@@ -285,11 +309,14 @@ func (p *httpProvider) find(ctx context.Context, key string) (wirePayments, erro
 	return w, unlessRefused(err)
 }
 
-// Cancel takes back what the provider holds under a key.
+// Cancel takes back every payment under a key that has not settled. It returns the outcome of the key afterwards,
+// which may be that a payment was not cancelled in time.
 func (p *httpProvider) Cancel(ctx context.Context, key string) (Outcome, error) {
+	// One limit for all calls together: the caller waits no longer than for any other call.
 	ctx, stop := context.WithTimeout(ctx, p.timeout)
 	defer stop()
 
+	// First, find them: the protocol cancels by the provider's identifiers, and a key can have several payments.
 	held, err := p.find(ctx, key)
 	if err == nil {
 		_, err = held.outcome(key)
@@ -299,6 +326,7 @@ func (p *httpProvider) Cancel(ctx context.Context, key string) (Outcome, error) 
 		return Outcome{}, fmt.Errorf("find payment to cancel: %w", err)
 	}
 
+	// Then cancel those that may still be in time. Each answer replaces the state that was found before.
 	for i := range held.Payments {
 		w := &held.Payments[i]
 		if w.State != Submitted {
@@ -313,6 +341,7 @@ func (p *httpProvider) Cancel(ctx context.Context, key string) (Outcome, error) 
 		}
 	}
 
+	// The answers are checked like those of Find before one is believed.
 	o, err := held.outcome(key)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("cancel payment: %w", err)
@@ -328,7 +357,7 @@ type request struct {
 	body   any
 }
 
-// call sends a request and reads its answer into a value.
+// call sends a request and decodes its answer. It fails with one of the errors of providers.
 func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 	ctx, stop := context.WithTimeout(ctx, p.timeout)
 	defer stop()
@@ -345,6 +374,7 @@ func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 
 	defer func() { _ = resp.Body.Close() }()
 
+	// One byte more than the bound, to notice an answer that is longer.
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return cut(err)
@@ -354,6 +384,7 @@ func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 		return fmt.Errorf("%w: its answer is too large", ErrUnavailable)
 	}
 
+	// Only these two statuses are a success; redirects are not followed.
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
 		return failure(resp.StatusCode, content)
 	}
@@ -365,6 +396,8 @@ func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 	return nil
 }
 
+// request builds the HTTP request with its key and headers. It fails with a RefusedError if the body cannot be
+// encoded: then nothing was sent.
 func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, error) {
 	var body io.Reader
 	if r.body != nil {
@@ -380,7 +413,7 @@ func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, e
 	if err != nil {
 		return nil, &SettingsError{Field: "baseUrl", Problem: "is not an address such as https://pay.example.com"}
 	}
-	// Whether a request is sent again is decided by whoever has asked for the payment first, and not by the transport.
+	// The caller decides whether a request is sent again, and not the transport.
 	req.GetBody = nil
 	req.Header.Set("Authorization", "Bearer "+p.key)
 	req.Header.Set("Accept", "application/json")
@@ -397,14 +430,15 @@ func (p *httpProvider) request(ctx context.Context, r request) (*http.Request, e
 	return req, nil
 }
 
-// failure is what an answer that is no success means. Only a refusal that is worded as the protocol has it is one: a
-// proxy's 404 must not pass for "nothing was moved".
+// failure returns the error that an unsuccessful answer means. Only a refusal in the words of the protocol is a
+// refusal: a proxy's 404 must not pass for "nothing was moved".
 func failure(status int, content []byte) error {
 	var e wireError
 	if err := json.Unmarshal(content, &e); err != nil {
 		e.Error.Code = ""
 	}
 
+	// The order counts: the first three cases are 4xx statuses too, but no refusals of a payment.
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return ErrCredentials
@@ -419,8 +453,8 @@ func failure(status int, content []byte) error {
 	}
 }
 
-// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names
-// addresses; it is not kept.
+// cut returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
+// error of the network names addresses, so it is not kept.
 func cut(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -34,7 +34,7 @@ type Account struct {
 
 // Payment is one transfer to a recipient.
 type Payment struct {
-	// Key names the payment for ever: the same key is the same payment.
+	// Key identifies the payment for ever: the same key is the same payment.
 	Key       string
 	Amount    money.Cents // positive
 	Currency  string
@@ -42,7 +42,7 @@ type Payment struct {
 	Recipient Account
 	// Company says that the recipient is no individual.
 	Company bool
-	// Memo is what the recipient's bank shows, at most 15 characters.
+	// Memo is the text that the recipient's bank shows, at most 15 characters.
 	Memo string
 }
 
@@ -58,7 +58,7 @@ const (
 	Returned  State = "returned"
 )
 
-// Outcome is what a provider says of a payment.
+// Outcome is the answer of a provider about a payment.
 type Outcome struct {
 	Key   string
 	Ref   string // the provider's own name of the payment
@@ -69,14 +69,14 @@ type Outcome struct {
 	Duplicate bool
 }
 
-// File is what a provider that works by files wants delivered.
+// File is a file that has to be delivered to the bank.
 type File struct {
 	Name        string
 	ContentType string
 	Content     []byte
 }
 
-// Batch are payments that go out together.
+// Batch is a set of payments that go out together.
 type Batch struct {
 	Payments []Payment
 	// Sequence counts the batches of a connection on a day, from 0; At is when the batch was made. The same batch gives
@@ -85,16 +85,16 @@ type Batch struct {
 	At       time.Time
 }
 
-// Receipt is what a provider made of a batch: an outcome per payment, in their order, and the file when it works by
+// Receipt is the result of a batch: an outcome per payment, in their order, and the file if the provider works by
 // files. A payment that the provider refuses has the outcome failed with its code; the others of the batch go out.
-// Beside an error the outcomes may be fewer: those that are known, each under its key. What became of the others is not
+// With an error the outcomes may be fewer: those that are known, each under its key. The outcome of the others is not
 // known.
 type Receipt struct {
 	Outcomes []Outcome
 	File     *File
 }
 
-// Verification is what a provider says of a bank account.
+// Verification is the answer of a provider about a bank account.
 type Verification string
 
 // The verifications.
@@ -111,10 +111,10 @@ type Provider interface {
 	Check(ctx context.Context) error
 	// VerifyAccount asks whether money can reach an account; key names the question.
 	VerifyAccount(ctx context.Context, key string, a Account) (Verification, error)
-	// Submit sends a batch. It stops at the first payment whose outcome it cannot learn; what it knows until then is in
-	// the receipt.
+	// Submit sends a batch. It stops at the first payment with an outcome that it cannot learn; the receipt has what it
+	// knows until then.
 	Submit(ctx context.Context, b Batch) (Receipt, error)
-	// Find gives the state of a payment by its key; ErrUnknown when the provider has never seen it. A request that is
+	// Find returns the state of a payment by its key; ErrUnknown if the provider has never seen it. A request that is
 	// still on its way can arrive after that answer, so an unknown payment may be submitted again under its key but not
 	// given up.
 	Find(ctx context.Context, key string) (Outcome, error)
@@ -122,7 +122,7 @@ type Provider interface {
 	Cancel(ctx context.Context, key string) (Outcome, error)
 }
 
-// What providers fail with.
+// The errors of providers.
 var (
 	ErrCredentials = errors.New("payment provider refuses the credentials")
 	ErrNotReady    = errors.New("payment provider is not ready to pay")
@@ -137,7 +137,7 @@ type RefusedError struct{ Code string }
 
 func (e *RefusedError) Error() string { return ErrRefused.Error() }
 
-// Unwrap makes it ErrRefused.
+// Unwrap returns ErrRefused.
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // SettingsError says which setting or credential of a connection cannot be used, and why; both texts can be shown.

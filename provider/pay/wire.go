@@ -45,7 +45,7 @@ type (
 // codeUnknown is the code of a payment that the provider has never seen.
 const codeUnknown = "paymentUnknown"
 
-// undecided are the codes (none at all first) that do not say that this payment was refused for good.
+// undecided has the codes (the empty one first) that do not say that this payment was refused for good.
 var undecided = []string{"", codeUnknown, "keyConflict", "notReady"}
 
 const (
@@ -53,12 +53,14 @@ const (
 	maxCode = 40
 )
 
-// outcome checks what a provider says of a payment: nothing of it is kept that could not have been meant.
+// outcome checks the answer of a provider about a payment, and returns it. It fails with ErrUnavailable if the
+// answer cannot have been meant, so that nothing of it is kept.
 func (w wirePayment) outcome() (Outcome, error) {
 	if !printable(w.ID, maxRef) || !printable(w.Key, maxRef) {
 		return Outcome{}, ErrUnavailable
 	}
 
+	// A state that the protocol does not have decides nothing about the money.
 	switch w.State {
 	case Submitted, Paid, Failed, Canceled, Returned:
 	default:
@@ -68,11 +70,12 @@ func (w wirePayment) outcome() (Outcome, error) {
 	return Outcome{Key: w.Key, Ref: w.ID, State: w.State, Code: tidyCode(w.Code)}, nil
 }
 
-// outcomes gives the state of a key that the provider holds payments under: that of a payment that lives, when one
-// does.
+// outcome returns the state of a key under which the provider has payments: that of a payment that may still move
+// money, if there is one. It fails with ErrUnavailable if one of the payments is of another key or cannot have been
+// meant.
 func (w wirePayments) outcome(key string) (Outcome, error) {
 	if len(w.Payments) == 0 {
-		return Outcome{}, ErrUnavailable // a payment that is unknown is said to be, and never left out
+		return Outcome{}, ErrUnavailable // the protocol says that a payment is unknown, and never leaves it out
 	}
 
 	var best Outcome
@@ -83,6 +86,7 @@ func (w wirePayments) outcome(key string) (Outcome, error) {
 			return Outcome{}, ErrUnavailable
 		}
 
+		// A payment that ended moves no money, so one that did not end decides.
 		if i == 0 || (ended(best.State) && !ended(o.State)) {
 			best = o
 		}
@@ -96,14 +100,17 @@ func (w wirePayments) outcome(key string) (Outcome, error) {
 // ended reports whether a payment in this state holds no money of ours.
 func ended(s State) bool { return s == Failed || s == Canceled || s == Returned }
 
+// printable reports whether a text is not empty, not longer than most bytes, and has only visible ASCII.
 func printable(s string, most int) bool {
 	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// tidyCode keeps a code of a provider when it looks like one: codes are stored, so a body must not get in by this way.
+// tidyCode returns a code of a provider if it looks like a code, or else "unspecified". Codes are stored, so no
+// other text may get in this way.
 func tidyCode(code string) string {
 	plain := func(r rune) bool {
-		return r == '_' || r == '-' || r == '.' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') || ('a' <= r && r <= 'z')
+		return r == '_' || r == '-' || r == '.' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') ||
+			('a' <= r && r <= 'z')
 	}
 	if len(code) > maxCode || strings.ContainsFunc(code, func(r rune) bool { return !plain(r) }) {
 		return "unspecified"
@@ -112,8 +119,8 @@ func tidyCode(code string) string {
 	return code
 }
 
-// decodeSettings reads settings or credentials. Fields of others are left alone: a connection can hold more than a
-// provider reads.
+// decodeSettings decodes settings or credentials; what names them in the error. Unknown fields are ignored, because
+// a connection can have more than a provider reads. It fails with a SettingsError.
 func decodeSettings(raw json.RawMessage, into any, what string) error {
 	if len(raw) == 0 {
 		raw = json.RawMessage("{}")
