@@ -11,18 +11,20 @@ import (
 
 var errAmount = errors.New("not an amount")
 
-// maxExponent bounds the digits that an amount can have to be spelled out: no bank says 1e400.
+// maxExponent bounds the digits of an amount that is written without its exponent: no bank says 1e400.
 const maxExponent = 40
 
-// amount reads the text of a JSON number as an integer of a currency's smallest unit, without a float in between. What
-// lies beyond that unit is rounded half away from zero, and rounded tells that something was there: 12.340 is exact,
-// 12.345 dollars are not. It fails for everything that is no number and for amounts beyond money.MaxCents.
+// amount reads the text of a JSON number as an integer of a currency's smallest unit, without a float in between.
+// Digits beyond that unit are rounded half away from zero, and rounded reports whether one of them was not 0:
+// 12.340 is exact, 12.345 dollars are not. It fails for texts that are no number and for amounts beyond
+// money.MaxCents.
 func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, rounded bool, err error) {
 	whole, fraction, negative, err := spell(string(raw))
 	if err != nil {
 		return 0, false, err
 	}
 
+	// Cut the fraction after the digits of the currency, or fill it up to them.
 	places := currency.MinorDigits()
 
 	rest := ""
@@ -32,6 +34,7 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 
 	digits := strings.TrimLeft(whole+fraction+strings.Repeat("0", places-len(fraction)), "0")
 
+	// What is left is an integer. Zeros in front would only count against the size that ParseInt takes.
 	n := int64(0)
 	if digits != "" {
 		if n, err = strconv.ParseInt(digits, 10, 64); err != nil {
@@ -39,6 +42,8 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 		}
 	}
 
+	// Round by the first digit that was cut off. The sign comes afterwards, so this is away from zero on both
+	// sides.
 	if rest != "" && rest[0] >= '5' && n <= money.MaxCents {
 		n++
 	}
@@ -54,8 +59,11 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 	return money.Cents(n), strings.Trim(rest, "0") != "", nil
 }
 
-// spell writes a JSON number without its exponent: the digits before and behind the point.
-func spell(number string) (whole, fraction string, negative bool, err error) { //nolint:revive // The parts of one number.
+// spell writes a JSON number without its exponent, and returns the digits before and after the point. It fails for
+// everything else, and for exponents beyond maxExponent.
+//
+//nolint:revive // The parts of one number.
+func spell(number string) (whole, fraction string, negative bool, err error) {
 	if !json.Valid([]byte(number)) {
 		return "", "", false, errAmount
 	}
@@ -65,15 +73,19 @@ func spell(number string) (whole, fraction string, negative bool, err error) { /
 		return "", "", false, errAmount // JSON of another kind
 	}
 
+	// Take the exponent off first: the point moves by so many digits.
 	exponent := 0
 	if at := strings.IndexAny(digits, "eE"); at >= 0 {
-		if exponent, err = strconv.Atoi(digits[at+1:]); err != nil || exponent > maxExponent || exponent < -maxExponent {
+		exponent, err = strconv.Atoi(digits[at+1:])
+		if err != nil || exponent > maxExponent || exponent < -maxExponent {
 			return "", "", false, errAmount
 		}
 
 		digits = digits[:at]
 	}
 
+	// A positive exponent moves the point to the right, a negative one to the left, with zeros where digits are
+	// missing.
 	whole, fraction, _ = strings.Cut(digits, ".")
 	for ; exponent > 0; exponent-- {
 		if fraction == "" {

@@ -13,11 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxAnswer is how many bytes are read of an answer, after it was unpacked. A page of 500 transactions with all their
+// maxAnswer is how many bytes an answer can have, after it was unpacked. A page of 500 transactions with all their
 // details is some 2 MB.
 const maxAnswer = 16 << 20
 
-// call sends a request and reads its answer into a value. It fails with an Error.
+// call sends a request and decodes its answer. It fails with an Error.
 func (c *Client) call(ctx context.Context, path string, body, into any) error {
 	content, err := c.ask(ctx, path, body)
 	if err != nil {
@@ -31,8 +31,10 @@ func (c *Client) call(ctx context.Context, path string, body, into any) error {
 	return nil
 }
 
-// ask sends a request and gives the JSON of its answer.
+// ask sends a request and returns the JSON of its answer. It fails with an Error, also if the answer is not of the
+// protocol.
 func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error) {
+	// First, the vendor's limit over all items: a call beyond it is not even sent.
 	if until, free := c.budget.take(time.Now()); !free {
 		return nil, &Error{Kind: ErrLimited, Until: until}
 	}
@@ -52,6 +54,7 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 
 	defer func() { _ = answer.Body.Close() }()
 
+	// One byte more than the bound, to notice an answer that is longer.
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -62,7 +65,9 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 		return nil, failure(answer, content)
 	}
 
-	if media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type")); err != nil || media != "application/json" {
+	// A status of 200 alone proves nothing: proxies answer with it too.
+	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
 		return nil, nonsense("is not JSON")
 	}
 
@@ -70,13 +75,15 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 		return nil, nonsense("is not UTF-8")
 	}
 
-	if !bytes.Contains(content, []byte(`"request_id"`)) { // Every answer has one; {} would pass for one in which nothing happened.
+	// Every answer has a request_id. Without this check {} would pass for an answer in which nothing happened.
+	if !bytes.Contains(content, []byte(`"request_id"`)) {
 		return nil, nonsense("is not of the protocol")
 	}
 
 	return content, nil
 }
 
+// request builds the HTTP request of a call, with our keys in its headers.
 func (c *Client) request(ctx context.Context, path string, body any) (*http.Request, error) {
 	content, err := json.Marshal(body)
 	if err != nil {
@@ -91,6 +98,8 @@ func (c *Client) request(ctx context.Context, path string, body any) (*http.Requ
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "stayledger")
+
+	// The version of the protocol that this package is written for.
 	req.Header.Set("Plaid-Version", "2020-09-14")
 	req.Header.Set("Plaid-Client-Id", c.config.ClientID)
 	req.Header.Set("Plaid-Secret", c.config.Secret)
@@ -98,7 +107,7 @@ func (c *Client) request(ctx context.Context, path string, body any) (*http.Requ
 	return req, nil
 }
 
-// bucket lets so many calls through in a minute. A fifth of them can come at once.
+// bucket limits calls to a number per minute. A fifth of them can come at once.
 type bucket struct {
 	mu    sync.Mutex
 	every time.Duration // between calls
@@ -106,18 +115,23 @@ type bucket struct {
 	next  time.Time     // when the next call would be due
 }
 
+// newBucket makes a bucket for so many calls per minute.
 func newBucket(perMinute int) *bucket {
 	burst := max(perMinute/5, 1)
+
+	// The burst is taken off the steady calls, so that a burst and a minute of steady calls stay within the limit.
 	every := time.Minute / time.Duration(max(perMinute-burst, 1))
 
 	return &bucket{every: every, burst: time.Duration(burst) * every}
 }
 
-// take reports whether a call may go out now, and otherwise when.
+// take counts a call and returns true if it may go out now. Otherwise it counts nothing and returns when the call
+// may go out.
 func (b *bucket) take(now time.Time) (time.Time, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
+	// Calls that were not made are not saved up for later, beyond the burst.
 	if b.next.Before(now) {
 		b.next = now
 	}

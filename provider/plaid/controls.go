@@ -14,13 +14,14 @@ type SandboxItem struct {
 	Days          int // of history
 }
 
-// SandboxPublicToken links an item at a bank that is none, and gives its public token. This and what follows work at
-// sandboxes only, the vendor's and ours; everywhere else it is an Error.
+// SandboxPublicToken links an item at a bank that is not real, and returns its public token. This and the other
+// methods here work only at sandboxes, the vendor's and ours; everywhere else they fail with an Error.
 func (c *Client) SandboxPublicToken(ctx context.Context, r SandboxItem) (string, error) {
 	var w struct {
 		PublicToken string `json:"public_token"`
 	}
 
+	// Without an option the sandbox decides.
 	options := map[string]any{}
 	if r.Webhook != "" {
 		options["webhook"] = r.Webhook
@@ -30,7 +31,11 @@ func (c *Client) SandboxPublicToken(ctx context.Context, r SandboxItem) (string,
 		options["transactions"] = map[string]int{"days_requested": r.Days}
 	}
 
-	body := map[string]any{"institution_id": r.InstitutionID, "initial_products": []string{"transactions"}, "options": options}
+	body := map[string]any{
+		"institution_id":   r.InstitutionID,
+		"initial_products": []string{"transactions"},
+		"options":          options,
+	}
 	if err := c.call(ctx, "/sandbox/public_token/create", body, &w); err != nil {
 		return "", fmt.Errorf("sandbox item: %w", err)
 	}
@@ -47,7 +52,7 @@ func (c *Client) SandboxFireWebhook(ctx context.Context, accessToken, code strin
 	}{wireAccess{accessToken}, code})
 }
 
-// SandboxResetLogin makes the item need its person.
+// SandboxResetLogin makes the item ask for its person to log in again.
 func (c *Client) SandboxResetLogin(ctx context.Context, accessToken string) error {
 	return c.sandbox(ctx, "/sandbox/item/reset_login", wireAccess{accessToken})
 }
@@ -71,9 +76,16 @@ func (c *Client) SandboxAddTransactions(ctx context.Context, accessToken string,
 		Currency    string  `json:"iso_currency_code,omitempty"`
 	}
 
+	// The vendor has two dates for a row; ours are the same.
 	list := make([]row, len(rows))
 	for i, r := range rows {
-		list[i] = row{Occurred: r.Date, Posted: r.Date, Amount: number(r.Amount), Description: r.Description, Currency: r.Currency}
+		list[i] = row{
+			Occurred:    r.Date,
+			Posted:      r.Date,
+			Amount:      number(r.Amount),
+			Description: r.Description,
+			Currency:    r.Currency,
+		}
 	}
 
 	return c.sandbox(ctx, "/sandbox/transactions/create", struct {
@@ -89,6 +101,7 @@ type number string
 // MarshalJSON writes the number as it is.
 func (n number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
 
+// sandbox makes a call with an answer that says nothing of use.
 func (c *Client) sandbox(ctx context.Context, path string, body any) error {
 	var w struct{}
 	if err := c.call(ctx, path, body, &w); err != nil {

@@ -24,24 +24,24 @@ var (
 	ErrItemGone = errors.New("bank feed does not have the item any more")
 	// ErrLinkSpent: the link token or public token is unknown, used or too old; a new link is needed.
 	ErrLinkSpent = errors.New("bank feed does not take the link any more")
-	// ErrNotReady: there will be an answer later; a webhook tells when.
+	// ErrNotReady: there will be an answer later; a webhook says when.
 	ErrNotReady = errors.New("bank feed is not ready yet")
-	// ErrMoved: what was being paged through has changed, so the pages read so far do not belong together.
+	// ErrMoved: the rows changed while they were being paged through, so the pages read so far do not belong together.
 	ErrMoved = errors.New("bank feed changed while it was read")
 	// ErrLimited: too many calls; Error.Until says until when.
 	ErrLimited = errors.New("bank feed takes no more calls for now")
 	// ErrRefused: the request is refused for another reason, and will be again.
 	ErrRefused = errors.New("bank feed refused the request")
-	// ErrUnavailable: nothing is known of what became of the request. It may help to ask again.
+	// ErrUnavailable: the request may or may not have been carried out. It may help to ask again.
 	ErrUnavailable = errors.New("bank feed is unavailable")
-	// ErrInstitution is ErrUnavailable for the reason of the bank; Institution tells more.
+	// ErrInstitution is ErrUnavailable because of the bank; Client.Institution says more.
 	ErrInstitution = fmt.Errorf("%w: the bank does not answer it", ErrUnavailable)
-	// ErrTimeout: no answer came in time, and nothing is known of what became of the request.
+	// ErrTimeout: no answer came in time; the request may or may not have been carried out.
 	ErrTimeout = errors.New("bank feed did not answer in time")
 )
 
-// Error is a failure as the vendor words it, or as the network does; then only Kind is set. Its own text tells neither
-// what was sent nor what was answered, but for the code and the request's id, so it can be logged.
+// Error is a failure of the vendor or of the network; in the second case only Kind is set. Its text has only the kind,
+// the code and the request's id, and nothing else of the request or the answer, so it can be logged.
 type Error struct {
 	Kind error // one of the sentinels
 	// Type and Code are the vendor's, such as ITEM_ERROR and ITEM_LOGIN_REQUIRED: letters, digits and underscores.
@@ -51,7 +51,7 @@ type Error struct {
 	// characters each.
 	Message string
 	Display string
-	// RequestID is what the vendor's support asks for.
+	// RequestID is the identifier that the vendor's support asks for.
 	RequestID string
 	// Until is when calls are taken again, of an ErrLimited.
 	Until time.Time
@@ -70,7 +70,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap makes it its kind.
+// Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
 type wireError struct {
@@ -85,7 +85,7 @@ type wireError struct {
 // are per minute.
 const limitPause = time.Minute
 
-// failure is what an answer that is no success means.
+// failure returns the error that an unsuccessful answer means.
 func failure(r *http.Response, content []byte) error {
 	var w wireError
 	if err := json.Unmarshal(content, &w); err != nil || w.Type == "" || w.Code == "" {
@@ -100,7 +100,8 @@ func failure(r *http.Response, content []byte) error {
 	return e
 }
 
-// unworded is a failure that is not of the protocol, as a proxy's page: it decides nothing about items.
+// unworded returns the error for a failure that is not of the protocol, such as a proxy's page: it decides nothing
+// about items.
 func unworded(r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -112,15 +113,22 @@ func unworded(r *http.Response) error {
 	}
 }
 
+// error returns the vendor's failure, with the kind that follows from its type and code.
 func (w wireError) error() *Error {
 	e := &Error{
-		Type: tidyCode(w.Type), Code: tidyCode(w.Code), Message: text(w.Message, maxText), Display: text(w.Display, maxText), RequestID: tidyID(w.RequestID),
+		Type:      tidyCode(w.Type),
+		Code:      tidyCode(w.Code),
+		Message:   text(w.Message, maxText),
+		Display:   text(w.Display, maxText),
+		RequestID: tidyID(w.RequestID),
 	}
 	e.Kind = kindOf(e.Type, e.Code)
 
 	return e
 }
 
+// limitedUntil returns when calls are accepted again: after the time that the answer names, if it is at most an
+// hour, or else after limitPause.
 func limitedUntil(h http.Header) time.Time {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 || seconds > 3600 {
@@ -130,13 +138,14 @@ func limitedUntil(h http.Header) time.Time {
 	return time.Now().Add(time.Duration(seconds) * time.Second)
 }
 
-// kindByCode knows the codes that decide by themselves; nil for the others, which go by their type.
+// kindByCode returns the kind of the codes that decide by themselves; nil for the others, which go by their type.
 func kindByCode(code string) error {
 	switch code {
 	case "INVALID_API_KEYS", "UNAUTHORIZED_ENVIRONMENT", "UNAUTHORIZED_ROUTE_ACCESS":
 		return ErrCredentials
-	case "ITEM_NOT_FOUND", "ITEM_CONCURRENTLY_DELETED", "ITEM_NOT_SUPPORTED", "INVALID_ACCESS_TOKEN", "USER_ACCOUNT_REVOKED", "NO_ACCOUNTS",
-		"INSTITUTION_NO_LONGER_SUPPORTED":
+	case "ITEM_NOT_FOUND", "ITEM_CONCURRENTLY_DELETED", "ITEM_NOT_SUPPORTED", "INVALID_ACCESS_TOKEN",
+		"USER_ACCOUNT_REVOKED", "NO_ACCOUNTS", "INSTITUTION_NO_LONGER_SUPPORTED":
+		// Both the item and its bank can be gone for good; an item without accounts has nothing to read.
 		return ErrItemGone
 	case "INVALID_LINK_TOKEN", "INVALID_PUBLIC_TOKEN":
 		return ErrLinkSpent
@@ -144,9 +153,11 @@ func kindByCode(code string) error {
 		return ErrNotReady
 	case "TRANSACTIONS_SYNC_MUTATION_DURING_PAGINATION":
 		return ErrMoved
-	case "ITEM_LOGIN_REQUIRED", "INVALID_CREDENTIALS", "INSUFFICIENT_CREDENTIALS", "INVALID_MFA", "INVALID_UPDATED_USERNAME", "ITEM_LOCKED",
-		"ACCESS_NOT_GRANTED", "USER_PERMISSION_REVOKED", "PASSWORD_RESET_REQUIRED", "USER_SETUP_REQUIRED", "USER_INPUT_TIMEOUT",
-		"ADDITIONAL_CONSENT_REQUIRED", "MANUAL_VERIFICATION_REQUIRED", "PENDING_EXPIRATION", "PENDING_DISCONNECT":
+	case "ITEM_LOGIN_REQUIRED", "INVALID_CREDENTIALS", "INSUFFICIENT_CREDENTIALS", "INVALID_MFA",
+		"INVALID_UPDATED_USERNAME", "ITEM_LOCKED", "ACCESS_NOT_GRANTED", "USER_PERMISSION_REVOKED",
+		"PASSWORD_RESET_REQUIRED", "USER_SETUP_REQUIRED", "USER_INPUT_TIMEOUT", "ADDITIONAL_CONSENT_REQUIRED",
+		"MANUAL_VERIFICATION_REQUIRED", "PENDING_EXPIRATION", "PENDING_DISCONNECT":
+		// In all these cases the item lives, and the person can help it.
 		return ErrLoginRequired
 	}
 
@@ -156,8 +167,8 @@ func kindByCode(code string) error {
 // refusals are the types of errors that say that the request itself is at fault.
 var refusals = []string{"INVALID_REQUEST", "INVALID_INPUT", "INVALID_RESULT", "ITEM_ERROR", "TRANSACTIONS_ERROR"}
 
-// kindOf decides what a worded failure means. What is not known is unavailable: it will be tried again, and nothing is
-// given up for it.
+// kindOf returns the kind of a failure in the words of the protocol. Types that are not known are ErrUnavailable:
+// the call will be tried again, and nothing is given up because of it.
 func kindOf(errorType, code string) error {
 	switch kind := kindByCode(code); {
 	case kind != nil:
@@ -173,8 +184,8 @@ func kindOf(errorType, code string) error {
 	}
 }
 
-// cut is what it means that no answer came: a timeout, or a connection that failed. The error of the network names
-// addresses; it is not kept.
+// cut returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
+// error of the network names addresses, so it is not kept.
 func cut(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -189,7 +200,7 @@ func cut(err error) error {
 	}
 }
 
-// nonsense is an answer that is not of the protocol.
+// nonsense returns the error for an answer that is not of the protocol.
 func nonsense(problem string) error {
 	return &Error{Kind: fmt.Errorf("%w: its answer %s", ErrUnavailable, problem)}
 }
@@ -200,11 +211,13 @@ const (
 	maxCode  = 100
 )
 
+// printable reports whether a text is not empty, not longer than most bytes, and has only visible ASCII.
 func printable(s string, most int) bool {
 	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// tidyCode keeps a code when it looks like one: codes are stored and shown, so a body must not get in by this way.
+// tidyCode returns a code if it looks like a code, or else "UNSPECIFIED". Codes are stored and shown, so no other
+// text may get in this way.
 func tidyCode(code string) string {
 	plain := func(r rune) bool {
 		return r == '_' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') || ('a' <= r && r <= 'z')
@@ -216,6 +229,7 @@ func tidyCode(code string) string {
 	return code
 }
 
+// tidyID returns an identifier, or "" if it cannot be one.
 func tidyID(id string) string {
 	if !printable(id, maxCode) {
 		return ""
@@ -224,7 +238,7 @@ func tidyID(id string) string {
 	return id
 }
 
-// text is what can be kept of a text: without control characters, and not longer than so many characters.
+// text returns a text without control characters, cut to most characters.
 func text(s string, most int) string {
 	clean := strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) || r == 0x2028 || r == 0x2029 {
@@ -234,6 +248,7 @@ func text(s string, most int) string {
 		return r
 	}, s))
 
+	// Cut by characters and not by bytes, so that none is cut in the middle.
 	count := 0
 	for at := range clean {
 		if count == most {

@@ -34,14 +34,19 @@ type wireItem struct {
 	ConsentExpires  string     `json:"consent_expiration_time"`
 }
 
+// item checks an item of the vendor, and returns it. It fails if it has no identifier.
 func (w *wireItem) item(requestID string) (Item, error) {
 	if !printable(w.ID, maxToken) {
 		return Item{}, nonsense("has no item")
 	}
 
 	i := Item{
-		ID: w.ID, InstitutionID: tidyID(w.InstitutionID), InstitutionName: text(w.InstitutionName, maxText), Webhook: text(w.Webhook, 2000),
-		ConsentExpiresAt: instant(w.ConsentExpires), RequestID: tidyID(requestID),
+		ID:               w.ID,
+		InstitutionID:    tidyID(w.InstitutionID),
+		InstitutionName:  text(w.InstitutionName, maxText),
+		Webhook:          text(w.Webhook, 2000),
+		ConsentExpiresAt: instant(w.ConsentExpires),
+		RequestID:        tidyID(requestID),
 	}
 	if w.Error != nil && w.Error.Code != "" {
 		i.Problem = w.Error.error()
@@ -50,7 +55,7 @@ func (w *wireItem) item(requestID string) (Item, error) {
 	return i, nil
 }
 
-// instant reads a time of the vendor's; zero when there is none.
+// instant reads a time of the vendor's. It returns the zero time if there is none.
 func instant(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -69,12 +74,12 @@ type wireAccess struct {
 	AccessToken string `json:"access_token"`
 }
 
-// ItemState asks how an item is.
+// ItemState asks for the state of an item.
 func (c *Client) ItemState(ctx context.Context, accessToken string) (Item, error) {
 	return c.item(ctx, "/item/get", wireAccess{AccessToken: accessToken})
 }
 
-// SetWebhook changes where an item's webhooks go; nowhere when the address is empty.
+// SetWebhook changes where an item's webhooks go; an empty address means nowhere.
 func (c *Client) SetWebhook(ctx context.Context, accessToken, address string) (Item, error) {
 	return c.item(ctx, "/item/webhook/update", struct {
 		wireAccess
@@ -83,6 +88,7 @@ func (c *Client) SetWebhook(ctx context.Context, accessToken, address string) (I
 	}{wireAccess{accessToken}, unlessEmpty(address)})
 }
 
+// unlessEmpty returns nil for the empty text: the protocol has null for it.
 func unlessEmpty(s string) *string {
 	if s == "" {
 		return nil
@@ -91,6 +97,7 @@ func unlessEmpty(s string) *string {
 	return &s
 }
 
+// item makes a call that is answered with an item.
 func (c *Client) item(ctx context.Context, path string, body any) (Item, error) {
 	var w wireItemAnswer
 
@@ -107,8 +114,8 @@ func (c *Client) item(ctx context.Context, path string, body any) (Item, error) 
 	return item, nil
 }
 
-// RemoveItem gives the access back: the token ends, and so do the vendor's charges for it. An item that the vendor does
-// not have any more is removed, so it can be asked again until it succeeds.
+// RemoveItem gives the access back: the token ends, and so do the vendor's charges for it. An item that the vendor
+// does not have any more counts as removed, so the call can be repeated until it succeeds.
 func (c *Client) RemoveItem(ctx context.Context, accessToken string) error {
 	var w struct{}
 
@@ -143,18 +150,19 @@ type Account struct {
 	PersistentID string // the same over all items; a few banks have it
 	Name         string
 	OfficialName string
-	Mask         string // the last digits, two to four characters; empty when the bank tells none
+	Mask         string // the last digits, two to four characters; empty if the bank gives none
 	Type         AccountType
 	Subtype      string
 	Balance      Balance
 }
 
-// Balance is what an account holds, in the smallest unit of its currency. What the bank does not tell is nil.
+// Balance has the money of an account, in the smallest unit of its currency. Figures that the bank does not give are
+// nil.
 type Balance struct {
-	// Current is what the holder has: negative when money is owed, for accounts of every type. The vendor tells debts
-	// as positive.
+	// Current is the holder's money: negative if money is owed, for accounts of every type. The vendor gives debts as
+	// positive.
 	Current *money.Cents
-	// Available is what can be taken out now, and Limit the credit, both as the vendor tells them.
+	// Available is the money that can be taken out now, and Limit the credit, both as the vendor gives them.
 	Available *money.Cents
 	Limit     *money.Cents
 	// Currency is empty for money that is none of ISO 4217; Unofficial names it then, and its unit counts as a hundred
@@ -183,6 +191,7 @@ type wireAccount struct {
 	} `json:"balances"`
 }
 
+// id returns the identifier of the account, under either of the names that the protocol has for it.
 func (w *wireAccount) id() string {
 	if w.AccountID == "" {
 		return w.LinkID
@@ -191,20 +200,31 @@ func (w *wireAccount) id() string {
 	return w.AccountID
 }
 
+// account checks an account, and returns it. It fails if it has no identifier, or a balance that is no amount.
 func (w *wireAccount) account() (Account, error) {
 	a := Account{
-		ID: w.AccountID, PersistentID: tidyID(w.PersistentID), Name: text(w.Name, maxText), OfficialName: text(w.OfficialName, maxText),
-		Mask: text(w.Mask, 4), Type: AccountType(text(w.Type, maxCode)), Subtype: text(w.Subtype, maxCode),
+		ID:           w.AccountID,
+		PersistentID: tidyID(w.PersistentID),
+		Name:         text(w.Name, maxText),
+		OfficialName: text(w.OfficialName, maxText),
+		Mask:         text(w.Mask, 4),
+		Type:         AccountType(text(w.Type, maxCode)),
+		Subtype:      text(w.Subtype, maxCode),
 	}
 	if !printable(a.ID, maxToken) {
 		return Account{}, nonsense("has an account without a name")
 	}
 
+	// All three balances are in the account's currency, and each of them may be absent.
 	a.Balance.Currency, a.Balance.Unofficial = currencyOf(w.Balances.Currency, w.Balances.Unofficial)
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into **money.Cents
-	}{{w.Balances.Current, &a.Balance.Current}, {w.Balances.Available, &a.Balance.Available}, {w.Balances.Limit, &a.Balance.Limit}} {
+	}{
+		{w.Balances.Current, &a.Balance.Current},
+		{w.Balances.Available, &a.Balance.Available},
+		{w.Balances.Limit, &a.Balance.Limit},
+	} {
 		if absent(part.raw) {
 			continue
 		}
@@ -218,6 +238,7 @@ func (w *wireAccount) account() (Account, error) {
 		a.Balance.Rounded = a.Balance.Rounded || rounded
 	}
 
+	// Debts are negative here, so that balances of all types can be added up.
 	if current := a.Balance.Current; current != nil && (a.Type == Credit || a.Type == Loan) {
 		*current = -*current
 	}
@@ -225,10 +246,11 @@ func (w *wireAccount) account() (Account, error) {
 	return a, nil
 }
 
+// absent reports whether a value of JSON is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// currencyOf tells which currency two codes mean, of which at most one is set. A code that ISO 4217 does not have
-// counts as unofficial.
+// currencyOf returns the currency that two codes mean, of which at most one is set. A code that ISO 4217 does not
+// have counts as unofficial.
 func currencyOf(iso, unofficial string) (money.Currency, string) {
 	if iso == "" {
 		return "", text(unofficial, maxCode)
@@ -242,7 +264,7 @@ func currencyOf(iso, unofficial string) (money.Currency, string) {
 	return currency, ""
 }
 
-// accountsOf reads a list of accounts; one that is listed twice is one.
+// accountsOf checks a list of accounts, and returns each account once.
 func accountsOf(list []wireAccount) ([]Account, error) {
 	out := make([]Account, 0, len(list))
 	for i := range list {
@@ -259,8 +281,7 @@ func accountsOf(list []wireAccount) ([]Account, error) {
 	return out, nil
 }
 
-// Accounts are the accounts of an item with the balances that the vendor holds, and the item. A closed account is not
-// among them.
+// Accounts returns the open accounts of an item with the balances that the vendor has, and the item.
 func (c *Client) Accounts(ctx context.Context, accessToken string) ([]Account, Item, error) {
 	var w struct {
 		wireItemAnswer
@@ -284,7 +305,7 @@ func (c *Client) Accounts(ctx context.Context, accessToken string) ([]Account, I
 	return accounts, item, nil
 }
 
-// The products whose state matters to a bank feed, under the vendor's keys (ERR-115, ERR-116).
+// The products that a bank feed depends on, under the vendor's keys (ERR-115, ERR-116).
 const (
 	ItemLogins          = "item_logins"          // new links and repairs
 	TransactionsUpdates = "transactions_updates" // news of transactions
@@ -306,7 +327,7 @@ type ProductHealth struct {
 	Health  Health
 	// Refresh is NORMAL, DELAYED or STOPPED for products that fetch by themselves, otherwise empty.
 	Refresh string
-	Since   time.Time // zero when that is not told
+	Since   time.Time // zero if the vendor does not give it
 }
 
 // Impaired reports whether the product works badly.
@@ -323,7 +344,7 @@ type Institution struct {
 	RequestID string
 }
 
-// Impaired are the products among ItemLogins and TransactionsUpdates that work badly.
+// Impaired returns those of the products ItemLogins and TransactionsUpdates that work badly.
 func (i *Institution) Impaired() []string {
 	var out []string
 
@@ -344,7 +365,7 @@ type wireProduct struct {
 	} `json:"breakdown"`
 }
 
-// Institution asks for a bank and how well its products work; in the countries of LinkRequest.
+// Institution asks for a bank and how well its products work. Without countries it searches in the United States.
 func (c *Client) Institution(ctx context.Context, id string, inCountries ...string) (Institution, error) {
 	var w struct {
 		Institution struct {
@@ -356,16 +377,20 @@ func (c *Client) Institution(ctx context.Context, id string, inCountries ...stri
 	}
 
 	body := map[string]any{
-		"institution_id": id, "country_codes": countries(inCountries), "options": map[string]bool{"include_status": true},
+		"institution_id": id,
+		"country_codes":  countries(inCountries),
+		"options":        map[string]bool{"include_status": true},
 	}
 	if err := c.call(ctx, "/institutions/get_by_id", body, &w); err != nil {
 		return Institution{}, fmt.Errorf("institution: %w", err)
 	}
 
+	// An answer about another bank would show its troubles for this one.
 	if w.Institution.ID != id {
 		return Institution{}, fmt.Errorf("institution: %w", nonsense("is of another bank"))
 	}
 
+	// Each product is decoded by itself, because the list has values of other kinds as well.
 	out := Institution{ID: id, Name: text(w.Institution.Name, maxText), RequestID: tidyID(w.RequestID)}
 	for product, raw := range w.Institution.Status {
 		var p wireProduct
@@ -378,6 +403,7 @@ func (c *Client) Institution(ctx context.Context, id string, inCountries ...stri
 		})
 	}
 
+	// The vendor's object has no order; the answer has one.
 	slices.SortFunc(out.Products, func(a, b ProductHealth) int { return strings.Compare(a.Product, b.Product) })
 
 	return out, nil

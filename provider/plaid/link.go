@@ -16,13 +16,13 @@ const MaxDays = 730
 type LinkRequest struct {
 	// Name is ours as the page shows it, at most 30 characters; longer ones are cut.
 	Name string
-	// User is what the vendor knows the person by: any stable text that tells nothing of them.
+	// User identifies the person to the vendor: any stable text that says nothing about them.
 	User string
-	// Webhook is told of the link and of the item, unless it is empty.
+	// Webhook gets the webhooks of the link and of the item, unless it is empty.
 	Webhook string
 	// ReturnTo is where the browser goes afterwards, unless it is empty.
 	ReturnTo string
-	// Language is a code such as en, which an empty one means; Countries are codes such as US, which none mean.
+	// Language is a code such as en, the default; Countries are codes such as US, the default.
 	Language  string
 	Countries []string
 	// Days is how far back the transactions of a new item reach, at most MaxDays, which 0 means. It cannot be changed
@@ -73,15 +73,21 @@ type wireHosted struct {
 	Lifetime int    `json:"url_lifetime_seconds"`
 }
 
+// wire returns the request as the protocol has it, with defaults for the fields that are empty.
 func (r LinkRequest) wire() wireLinkRequest {
 	w := wireLinkRequest{
-		ClientName: text(r.Name, 30), Language: r.Language, Countries: countries(r.Countries), User: wireUser{ID: r.User}, Webhook: r.Webhook,
-		Hosted: wireHosted{ReturnTo: r.ReturnTo, Lifetime: int(LinkLifetime / time.Second)},
+		ClientName: text(r.Name, 30),
+		Language:   r.Language,
+		Countries:  countries(r.Countries),
+		User:       wireUser{ID: r.User},
+		Webhook:    r.Webhook,
+		Hosted:     wireHosted{ReturnTo: r.ReturnTo, Lifetime: int(LinkLifetime / time.Second)},
 	}
 	if w.Language == "" {
 		w.Language = "en"
 	}
 
+	// A repair names its item and, unlike a new item, no products and no history: both stay as they are.
 	if r.AccessToken != "" {
 		w.AccessToken = r.AccessToken
 		if r.ChooseAccounts {
@@ -91,6 +97,7 @@ func (r LinkRequest) wire() wireLinkRequest {
 		return w
 	}
 
+	// A new item gets the whole history that the vendor offers, unless the caller wants less.
 	w.Products = []string{"transactions"}
 
 	w.Transactions = &wireHistory{Days: r.Days}
@@ -101,6 +108,7 @@ func (r LinkRequest) wire() wireLinkRequest {
 	return w
 }
 
+// countries returns the codes, or the United States if there are none.
 func countries(codes []string) []string {
 	if len(codes) == 0 {
 		return []string{"US"}
@@ -109,8 +117,8 @@ func countries(codes []string) []string {
 	return codes
 }
 
-// CreateLink makes a page on which a person links an item or repairs the one of the access token; ErrItemGone when that
-// one cannot be repaired.
+// CreateLink makes a page on which a person links an item, or repairs the item of the access token. It fails with
+// ErrItemGone if that item cannot be repaired.
 func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 	var w struct {
 		LinkToken string `json:"link_token"`
@@ -118,12 +126,14 @@ func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 		RequestID string `json:"request_id"`
 	}
 
+	// Taken before the call, so that our time is never later than the vendor's.
 	expires := time.Now().Add(LinkLifetime)
 
 	if err := c.call(ctx, "/link/token/create", r.wire(), &w); err != nil {
 		return Link{}, fmt.Errorf("create link: %w", err)
 	}
 
+	// Both texts are given to a browser or sent back, so they must look like what they are.
 	if !printable(w.LinkToken, maxToken) || !printable(w.URL, 2000) {
 		return Link{}, fmt.Errorf("create link: %w", nonsense("has no page"))
 	}
@@ -131,7 +141,7 @@ func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 	return Link{Token: w.LinkToken, URL: w.URL, ExpiresAt: expires, RequestID: tidyID(w.RequestID)}, nil
 }
 
-// LinkState is what a person has done on the page of a link.
+// LinkState is how far a person has got on the page of a link.
 type LinkState string
 
 // The states. A person who left the page can open it again, so a link that was left can still be completed.
@@ -141,12 +151,12 @@ const (
 	LinkCompleted LinkState = "completed"
 )
 
-// LinkOutcome is what a link came to.
+// LinkOutcome is the result of a link so far.
 type LinkOutcome struct {
 	State LinkState
 	// Items are those that were added, of a completed link; none when it repaired one.
 	Items []AddedItem
-	// Problem is why the person left, when that was told.
+	// Problem is why the person left, if the vendor says so.
 	Problem   *Error
 	RequestID string
 }
@@ -163,7 +173,7 @@ type AddedItem struct {
 type LinkedAccount struct {
 	ID      string
 	Name    string
-	Mask    string // the last digits, two to four characters; empty when the bank tells none
+	Mask    string // the last digits, two to four characters; empty if the bank gives none
 	Type    string
 	Subtype string
 }
@@ -187,32 +197,42 @@ type wireAdded struct {
 	} `json:"institution"`
 }
 
+// item checks an item that a person linked, and returns it. It fails if its public token or an account cannot be
+// used.
 func (w wireAdded) item() (AddedItem, error) {
 	if !printable(w.PublicToken, maxToken) {
 		return AddedItem{}, nonsense("has no public token")
 	}
 
 	item := AddedItem{PublicToken: w.PublicToken}
+
+	// The bank is for display; without a bank the item can be used all the same.
 	if w.Institution != nil {
 		item.InstitutionID, item.InstitutionName = tidyID(w.Institution.ID), text(w.Institution.Name, maxText)
 	}
 
 	for i := range w.Accounts {
 		a := &w.Accounts[i]
+
+		// Accounts are matched by their identifiers later, so one without is of no use.
 		if !printable(a.id(), maxToken) {
 			return AddedItem{}, nonsense("has an account without a name")
 		}
 
 		item.Accounts = append(item.Accounts, LinkedAccount{
-			ID: a.id(), Name: text(a.Name, maxText), Mask: text(a.Mask, 4), Type: text(a.Type, maxCode), Subtype: text(a.Subtype, maxCode),
+			ID:      a.id(),
+			Name:    text(a.Name, maxText),
+			Mask:    text(a.Mask, 4),
+			Type:    text(a.Type, maxCode),
+			Subtype: text(a.Subtype, maxCode),
 		})
 	}
 
 	return item, nil
 }
 
-// LinkOutcome asks what a link came to; ErrLinkSpent when the vendor does not know it or has forgotten it, six hours
-// after it ended.
+// LinkOutcome asks for the result of a link. It fails with ErrLinkSpent if the vendor does not know the link, or
+// has forgotten it, six hours after it ended.
 func (c *Client) LinkOutcome(ctx context.Context, linkToken string) (LinkOutcome, error) {
 	var w struct {
 		Sessions  []wireSession `json:"link_sessions"`
@@ -222,6 +242,7 @@ func (c *Client) LinkOutcome(ctx context.Context, linkToken string) (LinkOutcome
 		return LinkOutcome{}, fmt.Errorf("ask for link: %w", err)
 	}
 
+	// The page can be opened several times: each time is a session, and the vendor lists all of them.
 	out := LinkOutcome{State: LinkOpen, RequestID: tidyID(w.RequestID)}
 	for i := range w.Sessions {
 		if err := out.add(&w.Sessions[i]); err != nil {
@@ -232,8 +253,9 @@ func (c *Client) LinkOutcome(ctx context.Context, linkToken string) (LinkOutcome
 	return out, nil
 }
 
-// add takes in one time that the page was open. Whatever was completed stays so.
+// add adds one session to the result. A link that was completed once stays completed.
 func (o *LinkOutcome) add(s *wireSession) error {
+	// A session that finished without an exit is completed even if it added no item: it repaired one.
 	switch {
 	case s.Results != nil && len(s.Results.Items) > 0, s.FinishedAt != nil && s.Exit == nil:
 		o.State, o.Problem = LinkCompleted, nil
@@ -267,18 +289,21 @@ type Access struct {
 	RequestID string
 }
 
-// Exchange trades a public token for access. A public token is taken once: after ErrTimeout or ErrUnavailable the
-// access may have been handed out and lost, and a second exchange is ErrLinkSpent; then only a new link helps.
+// Exchange trades a public token for access. The vendor accepts a public token only once: after ErrTimeout or
+// ErrUnavailable the access may have been handed out and lost. Then a second exchange fails with ErrLinkSpent, and
+// only a new link helps.
 func (c *Client) Exchange(ctx context.Context, publicToken string) (Access, error) {
 	var w struct {
 		AccessToken string `json:"access_token"`
 		ItemID      string `json:"item_id"`
 		RequestID   string `json:"request_id"`
 	}
-	if err := c.call(ctx, "/item/public_token/exchange", map[string]string{"public_token": publicToken}, &w); err != nil {
+	body := map[string]string{"public_token": publicToken}
+	if err := c.call(ctx, "/item/public_token/exchange", body, &w); err != nil {
 		return Access{}, fmt.Errorf("exchange public token: %w", err)
 	}
 
+	// Without the token the item could never be read or removed, and without the identifier no webhook would find it.
 	if !printable(w.AccessToken, maxToken) || !printable(w.ItemID, maxToken) {
 		return Access{}, fmt.Errorf("exchange public token: %w", nonsense("has no access token"))
 	}

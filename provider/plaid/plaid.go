@@ -1,9 +1,8 @@
 // Package plaid reads bank accounts through Plaid: a client of its published protocol (version 2020-09-14), built from
 // the description and tried against our sandbox (provider/sandbox/bankfeed).
 //
-// A person links an item, which is a login at one bank with some of its accounts, on a page of Plaid's. An access token
-// stands for the item; whoever has it reads the accounts. Nothing here is stored: tokens and cursors are the caller's
-// to keep.
+// A person links an item, which is a login at one bank with some of its accounts, on a page of Plaid's. Whoever has the
+// access token of the item can read its accounts. Nothing here is stored: the caller keeps tokens and cursors.
 package plaid
 
 import (
@@ -24,10 +23,10 @@ const (
 // Timeout is how long a call may take; SyncTransactions makes many.
 const Timeout = 25 * time.Second
 
-// callsPerMinute is what the vendor allows a client, over all items, to ask of the transactions.
+// callsPerMinute is how many calls for transactions the vendor allows a client, over all items.
 const callsPerMinute = 2500
 
-// Config says whom a client speaks to, and as whom. It is the operator's and never a team's.
+// Config has the address and the keys of a client. It is the operator's and never a team's.
 type Config struct {
 	// Address is where the protocol starts: Production, Sandbox or, with AllowPrivate, that of a sandbox of ours.
 	Address string
@@ -38,7 +37,7 @@ type Config struct {
 	AllowPrivate bool
 	// Within shortens the time that a call may take; 0 and more than Timeout are Timeout.
 	Within time.Duration
-	// CallsPerMinute is how many calls go out at most; 2500 when 0, which is what the vendor allows.
+	// CallsPerMinute is how many calls go out at most; 2500 if 0, the vendor's limit.
 	CallsPerMinute int
 }
 
@@ -52,7 +51,7 @@ type Client struct {
 	http    *http.Client
 	budget  *bucket
 	keys    keyring
-	lookups *bucket // of keys that nobody has heard of
+	lookups *bucket // of keys that are not in the ring
 }
 
 // ConfigError says which value of a Config cannot be used, and why; both texts can be shown.
@@ -63,8 +62,9 @@ type ConfigError struct {
 
 func (e *ConfigError) Error() string { return "bank feed: " + e.Field + " " + e.Problem }
 
-// New makes a client; it calls nobody. It fails with a ConfigError.
+// New makes a client and makes no call. It fails with a ConfigError.
 func New(c Config) (*Client, error) {
+	// First, check everything that goes into an address or a header.
 	u, err := url.Parse(c.Address)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "":
@@ -79,6 +79,7 @@ func New(c Config) (*Client, error) {
 		return nil, &ConfigError{Field: "secret", Problem: "is missing or holds characters that none has"}
 	}
 
+	// Then fill in the limits.
 	if c.Within <= 0 || c.Within > Timeout {
 		c.Within = Timeout
 	}
@@ -88,7 +89,11 @@ func New(c Config) (*Client, error) {
 	}
 
 	return &Client{
-		base: strings.TrimSuffix(u.String(), "/"), config: c, http: outbound.Client(c.AllowPrivate),
-		budget: newBucket(c.CallsPerMinute), lookups: newBucket(lookupsPerMinute), keys: keyring{known: map[string]webhookKey{}},
+		base:    strings.TrimSuffix(u.String(), "/"),
+		config:  c,
+		http:    outbound.Client(c.AllowPrivate),
+		budget:  newBucket(c.CallsPerMinute),
+		lookups: newBucket(lookupsPerMinute),
+		keys:    keyring{known: map[string]webhookKey{}},
 	}, nil
 }

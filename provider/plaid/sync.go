@@ -21,9 +21,9 @@ const (
 const (
 	// How many rows a page can have.
 	maxCount = 500
-	// How often a sync begins again because the rows moved.
+	// How many times a sync begins again because the rows moved.
 	maxRestarts = 5
-	// The longest that a sync waits, once, until it may go on calling, and how often it does for one page.
+	// How long a sync waits at most each time that calls are limited, and how many times it waits for one page.
 	maxRest  = 2 * time.Minute
 	maxRests = 10
 )
@@ -37,7 +37,8 @@ type SyncRequest struct {
 	Count int
 }
 
-// Page is a part of what has changed. A row is in one place of it: what came last holds, and a removal over all.
+// Page is a part of the changes since a cursor. Each row is in it once: the last change counts, and a removal counts
+// more than any other.
 type Page struct {
 	// First says that a sync begins here: everything that earlier pages of the same call said is void. That happens
 	// once, and again whenever rows moved while they were being paged through.
@@ -46,7 +47,7 @@ type Page struct {
 	// the caller has.
 	Added    []Transaction
 	Modified []Transaction
-	// Removed rows are not there any more. They can be rows of which the caller never heard, such as pending ones.
+	// Removed rows are not there any more. They can be rows that the caller has never seen, such as pending ones.
 	Removed    []Removed
 	Unreadable []Unreadable
 	// Accounts are those that the rows belong to, with their balances.
@@ -55,22 +56,23 @@ type Page struct {
 	Next   string
 	More   bool
 	Status UpdateStatus
-	// RequestID is what the vendor's support asks for.
+	// RequestID is the identifier that the vendor's support asks for.
 	RequestID string
 }
 
 // Synced is how a sync ended.
 type Synced struct {
-	Cursor   string // where the next one starts: it belongs to all pages together, and is stored with them or not at all
+	// Cursor is where the next sync starts: it belongs to all pages together, and is stored with them or not at all.
+	Cursor   string
 	Status   UpdateStatus
 	Pages    int // of the run that counts
 	Restarts int
 }
 
-// SyncTransactions reads all that has changed since a cursor, a page at a time, and gives each page to a function. Only
-// when it returns without an error do the pages since the last First belong together. When rows move while they are
-// read it begins again, at most five times; then it is ErrMoved. Where calls are limited it waits and goes on as long
-// as ctx lasts. It fails with what the function fails with, or with an Error.
+// SyncTransactions reads all changes since a cursor, a page at a time, and calls each with every page. Only if
+// SyncTransactions returns without an error do the pages since the last First belong together. If rows move while
+// they are read it begins again, at most five times; then it fails with ErrMoved. If calls are limited it waits and
+// goes on as long as ctx lasts. It fails with the error of each, or with an Error.
 func (c *Client) SyncTransactions(ctx context.Context, r SyncRequest, each func(Page) error) (Synced, error) {
 	out := Synced{Cursor: r.Cursor}
 	for ; ; out.Restarts++ {
@@ -85,6 +87,8 @@ func (c *Client) SyncTransactions(ctx context.Context, r SyncRequest, each func(
 	}
 }
 
+// syncOnce reads all pages from the cursor of the request to the end, and calls each with them. It fails with
+// ErrMoved if the rows changed meanwhile.
 func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each func(Page) error) error {
 	out.Cursor, out.Pages = r.Cursor, 0
 	for more := true; more; {
@@ -93,15 +97,18 @@ func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each 
 			return err
 		}
 
+		// A cursor that does not move would make this loop endless.
 		if page.More && (page.Next == "" || page.Next == out.Cursor) {
 			return fmt.Errorf("sync transactions: %w", nonsense("never ends"))
 		}
 
+		// The caller forgets earlier pages when it sees First, so a restart needs no other sign.
 		page.First = out.Pages == 0
 		if err := each(page); err != nil {
 			return err
 		}
 
+		// While nothing is ready there is no cursor; then the old one stays.
 		if page.Next != "" {
 			out.Cursor = page.Next
 		}
@@ -113,16 +120,18 @@ func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each 
 	return nil
 }
 
-// restingPage reads a page, after a rest when calls are limited.
+// restingPage reads a page. If calls are limited it waits and tries again, at most maxRests times.
 func (c *Client) restingPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
 	for rests := 0; ; rests++ {
 		page, err := c.TransactionsPage(ctx, accessToken, cursor, count)
 
+		// Success and every other failure are the caller's.
 		limited, is := errors.AsType[*Error](err)
 		if !is || !errors.Is(err, ErrLimited) || rests == maxRests {
 			return page, err
 		}
 
+		// If ctx ends before the rest does, waiting is no use.
 		rest := min(time.Until(limited.Until), maxRest)
 		if deadline, has := ctx.Deadline(); has && time.Until(deadline) < rest {
 			return Page{}, err
@@ -152,13 +161,14 @@ type wireRemoved struct {
 	AccountID string `json:"account_id"`
 }
 
-// TransactionsPage reads one page behind a cursor, of at most so many rows. ErrMoved when the cursor is in the middle
-// of a sync whose rows have changed since it began.
+// TransactionsPage reads one page after a cursor, of at most count rows. It fails with ErrMoved if the cursor is in
+// the middle of a sync and its rows have changed since it began.
 func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
 	if count <= 0 || count > maxCount {
 		count = maxCount
 	}
 
+	// The bank's own text comes only if it is asked for.
 	content, err := c.ask(ctx, "/transactions/sync", struct {
 		wireAccess
 
@@ -178,14 +188,16 @@ func (c *Client) TransactionsPage(ctx context.Context, accessToken, cursor strin
 	return page, nil
 }
 
-// readPage reads a page at once, or row by row when one of its rows is not of the protocol: then that row alone is
+// readPage reads a page as a whole, or row by row if one of its rows is not of the protocol: then only that row is
 // lost.
 func readPage(content []byte) (Page, error) {
+	// Nearly all pages can be decoded in one pass.
 	var whole wirePage[wireTransaction]
 	if err := json.Unmarshal(content, &whole); err == nil {
 		return assemble(&whole, func(w *wireTransaction) (Transaction, string) { return w.transaction() })
 	}
 
+	// Otherwise the rows are left as they are and decoded one by one. If even that fails, the page itself is wrong.
 	var rows wirePage[json.RawMessage]
 	if err := json.Unmarshal(content, &rows); err != nil {
 		return Page{}, nonsense("is not of the protocol")
@@ -193,6 +205,8 @@ func readPage(content []byte) (Page, error) {
 
 	return assemble(&rows, func(raw *json.RawMessage) (Transaction, string) {
 		var w wireTransaction
+
+		// The identifiers may have been decoded before the wrong field.
 		if err := json.Unmarshal(*raw, &w); err != nil {
 			return Transaction{ID: tidyID(w.ID), AccountID: tidyID(w.AccountID)}, "row"
 		}
@@ -201,6 +215,8 @@ func readPage(content []byte) (Page, error) {
 	})
 }
 
+// assemble makes a page of its decoded parts, with read for each row. It fails if the cursor or an account cannot
+// be used.
 func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) (Page, error) {
 	if len(w.Next) > 256 || (w.Next != "" && !printable(w.Next, 256)) {
 		return Page{}, nonsense("has a cursor that is none")
@@ -212,15 +228,17 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 		w.Status = "" // unknown, as TRANSACTIONS_UPDATE_STATUS_UNKNOWN says
 	}
 
+	// Balances come with each page; a wrong one makes the whole page unusable.
 	accounts, err := accountsOf(w.Accounts)
 	if err != nil {
 		return Page{}, err
 	}
 
 	page := Page{Accounts: accounts, Next: w.Next, More: w.More, Status: w.Status, RequestID: tidyID(w.RequestID)}
-	// The newest word on a row is the one that is met first from behind: removals, then changes, then additions.
-	told := make(map[string]bool, len(w.Added)+len(w.Modified)+len(w.Removed))
-	page.Removed = newest(w.Removed, told, func(w *wireRemoved) (Removed, string) {
+	// A row can be in the page several times, and its last change counts. So read from the end: removals first, then
+	// changes, then additions, and skip rows that were seen.
+	seen := make(map[string]bool, len(w.Added)+len(w.Modified)+len(w.Removed))
+	page.Removed = newest(w.Removed, seen, func(w *wireRemoved) (Removed, string) {
 		r := Removed{ID: tidyID(w.ID), AccountID: tidyID(w.AccountID)}
 		if r.ID == "" {
 			page.Unreadable = append(page.Unreadable, Unreadable{AccountID: r.AccountID, Field: "id"})
@@ -228,6 +246,8 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 
 		return r, r.ID
 	})
+
+	// A row that cannot be used is reported, and not counted as seen.
 	row := func(w *Row) (Transaction, string) {
 		t, fault := read(w)
 		if fault != "" {
@@ -237,25 +257,26 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 
 		return t, t.ID
 	}
-	page.Modified = newest(w.Modified, told, row)
-	page.Added = newest(w.Added, told, row)
+	page.Modified = newest(w.Modified, seen, row)
+	page.Added = newest(w.Added, seen, row)
 
 	return page, nil
 }
 
-// newest reads the rows of which nothing was told yet, and keeps them in their order. A row without an identifier is
-// left out.
-func newest[Wire, Row any](list []Wire, told map[string]bool, read func(*Wire) (Row, string)) []Row {
+// newest reads the rows that were not seen yet, and returns them in their order, each in its last state. Rows without
+// an identifier are left out.
+func newest[Wire, Row any](list []Wire, seen map[string]bool, read func(*Wire) (Row, string)) []Row {
 	out := make([]Row, len(list))
 
+	// The list is read from its end and out filled from its end, so the rows keep their order.
 	first := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		row, id := read(&list[i])
-		if id == "" || told[id] {
+		if id == "" || seen[id] {
 			continue
 		}
 
-		told[id] = true
+		seen[id] = true
 		first--
 		out[first] = row
 	}

@@ -20,7 +20,8 @@ type Transaction struct {
 	Unofficial string
 	// Rounded says that the amount had more digits than the currency: it is rounded half away from zero.
 	Rounded bool
-	// Date is when it was posted; when it occurred, of a pending one. AuthorizedOn is zero when that is not told.
+	// Date is the day on which it was posted, or on which it occurred if it is pending. AuthorizedOn is zero if the bank
+	// does not give it.
 	Date         day.Day
 	AuthorizedOn day.Day
 	// Name describes it, Original is the bank's own text. At most 500 characters each, like all texts.
@@ -40,11 +41,11 @@ type Transaction struct {
 // Removed is a row that the bank has taken back, or that a posted one replaces.
 type Removed struct {
 	ID        string
-	AccountID string // empty when that is not told
+	AccountID string // empty if the vendor does not give it
 }
 
-// Unreadable is a row that cannot be taken over, with the field that says nothing usable: id, account_id, amount,
-// currency, date or, for a row that is no such object at all, row. ID and AccountID are empty when they are at fault.
+// Unreadable is a row that cannot be used, with the field that is wrong: id, account_id, amount, currency, date or, for
+// a row that is no such object at all, row. ID and AccountID are empty if they are wrong.
 type Unreadable struct {
 	ID        string
 	AccountID string
@@ -74,14 +75,25 @@ type wireTransaction struct {
 	} `json:"payment_meta"`
 }
 
-// transaction checks a row; fault is the field of Unreadable when it cannot be used.
+// transaction checks a row and returns it. If the row cannot be used, fault is the field of Unreadable, or else "".
 func (w *wireTransaction) transaction() (t Transaction, fault string) {
 	t = Transaction{
-		ID: tidyID(w.ID), AccountID: tidyID(w.AccountID), Name: text(w.Name, maxText), Original: text(w.Original, maxText),
-		Merchant: text(w.Merchant, maxText), CheckNumber: text(w.CheckNumber, maxText), Channel: text(w.Channel, maxCode), Code: text(w.Code, maxCode),
-		Reference: text(w.Meta.Reference, maxText), Payee: text(w.Meta.Payee, maxText), Payer: text(w.Meta.Payer, maxText),
-		Pending: w.Pending, PendingID: tidyID(w.PendingID),
+		ID:          tidyID(w.ID),
+		AccountID:   tidyID(w.AccountID),
+		Name:        text(w.Name, maxText),
+		Original:    text(w.Original, maxText),
+		Merchant:    text(w.Merchant, maxText),
+		CheckNumber: text(w.CheckNumber, maxText),
+		Channel:     text(w.Channel, maxCode),
+		Code:        text(w.Code, maxCode),
+		Reference:   text(w.Meta.Reference, maxText),
+		Payee:       text(w.Meta.Payee, maxText),
+		Payer:       text(w.Meta.Payer, maxText),
+		Pending:     w.Pending,
+		PendingID:   tidyID(w.PendingID),
 	}
+
+	// The currency comes first: it decides how many digits the amount has. The vendor's sign is turned around.
 	t.Currency, t.Unofficial = currencyOf(w.Currency, w.Unofficial)
 	cents, rounded, amountErr := amount(w.Amount, t.Currency)
 	t.Amount, t.Rounded = -cents, rounded
@@ -90,7 +102,9 @@ func (w *wireTransaction) transaction() (t Transaction, fault string) {
 
 	t.Date, dateErr = day.Parse(w.Date)
 
-	t.AuthorizedOn, _ = day.Parse(w.AuthorizedOn) // Null where the bank does not tell.
+	t.AuthorizedOn, _ = day.Parse(w.AuthorizedOn) // null if the bank does not give it
+
+	// The row comes back even if it cannot be used, for its identifiers. Other fields may be empty.
 	switch {
 	case t.ID == "":
 		return t, "id"
