@@ -17,7 +17,8 @@ type Folder struct {
 	mu   sync.Mutex
 }
 
-// NewFolder makes the folder when there is none. From is the address that messages come from.
+// NewFolder returns a sender that writes to the folder, and makes the folder if there is none. From is the address
+// that messages come from.
 func NewFolder(dir, from string) (*Folder, error) {
 	if _, err := address(from); err != nil {
 		return nil, fmt.Errorf("mail folder: %w", err)
@@ -30,7 +31,7 @@ func NewFolder(dir, from string) (*Folder, error) {
 	return &Folder{dir: dir, from: from}, nil
 }
 
-// Send writes the message to its file, whole or not at all; a message with a key that is there takes that one's place.
+// Send writes the message to its file, as a whole or not at all. It replaces a message with the same key.
 func (f *Folder) Send(ctx context.Context, m Message) error {
 	msg, err := m.compose(f.from)
 	if err != nil {
@@ -46,10 +47,13 @@ func (f *Folder) Send(ctx context.Context, m Message) error {
 		return fmt.Errorf("write mail: %w", err)
 	}
 
+	// The lock keeps two messages with one key from both finding no earlier file.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
 	name := filepath.Join(f.dir, m.Date.UTC().Format("20060102T150405.000Z")+"_"+m.Key+".eml")
+
+	// The name has the date, which may differ from that of the earlier message, so look for the key alone.
 	if earlier, err := filepath.Glob(filepath.Join(escape(f.dir), "*_"+m.Key+".eml")); err == nil && len(earlier) > 0 {
 		name = earlier[0]
 	}
@@ -57,7 +61,7 @@ func (f *Folder) Send(ctx context.Context, m Message) error {
 	return replace(name, content.Bytes())
 }
 
-// escape keeps the folder's own name from being read as a pattern.
+// escape quotes the characters of a path that have a meaning in patterns.
 func escape(path string) string {
 	var b bytes.Buffer
 
@@ -72,7 +76,7 @@ func escape(path string) string {
 	return b.String()
 }
 
-// replace writes a file beside its place and moves it there, so that nobody ever reads half of it.
+// replace writes a file next to its place and renames it, so that no reader ever sees half of it.
 func replace(name string, content []byte) error {
 	half, err := os.CreateTemp(filepath.Dir(name), ".half-*")
 	if err != nil {
@@ -80,6 +84,8 @@ func replace(name string, content []byte) error {
 	}
 	defer func() { _ = os.Remove(half.Name()) }()
 
+	// The content must be on disk before the name points to it. The first error of the steps is kept, and later
+	// steps are left out.
 	if _, err = half.Write(content); err == nil {
 		err = half.Sync()
 	}

@@ -33,23 +33,25 @@ type Message struct {
 	HTML    string // empty for none
 }
 
-// Sender delivers messages. An error that is ErrRefused is final; any other may pass, and the same message can be sent
-// again. Sending may have succeeded all the same when the error is not ErrRefused.
+// Sender delivers messages. ErrRefused is final. After any other error the same message can be sent again, although it
+// may have been delivered.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// ErrRefused means that this message will never be taken: it is malformed, or the server refuses its recipient or its
-// content for good.
+// ErrRefused means that this message will never be accepted: it is malformed, or the server refuses its recipient or
+// its content for good.
 var ErrRefused = errors.New("mail: the message is refused")
 
 var keyForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,198}[A-Za-z0-9])?$`)
 
-// subjectLimit in characters; what is longer is cut.
+// subjectLimit is how many characters a subject can have; longer ones are cut.
 const subjectLimit = 200
 
-// compose makes the message as it goes over the wire, from the sender's own address.
+// compose returns the message as it goes over the wire, from the sender's own address. It fails with ErrRefused if
+// the key, the date or an address cannot be used.
 func (m *Message) compose(from string) (*gomail.Msg, error) {
+	// First the parts that cannot be repaired: without them the message is refused.
 	if !keyForm.MatchString(m.Key) {
 		return nil, fmt.Errorf("%w: key %q", ErrRefused, m.Key)
 	}
@@ -63,10 +65,12 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 		return nil, err
 	}
 
+	// Names and subjects are made one line each, so that they cannot add a header.
 	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	out.FromMailAddress(&mail.Address{Name: display(m.From), Address: from})
 	out.ToMailAddress(&mail.Address{Name: display(m.ToName), Address: to})
 
+	// The reply address is optional, but a wrong one is refused like that of the recipient.
 	if m.ReplyTo != "" {
 		reply, err := address(m.ReplyTo)
 		if err != nil {
@@ -76,12 +80,15 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 		out.ReplyToMailAddress(&mail.Address{Address: reply})
 	}
 
+	// Date and Message-Id are the same at every attempt, so that mail servers can recognize a repetition.
 	out.SetDateWithValue(m.Date.UTC())
 	out.SetMessageIDWithValue(m.Key + "@" + from[strings.LastIndexByte(from, '@')+1:])
 	out.Subject(cut(display(m.Subject), subjectLimit))
 	// A program wrote this to one person: out-of-office programs stay silent, and it is no list that one could leave.
 	out.SetGenHeader("Auto-Submitted", "auto-generated")
 	out.SetGenHeader("X-Auto-Response-Suppress", "All")
+
+	// The plain text comes first and HTML second: programs show the last form that they can.
 	out.SetBodyString(gomail.TypeTextPlain, m.Text)
 
 	if m.HTML != "" {
@@ -91,21 +98,25 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 	return out, nil
 }
 
-// address checks that text is one address and nothing else.
+// address checks that text is one address and nothing else, and returns it. It fails with ErrRefused.
 func address(text string) (string, error) {
 	a, err := mail.ParseAddress(text)
-	if err != nil || a.Name != "" || a.Address != text || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
+	if err != nil || a.Name != "" || a.Address != text || strings.ContainsFunc(text, isBlank) {
 		return "", fmt.Errorf("%w: not an address", ErrRefused)
 	}
 
 	return a.Address, nil
 }
 
-// display makes one line of a text that people wrote.
+// display returns a text that people wrote as one line.
 func display(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(text, isBlank), " ")
 }
 
+// isBlank reports whether a character is white space or a control character.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// cut returns the text, or its beginning with an ellipsis if it is longer than limit characters.
 func cut(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {

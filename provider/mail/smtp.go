@@ -14,8 +14,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Timeout is how long one message may take from the first packet to the last; a client of ours waits no longer for
-// anybody.
+// Timeout is how long one message may take from the first packet to the last.
 const Timeout = 25 * time.Second
 
 // SMTPConfig names a mail server. The connection is encrypted and the server's certificate is checked, unless Plain.
@@ -28,7 +27,7 @@ type SMTPConfig struct {
 	From string
 	// Implicit starts with TLS (port 465) instead of asking for it with STARTTLS.
 	Implicit bool
-	// Plain does without TLS, which only a server on the same machine may.
+	// Plain does without TLS, which is allowed only for a server on the same machine.
 	Plain bool
 	// Timeout of a message; zero means Timeout, and it is never longer.
 	Timeout time.Duration
@@ -36,11 +35,12 @@ type SMTPConfig struct {
 	Roots *x509.CertPool
 }
 
-var errAddress = errors.New("not an address such as smtp://user:password@mail.example.com:587 or smtps://…:465; tls=none is for a server on the same machine")
+var errAddress = errors.New("not an address such as smtp://user:password@mail.example.com:587 or smtps://…:465; " +
+	"tls=none is for a server on the same machine")
 
-// ParseSMTP reads the address of a mail server: smtp:// asks for TLS with STARTTLS (port 587 when none is named),
-// smtps:// starts with it (port 465), smtp://…?tls=none does without and is refused for any host but this one. No error
-// quotes the address: it holds a password.
+// ParseSMTP reads the address of a mail server: smtp:// asks for TLS with STARTTLS (port 587 if none is named),
+// smtps:// starts with it (port 465), smtp://…?tls=none does without and is refused for any host but this one. Its
+// errors never quote the address, because it has a password.
 func ParseSMTP(server, from string) (SMTPConfig, error) {
 	c := SMTPConfig{From: from}
 
@@ -49,6 +49,7 @@ func ParseSMTP(server, from string) (SMTPConfig, error) {
 		return c, errAddress
 	}
 
+	// The scheme decides about TLS and the default port.
 	c.Host = u.Hostname()
 	switch u.Scheme {
 	case "smtp":
@@ -65,6 +66,7 @@ func ParseSMTP(server, from string) (SMTPConfig, error) {
 		}
 	}
 
+	// The only parameter is tls=none. Any other is refused: a misspelled one must not be ignored.
 	query := u.Query()
 	c.Plain = query.Get("tls") == "none"
 	query.Del("tls")
@@ -81,6 +83,7 @@ func ParseSMTP(server, from string) (SMTPConfig, error) {
 	return c, c.check()
 }
 
+// check fails if the server or the sender's address cannot be used, and if TLS is left out for another machine.
 func (c *SMTPConfig) check() error {
 	if c.Host == "" || c.Port < 1 || c.Port > 65535 || c.Plain && (c.Implicit || !loopback(c.Host)) {
 		return errAddress
@@ -93,6 +96,7 @@ func (c *SMTPConfig) check() error {
 	return nil
 }
 
+// loopback reports whether a host is this machine.
 func loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
@@ -100,7 +104,7 @@ func loopback(host string) bool {
 // SMTP hands messages to a mail server, each over a connection of its own.
 type SMTP struct{ config SMTPConfig }
 
-// NewSMTP checks the settings; it does not connect.
+// NewSMTP checks the settings and returns a sender. It does not connect.
 func NewSMTP(c SMTPConfig) (*SMTP, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("mail server: %w", err)
@@ -113,8 +117,8 @@ func NewSMTP(c SMTPConfig) (*SMTP, error) {
 	return &SMTP{c}, nil
 }
 
-// Send delivers a message to the server. A message that the server took counts as sent, whatever became of the
-// connection after.
+// Send delivers a message to the server. A message that the server accepted counts as sent, even if the connection
+// failed afterwards.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
 	msg, err := m.compose(s.config.From)
 	if err != nil {
@@ -124,6 +128,7 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 
+	// The connection is needed here, to end it when the time is over.
 	var opened net.Conn
 
 	client, err := s.client(func(dialing context.Context, network, target string) (net.Conn, error) {
@@ -139,6 +144,7 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 		return fmt.Errorf("mail server: %w", err)
 	}
 
+	// An error after the server has accepted the message is no failure: another attempt would send it twice.
 	err = client.DialAndSendWithContext(ctx, msg)
 	switch {
 	case err == nil || msg.IsDelivered():
@@ -150,11 +156,16 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	return fmt.Errorf("send mail: %w", err)
 }
 
+// client returns a client of the mail library for one message, which connects with dial.
 func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
 
 	options := []gomail.Option{
-		gomail.WithPort(c.Port), gomail.WithTimeout(c.Timeout), gomail.WithTLSConfig(s.tls()), gomail.WithDialContextFunc(dial), gomail.WithoutNoop(),
+		gomail.WithPort(c.Port),
+		gomail.WithTimeout(c.Timeout),
+		gomail.WithTLSConfig(s.tls()),
+		gomail.WithDialContextFunc(dial),
+		gomail.WithoutNoop(),
 	}
 	switch {
 	case c.Implicit:
@@ -162,21 +173,29 @@ func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	case c.Plain:
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
 	default:
+		// Without any setting TLS is mandatory: the library must not fall back to plain text.
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
 
 	if c.Username != "" {
-		options = append(options, gomail.WithUsername(c.Username), gomail.WithPassword(c.Password), gomail.WithOpportunisticSMTPAuth(
-			gomail.SMTPAuthSCRAMSHA256PLUS, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
+		options = append(
+			options,
+			gomail.WithUsername(c.Username),
+			gomail.WithPassword(c.Password),
+			gomail.WithOpportunisticSMTPAuth(
+				gomail.SMTPAuthSCRAMSHA256PLUS, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin),
+		)
 	}
 
 	return gomail.NewClient(c.Host, options...)
 }
 
+// tls returns the TLS settings: the server's certificate must be for the host that was configured.
 func (s *SMTP) tls() *tls.Config {
 	return &tls.Config{ServerName: s.config.Host, MinVersion: tls.VersionTLS12, RootCAs: s.config.Roots}
 }
 
+// dial connects to the server, with TLS from the start if it is implicit.
 func (s *SMTP) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	if s.config.Implicit {
 		return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, target)
@@ -185,8 +204,8 @@ func (s *SMTP) dial(ctx context.Context, network, target string) (net.Conn, erro
 	return new(net.Dialer).DialContext(ctx, network, target)
 }
 
-// final reports that the server refused this very message with a 5xx. What it refuses before it knows the recipient
-// (our address, our credentials) is a matter of settings that can be mended.
+// final reports whether the server refused this very message with a 5xx. A refusal before it knows the recipient
+// (of our address, of our credentials) is a matter of settings that can be corrected.
 func final(err error) bool {
 	sent, ok := errors.AsType[*gomail.SendError](err)
 	if !ok || sent.ErrorCode() < 500 {
