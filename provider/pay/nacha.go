@@ -56,9 +56,9 @@ const (
 )
 
 const (
-	// modifiers distinguish the files of a day.
+	// The modifiers distinguish the files of a day.
 	modifiers = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	// maxEntries is how many entries a file can have: a trace number has five digits for them and two for the file.
+	// A file can have this many entries: a trace number has five digits for them and two for the file.
 	maxEntries = 99_999
 )
 

@@ -298,6 +298,7 @@ func (c *Client) Exchange(ctx context.Context, publicToken string) (Access, erro
 		ItemID      string `json:"item_id"`
 		RequestID   string `json:"request_id"`
 	}
+
 	body := map[string]string{"public_token": publicToken}
 	if err := c.call(ctx, "/item/public_token/exchange", body, &w); err != nil {
 		return Access{}, fmt.Errorf("exchange public token: %w", err)

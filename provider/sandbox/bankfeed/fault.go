@@ -95,7 +95,6 @@ func (s *Server) Reset() {
 // instead answers a call without its effect if the fault says so, and reports whether it did.
 func (s *Server) instead(x *exchange) bool {
 	switch x.fault.Mode { //nolint:exhaustive // The other modes let the call take effect.
-
 	// The call is only late: after the wait it takes effect.
 	case HangBefore:
 		s.log.Hold(stage.HoldTime(x.fault.DelayMS), stage.HeldBefore, x.on, x.key)
