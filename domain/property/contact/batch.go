@@ -33,6 +33,7 @@ const statementsAtOnce = 1000
 // batch creates and changes many contacts. It loads everything that the items name in two statements, decides item
 // by item in memory, and writes the good ones. With atomic nothing is written if one item is bad.
 func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
+	// First, collect everything that the items name.
 	items := in.Body.Data
 
 	var (
@@ -58,6 +59,7 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		return nil, err
 	}
 
+	// The writer has what all changes refer to, loaded at once.
 	w, err := e.writer(ctx, tx, changes)
 	if err != nil {
 		return nil, err
@@ -81,6 +83,7 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		}
 	}
 
+	// The events come after the writes: a write that fails leaves none.
 	for _, noteEvent := range b.notes {
 		noteEvent()
 	}
@@ -122,6 +125,7 @@ func (b *batcher) add(index int, item *BatchItem) {
 		return
 	}
 
+	// The item is good. From here on its contact and its reference count for later items.
 	b.done[c.ID] = true
 
 	old := b.byID[c.ID]
@@ -133,6 +137,7 @@ func (b *batcher) add(index int, item *BatchItem) {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
 
+	// Nothing is written yet: with atomic a later item can still refuse everything.
 	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
 	b.notes = append(b.notes, func() { note(b.tx, old, c, &item.Update) })
 	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
@@ -145,6 +150,7 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 		return nil, false, err
 	}
 
+	// A new contact needs what a change may leave out.
 	if old == nil {
 		if err := checkComplete(item); err != nil {
 			return nil, false, err
@@ -183,6 +189,7 @@ func (b *batcher) target(item *BatchItem) (*stored, error) {
 		target = b.byRef[*item.UniqueRef.Value]
 	}
 
+	// Two items that change one contact would depend on their order.
 	if b.done[target] {
 		return nil, errDuplicateUniqueRef
 	}
@@ -192,6 +199,8 @@ func (b *batcher) target(item *BatchItem) (*stored, error) {
 
 func checkComplete(item *BatchItem) error {
 	var issues []apierr.Issue
+
+	// Both are reported at once.
 	if item.Type == nil {
 		issues = append(issues, apierr.IssueRequired.InBody("type"))
 	}

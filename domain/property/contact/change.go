@@ -98,6 +98,7 @@ func (in *Update) apply(c *Contact) {
 		c.Status = *in.Status
 	}
 
+	// These can also be cleared: null sets them to nothing, and an absent field leaves them.
 	c.UniqueRef = in.UniqueRef.Or(c.UniqueRef)
 	c.FirstName = in.FirstName.Or(c.FirstName)
 	c.Email = in.Email.Or(c.Email)

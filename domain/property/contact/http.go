@@ -114,6 +114,7 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 		return nil, err
 	}
 
+	// All refusals come before the write.
 	c, err := w.decide(old, in)
 	if err != nil {
 		return nil, err
@@ -179,6 +180,7 @@ type deleteInput struct {
 // del deletes a contact. If records refer to it, it archives the contact when the caller asked for that, and
 // refuses otherwise.
 func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+	// The lock keeps new references away while the old ones are counted.
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
 		return nil, err

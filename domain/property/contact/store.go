@@ -57,6 +57,7 @@ func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, erro
 		Bank bool
 	}
 
+	// Accounts of other teams and deleted ones are not found, and so not in the result.
 	rows, err := db.Select[row](ctx, tx, `select id, type = 'bank' as bank from account where team_id = @team and id = any(@ids::uuid[])`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -74,6 +75,7 @@ func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, erro
 // save returns the statement that inserts or updates a contact. The tax identifier changes only if the request
 // names it.
 func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
+	// Lists show the last four digits, which are stored apart and not sealed.
 	var last4 *string
 
 	if c.TaxIdentifier != nil {
@@ -133,6 +135,7 @@ func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
 
 // remove deletes a contact that nothing uses, together with its payment methods.
 func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
+	// The payment methods go with the contact; their ids are read before that, for the events.
 	gone, err := db.Select[id.ID](ctx, tx, `
 		with methods as (select id from payee_method where team_id = @team and contact_id = @id),
 			gone as (delete from contact where team_id = @team and id = @id)

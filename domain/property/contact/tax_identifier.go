@@ -31,6 +31,7 @@ func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id
 		Company       bool
 	}
 
+	// Contacts without an identifier are left out.
 	rows, err := db.Select[row](ctx, tx, `
 		select id, tax_identifier, company_type is not null as company from contact
 		where team_id = @team and id = any(@contacts) and tax_identifier is not null`, db.Args{"team": tx.Team, "contacts": contacts})

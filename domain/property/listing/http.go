@@ -18,6 +18,7 @@ const tag = "Listings"
 
 // endpoints returns the routes of listings and their ownership periods.
 func endpoints(journals ledger.Sources) []api.Endpoint {
+	// The routes of ownership periods are under /listings too, and have a file of their own.
 	return append(handler{journals}.periodEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},
@@ -108,6 +109,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 		}
 	}
 
+	// Read it again, as the API shows it: with the ownership and fees of today.
 	made, err := one(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err
@@ -143,6 +145,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 		return nil, err
 	}
 
+	// Creating requires the name, so apply leaves it out.
 	if in.Body.Name != nil {
 		l.Name = *in.Body.Name
 	}
@@ -184,6 +187,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 		return nil, err
 	}
 
+	// What refers to the listing decides between deleting, archiving and refusing.
 	used, err := usage(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err

@@ -68,8 +68,10 @@ func byFees(q *page.Query, tx *db.Tx, wanted string) {
 		return
 	}
 
+	// A fee counts if it is active and its period includes today.
 	charged := `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
 		where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> ` + q.Arg(day.Of(tx.Now)) + `::date`
+	// A value that is neither a word nor an id is a type of fees.
 	kind, without := strings.CutPrefix(wanted, "!")
 
 	fee, err := id.Parse(wanted)

@@ -74,6 +74,7 @@ func (p *Period) overlaps(o *Period) bool {
 
 // contains reports whether every day that o and within share is also a day of p.
 func (p *Period) contains(o, within *Period) bool {
+	// First the days that o and within share: the later start and the earlier end, with nil for no bound.
 	start, end := o.StartAt, o.EndAt
 	if start == nil || within.StartAt != nil && start.Before(*within.StartAt) {
 		start = within.StartAt
@@ -167,6 +168,7 @@ func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, erro
 		return &earlier, nil
 	}
 
+	// Otherwise refuse, and name all periods in the way.
 	context := ConflictContext{ConflictingPeriodIDs: []id.ID{}}
 	for i := range inTheWay {
 		context.ConflictingPeriodIDs = append(context.ConflictingPeriodIDs, inTheWay[i].ID)
@@ -178,6 +180,7 @@ func resolveConflicts(others []Period, p *Period, on *OnConflict) (*Period, erro
 // checkStatements refuses what would change an owner statement that was saved: its owners, their shares, its terms, or
 // days that leave the period.
 func checkStatements(old, changed *Period, statements []ledger.StatementOver) error {
+	// A statement depends on the terms for all its days, so changed terms refuse every statement of the period.
 	terms := old.BusinessModel != changed.BusinessModel || !slices.Equal(old.Members, changed.Members)
 
 	var held []id.ID
@@ -187,6 +190,7 @@ func checkStatements(old, changed *Period, statements []ledger.StatementOver) er
 			continue
 		}
 
+		// The end of a statement is its last day; that of a period is the day after.
 		end := s.EndAt.AddDays(1)
 		if terms || !changed.contains(&Period{StartAt: &s.StartAt, EndAt: &end}, old) {
 			held = append(held, s.ID)
@@ -208,6 +212,7 @@ func checkMembers(members []Member, path ...any) []apierr.Issue {
 		sum    int64
 	)
 
+	// The sum counts all shares, those of a repeated contact too.
 	seen := map[id.ID]bool{}
 
 	for i, m := range members {

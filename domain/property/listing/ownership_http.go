@@ -21,6 +21,7 @@ import (
 // periodEndpoints returns the routes of ownership periods. They run one at a time in a team, because they compare
 // periods with each other.
 func (h handler) periodEndpoints() []api.Endpoint {
+	// The same sentence ends the description of every route that can change owners.
 	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
 		" is acknowledged with 202; elsewhere they follow at once."
 
@@ -85,6 +86,7 @@ func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Pag
 
 	const hasMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
 
+	// Filters that are absent add nothing to the statement.
 	q.IDs("p.id = any(?)", in.IDs)
 	q.IDs("p.listing_id = any(?)", in.ListingIDs)
 	q.IDs(hasMember, in.ContactIDs)
@@ -158,6 +160,7 @@ func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodIn
 		return nil, nil, err
 	}
 
+	// The listing must exist, and write expects that it is locked.
 	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
 		return nil, nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("listingId"))
 	} else if err != nil {
@@ -293,6 +296,7 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 		return nil, nil, err
 	}
 
+	// First, load what uses the period, and its neighbours.
 	held, err := periodUsage(ctx, tx, p.ID)
 	if err != nil {
 		return nil, nil, err
@@ -328,6 +332,7 @@ func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (
 		return nil, nil, err
 	}
 
+	// The journals of the listing follow, at once or in an operation.
 	n, err := h.follow(ctx, tx, p.ListingID)
 
 	return &api.None{}, n, err

@@ -22,6 +22,7 @@ const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_mode
 // Periods returns the ownership periods by listing, each list in the order of the days. With listingIDs nil it
 // returns those of all listings. The locks of these periods are not filled in.
 func Periods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
+	// Without a list the condition has no ids, because an empty array selects nothing.
 	condition, args := "p.team_id = @team", db.Args{"team": tx.Team}
 	if listingIDs != nil {
 		condition += " and p.listing_id = any(@listings::uuid[])"
@@ -57,6 +58,8 @@ func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 		rows  []Period
 		locks map[id.ID]ledger.Lock
 	)
+
+	// The period and its lock share a round trip.
 	if err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
 		return err
@@ -141,6 +144,7 @@ func checkOwners(ctx context.Context, tx *db.Tx, members []Member, path []any) (
 		Owner bool
 	}
 
+	// All members are read in one statement.
 	rows, err := db.Select[row](ctx, tx, `select id, type = 'owner' as owner from contact where team_id = @team and id = any(@ids::uuid[]) for share`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -174,6 +178,8 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	var refs []audit.Reference
 
 	one := after
+
+	// The later of the two that exist is the subject of the event: a deleted period has no after.
 	for _, p := range []*Period{before, after} {
 		if p == nil {
 			continue
@@ -268,6 +274,7 @@ func periodUsage(ctx context.Context, tx *db.Tx, period id.ID) ([]string, error)
 
 // removePeriod deletes a period. If extended is given, that period ends where the deleted one would have ended.
 func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
+	// Delete first, so that the two never overlap.
 	stmts := []db.Stmt{{
 		SQL:  `delete from listing_ownership_period where team_id = @team and id = @id`,
 		Args: db.Args{"team": tx.Team, "id": p.ID},
@@ -283,6 +290,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 		return fmt.Errorf("delete ownership period: %w", err)
 	}
 
+	// The event is made of the loaded period, because its rows are gone.
 	notePeriod(tx, audit.Deleted, p, nil)
 
 	if extended != nil {

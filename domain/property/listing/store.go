@@ -45,6 +45,8 @@ func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	)
 
 	ids := []id.ID{listing}
+
+	// The listing, its ownership and its fees are read in one round trip.
 	if err := tx.Together(ctx, db.LoadOf(&found, ByID, ids), db.LoadOf(&b, loadToday, ids)); err != nil {
 		return nil, err
 	}
@@ -120,6 +122,7 @@ func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b today, err e
 
 // fill sets the ownership and the fees of each listing. Listings without fees get an empty list.
 func (b *today) fill(listings []Listing) {
+	// Index the listings first, so that each row finds its own.
 	at := make(map[id.ID]*Listing, len(listings))
 	for i := range listings {
 		at[listings[i].ID] = &listings[i]
@@ -184,6 +187,7 @@ func conflict(err error) error {
 
 // remove deletes a listing with its ownership periods.
 func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
+	// Read what goes with the listing, for the events.
 	periods, err := Periods(ctx, tx, []id.ID{l.ID})
 	if err != nil {
 		return err

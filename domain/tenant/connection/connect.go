@@ -70,6 +70,7 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 // try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials
 // and an app that is not ready are final; an app that is out of reach is tried again.
 func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
+	// A read of its own, so that no transaction is open while the app is asked.
 	var c *Connection
 
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -80,6 +81,7 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 		return nil, err
 	}
 
+	// Its status has changed since the operation started.
 	if c.Status != Connecting {
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}

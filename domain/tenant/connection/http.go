@@ -95,6 +95,7 @@ type listInput struct {
 
 // list returns a page of connections, with their operations if the caller asked for them.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
+	// Filters that are absent add nothing to the statement.
 	q := query(tx)
 	q.IDs("c.id = any(?)", in.IDs)
 	q.Narrow("c.app_id = ?", in.AppID)
@@ -107,6 +108,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection]
 		return nil, err
 	}
 
+	// The rows have only the key of the app; the rest comes from our list of apps.
 	for i := range found.Data {
 		found.Data[i].App = appOf(found.Data[i].AppID).info()
 	}
@@ -146,6 +148,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, err
 	}
 
+	// The account that payments are funded from must be there, and only the database knows.
 	if err := checkFunding(ctx, tx, c.FundingAccount()); err != nil {
 		return nil, err
 	}
@@ -154,6 +157,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, err
 	}
 
+	// One transaction saves the connection and its operation, so that neither is there without the other.
 	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, viewOf(c))
 
 	return start(ctx, tx, c.ID)
@@ -181,6 +185,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 		c.Name = *in.Body.Name
 	}
 
+	// An absent field leaves its value, and null clears it.
 	c.UniqueRef = in.Body.UniqueRef.Or(c.UniqueRef)
 	if in.Body.Settings != nil {
 		if err := w.changeSettings(ctx, tx, c, in.Body.Settings); err != nil {
@@ -188,6 +193,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 		}
 	}
 
+	// The status comes after the settings, because these can require a reconnect.
 	if in.Body.Status != nil {
 		if err := c.setStatus(Status(*in.Body.Status)); err != nil {
 			return nil, err
@@ -200,6 +206,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
 
+	// Read it again: the answer shows it as it was saved.
 	return Get(ctx, tx, c.ID)
 }
 
@@ -225,6 +232,7 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 		c.forget()
 	}
 
+	// Last, the checks that creating makes too.
 	if err := w.checkOpens(c); err != nil {
 		return err
 	}
@@ -248,6 +256,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 		return nil, err
 	}
 
+	// Keep the old view, because the connection is changed in place.
 	before := audit.See(viewOf(c))
 
 	// Without stored credentials this names the ones that are missing.
@@ -263,6 +272,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 		return nil, err
 	}
 
+	// Until the operation ends the connection is connecting, and cannot be changed.
 	c.connect()
 
 	if err := update(ctx, tx, c); err != nil {
@@ -291,6 +301,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 		return nil, nil, errBusy
 	}
 
+	// What refers to the connection decides between deleting and archiving.
 	used, err := usageOf(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err

@@ -66,6 +66,8 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 		Status Status `json:"status"`
 	}
 
+	// One statement tests the old status and sets the new one, so that two moves at once cannot both happen. The
+	// join with the row itself returns the status before.
 	was, err := db.Select[Status](ctx, tx, `
 		update connection c set status = @to::text, updated_at = @now,
 			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else c.connected_at end
@@ -108,6 +110,7 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 		return errBusy
 	}
 
+	// Payments that are under way must end first.
 	used, err := usageOf(ctx, tx, connection)
 	if err != nil {
 		return err

@@ -45,6 +45,8 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 	var issues []apierr.Issue
 
 	out := map[string]string{}
+
+	// Each field is taken out of a copy, so that the unknown ones are left.
 	left := maps.Clone(given)
 
 	for i := range fields {
@@ -59,6 +61,7 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 				continue
 			}
 
+			// The value is stored in one form, so that it can be compared.
 			if f.capitals {
 				text = strings.ToUpper(text)
 			}
@@ -122,6 +125,7 @@ func (w writer) setSettings(c *Connection, given map[string]string) (moved bool,
 		}
 	}
 
+	// Only settings that passed the checks are set.
 	c.Settings, err = encode(values)
 
 	return moved, err
@@ -134,11 +138,13 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 		return apierr.BadRequest.At(issues...)
 	}
 
+	// An app without credentials has nothing to seal.
 	if len(values) == 0 {
 		c.Credentials = nil
 		return nil
 	}
 
+	// They are sealed under the id of the connection, so that they cannot be moved to another row.
 	plain, err := encode(values)
 	if err != nil {
 		return err
@@ -156,6 +162,7 @@ func (w writer) checkOpens(c *Connection) error {
 		return nil // to be given when it is connected
 	}
 
+	// Opening runs the provider's own checks of the form, without a call over the network.
 	_, err := w.open(c)
 
 	wrong, ok := errors.AsType[*pay.SettingsError](err)
@@ -216,6 +223,7 @@ func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
 		return "", err
 	}
 
+	// The error leaves the cause out, which could quote the secret.
 	var secrets pay.HTTPCredentials
 	if err := json.Unmarshal(plain, &secrets); err != nil {
 		return "", fmt.Errorf("credentials of connection %v are malformed", c.ID)
@@ -248,6 +256,7 @@ func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
 			return nil, err
 		}
 
+		// The provider gets its own settings only, without those that are ours.
 		settings := map[string]json.RawMessage{}
 		if err := json.Unmarshal(c.Settings, &settings); err != nil {
 			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
