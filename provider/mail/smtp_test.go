@@ -119,8 +119,8 @@ func parts(t *testing.T, m *netmail.Message) map[string]string {
 	}
 }
 
-// What people wrote into names and subjects stays in its header; what is not one address is refused before anybody is
-// told of it.
+// Text of names and subjects stays in its header, and an address that is not exactly one is refused before the server
+// hears of it.
 func TestNothingCanBeSmuggledIntoAHeader(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)

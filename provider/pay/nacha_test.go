@@ -49,7 +49,7 @@ func payment(key string, cents money.Cents, arrives string) pay.Payment {
 	}}
 }
 
-// batch is what the golden file is made of: two days, both kinds of accounts, a name that is too long.
+// batch has the payments of the golden file: two days, both kinds of accounts, a name that is too long.
 func batch() pay.Batch {
 	b := pay.Batch{At: time.Date(2026, 1, 15, 14, 30, 59, 0, time.UTC), Sequence: 1, Payments: []pay.Payment{
 		payment("018f2f60-0000-7000-8000-000000000001", 123456, "2026-01-20"),
@@ -244,7 +244,7 @@ func TestDayHasThirtySixFiles(t *testing.T) {
 	}
 }
 
-// A process that is told to stop has not decided anything about payments.
+// A process that has to stop has not decided anything about payments.
 func TestFileOfAnAttemptThatWasStopped(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"stayledger/provider/pay"
 )
 
-// returns is what a bank sends back for the golden file: its first entry returned with R03, its second corrected, its
+// returns is the answer of a bank to the golden file: its first entry returned with R03, its second corrected, its
 // third returned with R01.
 func returns(t testing.TB) []byte {
 	t.Helper()

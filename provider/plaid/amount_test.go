@@ -63,7 +63,7 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// Whatever the digits are, the amount is what exact arithmetic says.
+// Whatever the digits are, the amount is that of exact arithmetic.
 func TestPropertyAmounts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -58,7 +58,7 @@ var calls = []struct {
 	}},
 }
 
-// faults are what can go wrong with every call, and what its caller sees.
+// faults lists everything that can go wrong with a call, and the error that its caller sees.
 var faults = []struct {
 	mode  bankfeed.Mode
 	kind  error
@@ -192,7 +192,7 @@ func (w *world) afterwards(on bankfeed.On, mode bankfeed.Mode, l linked, before 
 	}
 }
 
-// A request that its sender has given up arrives all the same: the access is handed out, to nobody.
+// A request that its sender has given up arrives all the same: the access is handed out, and lost.
 func TestAccessIsLostWithItsAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -306,7 +306,7 @@ func wireRow(id, rest string) string {
 	return `{"transaction_id":"` + id + `","account_id":"acc","iso_currency_code":"USD","date":"2026-03-01","name":"n",` + rest + `}`
 }
 
-// A row that says nothing usable is lost alone, and told of.
+// A row that cannot be used is lost alone, and reported.
 func TestRowsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 

@@ -33,7 +33,7 @@ func TestWebhooksThatAreNotToBeBelieved(t *testing.T) {
 			t.Errorf("%s: %+v", mode, h)
 		}
 	}
-	// A webhook of another item is a true one, and so is one that comes twice: both are hints, and asking tells.
+	// A webhook of another item is a true one, and so is one that comes twice: both are hints, and asking decides.
 	w.Break(bankfeed.Fault{Mode: bankfeed.Foreign, On: bankfeed.Webhooks, Times: 1})
 	w.Fire(l.ItemID, "SYNC_UPDATES_AVAILABLE")
 

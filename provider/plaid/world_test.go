@@ -190,7 +190,7 @@ func many(count int) []bankfeed.Transaction {
 	return rows
 }
 
-// told is what the pages of a sync say, as a caller keeps it.
+// told has the rows of the pages of a sync, as a caller keeps them.
 type told struct {
 	plaid.Synced
 

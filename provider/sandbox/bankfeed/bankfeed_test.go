@@ -50,7 +50,7 @@ func newWorld(t *testing.T, c bankfeed.Config) *world {
 	return &world{Server: s, t: t, url: server.URL + c.Path}
 }
 
-// call makes a request with the secret in a header; its body tells what a call needs besides.
+// call makes a request with the secret in a header; its body has everything else that a call needs.
 func (w *world) call(method, path, body string) (int, map[string]any) {
 	w.t.Helper()
 
@@ -337,7 +337,7 @@ func TestWebhooksAreRepeatedUntilTheyAreTaken(t *testing.T) {
 	w := newWorld(t, bankfeed.Config{WebhookEvery: time.Millisecond})
 	access, id := w.item(`{"webhook":"` + listener.URL + `"}`)
 	account := w.Items()[0].Accounts[0].ID
-	// Nobody has asked for transactions yet, so nobody is told of them.
+	// Until transactions have been asked for, no webhook is sent about them.
 	if _, err := w.Add(id, bankfeed.Transaction{AccountID: account, Amount: "1"}); err != nil {
 		t.Fatal(err)
 	}
