@@ -59,6 +59,8 @@ func decide(drafts []*draft, k *known) error {
 
 	for _, d := range drafts {
 		err := d.apply(k)
+
+		// Issues of bad fields are joined over all items; any other refusal ends the request.
 		switch {
 		case err == nil:
 		case errors.Is(err, apierr.BadRequest) && faults == nil:
@@ -79,6 +81,7 @@ func decide(drafts []*draft, k *known) error {
 
 // apply sets the fields that the request names.
 func (d *draft) apply(k *known) error {
+	// A new one needs a name; everything else has a default or may be empty.
 	in := d.in
 	if d.isNew && in.Name == nil {
 		return apierr.BadRequest.At(d.at(apierr.IssueRequired, "name"))
@@ -125,6 +128,7 @@ func (d *draft) apply(k *known) error {
 
 // place attaches the account connection, detaches it, or leaves it where it is (RSN-02, RSN-33).
 func (d *draft) place(k *known) error {
+	// An absent field leaves the account, and null detaches it.
 	wanted := d.in.AccountID.Or(d.AccountID)
 	switch {
 	case wanted == nil && d.AccountID == nil:
@@ -193,6 +197,7 @@ func (d *draft) last4(k *known) *account.Last4 {
 		return nil
 	}
 
+	// The digits are those of both sides: the connection and the account that it is attached to.
 	w := &account.Last4{Digits: *d.LastDigits, ConnectionID: d.ID}
 	if d.AccountID != nil {
 		w.AccountID = *d.AccountID
@@ -203,6 +208,7 @@ func (d *draft) last4(k *known) *account.Last4 {
 		return w
 	}
 
+	// Unchanged digits matter only if the account gets them now.
 	if d.copies(k) {
 		return w
 	}

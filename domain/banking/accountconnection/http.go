@@ -76,6 +76,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, erro
 		return nil, apierr.NotFound
 	}
 
+	// A single change is a batch of one.
 	if err := write(ctx, tx, []*draft{change(c, &in.Body)}); err != nil {
 		return nil, err
 	}
@@ -107,6 +108,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 		return nil, err
 	}
 
+	// All of them are saved, or none.
 	if err := write(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
@@ -178,6 +180,7 @@ type disconnectInput struct {
 
 // disconnect detaches an account connection from the account in the path.
 func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.Account, error) {
+	// First, the connection and the account, which must be a bank account.
 	found, err := lock(ctx, tx, []id.ID{in.Body.BankAccountID})
 	if err != nil {
 		return nil, err
@@ -203,6 +206,7 @@ func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.A
 		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("bankAccountId"))
 	}
 
+	// Detaching is a change like any other, to no account.
 	detached := Fields{AccountID: api.Opt[id.ID]{Present: true}, Mode: in.Body.Mode}
 	if err := write(ctx, tx, []*draft{change(c, &detached)}); err != nil {
 		return nil, err

@@ -64,6 +64,7 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnect
 // write decides about locked account connections and saves them, with everything that follows from attaching and
 // detaching. It fails with the refusals of decide, account.CheckLast4, bank.Attach and bank.Detach.
 func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	// First, load what the changes refer to and decide in memory.
 	k, err := load(ctx, tx, drafts)
 	if err != nil {
 		return err
@@ -103,6 +104,8 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 // load locks the accounts that the changes name, and reads what is attached to them.
 func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	k := &known{attached: map[id.ID]id.ID{}}
+
+	// Both the accounts that the drafts have and those that the request names.
 	ids := []id.ID{}
 
 	for _, d := range drafts {
@@ -130,6 +133,7 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 		k.attached[p.AccountID] = p.ID
 	}
 
+	// The team's currency is for new connections that get none from a request or an account.
 	if k.currency, err = db.Get[string](ctx, tx, `select default_currency from team where team_id = @team`, db.Args{"team": tx.Team}); err != nil {
 		return nil, fmt.Errorf("read the team's currency: %w", err)
 	}
@@ -152,6 +156,7 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last
 
 	const rows = `jsonb_to_recordset(@rows) as x (id uuid, name text, "lastDigits" text, type text, currency text, "accountId" uuid, "startAt" date, status text)`
 
+	// Inside a savepoint: after a violation the transaction must go on, to look up the holder.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		return tx.Pipeline(ctx,
 			db.Stmt{SQL: `update account_connection c set name = x.name, last_digits = x."lastDigits", type = x.type, currency = x.currency, account_id = x."accountId",

@@ -57,6 +57,7 @@ type reconcileInput struct {
 }
 
 func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record, error) {
+	// First, book the new transactions; then they are parts of the match like the others.
 	made, err := book(ctx, tx, in.Body.Create)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,7 @@ func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record
 		return nil, err
 	}
 
+	// An error undoes the new transactions too.
 	if len(refusals) > 0 {
 		return nil, told(&refusals[0], len(in.Body.Transactions))
 	}
@@ -101,6 +103,7 @@ func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Re
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
+	// No list means all transactions of the record.
 	if _, err := bank.Free(ctx, tx, []id.ID{in.ID}, in.Body.TransactionIDs); err != nil {
 		return nil, err
 	}
@@ -122,6 +125,7 @@ var errNothingLands = errors.New("reconciliation: an item of an atomic batch was
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
 
+	// Items of a batch create no transactions.
 	matches := make([]bank.Match, len(in.Body.Data))
 	for i, item := range in.Body.Data {
 		matches[i] = matchOf(item.BankRecordID, item.Transactions, nil)

@@ -61,6 +61,8 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 	made := make([]id.ID, len(all))
 	for i := range all {
 		t, err := transaction.Add(ctx, tx, &all[i], ledger.Lenience{})
+
+		// A refusal names the transaction by its place in the request; other errors are ours.
 		switch {
 		case apierr.Refused(err):
 			return nil, apierr.From(err).Under("create", i)
@@ -79,8 +81,10 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 func told(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
 
+	// A refusal without a part is about the record itself.
 	switch {
 	case r.Part < 0:
+		// Without an issue of its own the part contradicts the record.
 		if r.Issue != "" {
 			return r.Err.At(r.Issue.InPath("id"))
 		}
