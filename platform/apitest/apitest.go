@@ -66,6 +66,7 @@ func Main(m *testing.M, cleanups ...func()) {
 		cleanup()
 	}
 
+	// Packages that used no database have none to drop.
 	if used.Load() {
 		o := once()
 		if o.db != nil {
@@ -226,11 +227,13 @@ func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint)
 		kind = api.Owner
 	}
 
+	// The kind of the caller must be admitted before its scopes count.
 	if !e.Public && !slices.Contains(e.Credentials(), kind) {
 		return db.Scope{}, apierr.RouteClosed
 	}
 
 	for _, s := range e.Scopes {
+		// Each entry is a choice: one of its scopes is enough.
 		held := false
 		for alternative := range strings.SplitSeq(s, "|") {
 			held = held || scope.Actor.Has(alternative)
@@ -292,6 +295,7 @@ func (x *Team) Exec(sql string, args db.Args) {
 		args["team"] = x.ID
 	}
 
+	// Tx fails the test if the statement fails.
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := tx.Exec(ctx, sql, args)
 		return err
@@ -362,6 +366,7 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 		separator = "&"
 	}
 
+	// All rows of the team before and after must be the same.
 	before := x.Fingerprint()
 
 	dry := x.send(method, path+separator+"dryRun=true", body, headers)
@@ -369,6 +374,7 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 		x.t.Errorf("%s %s: the dry run changed rows:\n%s\n%s", method, path, before, after)
 	}
 
+	// A dry run has no audit events to wait for, and says so.
 	if dry.Status < http.StatusBadRequest {
 		if dry.Header.Get("X-Service-Audit-Should-Poll") != "false" || dry.Header.Get("X-Service-Audit-Action-Id") != "" {
 			x.t.Errorf("%s %s: dry run audit headers: %v", method, path, dry.Header)
@@ -388,6 +394,7 @@ func (x *Team) holdToSuggestion(path string, refused *Response, headers []string
 		x.t.Fatal(err)
 	}
 
+	// Without a suggestion archiving must fail too.
 	named, outcome := refused.Has("context.suggestedOnLocked"), "archive"
 	if named {
 		outcome = refused.String("context.suggestedOnLocked")
@@ -397,6 +404,8 @@ func (x *Team) holdToSuggestion(path string, refused *Response, headers []string
 
 	for _, parameter := range []string{"onLocked", "outcome"} { // connections have the second
 		values := to.Query()
+
+		// As a dry run, because the test goes on with the record.
 		values.Set("dryRun", "true")
 		values.Set(parameter, outcome)
 
@@ -428,6 +437,7 @@ func (x *Team) Fingerprint() string {
 	var out strings.Builder
 
 	err := x.DB.Read(x.t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		// Every table that has rows of teams, so that new tables are compared too.
 		tables, err := db.Select[string](ctx, tx, `
 			select c.table_name::text from information_schema.columns c
 			join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
@@ -436,6 +446,7 @@ func (x *Team) Fingerprint() string {
 			return err
 		}
 
+		// A mistake in the query above would make every comparison succeed.
 		if len(tables) < 10 {
 			return errors.New("too few tables to compare")
 		}
@@ -462,6 +473,7 @@ func (x *Team) Fingerprint() string {
 func (x *Team) send(method, path string, body any, headers []string) *Response {
 	x.t.Helper()
 
+	// A text is sent as it is, so that tests can send malformed JSON.
 	var reader io.Reader
 
 	switch b := body.(type) {

@@ -186,6 +186,7 @@ func watchChanges(ctx context.Context, url string) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 
+	// All tables that have rows of teams.
 	rows, err := conn.Query(ctx, `
 		select c.table_name::text from information_schema.columns c
 		join information_schema.tables t on t.table_schema = c.table_schema and t.table_name = c.table_name
@@ -199,6 +200,7 @@ func watchChanges(ctx context.Context, url string) error {
 		return err
 	}
 
+	// Each is in exactly one list, so that a new one cannot be forgotten.
 	for _, table := range tables {
 		_, isRecord := records[table]
 		if _, isDerived := derived[table]; isRecord == isDerived {

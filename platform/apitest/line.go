@@ -46,6 +46,7 @@ func NewLine(t testing.TB) *Line {
 	u.Host = listener.Addr().String()
 	l.URL = u.String()
 
+	// Each connection is carried by a goroutine of its own.
 	var carriers sync.WaitGroup
 	carriers.Go(func() {
 		for {
@@ -57,6 +58,8 @@ func NewLine(t testing.TB) *Line {
 			carriers.Go(func() { l.carry(near) })
 		}
 	})
+
+	// Nothing of the line may be running when the test ends.
 	t.Cleanup(func() {
 		_ = listener.Close()
 
@@ -116,16 +119,20 @@ func (l *Line) carry(near net.Conn) {
 
 	defer func() { _ = far.Close() }()
 
+	// A line that is cut takes no more connections.
 	if !l.keep(near, far) {
 		return
 	}
 
 	defer l.forget(near, far)
+
+	// From the client to the server everything passes, even while the line is mute.
 	go func() {
 		_, _ = io.Copy(far, near)
 		_ = far.Close()
 	}()
 
+	// From the server to the client answers pass until the line is mute; then the connection ends.
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := far.Read(buffer)

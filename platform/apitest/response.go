@@ -58,6 +58,8 @@ func (r *Response) WantIssue(code, path string) *Response {
 	issues, _ := r.at("issues").([]any)
 	for _, i := range issues {
 		issue, _ := i.(map[string]any)
+
+		// The path is a list of names and indexes.
 		segments, _ := issue["path"].([]any)
 
 		parts := make([]string, len(segments))
@@ -226,6 +228,7 @@ func text(v any) string {
 		return "null"
 	}
 
+	// Objects and lists are compared as JSON.
 	b, err := json.Marshal(v)
 	if err != nil {
 		return ""
@@ -250,6 +253,7 @@ func (r *Response) checkEnvelope() {
 		return
 	}
 
+	// The envelope is closed: clients know all of its fields.
 	for name := range tree {
 		switch name {
 		case "code", "reason", "message", "issues", "context", "retryable", "links":
@@ -289,6 +293,7 @@ func (r *Response) checkEnvelope() {
 		}
 	}
 
+	// Last, whether to try again, and the identifier for support.
 	if retryable, ok := tree["retryable"]; ok && retryable != true {
 		fail("retryable is true or absent")
 	}

@@ -73,6 +73,7 @@ func (s *Sent) note(batch []*pgx.QueuedQuery) {
 	s.RoundTrips++
 
 	for _, q := range batch {
+		// Line breaks and indents make no difference.
 		text := strings.Join(strings.Fields(q.SQL), " ")
 
 		s.Statements = append(s.Statements, text)
@@ -85,6 +86,7 @@ func (s *Sent) note(batch []*pgx.QueuedQuery) {
 			continue
 		}
 
+		// The same text with other arguments is another read.
 		arguments, err := json.Marshal(q.Arguments)
 		if err != nil {
 			arguments = fmt.Append(nil, q.Arguments)

@@ -22,6 +22,7 @@ const stalled = time.Minute
 // takes longer than they can wait. No other test of the package may wait for tx then.
 func UntilWaiting(ctx context.Context, tx *db.Tx, many int64) error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		// The statement follows the locks from this transaction to all that wait behind it.
 		waiting, err := db.Get[int64](ctx, tx, `
 			with recursive behind as (
 				select pg_backend_pid() as pid
@@ -66,6 +67,7 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 		Poll: 5 * time.Millisecond, Only: x.ID,
 	})
 
+	// The worker runs next to the loop that looks at the queue.
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, time.Second) }()
 
@@ -135,6 +137,7 @@ func (x *Team) Work() {
 		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: 10 * time.Millisecond, Only: x.ID,
 	})
 
+	// The worker runs next to the loop that looks at the queue.
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, time.Second) }()
 

@@ -37,6 +37,7 @@ func Local(dir string) (*LocalStore, error) {
 		return nil, fmt.Errorf("blob: create folder: %w", err)
 	}
 
+	// Unfinished files have a folder in the same file system, because a rename cannot leave it.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("blob: open folder: %w", err)
@@ -83,6 +84,7 @@ func (s *LocalStore) Open(ctx context.Context, key string) (Object, error) {
 		return nil, missing("open", err)
 	}
 
+	// The size and time of the file belong to this open file, even if another takes its name.
 	info, err := file.Stat()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("blob: open: %w", err), file.Close())
@@ -130,6 +132,7 @@ func (s *LocalStore) Sweep(ctx context.Context, olderThan time.Time) (int, error
 			return removed, fmt.Errorf("blob: sweep: %w", err)
 		}
 
+		// Younger files may belong to a writer that is still at work.
 		if !info.Mode().IsRegular() || !info.ModTime().Before(olderThan) {
 			continue
 		}
@@ -204,6 +207,7 @@ func (w *localWriter) Write(p []byte) (int, error) {
 		return 0, w.failed
 	}
 
+	// The sum and the size count what was written, also after an error.
 	n, err := w.out.Write(p)
 	w.sum.Write(p[:n])
 
@@ -222,6 +226,7 @@ func (w *localWriter) Commit() (Info, error) {
 		return Info{}, fmt.Errorf("blob: commit: %w", ErrClosed)
 	}
 
+	// An object that was not written as a whole must not get a name.
 	if w.failed != nil {
 		return Info{}, errors.Join(w.failed, w.Abort())
 	}
@@ -230,6 +235,7 @@ func (w *localWriter) Commit() (Info, error) {
 		return Info{}, errors.Join(fmt.Errorf("blob: commit: %w", err), w.Abort())
 	}
 
+	// From here on Abort has nothing to do any more.
 	w.closed = true
 	if err := w.publish(); err != nil {
 		return Info{}, errors.Join(fmt.Errorf("blob: commit: %w", err), w.drop())
@@ -265,6 +271,7 @@ func (w *localWriter) publish() error {
 		return err
 	}
 
+	// A new name is durable only when its folder is synced, and a new folder when its parent is.
 	for _, folder := range []string{w.folder, path.Dir(w.folder), "."} {
 		if err := w.syncFolder(folder); err != nil {
 			return err

@@ -49,6 +49,7 @@ func S3(ctx context.Context, c S3Config) (*S3Store, error) {
 		s.prefix = c.Prefix + "/"
 	}
 
+	// One question that needs the address, the bucket and the key to be right.
 	if _, err := core.ListMultipartUploads(ctx, s.bucket, s.prefix, "", "", "", 1); err != nil {
 		return nil, c.explain(err)
 	}
@@ -105,6 +106,7 @@ func (s *S3Store) Delete(ctx context.Context, key string) error {
 func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 	removed, keyMarker, idMarker := 0, "", ""
 	for {
+		// The server lists uploads in pages, and continues after the markers.
 		page, err := s.core.ListMultipartUploads(ctx, s.bucket, s.prefix, keyMarker, idMarker, "", listPage)
 		if err != nil {
 			return removed, fmt.Errorf("blob: sweep: %w", err)
@@ -125,6 +127,7 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 			}
 		}
 
+		// A server that repeats its markers would keep this loop going for ever.
 		if !page.IsTruncated || page.NextKeyMarker == keyMarker && page.NextUploadIDMarker == idMarker {
 			return removed, nil
 		}

@@ -53,6 +53,7 @@ func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 		return c, errors.New("not an address such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1")
 	}
 
+	// Addresses are logged and shown, and keys must not be.
 	if u.User != nil {
 		return c, errors.New("the keys do not belong into the address: they have settings of their own")
 	}
@@ -84,6 +85,7 @@ func (c *S3Config) parseQuery(raw string) error {
 		return errors.New("the part behind the question mark is malformed")
 	}
 
+	// Unknown settings are refused, because a misspelled one would be ignored.
 	insecure := false
 
 	for name, values := range query {
@@ -107,6 +109,7 @@ func (c *S3Config) parseQuery(raw string) error {
 		return errors.New("endpoint must be the store's own address, such as endpoint=https://s3.example.com")
 	}
 
+	// The network between us and the store would see everything without TLS.
 	c.Endpoint, c.Plaintext = endpoint.Host, endpoint.Scheme == "http"
 	if c.Plaintext && !insecure && !onThisMachine(endpoint.Hostname()) {
 		return errors.New("an http endpoint sends stored files in the clear: use https, or add &insecure=true when the network is yours")
@@ -130,6 +133,7 @@ func (c *S3Config) explain(err error) error {
 		return fmt.Errorf("blob: the object store at %s cannot be reached: check the endpoint and the network: %w", c.Endpoint, err)
 	}
 
+	// The server has answered: its code says which setting is wrong.
 	switch {
 	case answer.Code == minio.NoSuchBucket:
 		return fmt.Errorf("blob: there is no bucket %s at %s: make it, or correct its name: %w", c.Bucket, c.Endpoint, err)

@@ -50,6 +50,7 @@ func (o *s3Object) Read(p []byte) (int, error) {
 	}
 
 	for o.at < o.info.Size {
+		// Windows are fetched only when their bytes are wanted.
 		if o.body == nil {
 			if err := o.fetch(); err != nil {
 				return 0, fmt.Errorf("blob: read: %w", err)
@@ -101,6 +102,7 @@ func (o *s3Object) fetch() error {
 		return err
 	}
 
+	// The ETag keeps the windows together: an object that was replaced meanwhile is refused.
 	body, _, header, err := o.store.core.GetObject(o.ctx, o.store.bucket, o.info.Key, options)
 	if isAbsent(err) {
 		return ErrNotFound
@@ -144,6 +146,8 @@ func (o *s3Object) Seek(offset int64, whence int) (int64, error) {
 		return 0, errors.New("blob: seek: before the beginning")
 	}
 
+	// The open window is of no use at another place. Whether the caller reads on from there is unknown, so windows
+	// begin small again.
 	if offset != o.at {
 		o.drop()
 		o.at, o.window = offset, smallestWindow

@@ -77,6 +77,7 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 			}
 		}
 
+		// Fill the part up to its size; the rest goes into the next one.
 		chunk := p[taken:min(len(p), taken+partSize-len(w.part))]
 		w.part = append(w.room(len(chunk)), chunk...)
 		w.sum.Write(chunk)
@@ -134,6 +135,8 @@ func (w *s3Writer) Abort() error {
 	}
 
 	w.closed = true
+
+	// The wait has a bound: after it the part is cut off.
 	late := time.AfterFunc(lastPart, w.stop)
 	err := w.wait()
 
@@ -169,6 +172,7 @@ func (w *s3Writer) drop(cutOff bool) error {
 			return nil
 		}
 
+		// An upload that can be asked for its parts has come back, and is ended again.
 		if _, err := w.store.core.ListObjectParts(ctx, w.store.bucket, w.name, w.upload, 0, 1); err != nil {
 			return nil // absent, or not to be asked: the sweep comes by
 		}
@@ -266,6 +270,7 @@ func (w *s3Writer) wait() error {
 
 	done := <-w.inHand
 
+	// Its buffer can take the next part.
 	w.inHand, w.spare = nil, done.buffer
 	if done.err != nil {
 		return done.err

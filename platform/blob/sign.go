@@ -30,6 +30,8 @@ func NewSigner(keys ...[]byte) (*Signer, error) {
 	}
 
 	s := &Signer{keys: make([][]byte, len(keys))}
+
+	// The keys are copied, so that the caller can clear its own.
 	for i, key := range keys {
 		if len(key) < minSigningKey {
 			return nil, fmt.Errorf("blob: signing key %d has %d bytes, needs %d", i, len(key), minSigningKey)

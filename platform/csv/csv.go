@@ -112,6 +112,7 @@ func (c *Writer) Row(values ...any) error {
 		return c.err
 	}
 
+	// The heading comes with the first row, or when the file ends without one.
 	c.head()
 
 	c.rows++
@@ -168,6 +169,8 @@ func (c *Writer) head() {
 	c.headed = true
 
 	c.line = c.line[:0]
+
+	// Hidden columns, such as a currency that only the amounts need, have no heading and no cells.
 	for _, column := range c.columns {
 		if column.Hidden {
 			continue
@@ -199,6 +202,7 @@ func (c *Writer) appendCell(line []byte, kind Kind, value any) ([]byte, bool) {
 		return line, false
 	}
 
+	// An empty cell fits every kind.
 	if value == nil {
 		return line, true
 	}
@@ -260,6 +264,8 @@ func appendAny(line []byte, value any) ([]byte, bool) {
 		return strconv.AppendBool(line, v), true
 	case day.Day:
 		return append(line, v.String()...), true
+
+	// Such a text may come from outside, so it is neutralised too.
 	case fmt.Stringer:
 		return appendText(line, v.String()), true
 	default:
@@ -286,6 +292,7 @@ func plain(value any) (any, bool) {
 		return pointed(v), true
 	}
 
+	// Then reflection. A pointer that is a Stringer itself is not followed.
 	v := reflect.ValueOf(value)
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -342,6 +349,7 @@ func isDate(s string) bool {
 		return false
 	}
 
+	// Only the form is checked, and not whether the day exists.
 	for i := range len(s) {
 		if i == 4 || i == 7 {
 			if s[i] != '-' {

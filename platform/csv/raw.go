@@ -69,6 +69,7 @@ func (c *Writer) Raw(types []uint32, values [][]byte) error {
 			continue
 		}
 
+		// Null is an empty cell in every kind of column.
 		if value == nil {
 			c.line = append(c.line, ',')
 			continue
@@ -107,6 +108,7 @@ func (c *Writer) prepare(types []uint32) error {
 
 // rawCellOf returns the function that writes cells of a type in a kind of column, or nil if the type does not fit.
 func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
+	// Integers of all widths are decoded alike.
 	integer := oid == oidInt8 || oid == oidInt4 || oid == oidInt2
 
 	switch kind {
@@ -134,6 +136,7 @@ func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
 		return appendRawCurrency
 	case Text, ID:
 		switch oid {
+		// Ids are uuids, references are texts, and some names are numbers.
 		case oidUUID:
 			return appendRawUUID
 		case oidInt8, oidInt4, oidInt2:

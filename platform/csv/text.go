@@ -11,6 +11,9 @@ func appendText(line []byte, s string) []byte {
 	s = validText(s)
 
 	formula := isFormula(s)
+
+	// The common case is a text without quotes, which is copied at once. An apostrophe in front keeps a spreadsheet
+	// from evaluating a formula.
 	if !needsQuotes(s) {
 		if formula {
 			line = append(line, '\'')
@@ -73,6 +76,7 @@ func isFormula(s string) bool {
 			continue
 		}
 
+		// Spaces, control characters and invisible ones are skipped; any other character decides.
 		if !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && !unicode.IsControl(r) {
 			return false
 		}

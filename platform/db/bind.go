@@ -31,6 +31,7 @@ func queue(ctx context.Context, b *pgx.Batch, s Stmt) {
 		return
 	}
 
+	// Statements are rewritten once, and looked up by their text afterwards.
 	known, ok := positionals.Load(s.SQL)
 	if !ok {
 		known = remember(ctx, s)
@@ -59,11 +60,13 @@ func remember(ctx context.Context, s Stmt) any {
 		return nil
 	}
 
+	// The order of the names is all that later calls need.
 	p := positional{sql: sql, names: make([]string, len(ordered))}
 	for i, name := range ordered {
 		p.names[i], _ = name.(string)
 	}
 
+	// Texts that differ with every call would fill the memory, so there is a limit.
 	if positionalCount.Add(1) <= positionalLimit {
 		positionals.Store(s.SQL, p)
 	}

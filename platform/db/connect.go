@@ -47,6 +47,7 @@ func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, 
 	ctx, cancel := context.WithTimeout(ctx, d.acquireTimeout)
 	defer cancel()
 
+	// Work that is called from work with turns already has them.
 	var needed []*fair.Places
 
 	if !s.across && ctx.Value(inPlace{}) == nil {
@@ -65,6 +66,7 @@ func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, 
 		}
 	}
 
+	// A connection is asked for only with all turns.
 	if conn, err = d.connection(ctx); err != nil {
 		give(needed, s.Team)
 		return nil, nil, err
@@ -94,6 +96,7 @@ func (d *DB) connection(ctx context.Context) (*pgxpool.Conn, error) {
 			}
 		}
 
+		// The pool opens one more if it may. Success, and any error but a lack of room, ends the search.
 		if mayAsk {
 			conn, err := d.pool.Acquire(ctx)
 			if SQLState(err) != tooMany {
@@ -159,6 +162,7 @@ type probe struct {
 
 // Ping reports whether the database answers, over a connection apart from the pool.
 func (d *DB) Ping(ctx context.Context) error {
+	// One at a time: the probe has a single connection.
 	select {
 	case d.probe.turn <- struct{}{}:
 		defer func() { <-d.probe.turn }()
@@ -184,6 +188,7 @@ func (d *DB) Ping(ctx context.Context) error {
 		return unavailable(err)
 	}
 
+	// Kept for the next time.
 	d.probe.conn = conn
 	if err := conn.Ping(ctx); err != nil {
 		return unavailable(err)

@@ -91,6 +91,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 		return nil, ErrNoAddress
 	}
 
+	// The address may have the password, which no error repeats.
 	pc, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("read DATABASE_URL: %w", redact(err))
@@ -123,6 +124,8 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 
 	d.listening.ctx, d.listening.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:fatcontext // it lives as long as the DB
+
+	// Then the defaults for everything that the configuration leaves out.
 	if c.OnQueued != nil {
 		d.SetOnQueued(c.OnQueued)
 	}
@@ -168,6 +171,8 @@ func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 	err := pool.QueryRow(ctx, `
 		select rolsuper or rolbypassrls, current_setting('statement_timeout') from pg_roles where rolname = current_user`,
 		pgx.QueryExecModeExec).Scan(&exempt, &timeout)
+
+	// A pooler shows in two ways: it refuses the settings, or the timeout is not ours.
 	switch {
 	case err != nil && strings.Contains(err.Error(), "unsupported startup parameter"):
 		return ErrPooler
@@ -248,6 +253,7 @@ func (d *DB) Repeat(ctx context.Context, enough int64, s Stmt) error {
 			return fmt.Errorf("maintenance: %w", err)
 		}
 
+		// Fewer rows than enough mean that the backlog is gone.
 		if n < enough {
 			return nil
 		}
@@ -276,6 +282,7 @@ func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 
 // once runs work in one transaction.
 func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
+	// The error says whether the caller gave up, or the database had no connection in time.
 	conn, turns, err := d.acquire(ctx, s, m)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -285,6 +292,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		return unavailable(err)
 	}
 
+	// Work inside this work must not wait for turns again.
 	if len(turns) > 0 {
 		ctx = context.WithValue(ctx, inPlace{}, true)
 	}
@@ -319,6 +327,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 		return tx.classify(err)
 	}
 
+	// Only a write that has committed has work to announce.
 	if m == modeWrite || m == modeWriteLazily {
 		d.announce(tx)
 	}
@@ -459,6 +468,8 @@ func (s Scope) teams() []id.ID {
 // settings returns what a transaction of the scope sets for itself.
 func (s Scope) settings(gateWait, rowWait time.Duration) setting {
 	out := setting{across: "off", gate: s.gate(gateWait, rowWait)}
+
+	// Off, unless the scope is across teams: a mistake then shows too little, and not too much.
 	if s.across {
 		out.across = "on"
 	}
@@ -502,6 +513,7 @@ type setting struct {
 // statement returns the statement that sets everything that differs from a new connection, and nothing else,
 // because every setting costs time in every request.
 func (s setting) statement(m mode) (sql string, args []any) {
+	// The teams are set in every transaction, because a connection serves many.
 	sql, args = `select set_config('stayledger.teams', $1, true)`, []any{s.teams}
 	if s.across == "on" {
 		sql += `, set_config('stayledger.across_teams', 'on', true)`
@@ -511,6 +523,7 @@ func (s setting) statement(m mode) (sql string, args []any) {
 		sql += `, set_config('transaction_read_only', 'on', true)`
 	}
 
+	// A lazy write may be lost in a crash, and does not wait for the disk.
 	if m == modeWriteLazily {
 		sql += `, set_config('synchronous_commit', 'off', true)`
 	}

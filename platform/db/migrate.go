@@ -20,6 +20,7 @@ var ErrSchema = errors.New("the schema is missing or older than this program; ru
 //
 // It fails with the errors of Open: tables that a superuser owns would be closed to the service's own role.
 func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err error) {
+	// Open checks the role and the settings; its connections are not needed.
 	d, err := Open(ctx, Config{URL: url})
 	if err != nil {
 		return 0, err
@@ -44,6 +45,7 @@ func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err err
 		return 0, fmt.Errorf("read migrations: %w", err)
 	}
 
+	// The results say how many were applied, also if one of them failed.
 	results, err := provider.Up(ctx)
 	if err != nil {
 		return len(results), fmt.Errorf("migrate: %w", redact(err))
@@ -59,6 +61,7 @@ func (d *DB) Schema(ctx context.Context) (int64, error) {
 		return 0, unavailable(err)
 	}
 
+	// A database without the table has never been migrated.
 	if !there {
 		return 0, nil
 	}

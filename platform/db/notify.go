@@ -30,6 +30,7 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 	}
 	defer d.listening.all.Done()
 
+	// It ends with the caller's context or with the DB, whichever is first.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
@@ -41,6 +42,7 @@ func (d *DB) Listen(ctx context.Context, channel string, heard func()) error {
 		return unavailable(err)
 	}
 	defer func() {
+		// The connection is closed even if the context has ended.
 		closing, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 

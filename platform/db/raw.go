@@ -30,6 +30,7 @@ func EachRaw(ctx context.Context, tx *Tx, s Stmt, f func(*RawRows) error) error 
 			raw.Types[i] = columns[i].DataTypeOID
 		}
 
+		// The values are those of the driver's buffer: they are valid until the next row.
 		for rows.Next() {
 			raw.Values = rows.RawValues()
 			if err := f(raw); err != nil {

@@ -33,6 +33,7 @@ func newStructScan[T any](columns []pgconn.FieldDescription) (*structScan[T], er
 		s.fields[i] = index
 	}
 
+	// Every column has a field by now, so other numbers mean a field without a column.
 	if len(columns) != len(known) {
 		return nil, fmt.Errorf("%d columns for the %d fields of %s", len(columns), len(known), reflect.TypeFor[T]())
 	}
@@ -101,6 +102,8 @@ func addFields(known map[string][]int, t reflect.Type, prefix []int) {
 		f := t.Field(i)
 
 		index := append(append([]int{}, prefix...), i)
+
+		// The fields of an embedded struct count as fields of the outer one.
 		if f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("db") == "" {
 			addFields(known, f.Type, index)
 			continue

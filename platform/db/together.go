@@ -51,6 +51,8 @@ func (tx *Tx) Together(ctx context.Context, works ...Work) error {
 	}
 
 	started := all
+
+	// However this ends, no work may be left running.
 	defer func() {
 		for _, t := range started {
 			tx.exchange = lose // a work that is given up sends nothing any more

@@ -119,6 +119,7 @@ func (tx *Tx) Gather(to *Gathering, item any) { tx.gathered = append(tx.gathered
 // finish turns what was gathered into statements for the end.
 func (tx *Tx) finish() error {
 	for len(tx.gathered) > 0 {
+		// One kind of gathering at a time, with all of its items.
 		to, rest := tx.gathered[0].to, []gathered(nil)
 
 		var items []any
@@ -158,6 +159,7 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 		return nil, 0, fmt.Errorf("the transaction did not begin: %w", tx.broken)
 	}
 
+	// A read that promised a single round trip must not send a second.
 	if tx.started {
 		if tx.mode == modeReadOne {
 			return nil, 0, errSecondTrip
@@ -266,6 +268,7 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		}
 	}
 
+	// Then the answers of the requests, each as it wants them.
 	for i, r := range all {
 		if err := tx.answer(results, r); err != nil {
 			return i, err
@@ -282,6 +285,7 @@ func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
 		plain--
 	}
 
+	// All statements but the last return only their number of rows.
 	for range plain {
 		tag, err := results.Exec()
 		if err != nil {
@@ -296,6 +300,7 @@ func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
 		return nil
 	}
 
+	// The last one returns rows, if the request reads any.
 	rows, err := results.Query()
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
@@ -423,6 +428,7 @@ func into[T any]() pgx.RowToFunc[T] {
 	var s *structScan[T]
 
 	return func(row pgx.CollectableRow) (out T, err error) {
+		// The columns are matched to fields with the first row.
 		if s == nil {
 			if s, err = newStructScan[T](row.FieldDescriptions()); err != nil {
 				return out, err
@@ -480,6 +486,7 @@ func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
 		return errTogether
 	}
 
+	// The sight is set back afterwards, also if work fails.
 	before := tx.sight
 	if err := tx.see(ctx, sight{teams: "{" + team.String() + "}", across: "off"}); err != nil {
 		return err
@@ -506,10 +513,12 @@ func (tx *Tx) see(ctx context.Context, s sight) error {
 // end commits, or in a dry run checks what COMMIT would check and rolls back. An answered read ends when its
 // connection is given back.
 func (tx *Tx) end(ctx context.Context) error {
+	// What was gathered becomes statements, which are sent with the end.
 	if err := tx.finish(); err != nil {
 		return err
 	}
 
+	// A transaction that sent nothing has nothing to end.
 	if !tx.started && len(tx.last) == 0 {
 		tx.ended = true
 		return nil

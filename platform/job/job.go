@@ -112,6 +112,8 @@ func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 		}
 
 		ids[i], kinds[i], args[i], operations[i], priorities[i], attempts[i] = tx.NewID(), j.Kind.name, string(encoded), j.OperationID, j.Priority, j.MaxAttempts
+
+		// Zero values mean the defaults: the usual attempts, and due at once.
 		if attempts[i] == 0 {
 			attempts[i] = DefaultMaxAttempts
 		}
@@ -121,6 +123,7 @@ func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 		}
 	}
 
+	// Workers are woken after the commit, and not before the jobs can be seen.
 	tx.MarkQueued()
 
 	return db.Stmt{SQL: insertJobs, Args: db.Args{

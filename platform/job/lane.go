@@ -62,6 +62,8 @@ func (l *lane) give(team id.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	// A claim may have been cut short for two reasons: no place was free at all, or a team had its fair share
+	// already.
 	waited := l.free == 0
 	for _, n := range l.held {
 		waited = waited || fair.More(int(n), l.free) == 0

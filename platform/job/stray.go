@@ -25,6 +25,7 @@ func (w *Worker) watchStrays(ctx context.Context) {
 	defer tick.Stop()
 
 	for {
+		// Work off all that wait before the next pause.
 		for more := true; more; {
 			var err error
 			if more, err = w.strays(ctx); err != nil && ctx.Err() == nil {

@@ -148,6 +148,7 @@ func NewWorker(c Config) *Worker {
 		c.BulkWorkers = runtime.GOMAXPROCS(0)
 	}
 
+	// Each lane knows the kinds of its jobs; a handler without a lane is quick.
 	w := &Worker{Config: c, id: id.New(c.DB.Now()), handlers: map[string]Handler{}, running: map[id.ID]Job{}}
 	kinds := map[Lane][]string{}
 
@@ -204,6 +205,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 		helpers.Go(func() { w.repeat(ctx, e) })
 	}
 
+	// The lanes claim jobs until the context ends.
 	var claiming sync.WaitGroup
 	for _, l := range w.lanes {
 		claiming.Go(func() { w.claimLoop(ctx, working, l) })
@@ -222,6 +224,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	case <-time.After(grace):
 	}
 
+	// Stop jobs that run longer than the grace, and return them to the queue.
 	unfinished := w.inHand() // ask before they are stopped: a job that ends because of that is not done
 
 	stop()
@@ -243,11 +246,13 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 			w.Log.Error("claim jobs", "error", err)
 		}
 
+		// More may be due, so look again at once.
 		if len(jobs) > 0 {
 			w.start(working, l, jobs)
 			continue
 		}
 
+		// Nothing is due: wait for a notification, or until the next poll.
 		select {
 		case <-ctx.Done():
 		case <-l.wake:
@@ -282,6 +287,7 @@ func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
 		return nil, err
 	}
 
+	// The places are taken only after the claim is committed.
 	l.take(jobs)
 
 	return jobs, nil
@@ -289,6 +295,8 @@ func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
 
 func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 	at := w.DB.Now()
+
+	// Registered before it runs, so that the heartbeat renews its lease.
 	w.mu.Lock()
 	for i := range jobs {
 		jobs[i].worker, jobs[i].StartedAt = w.id, at
@@ -301,6 +309,7 @@ func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 		go w.do(ctx, l, j)
 	}
 
+	// Most jobs end before the delay is over; only the others are worth an update.
 	if w.Started != nil {
 		w.busy.Add(1)
 		time.AfterFunc(startedDelay, func() { defer w.busy.Done(); w.tellStarted(ctx, jobs, at) })
@@ -310,6 +319,7 @@ func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 	still := make([]Job, 0, len(jobs))
 
+	// Jobs that have ended meanwhile, and those without an operation, need no mark.
 	w.mu.Lock()
 	for _, j := range jobs {
 		if _, ok := w.running[j.ID]; ok && !j.OperationID.IsZero() {
@@ -461,6 +471,7 @@ func (w *Worker) heartbeat(ctx context.Context) {
 			continue
 		}
 
+		// A failure is not final: the next beat comes before the leases end.
 		err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `update job set due_at = clock_timestamp() + @lease::interval where id in (`+mine+`)`,
 				db.Args{"lease": Lease, "ids": ids, "worker": w.id})
@@ -492,6 +503,7 @@ func (w *Worker) giveBack(ids []id.ID) {
 		return
 	}
 
+	// The context of the worker has ended by now, so this one is new.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 
@@ -542,6 +554,8 @@ func (w *Worker) repeat(ctx context.Context, e Every) {
 }
 
 func (w *Worker) once(ctx context.Context, e Every) error {
+	// Only the process that moves the clock of the task runs it. The interval is a tenth shorter, so that a tick
+	// that comes a little early still counts.
 	due := false
 
 	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {

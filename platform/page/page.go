@@ -31,6 +31,7 @@ func (p Params) Resolve() []apierr.Issue {
 		return []apierr.Issue{apierr.IssueRange.InQuery(name)}
 	}
 
+	// Beyond these bounds the number of a row or of the next page would not be exact in JSON.
 	switch {
 	case p.Offset == nil && p.Page != nil && *p.Page-1 > maxSafe/p.Limit:
 		return beyond("page")
@@ -187,6 +188,7 @@ func (q *Query) Kept(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 // Order returns the ORDER BY of a signed sort such as "-name". An undeclared name falls back to the default; the
 // edge has refused it already.
 func (q *Query) Order(sort string) string {
+	// First, the declared sort of this name.
 	by, descending, known := q.Sorts.of(sort)
 	if !known {
 		by, descending, _ = q.Sorts.of(q.Default)
@@ -243,6 +245,7 @@ func (q *Query) find(named string) string {
 		return q.From
 	}
 
+	// One alias of a joined table is enough to need all of the tables.
 	text := strings.Join(q.Where, " ") + " " + named
 	for alias := range strings.FieldsSeq(q.Joined) {
 		if names(text, alias) {
@@ -256,6 +259,7 @@ func (q *Query) find(named string) string {
 // names reports whether SQL names a column of an alias.
 func names(text, alias string) bool {
 	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after, alias+".") {
+		// The alias must be a word of its own: the l of xl.id names another table.
 		if before == "" || !strings.ContainsAny(before[len(before)-1:], "abcdefghijklmnopqrstuvwxyz_") {
 			return true
 		}
@@ -270,6 +274,7 @@ const mostLines = 1000
 // bound refuses a page with more lines than an answer can contain. The refusal suggests the highest limit with
 // which the page from the same row fits.
 func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) error {
+	// Count the lines of each row of the page, in its order.
 	sql := q.part(q.Lines+" as lines", p, sort)
 
 	counts, err := db.Select[int64](ctx, tx, sql, used(sql, q.Args))
@@ -277,6 +282,7 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
 
+	// Find the longest beginning that fits: its number of rows is the limit to suggest.
 	fits, sum := 0, int64(0)
 	for i, n := range counts {
 		if sum += n; sum <= MaxLines {
@@ -288,6 +294,7 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 		return nil
 	}
 
+	// The lowest limit that a caller can name is 1.
 	return apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
@@ -304,8 +311,10 @@ func (q *Query) page(p Params, sort string, bounded bool) string {
 		return p.Cut(q.SQL(sort), q.Args)
 	}
 
+	// The ids of the page are found first, in the narrowest FROM; then only their rows are read as a whole.
 	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {
+		// The statement counts the lines itself, so a page with too many is never read.
 		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", p, sort), MaxLines)
 	}
 
@@ -338,6 +347,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
 	}
 
+	// The page itself.
 	works = append(works, func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[T](ctx, tx, q.page(p, string(sort), bounded), q.Args)
 		return err
@@ -349,6 +359,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		works = append(works, db.LoadOf(&total, keptCount, q.kept))
 	}
 
+	// All of these share a round trip.
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
