@@ -97,6 +97,8 @@ type Pagination struct {
 // Of builds the foot for a total.
 func (p Params) Of(total int64) Pagination {
 	out := Pagination{Limit: p.Limit, Page: p.Number(), Total: total, TotalPage: (total + p.Limit - 1) / p.Limit}
+
+	// The last page has no next page.
 	if p.Rows() < total-p.Limit && out.Page < maxSafe {
 		next := out.Page + 1
 		out.NextPage = &next
@@ -318,6 +320,7 @@ func (q *Query) page(p Params, sort string, bounded bool) string {
 		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", p, sort), MaxLines)
 	}
 
+	// The ids of an array have no order, so the rows are sorted again.
 	return sql + " order by " + q.Order(sort)
 }
 
