@@ -140,7 +140,7 @@ func described(t *testing.T, into any) {
 		t.Fatal(err)
 	}
 
-	tree, err := d.Resolved()
+	tree, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}

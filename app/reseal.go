@@ -16,7 +16,7 @@ import (
 
 // sealedColumns returns every column with values that the secret keys seal.
 func sealedColumns() []seal.Column {
-	return []seal.Column{contact.Sealed(), connection.Sealed(), payee.Sealed(), delivery.Sealed()}
+	return []seal.Column{contact.SealedColumn(), connection.SealedColumn(), payee.SealedColumn(), delivery.SealedColumn()}
 }
 
 // Resealed counts the values of a column.

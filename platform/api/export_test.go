@@ -32,7 +32,7 @@ func BindJSON[T any](r *http.Request, limit int64) ([]apierr.Issue, error) {
 		return nil, err
 	}
 
-	return p.bindBody(s.registry, body, reflect.New(p.endpoint.in).Elem(), day.Accepted(day.Of(time.Now())))
+	return p.bindBody(s.registry, body, reflect.New(p.endpoint.in).Elem(), day.RequestRange(day.Of(time.Now())))
 }
 
 // UnsafeNumber is the look at answers.

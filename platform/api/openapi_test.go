@@ -65,7 +65,7 @@ func description(t *testing.T) func(path string) any {
 		t.Fatal(err)
 	}
 
-	tree, err := described.Resolved()
+	tree, err := described.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +412,7 @@ func TestResolvedIsTheSameEachTime(t *testing.T) {
 	want := `{"get":{"parameters":[{"in":"query","name":"letter","schema":{"enum":["a"],"type":"string"}}]}}`
 
 	for range 20 {
-		tree, err := api.Description{JSON: []byte(shared)}.Resolved()
+		tree, err := api.Description{JSON: []byte(shared)}.Resolve()
 		if err != nil {
 			t.Fatal(err)
 		}

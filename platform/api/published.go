@@ -9,17 +9,17 @@ import (
 // use, by the path of the package.
 var publishedAs, publishedUnder = map[string]string{}, map[string]string{}
 
-// PublishedAs publishes the schema of T under another name, for callers who know it by its first name. Call it in
+// PublishAs publishes the schema of T under another name, for callers who know it by its first name. Call it in
 // the initializer of a package variable.
-func PublishedAs[T any](name string) struct{} {
+func PublishAs[T any](name string) struct{} {
 	t := reflect.TypeFor[T]()
 	publishedAs[t.PkgPath()+"."+t.Name()] = name
 
 	return struct{}{}
 }
 
-// PublishedUnder publishes the schemas of the package of T as those of another package, in which they were first.
-func PublishedUnder[T any](pkg string) struct{} {
+// PublishUnder publishes the schemas of the package of T as those of another package, in which they were first.
+func PublishUnder[T any](pkg string) struct{} {
 	publishedUnder[reflect.TypeFor[T]().PkgPath()] = pkg
 	return struct{}{}
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Resolved returns the 3.1 description with its parts in their places: parameters of a path are added to each of
+// Resolve returns the 3.1 description with its parts in their places: parameters of a path are added to each of
 // its methods, and of all references only those to objects stay, which have a name of their own and can contain
 // themselves.
-func (d Description) Resolved() (map[string]any, error) {
+func (d Description) Resolve() (map[string]any, error) {
 	root, err := decodeTree(d.JSON)
 	if err != nil {
 		return nil, err

@@ -314,7 +314,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 
 	// Report issues of parameters and body together, but what no tag can say only if there are none.
 	in := reflect.New(e.in)
-	accepted := day.Accepted(day.Of(s.now()))
+	accepted := day.RequestRange(day.Of(s.now()))
 	issues := p.bindParams(r, query, in.Elem(), accepted, func(text string) (Cursor, bool) {
 		return s.cursor(rc, r.URL.Path, query, text)
 	})

@@ -50,8 +50,8 @@ func (s *Server) write(
 		}
 
 		out.headers = map[string]string{
-			"X-Service-Audit-Should-Poll": strconv.FormatBool(tx.Queued()),
-			"X-Service-Audit-Action-Id":   tx.Action.Typed("act"),
+			"X-Service-Audit-Should-Poll": strconv.FormatBool(tx.HasQueued()),
+			"X-Service-Audit-Action-Id":   tx.Action.TypeID("act"),
 		}
 		tx.AtEnd(s.Audit(tx, rc.plan.endpoint))
 

@@ -93,8 +93,8 @@ func From(err error) *Error {
 	}
 }
 
-// Refused reports whether err is a condition of the contract, and no defect or outage.
-func Refused(err error) bool {
+// IsRefusal reports whether err is a condition of the contract, and no defect or outage.
+func IsRefusal(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.code.Status() < http.StatusInternalServerError
 }

@@ -120,7 +120,7 @@ func (l *Line) carry(near net.Conn) {
 	defer func() { _ = far.Close() }()
 
 	// A line that is cut takes no more connections.
-	if !l.keep(near, far) {
+	if !l.register(near, far) {
 		return
 	}
 
@@ -146,7 +146,7 @@ func (l *Line) carry(near net.Conn) {
 	}
 }
 
-func (l *Line) keep(ends ...net.Conn) bool {
+func (l *Line) register(ends ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 

@@ -76,7 +76,7 @@ func (o *s3Object) Read(p []byte) (int, error) {
 		// Nothing came: try again, up to a bound.
 		if err != nil {
 			if o.failed++; o.failed == attempts || o.ctx.Err() != nil {
-				return 0, fmt.Errorf("blob: read: %w", unexpected(err))
+				return 0, fmt.Errorf("blob: read: %w", asUnexpectedEnd(err))
 			}
 		}
 	}
@@ -84,8 +84,8 @@ func (o *s3Object) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// unexpected turns the early end of a window into an error, so that it does not look like the end of the object.
-func unexpected(err error) error {
+// asUnexpectedEnd turns the early end of a window into an error, so that it does not look like the end of the object.
+func asUnexpectedEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}

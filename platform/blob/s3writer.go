@@ -186,21 +186,21 @@ func (w *s3Writer) drop(cutOff bool) error {
 func (w *s3Writer) finish() error {
 	put := w.complete
 	if w.upload == "" {
-		put = w.putWhole
+		put = w.sendWhole
 	} else if err := errors.Join(w.send(), w.wait()); err != nil { // there is always a rest to send
 		return err
 	}
 
 	err := put()
-	if err != nil && w.ctx.Err() == nil && w.arrived() {
+	if err != nil && w.ctx.Err() == nil && w.hasArrived() {
 		return nil
 	}
 
 	return err
 }
 
-// arrived reports whether the object of this writer is in the store.
-func (w *s3Writer) arrived() bool {
+// hasArrived reports whether the object of this writer is in the store.
+func (w *s3Writer) hasArrived() bool {
 	info, err := w.store.stat(w.ctx, w.name)
 	return err == nil && info.Size == w.size && info.UserMetadata[writerMark] == w.mark
 }
@@ -211,8 +211,8 @@ func (w *s3Writer) complete() error {
 	return err
 }
 
-// putWhole sends a small object in one request.
-func (w *s3Writer) putWhole() error {
+// sendWhole sends a small object in one request.
+func (w *s3Writer) sendWhole() error {
 	sum := sha256.Sum256(w.part)
 	_, err := w.store.core.PutObject(w.ctx, w.store.bucket, w.name, bytes.NewReader(w.part), w.size, "", hex.EncodeToString(sum[:]), w.options())
 

@@ -283,13 +283,13 @@ func plain(value any) (any, bool) {
 	case int:
 		return int64(v), true
 	case *string:
-		return pointed(v), true
+		return deref(v), true
 	case *money.Cents:
-		return pointed(v), true
+		return deref(v), true
 	case *day.Day:
-		return pointed(v), true
+		return deref(v), true
 	case *day.Instant:
-		return pointed(v), true
+		return deref(v), true
 	}
 
 	// Then reflection. A pointer that is a Stringer itself is not followed.
@@ -321,8 +321,8 @@ func plain(value any) (any, bool) {
 	}
 }
 
-// pointed returns the target of a pointer, or nil.
-func pointed[T any](p *T) any {
+// deref returns the target of a pointer, or nil.
+func deref[T any](p *T) any {
 	if p == nil {
 		return nil
 	}

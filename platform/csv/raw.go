@@ -98,7 +98,7 @@ func (c *Writer) prepare(types []uint32) error {
 
 	c.raw = make([]rawCell, len(types))
 	for i, column := range c.columns {
-		if c.raw[i] = c.rawCellOf(column.Kind, types[i]); c.raw[i] == nil {
+		if c.raw[i] = c.rawCellFor(column.Kind, types[i]); c.raw[i] == nil {
 			return fmt.Errorf("%w: column %q is of type %d", ErrCell, column.Name, types[i])
 		}
 	}
@@ -106,8 +106,8 @@ func (c *Writer) prepare(types []uint32) error {
 	return nil
 }
 
-// rawCellOf returns the function that writes cells of a type in a kind of column, or nil if the type does not fit.
-func (c *Writer) rawCellOf(kind Kind, oid uint32) rawCell {
+// rawCellFor returns the function that writes cells of a type in a kind of column, or nil if the type does not fit.
+func (c *Writer) rawCellFor(kind Kind, oid uint32) rawCell {
 	// Integers of all widths are decoded alike.
 	integer := oid == oidInt8 || oid == oidInt4 || oid == oidInt2
 

@@ -109,8 +109,8 @@ func (r Range) Months() []Month {
 // later than the dates that programs write for "none".
 var Earliest = Day{civil.Date{Year: 1990, Month: time.January, Day: 1}}
 
-// Accepted returns the days that requests may name: from 1990-01-01 to ten years from today. This bounds everything
+// RequestRange returns the days that requests may name: from 1990-01-01 to ten years from today. This bounds everything
 // that runs from one date to another, such as the months of a team's statements or the instances of a template.
-func Accepted(today Day) Range {
+func RequestRange(today Day) Range {
 	return Range{Earliest, today.AddYears(10).AddDays(1)}
 }

@@ -61,22 +61,22 @@ func (d *DB) acquire(ctx context.Context, s Scope, m mode) (conn *pgxpool.Conn, 
 	// Give back what was taken if a later turn does not come.
 	for i, places := range needed {
 		if err := places.Take(ctx, s.Team); err != nil {
-			give(needed[:i], s.Team)
+			giveBack(needed[:i], s.Team)
 			return nil, nil, err
 		}
 	}
 
 	// A connection is asked for only with all turns.
 	if conn, err = d.connection(ctx); err != nil {
-		give(needed, s.Team)
+		giveBack(needed, s.Team)
 		return nil, nil, err
 	}
 
 	return conn, needed, nil
 }
 
-// give returns the turns of a team.
-func give(turns []*fair.Places, team id.ID) {
+// giveBack returns the turns of a team.
+func giveBack(turns []*fair.Places, team id.ID) {
 	for _, places := range slices.Backward(turns) {
 		places.Give(team)
 	}

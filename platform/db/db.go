@@ -309,7 +309,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	defer func() {
 		leave := func() {
 			tx.leave(context.WithoutCancel(ctx))
-			give(turns, s.Team)
+			giveBack(turns, s.Team)
 		}
 		if answered {
 			go leave()

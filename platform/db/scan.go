@@ -21,7 +21,7 @@ type structScan[T any] struct {
 // newStructScan matches columns to fields, underscores and case aside. Every column needs a field and every field a
 // column, but for fields marked `db:"-"`.
 func newStructScan[T any](columns []pgconn.FieldDescription) (*structScan[T], error) {
-	known := fieldsOf(reflect.TypeFor[T]())
+	known := structFields(reflect.TypeFor[T]())
 
 	s := &structScan[T]{fields: make([][]int, len(columns)), targets: make([]any, len(columns))}
 	for i, c := range columns {
@@ -84,8 +84,8 @@ func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, 
 
 var fieldCache sync.Map // reflect.Type → map[string][]int
 
-// fieldsOf returns the fields of a struct by column name, computed once for each type.
-func fieldsOf(t reflect.Type) map[string][]int {
+// structFields returns the fields of a struct by column name, computed once for each type.
+func structFields(t reflect.Type) map[string][]int {
 	if known, ok := fieldCache.Load(t); ok {
 		return known.(map[string][]int) //nolint:errcheck,forcetypeassert // only this function stores
 	}

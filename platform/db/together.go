@@ -164,8 +164,8 @@ func Load[T any](into *T, read func(context.Context, *Tx) (T, error)) Work {
 	}
 }
 
-// LoadOf returns work that stores the result of a read with an argument, such as the lines of some ids.
-func LoadOf[T, A any](into *T, read func(context.Context, *Tx, A) (T, error), of A) Work {
+// LoadBy returns work that stores the result of a read with an argument, such as the lines of some ids.
+func LoadBy[T, A any](into *T, read func(context.Context, *Tx, A) (T, error), of A) Work {
 	return func(ctx context.Context, tx *Tx) (err error) {
 		*into, err = read(ctx, tx, of)
 		return err

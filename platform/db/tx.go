@@ -91,8 +91,8 @@ func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }
 // MarkQueued records that the transaction leaves work behind: workers are woken after the commit.
 func (tx *Tx) MarkQueued() { tx.queued = true }
 
-// Queued reports whether the transaction leaves work behind.
-func (tx *Tx) Queued() bool { return tx.queued }
+// HasQueued reports whether the transaction leaves work behind.
+func (tx *Tx) HasQueued() bool { return tx.queued }
 
 // MarkSettled records that the transaction settles work that requests may wait for: they are woken after the
 // commit.

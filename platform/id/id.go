@@ -38,9 +38,9 @@ func New(at time.Time) ID {
 	return stamp(v, at)
 }
 
-// Derived returns the version 7 uuid that belongs to an instant and some names: the same input gives the same id.
+// Derive returns the version 7 uuid that belongs to an instant and some names: the same input gives the same id.
 // It names things that are computed rather than stored, such as a draft owner statement.
-func Derived(at time.Time, names ...string) ID {
+func Derive(at time.Time, names ...string) ID {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\x00") + "\x00" + strconv.FormatInt(at.UnixMilli(), 10)))
 
 	var v ID
@@ -162,8 +162,8 @@ func (v ID) ShortRef() string {
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// Typed returns the id as a TypeID: the prefix, an underscore and 26 characters of base 32.
-func (v ID) Typed(prefix string) string {
+// TypeID returns the id as a TypeID: the prefix, an underscore and 26 characters of base 32.
+func (v ID) TypeID(prefix string) string {
 	return prefix + "_" + base32(v)
 }
 

@@ -12,7 +12,7 @@ import (
 
 func Example() {
 	v, _ := id.Parse("01890a5d-ac96-774b-bcce-b302099a8057")
-	fmt.Println(v.Typed("op"), v.Time().Format(time.RFC3339), v.ShortRef())
+	fmt.Println(v.TypeID("op"), v.Time().Format(time.RFC3339), v.ShortRef())
 	// Output: op_01h455vb4pex5vsknk084sn02q 2023-06-30T03:34:18Z 084sn02q
 }
 
@@ -22,7 +22,7 @@ func TestTypedRoundTrip(t *testing.T) {
 		var v id.ID
 		copy(v[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "bytes"))
 
-		back, err := id.ParseTyped("act", v.Typed("act"))
+		back, err := id.ParseTyped("act", v.TypeID("act"))
 		if err != nil || back != v {
 			t.Fatalf("round trip of %s: %s, %v", v, back, err)
 		}
@@ -63,8 +63,8 @@ func TestOrderFollowsTime(t *testing.T) {
 		t.Errorf("order broken: %s %s", a, b)
 	}
 
-	first, again := id.Derived(at, "x", "y"), id.Derived(at, "x", "y")
-	if first != again || first == id.Derived(at, "xy") || first.ShortRef() == id.Derived(at.Add(time.Hour), "x", "y").ShortRef() {
+	first, again := id.Derive(at, "x", "y"), id.Derive(at, "x", "y")
+	if first != again || first == id.Derive(at, "xy") || first.ShortRef() == id.Derive(at.Add(time.Hour), "x", "y").ShortRef() {
 		t.Error("a derived id must depend on its instant and its names, and on nothing else")
 	}
 }

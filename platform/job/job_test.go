@@ -27,7 +27,7 @@ func TestAJobIsPartOfItsTransaction(t *testing.T) {
 
 	queue := func(ctx context.Context, tx *db.Tx) error {
 		err := job.Insert(ctx, tx, job.New{Kind: kind("k")})
-		if !tx.Queued() {
+		if !tx.HasQueued() {
 			t.Error("the transaction does not count as having left work")
 		}
 

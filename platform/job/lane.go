@@ -45,8 +45,8 @@ func (l *lane) state() (free int, teams []id.ID, held []int32) {
 	return l.free, teams, held
 }
 
-// take gives places to claimed jobs, in the order in which their teams took turns.
-func (l *lane) take(jobs []Job) {
+// occupy gives places to claimed jobs, in the order in which their teams took turns.
+func (l *lane) occupy(jobs []Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -57,8 +57,8 @@ func (l *lane) take(jobs []Job) {
 	}
 }
 
-// give returns the place of a job. If a team may have had to wait for one, the lane looks for its work.
-func (l *lane) give(team id.ID) {
+// release returns the place of a job. If a team may have had to wait for one, the lane looks for its work.
+func (l *lane) release(team id.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 

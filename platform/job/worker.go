@@ -79,8 +79,8 @@ func (h Handler) Exclusively() Handler {
 	return h
 }
 
-// BesideAll returns the handler for work that neither waits for exclusive work nor keeps it waiting.
-func (h Handler) BesideAll() Handler {
+// WithoutGate returns the handler for work that neither waits for exclusive work nor keeps it waiting.
+func (h Handler) WithoutGate() Handler {
 	h.Ungated = true
 	return h
 }
@@ -288,7 +288,7 @@ func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
 	}
 
 	// The places are taken only after the claim is committed.
-	l.take(jobs)
+	l.occupy(jobs)
 
 	return jobs, nil
 }
@@ -348,7 +348,7 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 			delete(w.running, j.ID)
 		}
 		w.mu.Unlock()
-		l.give(j.TeamID)
+		l.release(j.TeamID)
 	}()
 
 	h := w.handlers[j.Kind]

@@ -101,7 +101,7 @@ func TestPropertyRate(t *testing.T) {
 
 		if rate > -100_000 && rate <= math.MaxInt64-100_000 {
 			want := roundedQuotient(amount, rate, 100_000+rate)
-			if got := money.Rate(rate).Included(money.Cents(amount)); got != want {
+			if got := money.Rate(rate).TaxIn(money.Cents(amount)); got != want {
 				t.Fatalf("rate %d included in %d: got %d, want %d", rate, amount, got, want)
 			}
 		}

@@ -12,10 +12,10 @@ func (r Rate) Of(c Cents) Cents {
 	return withSign(mulDiv(c.magnitude(), Cents(r).magnitude(), uint64(WholeRate)), (r < 0) != (c < 0))
 }
 
-// Included returns the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from
+// TaxIn returns the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from
 // zero. Subtract it from the gross amount for the net one; Of the net amount can be a cent off. Included panics at
 // −100 % and below, because no gross amount contains such a tax.
-func (r Rate) Included(gross Cents) Cents {
+func (r Rate) TaxIn(gross Cents) Cents {
 	if r <= -WholeRate {
 		panic("money: no amount includes a tax of minus the whole")
 	}

@@ -58,11 +58,11 @@ func TestRateIncluded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got := test.rate.Included(test.gross); got != test.want {
+			if got := test.rate.TaxIn(test.gross); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})
 	}
 
-	mustPanic(t, func() { (-money.WholeRate).Included(100) })
+	mustPanic(t, func() { (-money.WholeRate).TaxIn(100) })
 }

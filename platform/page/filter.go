@@ -96,7 +96,7 @@ func (p *Pick) UnmarshalText(text []byte) error {
 }
 
 // MarshalText writes what UnmarshalText reads.
-func (p Pick) MarshalText() ([]byte, error) { return marked(p.Out, p.String()), nil }
+func (p Pick) MarshalText() ([]byte, error) { return withMark(p.Out, p.String()), nil }
 
 // UnmarshalText reads a uuid, null or unmapped, with or without a leading "!"; anything else is id.ErrMalformed.
 func (r *Ref) UnmarshalText(text []byte) error {
@@ -117,13 +117,13 @@ func (r *Ref) UnmarshalText(text []byte) error {
 // MarshalText writes what UnmarshalText reads.
 func (r Ref) MarshalText() ([]byte, error) {
 	if r.IsZero() {
-		return marked(r.Out, nullText), nil
+		return withMark(r.Out, nullText), nil
 	}
 
-	return marked(r.Out, r.String()), nil
+	return withMark(r.Out, r.String()), nil
 }
 
-func marked(out bool, text string) []byte {
+func withMark(out bool, text string) []byte {
 	if out {
 		text = notMark + text
 	}
@@ -142,8 +142,8 @@ func (l Refs) Parts() (only, but []id.ID) {
 	return items.Parts()
 }
 
-// Turned returns the filter with wanted and unwanted references exchanged.
-func (l Refs) Turned() Refs {
+// Invert returns the filter with wanted and unwanted references exchanged.
+func (l Refs) Invert() Refs {
 	turned := slices.Clone(l)
 	for i := range turned {
 		turned[i].Out = !turned[i].Out

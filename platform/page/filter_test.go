@@ -113,7 +113,7 @@ func TestRefsHave(t *testing.T) {
 		{page.Refs{{}}, [3]bool{false, false, true}},
 		{page.Refs{{ID: a, Out: true}}, [3]bool{false, true, true}},
 		{page.Refs{{ID: a}, {ID: b}, {ID: b, Out: true}}, [3]bool{true, false, false}},
-		{page.Refs{{ID: a}}.Turned(), [3]bool{false, true, true}},
+		{page.Refs{{ID: a}}.Invert(), [3]bool{false, true, true}},
 	} {
 		if got := [3]bool{test.refs.Has(a), test.refs.Has(b), test.refs.Has(id.Zero)}; got != test.want {
 			t.Errorf("%d: %v, want %v", i, got, test.want)

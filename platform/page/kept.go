@@ -14,9 +14,9 @@ var Counts = fold.Sums{Notes: "list_delta", Function: "list_fold"}
 // Tables returns the names of the tables that keep the counts.
 func Tables() []string { return []string{Counts.Notes, "list_count_kept"} }
 
-// keptCount returns how many rows of the team are counted under a name. It is exact at any moment, also in the
+// loadCount returns how many rows of the team are counted under a name. It is exact at any moment, also in the
 // transaction that writes the rows.
-func keptCount(ctx context.Context, tx *db.Tx, name string) (int64, error) {
+func loadCount(ctx context.Context, tx *db.Tx, name string) (int64, error) {
 	n, err := db.Get[int64](ctx, tx, `select coalesce(sum(rows), 0)::bigint from list_count where team_id = @team and list = @list`, db.Args{"team": tx.Team, "list": name})
 	if err != nil {
 		return 0, fmt.Errorf("read a kept count: %w", err)

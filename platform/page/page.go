@@ -54,11 +54,11 @@ func (p Params) Rows() int64 {
 	}
 }
 
-// Cut returns the SQL of the page of the rows that sql selects in order; it adds its arguments to those of the
+// PageSQL returns the SQL of the page of the rows that sql selects in order; it adds its arguments to those of the
 // statement. PostgreSQL plans a statement once for all of its parameters (package db), and assumes that a limit in
 // a parameter is a tenth of all rows. So the text has the longest limit first, and the actual one around it. Pages
 // after the first have a text of their own, because their offset is a parameter too.
-func (p Params) Cut(sql string, args db.Args) string {
+func (p Params) PageSQL(sql string, args db.Args) string {
 	args["page_limit"] = p.Limit
 	sql += " limit " + longest
 
@@ -142,8 +142,8 @@ func (s Sorts) Enum() []string {
 	return values
 }
 
-// of finds what a signed sort such as "-name" names.
-func (s Sorts) of(sort string) (by Sort, descending, known bool) {
+// find finds what a signed sort such as "-name" names.
+func (s Sorts) find(sort string) (by Sort, descending, known bool) {
 	name, descending := strings.CutPrefix(sort, "-")
 
 	i := slices.IndexFunc(s, func(by Sort) bool { return by.Name == name })
@@ -183,17 +183,17 @@ type Query struct {
 	unnarrowed int
 }
 
-// Kept says that list_count (migration 0041) counts the rows that match the conditions so far, under a name. The
+// CountedAs says that list_count (migration 0041) counts the rows that match the conditions so far, under a name. The
 // total of a list without further conditions is then read there.
-func (q *Query) Kept(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
+func (q *Query) CountedAs(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 
 // Order returns the ORDER BY of a signed sort such as "-name". An undeclared name falls back to the default; the
 // edge has refused it already.
 func (q *Query) Order(sort string) string {
 	// First, the declared sort of this name.
-	by, descending, known := q.Sorts.of(sort)
+	by, descending, known := q.Sorts.find(sort)
 	if !known {
-		by, descending, _ = q.Sorts.of(q.Default)
+		by, descending, _ = q.Sorts.find(q.Default)
 	}
 
 	direction := ""
@@ -279,7 +279,7 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 	// Count the lines of each row of the page, in its order.
 	sql := q.part(q.Lines+" as lines", p, sort)
 
-	counts, err := db.Select[int64](ctx, tx, sql, used(sql, q.Args))
+	counts, err := db.Select[int64](ctx, tx, sql, selectArgs(sql, q.Args))
 	if err != nil {
 		return fmt.Errorf("count the lines of a page: %w", err)
 	}
@@ -304,13 +304,13 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 // part selects something of the rows of a page, in the narrowest FROM.
 func (q *Query) part(columns string, p Params, sort string) string {
 	order := q.Order(sort)
-	return p.Cut("select "+columns+" from "+q.find(columns+" "+order)+q.where()+" order by "+order, q.Args)
+	return p.PageSQL("select "+columns+" from "+q.find(columns+" "+order)+q.where()+" order by "+order, q.Args)
 }
 
 // page returns the statement of the page. It selects no rows if bounded and the page has too many lines.
 func (q *Query) page(p Params, sort string, bounded bool) string {
 	if q.Rows == "" {
-		return p.Cut(q.SQL(sort), q.Args)
+		return p.PageSQL(q.SQL(sort), q.Args)
 	}
 
 	// The ids of the page are found first, in the narrowest FROM; then only their rows are read as a whole.
@@ -359,7 +359,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 	// A list without further conditions has a kept count.
 	total := int64(-1)
 	if q.kept != "" && len(q.Where) == q.unnarrowed {
-		works = append(works, db.LoadOf(&total, keptCount, q.kept))
+		works = append(works, db.LoadBy(&total, loadCount, q.kept))
 	}
 
 	// All of these share a round trip.
@@ -374,7 +374,7 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 			var err error
 
 			sql := q.count()
-			if total, err = db.Get[int64](ctx, tx, sql, used(sql, q.Args)); err != nil {
+			if total, err = db.Get[int64](ctx, tx, sql, selectArgs(sql, q.Args)); err != nil {
 				return nil, fmt.Errorf("count: %w", err)
 			}
 		}
@@ -383,8 +383,8 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
 }
 
-// used returns the arguments that SQL uses, without those that only left-out columns need.
-func used(sql string, args db.Args) db.Args {
+// selectArgs returns the arguments that SQL uses, without those that only left-out columns need.
+func selectArgs(sql string, args db.Args) db.Args {
 	kept := db.Args{}
 
 	for _, name := range argument.FindAllString(sql, -1) {

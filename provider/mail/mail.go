@@ -83,7 +83,7 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 	// Date and Message-Id are the same at every attempt, so that mail servers can recognize a repetition.
 	out.SetDateWithValue(m.Date.UTC())
 	out.SetMessageIDWithValue(m.Key + "@" + from[strings.LastIndexByte(from, '@')+1:])
-	out.Subject(cut(display(m.Subject), subjectLimit))
+	out.Subject(shorten(display(m.Subject), subjectLimit))
 	// A program wrote this to one person: out-of-office programs stay silent, and it is no list that one could leave.
 	out.SetGenHeader("Auto-Submitted", "auto-generated")
 	out.SetGenHeader("X-Auto-Response-Suppress", "All")
@@ -116,8 +116,8 @@ func display(text string) string {
 // isBlank reports whether a character is white space or a control character.
 func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// cut returns the text, or its beginning with an ellipsis if it is longer than limit characters.
-func cut(text string, limit int) string {
+// shorten returns the text, or its beginning with an ellipsis if it is longer than limit characters.
+func shorten(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

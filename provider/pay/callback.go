@@ -79,7 +79,7 @@ func VerifyCallback(secret string, s Signature, body []byte, now time.Time) (Cal
 	}
 
 	// First the signature: nothing of the message is read before it is known to be right.
-	if !s.signed(key, body) {
+	if !s.verify(key, body) {
 		return Callback{}, ErrCallback
 	}
 
@@ -103,8 +103,8 @@ func VerifyCallback(secret string, s Signature, body []byte, now time.Time) (Cal
 	return Callback{ID: m.ID, Outcome: o}, nil
 }
 
-// signed reports whether the signature was made with the key for this body.
-func (s Signature) signed(key, body []byte) bool {
+// verify reports whether the signature was made with the key for this body.
+func (s Signature) verify(key, body []byte) bool {
 	if s.ID == "" || len(s.ID) > maxRef || len(s.Value) > 2000 {
 		return false
 	}

@@ -126,7 +126,7 @@ func (p *httpProvider) address(base string) error {
 func (p *httpProvider) Check(ctx context.Context) error {
 	var s wireStatus
 	if err := p.call(ctx, request{method: http.MethodGet, path: "/v1/status"}, &s); err != nil {
-		return fmt.Errorf("check: %w", unlessRefused(err))
+		return fmt.Errorf("check: %w", withoutRefusal(err))
 	}
 
 	switch s.Status {
@@ -139,9 +139,9 @@ func (p *httpProvider) Check(ctx context.Context) error {
 	}
 }
 
-// unlessRefused turns a refusal into ErrUnavailable, for questions that move no money: a provider that speaks the
+// withoutRefusal turns a refusal into ErrUnavailable, for questions that move no money: a provider that speaks the
 // protocol refuses none of them.
-func unlessRefused(err error) error {
+func withoutRefusal(err error) error {
 	if errors.Is(err, ErrRefused) {
 		return ErrUnavailable
 	}
@@ -202,7 +202,7 @@ type submission struct {
 	err      error
 }
 
-type submitted struct {
+type submitResult struct {
 	outcome Outcome
 	err     error
 }
@@ -219,7 +219,7 @@ func (s *submission) take(ctx context.Context) (int, bool) {
 
 	// The end of ctx counts as a failure: the outcome of the payments that are left is not known.
 	if err := ctx.Err(); err != nil {
-		s.err = cut(err)
+		s.err = networkError(err)
 		return 0, false
 	}
 
@@ -229,7 +229,7 @@ func (s *submission) take(ctx context.Context) (int, bool) {
 }
 
 // settle notes the result of a payment. Of the failures the first one is kept.
-func (s *submission) settle(i int, r submitted) {
+func (s *submission) settle(i int, r submitResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -257,7 +257,7 @@ func (s *submission) receipt() (Receipt, error) {
 }
 
 // submit sends a payment. A refusal is an outcome; every other failure leaves the outcome unknown.
-func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
+func (p *httpProvider) submit(ctx context.Context, y *Payment) submitResult {
 	var w wirePayment
 
 	r := request{method: http.MethodPost, path: "/v1/payments", key: y.Key, body: wireOrder{
@@ -266,23 +266,23 @@ func (p *httpProvider) submit(ctx context.Context, y *Payment) submitted {
 	if err := p.call(ctx, r, &w); err != nil {
 		// The provider has refused this payment for good, and nothing was moved.
 		if refused, is := errors.AsType[*RefusedError](err); is {
-			return submitted{outcome: Outcome{Key: y.Key, State: Failed, Code: refused.Code}}
+			return submitResult{outcome: Outcome{Key: y.Key, State: Failed, Code: refused.Code}}
 		}
 
 		if errors.Is(err, ErrUnknown) {
 			err = ErrUnavailable // no answer to an order
 		}
 
-		return submitted{err: err}
+		return submitResult{err: err}
 	}
 
 	// An answer about another payment must not settle this one.
 	o, err := w.outcome()
 	if err != nil || o.Key != y.Key {
-		return submitted{err: ErrUnavailable}
+		return submitResult{err: ErrUnavailable}
 	}
 
-	return submitted{outcome: o}
+	return submitResult{outcome: o}
 }
 
 // Find asks the provider for the payments of a key. It fails with ErrUnknown if there are none.
@@ -306,7 +306,7 @@ func (p *httpProvider) find(ctx context.Context, key string) (wirePayments, erro
 
 	err := p.call(ctx, request{method: http.MethodGet, path: "/v1/payments?key=" + url.QueryEscape(key)}, &w)
 
-	return w, unlessRefused(err)
+	return w, withoutRefusal(err)
 }
 
 // Cancel takes back every payment under a key that has not settled. It returns the outcome of the key afterwards,
@@ -369,7 +369,7 @@ func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 
 	resp, err := p.client.Do(req)
 	if err != nil {
-		return cut(err)
+		return networkError(err)
 	}
 
 	defer func() { _ = resp.Body.Close() }()
@@ -377,7 +377,7 @@ func (p *httpProvider) call(ctx context.Context, r request, into any) error {
 	// One byte more than the bound, to notice an answer that is longer.
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return cut(err)
+		return networkError(err)
 	}
 
 	if len(content) > maxAnswer {
@@ -453,9 +453,9 @@ func failure(status int, content []byte) error {
 	}
 }
 
-// cut returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
+// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
 // error of the network names addresses, so it is not kept.
-func cut(err error) error {
+func networkError(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, context.Canceled):

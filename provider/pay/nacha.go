@@ -174,7 +174,7 @@ func (s *NACHASettings) check() error {
 		return &SettingsError{Field: "immediateDestination", Problem: "is not a routing number of 9 digits"}
 	}
 
-	if !ValidRouting(s.ODFIRouting) && (len(s.ODFIRouting) != 8 || !digits(s.ODFIRouting)) {
+	if !ValidRouting(s.ODFIRouting) && (len(s.ODFIRouting) != 8 || !allDigits(s.ODFIRouting)) {
 		return &SettingsError{Field: "odfiRouting", Problem: "is not a routing number of 8 or 9 digits"}
 	}
 
@@ -188,11 +188,11 @@ func (s *NACHASettings) check() error {
 
 // ValidRouting reports whether a text is an ABA routing number: nine digits with the right check digit.
 func ValidRouting(routing string) bool {
-	return len(routing) == 9 && digits(routing) && routing != "000000000" && ach.CheckRoutingNumber(routing) == nil
+	return len(routing) == 9 && allDigits(routing) && routing != "000000000" && ach.CheckRoutingNumber(routing) == nil
 }
 
-// digits reports whether a text has at least one character and only digits.
-func digits(s string) bool {
+// allDigits reports whether a text has at least one character and only digits.
+func allDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
@@ -231,7 +231,7 @@ func (n *nacha) Cancel(context.Context, string) (Outcome, error) {
 // fails with ErrNotReady and ErrRefused.
 func (n *nacha) Submit(ctx context.Context, b Batch) (Receipt, error) {
 	if err := ctx.Err(); err != nil {
-		return Receipt{}, fmt.Errorf("make payment file: %w", cut(err)) // decides nothing: the caller tries again
+		return Receipt{}, fmt.Errorf("make payment file: %w", networkError(err)) // decides nothing: the caller tries again
 	}
 
 	// The modifier of the file is one character, which bounds the files of a day.
@@ -304,7 +304,7 @@ func (f *fileMaker) file() ([]byte, error) {
 	for i, g := range slices.SortedFunc(maps.Keys(groups), group.compare) {
 		batch, err := f.credits(g, i+1)
 		if err != nil {
-			return nil, unfit(err)
+			return nil, fileError(err)
 		}
 
 		var total money.Cents
@@ -329,7 +329,7 @@ func (f *fileMaker) file() ([]byte, error) {
 		}
 
 		if err := batch.Create(); err != nil {
-			return nil, unfit(err)
+			return nil, fileError(err)
 		}
 
 		file.AddBatch(batch)
@@ -337,24 +337,24 @@ func (f *fileMaker) file() ([]byte, error) {
 
 	// Last, compute the totals of the file, and validate it as the bank would.
 	if err := file.Create(); err != nil {
-		return nil, unfit(err)
+		return nil, fileError(err)
 	}
 
 	if err := file.Validate(); err != nil {
-		return nil, unfit(err)
+		return nil, fileError(err)
 	}
 
 	var out bytes.Buffer
 	if err := ach.NewWriter(&out).Write(file); err != nil {
-		return nil, unfit(err)
+		return nil, fileError(err)
 	}
 
 	return out.Bytes(), nil
 }
 
-// unfit returns the refusal for a file that the library does not accept. It drops the library's error, which quotes
+// fileError returns the refusal for a file that the library does not accept. It drops the library's error, which quotes
 // values of the file.
-func unfit(error) error {
+func fileError(error) error {
 	return fmt.Errorf("make payment file: %w", &RefusedError{Code: "fileInvalid"})
 }
 

@@ -87,7 +87,7 @@ func (w wirePayments) outcome(key string) (Outcome, error) {
 		}
 
 		// A payment that ended moves no money, so one that did not end decides.
-		if i == 0 || (ended(best.State) && !ended(o.State)) {
+		if i == 0 || (isFinal(best.State) && !isFinal(o.State)) {
 			best = o
 		}
 	}
@@ -97,8 +97,8 @@ func (w wirePayments) outcome(key string) (Outcome, error) {
 	return best, nil
 }
 
-// ended reports whether a payment in this state holds no money of ours.
-func ended(s State) bool { return s == Failed || s == Canceled || s == Returned }
+// isFinal reports whether a payment in this state holds no money of ours.
+func isFinal(s State) bool { return s == Failed || s == Canceled || s == Returned }
 
 // printable reports whether a text is not empty, not longer than most bytes, and has only visible ASCII.
 func printable(s string, most int) bool {

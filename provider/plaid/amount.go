@@ -19,7 +19,7 @@ const maxExponent = 40
 // 12.340 is exact, 12.345 dollars are not. It fails for texts that are no number and for amounts beyond
 // money.MaxCents.
 func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, rounded bool, err error) {
-	whole, fraction, negative, err := spell(string(raw))
+	whole, fraction, negative, err := splitNumber(string(raw))
 	if err != nil {
 		return 0, false, err
 	}
@@ -59,11 +59,11 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 	return money.Cents(n), strings.Trim(rest, "0") != "", nil
 }
 
-// spell writes a JSON number without its exponent, and returns the digits before and after the point. It fails for
+// splitNumber writes a JSON number without its exponent, and returns the digits before and after the point. It fails for
 // everything else, and for exponents beyond maxExponent.
 //
 //nolint:revive // The parts of one number.
-func spell(number string) (whole, fraction string, negative bool, err error) {
+func splitNumber(number string) (whole, fraction string, negative bool, err error) {
 	if !json.Valid([]byte(number)) {
 		return "", "", false, errAmount
 	}

@@ -25,7 +25,7 @@ func (c *Client) call(ctx context.Context, path string, body, into any) error {
 	}
 
 	if err := json.Unmarshal(content, into); err != nil {
-		return nonsense("is not of the protocol")
+		return badAnswer("is not of the protocol")
 	}
 
 	return nil
@@ -49,7 +49,7 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 
 	answer, err := c.http.Do(req)
 	if err != nil {
-		return nil, cut(err)
+		return nil, networkError(err)
 	}
 
 	defer func() { _ = answer.Body.Close() }()
@@ -58,9 +58,9 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 	content, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, cut(err)
+		return nil, networkError(err)
 	case len(content) > maxAnswer:
-		return nil, nonsense("is too large")
+		return nil, badAnswer("is too large")
 	case answer.StatusCode != http.StatusOK:
 		return nil, failure(answer, content)
 	}
@@ -68,16 +68,16 @@ func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error)
 	// A status of 200 alone proves nothing: proxies answer with it too.
 	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return nil, nonsense("is not JSON")
+		return nil, badAnswer("is not JSON")
 	}
 
 	if !utf8.Valid(content) {
-		return nil, nonsense("is not UTF-8")
+		return nil, badAnswer("is not UTF-8")
 	}
 
 	// Every answer has a request_id. Without this check {} would pass for an answer in which nothing happened.
 	if !bytes.Contains(content, []byte(`"request_id"`)) {
-		return nil, nonsense("is not of the protocol")
+		return nil, badAnswer("is not of the protocol")
 	}
 
 	return content, nil

@@ -642,7 +642,7 @@ func TestInstitutionHealth(t *testing.T) {
 	l := w.link(harbor)
 
 	bank, err := w.client.Institution(t.Context(), harbor)
-	if err != nil || bank.Name != "First Harbor Bank" || len(bank.Products) != 2 || len(bank.Impaired()) != 0 {
+	if err != nil || bank.Name != "First Harbor Bank" || len(bank.Products) != 2 || len(bank.FindImpaired()) != 0 {
 		t.Errorf("a healthy bank: %+v, %v", bank, err)
 	}
 
@@ -652,7 +652,7 @@ func TestInstitutionHealth(t *testing.T) {
 	w.SetInstitution(known)
 
 	bank, err = w.client.Institution(t.Context(), harbor)
-	if err != nil || !slices.Equal(bank.Impaired(), []string{plaid.ItemLogins, plaid.TransactionsUpdates}) {
+	if err != nil || !slices.Equal(bank.FindImpaired(), []string{plaid.ItemLogins, plaid.TransactionsUpdates}) {
 		t.Fatalf("a bank that is down: %+v, %v", bank, err)
 	}
 

@@ -89,25 +89,25 @@ const limitPause = time.Minute
 func failure(r *http.Response, content []byte) error {
 	var w wireError
 	if err := json.Unmarshal(content, &w); err != nil || w.Type == "" || w.Code == "" {
-		return unworded(r)
+		return statusError(r)
 	}
 
 	e := w.error()
 	if errors.Is(e, ErrLimited) {
-		e.Until = limitedUntil(r.Header)
+		e.Until = retryAfter(r.Header)
 	}
 
 	return e
 }
 
-// unworded returns the error for a failure that is not of the protocol, such as a proxy's page: it decides nothing
+// statusError returns the error for a failure that is not of the protocol, such as a proxy's page: it decides nothing
 // about items.
-func unworded(r *http.Response) error {
+func statusError(r *http.Response) error {
 	switch r.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return &Error{Kind: ErrCredentials}
 	case http.StatusTooManyRequests:
-		return &Error{Kind: ErrLimited, Until: limitedUntil(r.Header)}
+		return &Error{Kind: ErrLimited, Until: retryAfter(r.Header)}
 	default:
 		return &Error{Kind: fmt.Errorf("%w: status %d", ErrUnavailable, r.StatusCode)}
 	}
@@ -122,14 +122,14 @@ func (w wireError) error() *Error {
 		Display:   text(w.Display, maxText),
 		RequestID: tidyID(w.RequestID),
 	}
-	e.Kind = kindOf(e.Type, e.Code)
+	e.Kind = classify(e.Type, e.Code)
 
 	return e
 }
 
-// limitedUntil returns when calls are accepted again: after the time that the answer names, if it is at most an
+// retryAfter returns when calls are accepted again: after the time that the answer names, if it is at most an
 // hour, or else after limitPause.
-func limitedUntil(h http.Header) time.Time {
+func retryAfter(h http.Header) time.Time {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 || seconds > 3600 {
 		return time.Now().Add(limitPause)
@@ -167,9 +167,9 @@ func kindByCode(code string) error {
 // refusals are the types of errors that say that the request itself is at fault.
 var refusals = []string{"INVALID_REQUEST", "INVALID_INPUT", "INVALID_RESULT", "ITEM_ERROR", "TRANSACTIONS_ERROR"}
 
-// kindOf returns the kind of a failure in the words of the protocol. Types that are not known are ErrUnavailable:
+// classify returns the kind of a failure in the words of the protocol. Types that are not known are ErrUnavailable:
 // the call will be tried again, and nothing is given up because of it.
-func kindOf(errorType, code string) error {
+func classify(errorType, code string) error {
 	switch kind := kindByCode(code); {
 	case kind != nil:
 		return kind
@@ -184,9 +184,9 @@ func kindOf(errorType, code string) error {
 	}
 }
 
-// cut returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
+// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
 // error of the network names addresses, so it is not kept.
-func cut(err error) error {
+func networkError(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -200,8 +200,8 @@ func cut(err error) error {
 	}
 }
 
-// nonsense returns the error for an answer that is not of the protocol.
-func nonsense(problem string) error {
+// badAnswer returns the error for an answer that is not of the protocol.
+func badAnswer(problem string) error {
 	return &Error{Kind: fmt.Errorf("%w: its answer %s", ErrUnavailable, problem)}
 }
 

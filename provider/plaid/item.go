@@ -37,7 +37,7 @@ type wireItem struct {
 // item checks an item of the vendor, and returns it. It fails if it has no identifier.
 func (w *wireItem) item(requestID string) (Item, error) {
 	if !printable(w.ID, maxToken) {
-		return Item{}, nonsense("has no item")
+		return Item{}, badAnswer("has no item")
 	}
 
 	i := Item{
@@ -45,7 +45,7 @@ func (w *wireItem) item(requestID string) (Item, error) {
 		InstitutionID:    tidyID(w.InstitutionID),
 		InstitutionName:  text(w.InstitutionName, maxText),
 		Webhook:          text(w.Webhook, 2000),
-		ConsentExpiresAt: instant(w.ConsentExpires),
+		ConsentExpiresAt: parseTime(w.ConsentExpires),
 		RequestID:        tidyID(requestID),
 	}
 	if w.Error != nil && w.Error.Code != "" {
@@ -55,8 +55,8 @@ func (w *wireItem) item(requestID string) (Item, error) {
 	return i, nil
 }
 
-// instant reads a time of the vendor's. It returns the zero time if there is none.
-func instant(s string) time.Time {
+// parseTime reads a time of the vendor's. It returns the zero time if there is none.
+func parseTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		return time.Time{}
@@ -85,11 +85,11 @@ func (c *Client) SetWebhook(ctx context.Context, accessToken, address string) (I
 		wireAccess
 
 		Webhook *string `json:"webhook"`
-	}{wireAccess{accessToken}, unlessEmpty(address)})
+	}{wireAccess{accessToken}, nullIfEmpty(address)})
 }
 
-// unlessEmpty returns nil for the empty text: the protocol has null for it.
-func unlessEmpty(s string) *string {
+// nullIfEmpty returns nil for the empty text: the protocol has null for it.
+func nullIfEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -212,11 +212,11 @@ func (w *wireAccount) account() (Account, error) {
 		Subtype:      text(w.Subtype, maxCode),
 	}
 	if !printable(a.ID, maxToken) {
-		return Account{}, nonsense("has an account without a name")
+		return Account{}, badAnswer("has an account without a name")
 	}
 
 	// All three balances are in the account's currency, and each of them may be absent.
-	a.Balance.Currency, a.Balance.Unofficial = currencyOf(w.Balances.Currency, w.Balances.Unofficial)
+	a.Balance.Currency, a.Balance.Unofficial = readCurrency(w.Balances.Currency, w.Balances.Unofficial)
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into **money.Cents
@@ -225,13 +225,13 @@ func (w *wireAccount) account() (Account, error) {
 		{w.Balances.Available, &a.Balance.Available},
 		{w.Balances.Limit, &a.Balance.Limit},
 	} {
-		if absent(part.raw) {
+		if isAbsent(part.raw) {
 			continue
 		}
 
 		cents, rounded, err := amount(part.raw, a.Balance.Currency)
 		if err != nil {
-			return Account{}, nonsense("has a balance that is no amount")
+			return Account{}, badAnswer("has a balance that is no amount")
 		}
 
 		*part.into = &cents
@@ -246,12 +246,12 @@ func (w *wireAccount) account() (Account, error) {
 	return a, nil
 }
 
-// absent reports whether a value of JSON is missing or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+// isAbsent reports whether a value of JSON is missing or null.
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// currencyOf returns the currency that two codes mean, of which at most one is set. A code that ISO 4217 does not
+// readCurrency returns the currency that two codes mean, of which at most one is set. A code that ISO 4217 does not
 // have counts as unofficial.
-func currencyOf(iso, unofficial string) (money.Currency, string) {
+func readCurrency(iso, unofficial string) (money.Currency, string) {
 	if iso == "" {
 		return "", text(unofficial, maxCode)
 	}
@@ -264,8 +264,8 @@ func currencyOf(iso, unofficial string) (money.Currency, string) {
 	return currency, ""
 }
 
-// accountsOf checks a list of accounts, and returns each account once.
-func accountsOf(list []wireAccount) ([]Account, error) {
+// readAccounts checks a list of accounts, and returns each account once.
+func readAccounts(list []wireAccount) ([]Account, error) {
 	out := make([]Account, 0, len(list))
 	for i := range list {
 		a, err := list[i].account()
@@ -297,7 +297,7 @@ func (c *Client) Accounts(ctx context.Context, accessToken string) ([]Account, I
 		return nil, Item{}, fmt.Errorf("accounts of item: %w", err)
 	}
 
-	accounts, err := accountsOf(w.Accounts)
+	accounts, err := readAccounts(w.Accounts)
 	if err != nil {
 		return nil, Item{}, fmt.Errorf("accounts of item: %w", err)
 	}
@@ -330,8 +330,8 @@ type ProductHealth struct {
 	Since   time.Time // zero if the vendor does not give it
 }
 
-// Impaired reports whether the product works badly.
-func (p ProductHealth) Impaired() bool {
+// IsImpaired reports whether the product works badly.
+func (p ProductHealth) IsImpaired() bool {
 	return p.Health != Healthy || p.Refresh == "DELAYED" || p.Refresh == "STOPPED"
 }
 
@@ -344,12 +344,12 @@ type Institution struct {
 	RequestID string
 }
 
-// Impaired returns those of the products ItemLogins and TransactionsUpdates that work badly.
-func (i *Institution) Impaired() []string {
+// FindImpaired returns those of the products ItemLogins and TransactionsUpdates that work badly.
+func (i *Institution) FindImpaired() []string {
 	var out []string
 
 	for _, p := range i.Products {
-		if (p.Product == ItemLogins || p.Product == TransactionsUpdates) && p.Impaired() {
+		if (p.Product == ItemLogins || p.Product == TransactionsUpdates) && p.IsImpaired() {
 			out = append(out, p.Product)
 		}
 	}
@@ -387,7 +387,7 @@ func (c *Client) Institution(ctx context.Context, id string, inCountries ...stri
 
 	// An answer about another bank would show its troubles for this one.
 	if w.Institution.ID != id {
-		return Institution{}, fmt.Errorf("institution: %w", nonsense("is of another bank"))
+		return Institution{}, fmt.Errorf("institution: %w", badAnswer("is of another bank"))
 	}
 
 	// Each product is decoded by itself, because the list has values of other kinds as well.
@@ -399,7 +399,7 @@ func (c *Client) Institution(ctx context.Context, id string, inCountries ...stri
 		}
 
 		out.Products = append(out.Products, ProductHealth{
-			Product: text(product, maxCode), Health: p.Status, Refresh: p.Breakdown.Refresh, Since: instant(p.Changed),
+			Product: text(product, maxCode), Health: p.Status, Refresh: p.Breakdown.Refresh, Since: parseTime(p.Changed),
 		})
 	}
 

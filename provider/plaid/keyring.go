@@ -32,14 +32,14 @@ type webhookKey struct {
 	expires time.Time // zero when it does not
 }
 
-// fresh reports whether the key is believed without asking the vendor again.
-func (k webhookKey) fresh(now time.Time) bool { return now.Sub(k.asked).Abs() < keyLife }
+// isFresh reports whether the key is believed without asking the vendor again.
+func (k webhookKey) isFresh(now time.Time) bool { return now.Sub(k.asked).Abs() < keyLife }
 
 // key returns the key of an identifier, from the ring or from the vendor. It fails with ErrWebhook if there is none
 // or if it has expired, and with an Error if the vendor cannot be asked now.
 func (c *Client) key(ctx context.Context, id string, now time.Time) (*ecdsa.PublicKey, error) {
 	k, has := c.keys.get(id)
-	if !has || !k.fresh(now) {
+	if !has || !k.isFresh(now) {
 		// Anybody can send messages with made-up keys: the vendor is asked for new keys only so many times in a
 		// minute. Known keys are asked for again without this limit.
 		if !has {
@@ -93,7 +93,7 @@ func (c *Client) askForKey(ctx context.Context, id string, now time.Time) (webho
 	// The answer must be the key that was asked for, and of the one algorithm that we accept.
 	public, err := w.Key.public()
 	if err != nil || w.Key.ID != id {
-		return webhookKey{}, fmt.Errorf("ask for key: %w", nonsense("is no key for ES256"))
+		return webhookKey{}, fmt.Errorf("ask for key: %w", badAnswer("is no key for ES256"))
 	}
 
 	k := webhookKey{public: public, asked: now}

@@ -135,7 +135,7 @@ func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 
 	// Both texts are given to a browser or sent back, so they must look like what they are.
 	if !printable(w.LinkToken, maxToken) || !printable(w.URL, 2000) {
-		return Link{}, fmt.Errorf("create link: %w", nonsense("has no page"))
+		return Link{}, fmt.Errorf("create link: %w", badAnswer("has no page"))
 	}
 
 	return Link{Token: w.LinkToken, URL: w.URL, ExpiresAt: expires, RequestID: tidyID(w.RequestID)}, nil
@@ -201,7 +201,7 @@ type wireAdded struct {
 // used.
 func (w wireAdded) item() (AddedItem, error) {
 	if !printable(w.PublicToken, maxToken) {
-		return AddedItem{}, nonsense("has no public token")
+		return AddedItem{}, badAnswer("has no public token")
 	}
 
 	item := AddedItem{PublicToken: w.PublicToken}
@@ -216,7 +216,7 @@ func (w wireAdded) item() (AddedItem, error) {
 
 		// Accounts are matched by their identifiers later, so one without is of no use.
 		if !printable(a.id(), maxToken) {
-			return AddedItem{}, nonsense("has an account without a name")
+			return AddedItem{}, badAnswer("has an account without a name")
 		}
 
 		item.Accounts = append(item.Accounts, LinkedAccount{
@@ -306,7 +306,7 @@ func (c *Client) Exchange(ctx context.Context, publicToken string) (Access, erro
 
 	// Without the token the item could never be read or removed, and without the identifier no webhook would find it.
 	if !printable(w.AccessToken, maxToken) || !printable(w.ItemID, maxToken) {
-		return Access{}, fmt.Errorf("exchange public token: %w", nonsense("has no access token"))
+		return Access{}, fmt.Errorf("exchange public token: %w", badAnswer("has no access token"))
 	}
 
 	return Access{Token: w.AccessToken, ItemID: w.ItemID, RequestID: tidyID(w.RequestID)}, nil

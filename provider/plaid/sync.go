@@ -92,14 +92,14 @@ func (c *Client) SyncTransactions(ctx context.Context, r SyncRequest, each func(
 func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each func(Page) error) error {
 	out.Cursor, out.Pages = r.Cursor, 0
 	for more := true; more; {
-		page, err := c.restingPage(ctx, r.AccessToken, out.Cursor, r.Count)
+		page, err := c.loadPage(ctx, r.AccessToken, out.Cursor, r.Count)
 		if err != nil {
 			return err
 		}
 
 		// A cursor that does not move would make this loop endless.
 		if page.More && (page.Next == "" || page.Next == out.Cursor) {
-			return fmt.Errorf("sync transactions: %w", nonsense("never ends"))
+			return fmt.Errorf("sync transactions: %w", badAnswer("never ends"))
 		}
 
 		// The caller forgets earlier pages when it sees First, so a restart needs no other sign.
@@ -120,8 +120,8 @@ func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each 
 	return nil
 }
 
-// restingPage reads a page. If calls are limited it waits and tries again, at most maxRests times.
-func (c *Client) restingPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
+// loadPage reads a page. If calls are limited it waits and tries again, at most maxRests times.
+func (c *Client) loadPage(ctx context.Context, accessToken, cursor string, count int) (Page, error) {
 	for rests := 0; ; rests++ {
 		page, err := c.TransactionsPage(ctx, accessToken, cursor, count)
 
@@ -200,7 +200,7 @@ func readPage(content []byte) (Page, error) {
 	// Otherwise the rows are left as they are and decoded one by one. If even that fails, the page itself is wrong.
 	var rows wirePage[json.RawMessage]
 	if err := json.Unmarshal(content, &rows); err != nil {
-		return Page{}, nonsense("is not of the protocol")
+		return Page{}, badAnswer("is not of the protocol")
 	}
 
 	return assemble(&rows, func(raw *json.RawMessage) (Transaction, string) {
@@ -219,7 +219,7 @@ func readPage(content []byte) (Page, error) {
 // be used.
 func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) (Page, error) {
 	if len(w.Next) > 256 || (w.Next != "" && !printable(w.Next, 256)) {
-		return Page{}, nonsense("has a cursor that is none")
+		return Page{}, badAnswer("has a cursor that is none")
 	}
 
 	switch w.Status {
@@ -229,7 +229,7 @@ func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) 
 	}
 
 	// Balances come with each page; a wrong one makes the whole page unusable.
-	accounts, err := accountsOf(w.Accounts)
+	accounts, err := readAccounts(w.Accounts)
 	if err != nil {
 		return Page{}, err
 	}

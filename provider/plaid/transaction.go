@@ -94,7 +94,7 @@ func (w *wireTransaction) transaction() (t Transaction, fault string) {
 	}
 
 	// The currency comes first: it decides how many digits the amount has. The vendor's sign is turned around.
-	t.Currency, t.Unofficial = currencyOf(w.Currency, w.Unofficial)
+	t.Currency, t.Unofficial = readCurrency(w.Currency, w.Unofficial)
 	cents, rounded, amountErr := amount(w.Amount, t.Currency)
 	t.Amount, t.Rounded = -cents, rounded
 

@@ -101,7 +101,7 @@ func (c *Client) Webhook(ctx context.Context, verification string, body []byte, 
 		return Webhook{}, fmt.Errorf("webhook: %w", err)
 	}
 
-	if !signed.by(key) {
+	if !signed.verify(key) {
 		return Webhook{}, ErrWebhook
 	}
 
@@ -187,8 +187,8 @@ func (s *jws) covers(body []byte) bool {
 	return subtle.ConstantTimeCompare([]byte(s.claims.BodyHash), []byte(hex.EncodeToString(sum[:]))) == 1
 }
 
-// by reports whether the statement was signed with this key.
-func (s *jws) by(key *ecdsa.PublicKey) bool {
+// verify reports whether the statement was signed with this key.
+func (s *jws) verify(key *ecdsa.PublicKey) bool {
 	r, v := new(big.Int).SetBytes(s.signature[:32]), new(big.Int).SetBytes(s.signature[32:])
 	return ecdsa.Verify(key, s.hash[:], r, v)
 }

@@ -13,8 +13,8 @@ import (
 	"stayledger/provider/sandbox/stage"
 )
 
-// keep reads the whole body into memory, so that it can still be decoded after the connection has ended.
-func (x *exchange) keep() error {
+// bufferBody reads the whole body into memory, so that it can still be decoded after the connection has ended.
+func (x *exchange) bufferBody() error {
 	content, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
 	if err != nil {
 		return fmt.Errorf("read request: %w", err)

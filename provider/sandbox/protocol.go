@@ -59,7 +59,7 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 			x.key = r.URL.Query().Get("key")
 		}
 		// All of the request is read first: what follows can outlast its sender.
-		if err := x.keep(); err != nil {
+		if err := x.bufferBody(); err != nil {
 			stage.Refuse(w, http.StatusBadRequest, "malformed")
 			return
 		}

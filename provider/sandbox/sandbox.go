@@ -140,7 +140,7 @@ func (s *Server) Payments() []Payment {
 func (s *Server) Settle(key string, state pay.State, code string) int {
 	s.mu.Lock()
 
-	changed := s.held(key)
+	changed := s.findByKey(key)
 
 	// Each payment changes under the lock; its callback goes out after the lock is released, because announce takes
 	// it.
@@ -156,8 +156,8 @@ func (s *Server) Settle(key string, state pay.State, code string) int {
 	return len(changed)
 }
 
-// held returns the payments of a key. The caller has the lock.
-func (s *Server) held(key string) []*Payment {
+// findByKey returns the payments of a key. The caller has the lock.
+func (s *Server) findByKey(key string) []*Payment {
 	var out []*Payment
 
 	for _, p := range s.payments {
@@ -177,7 +177,7 @@ func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 	defer s.mu.Unlock()
 
 	// First, repetitions: the same key with the same order is the same payment.
-	if known := s.held(p.Key); len(known) > 0 && !regardless {
+	if known := s.findByKey(p.Key); len(known) > 0 && !regardless {
 		if known[0].print != p.print {
 			return nil, "keyConflict"
 		}
@@ -242,7 +242,7 @@ func (s *Server) refuse(key, code string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if len(s.held(key)) > 0 {
+	if len(s.findByKey(key)) > 0 {
 		return ""
 	}
 

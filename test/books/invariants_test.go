@@ -96,7 +96,7 @@ func (h *history) trustIsOwed(when string) {
 				select p.id from listing_ownership_period p, generate_series(r.check_in, r.check_out - 1, interval '1 day') night
 				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> night::date
 				order by abs(night::date - e.txn_at), night limit 1))
-			and not exists (select from `+ledger.Outstanding()+` s where s.team_id = e.team_id and s.source_id = e.source_id and s.status = 'locked')`)
+			and not exists (select from `+ledger.OutstandingSQL()+` s where s.team_id = e.team_id and s.source_id = e.source_id and s.status = 'locked')`)
 
 	var sheet struct {
 		Assets, Liabilities struct{ Total int64 }

@@ -151,7 +151,7 @@ func describedLists(t *testing.T, w *world.World) map[string]map[string]describe
 		t.Fatal(err)
 	}
 
-	tree, err := description.Resolved()
+	tree, err := description.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -286,7 +286,7 @@ func TestChargesDoNotDependOnOrder(t *testing.T) {
 				r.Fatalf("%d of tax on %d", c.Tax, c.Amount)
 			}
 
-			if t := of.TaxRate; t != nil && *of.TaxBehavior == tax.Included && c.Tax != t.BasisPoints.Included(c.Total()) {
+			if t := of.TaxRate; t != nil && *of.TaxBehavior == tax.Included && c.Tax != t.BasisPoints.TaxIn(c.Total()) {
 				r.Fatalf("%d of tax in %d", c.Tax, c.Total())
 			}
 

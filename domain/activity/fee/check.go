@@ -43,7 +43,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 
 	if f.TaxRateID != nil {
 		// Without the account that owes the tax, no journal with the fee could be derived.
-		assigned, err := account.Assigned(ctx, tx)
+		assigned, err := account.LoadAssigned(ctx, tx)
 		if err != nil {
 			return err
 		}

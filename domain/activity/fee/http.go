@@ -165,7 +165,7 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 		ID:      "f.id",
 	}
 	q.And("f.team_id = @team", db.Args{"team": tx.Team})
-	q.Kept("fee")
+	q.CountedAs("fee")
 	q.IDs("f.id = any(?)", in.IDs)
 	q.Narrow("f.unique_ref = any(?)", in.UniqueRefs)
 	q.Narrow("f.status = ?", in.Status)
@@ -207,9 +207,9 @@ func loadShown(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	)
 	if err := tx.Together(
 		ctx,
-		db.LoadOf(&f, loadFee, feeID),
-		db.LoadOf(&periods, loadPeriods, feeID),
-		db.LoadOf(&b, loadViewData, []id.ID{feeID}),
+		db.LoadBy(&f, loadFee, feeID),
+		db.LoadBy(&periods, loadPeriods, feeID),
+		db.LoadBy(&b, loadViewData, []id.ID{feeID}),
 	); err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func loadShown(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
 	var b viewData
 
-	err := tx.Together(ctx, db.LoadOf(&f.ListingPeriods, loadPeriods, f.ID), db.LoadOf(&b, loadViewData, []id.ID{f.ID}))
+	err := tx.Together(ctx, db.LoadBy(&f.ListingPeriods, loadPeriods, f.ID), db.LoadBy(&b, loadViewData, []id.ID{f.ID}))
 	b.fill(&f)
 
 	return &f, err
@@ -258,10 +258,10 @@ type viewData struct {
 func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
 	err = tx.Together(
 		ctx,
-		db.LoadOf(&b.locks, ledger.LocksOfFees, ids),
-		db.LoadOf(&b.statuses, ledger.StatusOfFees, ids),
+		db.LoadBy(&b.locks, ledger.LoadFeeLocks, ids),
+		db.LoadBy(&b.statuses, ledger.LoadFeeStatuses, ids),
 		db.Load(&b.mapped, loadMappings),
-		db.LoadOf(&b.linked, loadLinkedAccounts, ids),
+		db.LoadBy(&b.linked, loadLinkedAccounts, ids),
 	)
 
 	return b, err

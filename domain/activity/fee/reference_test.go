@@ -208,7 +208,7 @@ func TestSubscribed(t *testing.T) {
 	archived := b.add("name", "Archived")
 	b.Put(archived, object{"status": "inactive"}).Want(200)
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		found, err := fee.Subscribed(ctx, tx, []id.ID{b.listing, tx.NewID()})
+		found, err := fee.ListSubscriptions(ctx, tx, []id.ID{b.listing, tx.NewID()})
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func TestSubscribed(t *testing.T) {
 			t.Errorf("%+v", charges)
 		}
 
-		none, err := fee.Subscribed(ctx, tx, []id.ID{tx.NewID()})
+		none, err := fee.ListSubscriptions(ctx, tx, []id.ID{tx.NewID()})
 		if len(none) != 0 {
 			t.Errorf("%+v", none)
 		}

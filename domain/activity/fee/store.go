@@ -79,9 +79,9 @@ func loadTruncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error
 			and @start::date is not null`, db.Args{"team": tx.Team, "fee": p.FeeID, "listing": p.ListingID, "id": p.ID, "start": p.StartAt})
 }
 
-// Subscribed loads the active fees of listings with their listing periods, by listing, in the order in which the
+// ListSubscriptions loads the active fees of listings with their listing periods, by listing, in the order in which the
 // fees were made.
-func Subscribed(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
+func ListSubscriptions(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
 	type row struct {
 		Period
 		ListingCurrency string

@@ -105,7 +105,7 @@ func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.Refresh
 	var wanted []ledger.Posting
 
 	for _, s := range stays {
-		subscriptions, err := fee.Subscribed(ctx, tx, []id.ID{s.ListingID})
+		subscriptions, err := fee.ListSubscriptions(ctx, tx, []id.ID{s.ListingID})
 		if err != nil {
 			return err
 		}

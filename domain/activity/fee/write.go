@@ -63,9 +63,9 @@ func Add(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	return save(ctx, tx, change{after: newFee(tx, b), subscriptions: b.ListingSubscriptions, given: true})
 }
 
-// Unsaved returns the fee that Add would make, without listing periods and without storing it: its name and
+// NewUnsaved returns the fee that Add would make, without listing periods and without storing it: its name and
 // uniqueRef may be taken. Otherwise it fails as createRecurringFee does.
-func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
+func NewUnsaved(ctx context.Context, tx *db.Tx, b *Create) (*Fee, error) {
 	f := newFee(tx, b)
 	return f, (&change{after: f, subscriptions: b.ListingSubscriptions}).check(ctx, tx)
 }
@@ -246,7 +246,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 	err = tx.Together(
 		ctx,
 		func(ctx context.Context, tx *db.Tx) error { return constraintError(tx.Pipeline(ctx, stmts...)) },
-		db.LoadOf(&saved, loadFee, f.ID),
+		db.LoadBy(&saved, loadFee, f.ID),
 	)
 	if err != nil {
 		return nil, err

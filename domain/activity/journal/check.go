@@ -120,7 +120,7 @@ func (n *references) load(ctx context.Context, tx *db.Tx, journals []*Journal) e
 		rows  []namedRow
 	)
 
-	err := tx.Together(ctx, db.LoadOf(&chart, loadAccountFacts, accounts), db.Load(&n.assigned, account.Assigned),
+	err := tx.Together(ctx, db.LoadBy(&chart, loadAccountFacts, accounts), db.Load(&n.assigned, account.LoadAssigned),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			rows, err = db.Select[namedRow](ctx, tx, `
 				select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
@@ -195,7 +195,7 @@ func (n *references) loadListings(ctx context.Context, tx *db.Tx, journals []*Jo
 		found   []id.ID
 		periods map[id.ID][]listing.Period
 	)
-	if err := tx.Together(ctx, db.LoadOf(&found, hold, ids), db.LoadOf(&periods, listing.Periods, ids)); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&found, hold, ids), db.LoadBy(&periods, listing.Periods, ids)); err != nil {
 		return fmt.Errorf("read listings and their ownership periods: %w", err)
 	}
 

@@ -35,7 +35,7 @@ func (f Filter) query(team id.ID) page.Query {
 		Default: "-date",
 		ID:      "j.id",
 	}
-	q.Kept("journal")
+	q.CountedAs("journal")
 
 	const anyLine = "exists (select from journal_line l where l.team_id = j.team_id and l.journal_id = j.id and "
 

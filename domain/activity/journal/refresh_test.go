@@ -65,7 +65,7 @@ func TestJournalsFollowTheOwners(t *testing.T) {
 		"2026-04-20 trust 4000 -10000 owners bob manual", "2026-04-20 trust 5200 10000 manager manual")
 	w.Exec(`update listing_ownership_period set start_at = '2026-07-01' where team_id = @team and id = @id`, db.Args{"id": w.bob})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if err := (ledger.Sources{journal.Source()}).Follow(ctx, tx, ledger.Basis{Listings: []id.ID{w.villa}}); !apierr.Refused(err) {
+		if err := (ledger.Sources{journal.Source()}).Follow(ctx, tx, ledger.Basis{Listings: []id.ID{w.villa}}); !apierr.IsRefusal(err) {
 			t.Errorf("a listing without owners: %v", err)
 		}
 

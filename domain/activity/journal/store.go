@@ -59,7 +59,7 @@ func loadShown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 		j *Journal
 		s state
 	)
-	if err := tx.Together(ctx, db.LoadOf(&j, loadOne, one), db.LoadOf(&s, loadState, []id.ID{one})); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&j, loadOne, one), db.LoadBy(&s, loadState, []id.ID{one})); err != nil {
 		return nil, err
 	}
 
@@ -74,7 +74,7 @@ func lockOne(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 
 	// The lock comes first, so that the journal is read as the last change left it.
 	take := func(ctx context.Context, tx *db.Tx) error { return lockAll(ctx, tx, []id.ID{one}) }
-	err := tx.Together(ctx, take, db.LoadOf(&j, loadOne, one))
+	err := tx.Together(ctx, take, db.LoadBy(&j, loadOne, one))
 
 	return j, err
 }
@@ -99,7 +99,7 @@ type state struct {
 // loadState loads the state of journals in one round trip.
 func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	err = tx.Together(
-		ctx, db.LoadOf(&s.locks, ledger.LocksOf, ids), db.LoadOf(&s.statuses, ledger.ManualJournals.StatusOf, ids),
+		ctx, db.LoadBy(&s.locks, ledger.LoadLocks, ids), db.LoadBy(&s.statuses, ledger.ManualJournals.LoadStatuses, ids),
 	)
 
 	return s, err

@@ -96,9 +96,9 @@ func NewSet(all []Mapping) Set {
 	return m
 }
 
-// Of returns the mapping that decides on lines of a type that came from an app over a channel. It returns nil if
+// Find returns the mapping that decides on lines of a type that came from an app over a channel. It returns nil if
 // there is none: an unmapped row decides nothing.
-func (m Set) Of(app, channel *string, lineType string) *Mapping {
+func (m Set) Find(app, channel *string, lineType string) *Mapping {
 	for _, s := range newScope(app, channel, lineType).widerScopes() {
 		// An unmapped row of a specific scope does not hide a mapping of a wider one.
 		if found := m.byScope[s]; found != nil && found.Status != Unmapped {

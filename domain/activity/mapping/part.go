@@ -7,11 +7,11 @@ import (
 
 // Callers know these schemas by the names of package reservation.
 var (
-	_ = api.PublishedUnder[Mapping]("reservation")
-	_ = api.PublishedAs[Create]("ReservationCreateMapping")
-	_ = api.PublishedAs[Update]("ReservationUpdateMapping")
-	_ = api.PublishedAs[Status]("ReservationMappingStatus")
-	_ = api.PublishedAs[Sort]("ReservationMappingSort")
+	_ = api.PublishUnder[Mapping]("reservation")
+	_ = api.PublishAs[Create]("ReservationCreateMapping")
+	_ = api.PublishAs[Update]("ReservationUpdateMapping")
+	_ = api.PublishAs[Status]("ReservationMappingStatus")
+	_ = api.PublishAs[Sort]("ReservationMappingSort")
 )
 
 // Part returns what line mappings add to the service: routes, tables, and how teams start with them or copy them.
@@ -19,6 +19,6 @@ func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),
 		Tables:    parts.Owns("reservation_line_mapping"),
-		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(All, copyMappings)},
+		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(List, copyMappings)},
 	}
 }

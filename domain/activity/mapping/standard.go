@@ -34,7 +34,7 @@ func standard() []struct {
 // InstallStandard maps the usual types of lines to the accounts of the standard chart, as far as the team has them.
 // It changes no mapping that exists: running it again adds nothing.
 func InstallStandard(ctx context.Context, tx *db.Tx) error {
-	accounts, err := account.Standing(ctx, tx)
+	accounts, err := account.ListStandard(ctx, tx)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,8 @@ func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
 	return err
 }
 
-// All loads the line mappings of a team that the transaction may read.
-func All(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
+// List loads the line mappings of a team that the transaction may read.
+func List(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	found, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team order by m.id`, db.Args{"team": team})
 	if err != nil {
 		return nil, fmt.Errorf("read the line mappings of a team: %w", err)

@@ -140,7 +140,7 @@ func (b *bankAccount) computeMissing(
 	case b.BankingOpening != nil:
 		amount = *b.BankingOpening
 	default:
-		if amount, err = bank.StatedBefore(ctx, tx, in.ID, start); err != nil {
+		if amount, err = bank.LoadStatedBefore(ctx, tx, in.ID, start); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -174,7 +174,7 @@ func (b *bankAccount) saveOpening(ctx context.Context, tx *db.Tx, o shortfall) (
 			Lines:     []transaction.LineInput{line},
 		}, ledger.Lenience{})
 
-		return transaction.Shown(ctx, tx, moved, err)
+		return transaction.ShowOne(ctx, tx, moved, err)
 	case o.amount == 0:
 		return nil, nil //nolint:nilnil // the books are at the starting balance as they are
 	default:
@@ -188,6 +188,6 @@ func (b *bankAccount) saveOpening(ctx context.Context, tx *db.Tx, o shortfall) (
 			Lines:            []transaction.LineInput{line},
 		}, ledger.Lenience{})
 
-		return transaction.Shown(ctx, tx, made, err)
+		return transaction.ShowOne(ctx, tx, made, err)
 	}
 }

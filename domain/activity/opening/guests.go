@@ -33,7 +33,7 @@ type PutGuests struct {
 }
 
 // opened is the SQL of the part of the guests' opening balance that a line l is.
-var opened = account.ActingPart("l", account.AccountsReceivable, account.DeferredRevenue)
+var opened = account.ActingPartSQL("l", account.AccountsReceivable, account.DeferredRevenue)
 
 // getGuestOpening answers with the opening balance of guests, zero while there is none.
 func getGuestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, error) {
@@ -59,7 +59,7 @@ type putGuestOpening struct{ Body PutGuests }
 // putGuestOpeningBalance keeps one deposit for the team, dated the day before the first day of the books. Putting it again
 // as it is changes nothing.
 func putGuestOpeningBalance(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
-	terms, err := trial.MayOpen(ctx, tx)
+	terms, err := trial.LockTerms(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func saveGuestOpening(
 		return err
 	}
 
-	assigned, err := account.Assigned(ctx, tx)
+	assigned, err := account.LoadAssigned(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("read the account assignments: %w", err)
 	}

@@ -35,12 +35,12 @@ type PutListing struct {
 // A listing's opening balance is its oldest active deposit that is marked as one and has nothing but that listing's
 // line.
 var openingFrom = `transaction t join transaction_line l on l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null
-	and ` + account.Acting("l", account.OpeningBalance)
+	and ` + account.ActingSQL("l", account.OpeningBalance)
 
 var openingOnly = `t.team_id = @team and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
 	and not exists (select from transaction_line o where o.team_id = t.team_id and o.transaction_id = t.id and o.id <> l.id)
 	and not exists (select from transaction u join transaction_line m on m.team_id = u.team_id and m.transaction_id = u.id
-		where u.team_id = @team and m.listing_id = l.listing_id and ` + account.Acting("m", account.OpeningBalance) + ` and u.is_opening_balance
+		where u.team_id = @team and m.listing_id = l.listing_id and ` + account.ActingSQL("m", account.OpeningBalance) + ` and u.is_opening_balance
 			and u.status = 'active' and u.id < t.id)`
 
 // openingQuery returns the list of the opening balances of listings.
@@ -101,7 +101,7 @@ func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing
 		return nil, trial.ErrNoStart
 	}
 
-	switch owned, err := transaction.OwnedAtOpening(ctx, tx, in.ID, start.AddDays(-1)); {
+	switch owned, err := transaction.HasOwnerAtOpening(ctx, tx, in.ID, start.AddDays(-1)); {
 	case err != nil:
 		return nil, err
 	case !owned:

@@ -17,11 +17,11 @@ import (
 
 // The description names the schemas as it did when they were in other packages.
 var (
-	_ = api.PublishedUnder[Listing]("transaction")
-	_ = api.PublishedAs[Listing]("TransactionOpening")
-	_ = api.PublishedAs[PutListing]("TransactionPutOpening")
-	_ = api.PublishedAs[Guests]("TransactionGuestOpening")
-	_ = api.PublishedAs[PutGuests]("TransactionPutGuestOpening")
+	_ = api.PublishUnder[Listing]("transaction")
+	_ = api.PublishAs[Listing]("TransactionOpening")
+	_ = api.PublishAs[PutListing]("TransactionPutOpening")
+	_ = api.PublishAs[Guests]("TransactionGuestOpening")
+	_ = api.PublishAs[PutGuests]("TransactionPutGuestOpening")
 )
 
 // routes has the endpoints of opening balances. Bank rules are applied to the records that another first day brings

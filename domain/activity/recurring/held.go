@@ -116,7 +116,7 @@ func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) 
 		_, _, err := run(ctx, tx, runArgs{TemplateID: template})
 		return err
 	})
-	if err != nil && !apierr.Refused(err) {
+	if err != nil && !apierr.IsRefusal(err) {
 		return fmt.Errorf("run recurring template %v: %w", template, err)
 	}
 

@@ -12,9 +12,9 @@ import (
 
 // Callers know these schemas by the names of package transaction.
 var (
-	_ = api.PublishedUnder[Template]("transaction")
-	_ = api.PublishedAs[Put]("TransactionPutTemplate")
-	_ = api.PublishedAs[Update]("TransactionUpdateTemplate")
+	_ = api.PublishUnder[Template]("transaction")
+	_ = api.PublishAs[Put]("TransactionPutTemplate")
+	_ = api.PublishAs[Update]("TransactionUpdateTemplate")
 )
 
 // Part returns what recurring templates add to the service: routes, tables, and the tasks that make due instances.

@@ -216,7 +216,7 @@ func adjust( //nolint:revive // before and after are one thing
 
 	// What is kept of a canceled stay goes to the account assigned cancellationRevenue, unless an account is named.
 	if a.needsAccount() && r.Status == Canceled {
-		assigned, err := account.Assigned(ctx, tx)
+		assigned, err := account.LoadAssigned(ctx, tx)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (in *Input) amountByName(name string) (sum money.Cents) {
 	}
 
 	// Every other name is a line type. Its lines count if its mapping does not exclude them.
-	if r.inactive(in.Mappings.Of(r.AppID, r.BookingPlatform, name)) == "" {
+	if r.inactive(in.Mappings.Find(r.AppID, r.BookingPlatform, name)) == "" {
 		for i := range r.Lines {
 			if r.Lines[i].Type == name {
 				sum += r.Lines[i].Amount

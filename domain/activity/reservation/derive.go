@@ -39,7 +39,7 @@ func SourceKnowing(known Known) *ledger.Source {
 // transaction ends; ids that name none are left out. Line types that have no mapping yet become unmapped mappings.
 //
 // Errors: requiredAccountMissing when a posting needs an assignment that the team has not made, BAD_REQUEST when
-// amounts exceed the safe range, and the locks of ledger.Locked.
+// amounts exceed the safe range, and the locks of ledger.CheckLocks.
 func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (ledger.Change, error) {
 	return Source().Book(ctx, tx, ids, l)
 }
@@ -79,7 +79,7 @@ func journals(loaded []Input) *ledger.Derived {
 // their dates.
 func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
-		return ledger.All(ctx, tx, ledger.Reservations)
+		return ledger.ListAll(ctx, tx, ledger.Reservations)
 	}
 
 	found, err := loadIDsByListing(ctx, tx, b.Listings)
@@ -88,7 +88,7 @@ func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error
 	}
 
 	// The assignments that Journal uses, see Input.Assigned.
-	assigned, err := ledger.TouchedByAssignments(
+	assigned, err := ledger.ListByAssignments(
 		ctx, tx, ledger.Reservations, b.Assignments,
 		string(account.AccountsReceivable), string(account.DepositCoHostPayout), string(account.DeferredRevenue),
 		string(account.CancellationRevenue), string(account.ExpenseSalesTax),
@@ -154,7 +154,7 @@ func (known Known) inputs(ctx context.Context, tx *db.Tx, found []Reservation) (
 		b   basis
 	)
 	if err := tx.Together(
-		ctx, db.LoadOf(&own, loadOwnRecords, collectIDs(found)), db.LoadOf(&b, known.basis, collectListings(found)),
+		ctx, db.LoadBy(&own, loadOwnRecords, collectIDs(found)), db.LoadBy(&b, known.basis, collectListings(found)),
 	); err != nil {
 		return nil, own, err
 	}
@@ -184,9 +184,9 @@ func loadOwnRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (o ownRecords, 
 
 	err = tx.Together(
 		ctx,
-		db.LoadOf(&o.lines, loadLines, ids),
-		db.LoadOf(&o.adjustments, loadAdjustments, ids),
-		db.LoadOf(&o.deposits, loadDeposits, ids),
+		db.LoadBy(&o.lines, loadLines, ids),
+		db.LoadBy(&o.adjustments, loadAdjustments, ids),
+		db.LoadBy(&o.deposits, loadDeposits, ids),
 	)
 
 	return o, err
@@ -212,14 +212,14 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 	b.assigned, b.periods = known.Assigned, known.Periods
 
 	// Assignments and periods are skipped if the transaction has read them before.
-	works := []db.Work{db.Load(&b.settings, loadSettings), db.LoadOf(&b.fees, fee.Subscribed, listings)}
+	works := []db.Work{db.Load(&b.settings, loadSettings), db.LoadBy(&b.fees, fee.ListSubscriptions, listings)}
 	if b.assigned == nil {
-		works = append(works, db.Load(&b.assigned, account.Assigned))
+		works = append(works, db.Load(&b.assigned, account.LoadAssigned))
 	}
 
 	// Periods are read again if one of the listings was not among those read before.
 	if slices.ContainsFunc(listings, func(v id.ID) bool { return b.periods[v] == nil }) {
-		works = append(works, db.LoadOf(&b.periods, listing.Periods, listings))
+		works = append(works, db.LoadBy(&b.periods, listing.Periods, listings))
 	}
 
 	err = tx.Together(ctx, works...)
@@ -269,9 +269,9 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 	var s settings
 
 	err = tx.Together(ctx,
-		db.LoadOf(&b.own, loadOwnRecords, ids),
+		db.LoadBy(&b.own, loadOwnRecords, ids),
 		db.Load(&s, loadSettings),
-		db.LoadOf(&b.booked, loadBookState, ids),
+		db.LoadBy(&b.booked, loadBookState, ids),
 	)
 	b.mappings = mapping.NewSet(s.Mappings)
 
@@ -315,9 +315,9 @@ type bookState struct {
 func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, err error) {
 	err = tx.Together(
 		ctx,
-		db.LoadOf(&b.locks, ledger.LocksOf, ids),
-		db.LoadOf(&b.statuses, ledger.Reservations.StatusOf, ids),
-		db.LoadOf(&b.ownerless, loadOwnerless, ids),
+		db.LoadBy(&b.locks, ledger.LoadLocks, ids),
+		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
+		db.LoadBy(&b.ownerless, loadOwnerless, ids),
 	)
 
 	return b, err

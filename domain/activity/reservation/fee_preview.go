@@ -148,7 +148,7 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 // fee returns the fee that the request names or brings along. It fails with the issues of the one that it brings.
 func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error) {
 	if b.Fee != nil {
-		f, err := fee.Unsaved(ctx, tx, b.Fee)
+		f, err := fee.NewUnsaved(ctx, tx, b.Fee)
 		return f, underFee(err)
 	}
 
@@ -218,7 +218,7 @@ func loadDepositCosts(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]Pr
 	rows, err := db.Select[row](ctx, tx, `
 		select t.id, t.short_ref, t.date, `+depositCost+` as assignment, l.account_id, coalesce(l.party, 'manager') as party, -l.amount as amount
 		from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
-		where l.team_id = @team and l.reservation_id = @id and `+account.Acting("l", account.DepositChannelFee, account.DepositMerchantFee)+`
+		where l.team_id = @team and l.reservation_id = @id and `+account.ActingSQL("l", account.DepositChannelFee, account.DepositMerchantFee)+`
 		order by t.date, t.id, l.position`, db.Args{"team": tx.Team, "id": reservationID})
 	if err != nil {
 		return nil, fmt.Errorf("read the costs of deposits: %w", err)

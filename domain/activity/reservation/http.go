@@ -146,7 +146,7 @@ func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, er
 		b viewData
 	)
 	if err := tx.Together(
-		ctx, db.LoadOf(&r, loadReservation, reservationID), db.LoadOf(&b, loadViewData, []id.ID{reservationID}),
+		ctx, db.LoadBy(&r, loadReservation, reservationID), db.LoadBy(&b, loadViewData, []id.ID{reservationID}),
 	); err != nil {
 		return nil, err
 	}

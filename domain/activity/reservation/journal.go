@@ -114,7 +114,7 @@ func (in *Input) postableLines() []postable {
 	for i := range r.Lines {
 		l := &r.Lines[i]
 
-		m := in.Mappings.Of(r.AppID, r.BookingPlatform, l.Type)
+		m := in.Mappings.Find(r.AppID, r.BookingPlatform, l.Type)
 		if r.inactive(m) != "" {
 			continue
 		}

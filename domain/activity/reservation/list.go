@@ -115,7 +115,7 @@ func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
 		Sorts:   sorts,
 	}
 	q.And("r.team_id = @team", db.Args{"team": tx.Team})
-	q.Kept("reservation")
+	q.CountedAs("reservation")
 	narrowByFields(&q, f)
 	narrowByDate(&q, f)
 	q.Amounts("f.expected", f.Amount)

@@ -133,7 +133,7 @@ func TestMostSpecificMapping(t *testing.T) {
 		{"", "", "0001"}, {"", "vrbo", "0001"}, {"", "AIRBNB", "0002"}, {"other", "Airbnb", "0002"}, {"other", "", "0001"}, {"pms", "vrbo", "0003"}, {"pms", "airbnb", "0004"},
 	} {
 		r := reservation.Reservation{AppID: new(c.app), BookingPlatform: new(c.channel)}
-		if got := codeOf(*mapping.NewSet(all).Of(r.AppID, r.BookingPlatform, "pet").AccountID); got != c.want {
+		if got := codeOf(*mapping.NewSet(all).Find(r.AppID, r.BookingPlatform, "pet").AccountID); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.app, c.channel, got, c.want)
 		}
 	}

@@ -204,7 +204,7 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 		l := &r.Lines[i]
 
 		l.Status, l.InactiveReason = LineActive, nil
-		if reason := r.inactive(mappings.Of(r.AppID, r.BookingPlatform, l.Type)); reason != "" {
+		if reason := r.inactive(mappings.Find(r.AppID, r.BookingPlatform, l.Type)); reason != "" {
 			l.Status, l.InactiveReason = LineInactive, &reason
 			continue
 		}
@@ -265,7 +265,7 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		if mappings.Of(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
+		if mappings.Find(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
 			continue
 		}
 

@@ -64,7 +64,7 @@ func lockReservations(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 // lockAndLoad locks reservations and loads them in the order of their ids.
 func lockAndLoad(ctx context.Context, tx *db.Tx, ids []id.ID) (found []Reservation, err error) {
 	take := func(ctx context.Context, tx *db.Tx) error { return lockReservations(ctx, tx, ids) }
-	err = tx.Together(ctx, take, db.LoadOf(&found, loadReservations, ids))
+	err = tx.Together(ctx, take, db.LoadBy(&found, loadReservations, ids))
 
 	return found, err
 }
@@ -173,11 +173,11 @@ type deposits struct {
 }
 
 // guestMoney is the SQL condition on the lines l of active deposits t that settle what a guest owes.
-var guestMoney = `t.type = 'deposit' and ` + account.Acting("l", account.AccountsReceivable, account.DepositCoHostPayout)
+var guestMoney = `t.type = 'deposit' and ` + account.ActingSQL("l", account.AccountsReceivable, account.DepositCoHostPayout)
 
 // depositCost is the SQL of the assignment that a line l of a deposit acts as when channel or processor kept its
 // amount, else null.
-var depositCost = account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)
+var depositCost = account.ActingPartSQL("l", account.DepositChannelFee, account.DepositMerchantFee)
 
 // moneyTables join, once for all reservations r, the sums that guests owe for lines and for adjustments, by the
 // same rules as settle, and the sum that deposits brought in. An absent row means none. The sums of the kinds of

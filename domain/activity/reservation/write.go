@@ -305,7 +305,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 
 			return err
 		},
-		db.LoadOf(&waiting, loadRelinks, drafts))
+		db.LoadBy(&waiting, loadRelinks, drafts))
 	if err != nil {
 		return err
 	}
@@ -530,15 +530,15 @@ func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveCon
 
 	// Then load everything in one round trip.
 	works := []db.Work{
-		db.LoadOf(&k.listings, lockListings, listings),
+		db.LoadBy(&k.listings, lockListings, listings),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			k.booked, err = loadCurrencyConflicts(ctx, tx, converted, currencies)
 			return err
 		},
-		db.LoadOf(&k.own, loadOwnRecords, stored), db.LoadOf(&k.basis, Known{}.basis, listings),
+		db.LoadBy(&k.own, loadOwnRecords, stored), db.LoadBy(&k.basis, Known{}.basis, listings),
 	}
 	if accounts != nil {
-		works = append(works, db.LoadOf(&k.accounts, account.ByID, accounts))
+		works = append(works, db.LoadBy(&k.accounts, account.ByID, accounts))
 	}
 
 	err = tx.Together(ctx, works...)

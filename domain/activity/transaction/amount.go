@@ -53,9 +53,9 @@ func (l *Line) Taxes() money.Cents {
 	return taxes
 }
 
-// Owed returns the taxes that the manager has to remit: those on the markup, and those on the amount that the
+// ManagerTaxes returns the taxes that the manager has to remit: those on the markup, and those on the amount that the
 // vendor does not get.
-func (l *Line) Owed() money.Cents {
+func (l *Line) ManagerTaxes() money.Cents {
 	return l.Base() + l.Taxes() - l.Payable()
 }
 
@@ -91,7 +91,7 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 // computeTax returns the tax that an amount contains, or the tax on top of it.
 func computeTax(amount money.Cents, rate money.Rate, behavior TaxBehavior) money.Cents {
 	if behavior == TaxIncluded {
-		return rate.Included(amount)
+		return rate.TaxIn(amount)
 	}
 
 	return rate.Of(amount)

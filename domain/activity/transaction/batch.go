@@ -98,7 +98,7 @@ func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([
 		}
 
 		return attempts, nil
-	case !apierr.Refused(err):
+	case !apierr.IsRefusal(err):
 		return nil, err
 	case len(all) == 1:
 		return []Attempt{{Refusal: apierr.From(err)}}, nil

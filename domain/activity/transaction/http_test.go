@@ -605,7 +605,7 @@ func TestRefresh(t *testing.T) {
 	// The owner of January turns out to be another one.
 	w.Exec(`update listing_ownership_period set end_at = '2026-01-01' where team_id = @team and id = @id`, db.Args{"id": w.period})
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		if _, err := transaction.Source().Book(ctx, tx, []id.ID{made}, ledger.Lenience{}); !apierr.Refused(err) {
+		if _, err := transaction.Source().Book(ctx, tx, []id.ID{made}, ledger.Lenience{}); !apierr.IsRefusal(err) {
 			t.Errorf("a listing without an owner: %v", err)
 		}
 

@@ -180,7 +180,7 @@ func (d *derivation) bill() {
 func (e *event) charges() {
 	for i := range e.d.t.Lines {
 		l := &e.d.t.Lines[i]
-		markup, owed := l.MarkupRevenue(), l.Owed()
+		markup, owed := l.MarkupRevenue(), l.ManagerTaxes()
 		e.line(i, "", l.Base())
 		e.line(i, ":markup", markup)
 		e.line(i, ":tax", l.Taxes())
@@ -361,8 +361,8 @@ func (e *event) period(i int) id.ID {
 	return id.Zero
 }
 
-// OwnedAtOpening reports whether a listing has an owner for an opening balance that is booked for a day.
-func OwnedAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) (bool, error) {
+// HasOwnerAtOpening reports whether a listing has an owner for an opening balance that is booked for a day.
+func HasOwnerAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.Day) (bool, error) {
 	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
 	if err != nil {
 		return false, fmt.Errorf("read ownership periods: %w", err)

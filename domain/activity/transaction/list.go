@@ -79,7 +79,7 @@ func ListQuery(f Filter) page.Query {
 		Default: "-date",
 		ID:      "t.id",
 	}
-	q.Kept("transaction")
+	q.CountedAs("transaction")
 
 	// A bill moves money on its payment date, everything else on its own date, and an open bill on none.
 	const (
@@ -123,7 +123,7 @@ func (f *Filter) narrowByState(q *page.Query) {
 	}
 
 	q.Whether("t.is_opening_balance", f.IsOpeningBalance)
-	q.Whether(ledger.HeldSource("t.id"), f.IsLocked)
+	q.Whether(ledger.LockedSourceSQL("t.id"), f.IsLocked)
 	q.Whether(`exists (select from ledger_entry e
 		where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')`, f.HasActiveJournalEntries)
 	q.Whether("exists ("+bank.RecordsOfTransaction+")", f.Reconciled)

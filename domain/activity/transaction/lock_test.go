@@ -149,7 +149,7 @@ func TestDeclarations(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	tree, err := described.Resolved()
+	tree, err := described.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}

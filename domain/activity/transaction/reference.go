@@ -30,7 +30,7 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 		t        terms
 		assigned map[account.Assignment]id.ID
 	)
-	if err := tx.Together(ctx, db.Load(&t, loadSettings), db.Load(&assigned, account.Assigned)); err != nil {
+	if err := tx.Together(ctx, db.Load(&t, loadSettings), db.Load(&assigned, account.LoadAssigned)); err != nil {
 		return nil, fmt.Errorf("read the team and its account assignments: %w", err)
 	}
 
@@ -118,11 +118,11 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 
 	// The listings are locked before their periods are read, see lockListings.
 	works := []db.Work{
-		db.LoadOf(&r.listings, lockListings, listings.list()),
-		db.LoadOf(&r.facts.Periods, loadPeriods, listings.list()),
+		db.LoadBy(&r.listings, lockListings, listings.list()),
+		db.LoadBy(&r.facts.Periods, loadPeriods, listings.list()),
 	}
 	if len(rates) > 0 {
-		works = append(works, db.LoadOf(&r.rates, tax.ByID, rates.list()))
+		works = append(works, db.LoadBy(&r.rates, tax.ByID, rates.list()))
 	}
 
 	if err := tx.Together(ctx, works...); err != nil {

@@ -37,7 +37,7 @@ func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error
 	}
 
 	// The assignments that derivation.assigned asks for.
-	assigned, err := ledger.TouchedByAssignments(
+	assigned, err := ledger.ListByAssignments(
 		ctx, tx, ledger.Transactions, b.Assignments,
 		string(account.ExpenseSalesTax), string(account.AccountsPayable), string(account.ExpenseMarkup),
 		string(account.DueToFromTrust), string(account.PayoutDistribution),
@@ -82,9 +82,9 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 	if err := tx.Together(
 		ctx,
 		db.Send(lock),
-		db.LoadOf(&linked, linkLines, ids),
+		db.LoadBy(&linked, linkLines, ids),
 		follow,
-		db.LoadOf(&stored, loadAll, ids),
+		db.LoadBy(&stored, loadAll, ids),
 		db.Load(&t, loadTerms),
 	); err != nil {
 		return nil, fmt.Errorf("lock and read transactions: %w", err)

@@ -74,9 +74,9 @@ type state struct {
 func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	err = tx.Together(
 		ctx,
-		db.LoadOf(&s.locks, ledger.LocksOf, ids),
-		db.LoadOf(&s.statuses, ledger.Transactions.StatusOf, ids),
-		db.LoadOf(&s.issues, Issues, ids),
+		db.LoadBy(&s.locks, ledger.LoadLocks, ids),
+		db.LoadBy(&s.statuses, ledger.Transactions.LoadStatuses, ids),
+		db.LoadBy(&s.issues, Issues, ids),
 	)
 	if err != nil {
 		return s, fmt.Errorf("read the state of transactions: %w", err)
@@ -114,9 +114,9 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	return nil
 }
 
-// Shown fills in the fields of a transaction that are not in its own row, or returns the error with which reading
+// ShowOne fills in the fields of a transaction that are not in its own row, or returns the error with which reading
 // it failed.
-func Shown(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
+func ShowOne(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 		stored *Transaction
 		s      state
 	)
-	if err := tx.Together(ctx, db.LoadOf(&stored, load, one), db.LoadOf(&s, loadState, []id.ID{one})); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&stored, load, one), db.LoadBy(&s, loadState, []id.ID{one})); err != nil {
 		return nil, err
 	}
 

@@ -123,7 +123,7 @@ func load(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 func Lock(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var found *Transaction
 
-	err := tx.Together(ctx, db.Send(lockSQL(tx, one)), db.LoadOf(&found, load, one))
+	err := tx.Together(ctx, db.Send(lockSQL(tx, one)), db.LoadBy(&found, load, one))
 
 	return found, err
 }

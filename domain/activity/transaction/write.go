@@ -85,9 +85,9 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 
 	// First lock and read, in one round trip. A change of the description alone does not touch the money, so
 	// payments do not matter to it.
-	works := []db.Work{db.Send(lockSQL(tx, one)), db.LoadOf(&old, load, one), db.Load(&t, loadTerms)}
+	works := []db.Work{db.Send(lockSQL(tx, one)), db.LoadBy(&old, load, one), db.Load(&t, loadTerms)}
 	if !u.describes() {
-		works = append(works, db.LoadOf(&by, loadPayer, payerQuery{one, u.archives()}))
+		works = append(works, db.LoadBy(&by, loadPayer, payerQuery{one, u.archives()}))
 	}
 
 	if err := tx.Together(ctx, works...); err != nil {
@@ -135,7 +135,7 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	// deposit.
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if old.IsOpeningBalance {
-		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
+		if reverse, err = trial.LockReversal(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 	// Opening balances are balanced by a reversal, which is locked before anything is written.
 	reverse := func(context.Context, *db.Tx) error { return nil }
 	if opening {
-		if reverse, err = trial.HoldReversal(ctx, tx); err != nil {
+		if reverse, err = trial.LockReversal(ctx, tx); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Fields that are present change; null clears. Attaching links its bank records that are linked to no account, and gives the account its last" +
 				" digits when that has none. What is attached elsewhere has to be detached first.",
 			Scopes: writes, DryRun: true,
-		}, put),
+		}, update),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts/{id}/disconnect-bank-account", ID: "disconnectBankAccount", Tag: "Accounts", Summary: "Detach an account at a bank",
 			Errors: append(apierr.List{account.ErrNotBank}, detaching...),
@@ -57,7 +57,7 @@ type getInput struct {
 }
 
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*AccountConnection, error) {
-	return one(ctx, tx, in.ID)
+	return loadConnection(ctx, tx, in.ID)
 }
 
 type putInput struct {
@@ -65,7 +65,7 @@ type putInput struct {
 	Body Fields
 }
 
-func put(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, error) {
+func update(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, error) {
 	found, err := lock(ctx, tx, []id.ID{in.ID})
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, erro
 		return nil, err
 	}
 
-	return one(ctx, tx, in.ID)
+	return loadConnection(ctx, tx, in.ID)
 }
 
 // change returns the draft of an existing account connection; the path leads to its fields in the body.
@@ -103,7 +103,7 @@ type Batch struct {
 type batchInput struct{ Body Batch }
 
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
-	drafts, err := draftsOf(ctx, tx, in.Body.Data)
+	drafts, err := newDrafts(ctx, tx, in.Body.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -121,9 +121,9 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return out, nil
 }
 
-// draftsOf returns drafts of the items of a batch, with the rows that they change locked. It refuses items with an
+// newDrafts returns drafts of the items of a batch, with the rows that they change locked. It refuses items with an
 // unknown id, or with an id that an earlier item has.
-func draftsOf(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, error) {
+func newDrafts(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, error) {
 	ids := []id.ID{}
 
 	for i := range items {

@@ -25,14 +25,14 @@ func query(tx *db.Tx) page.Query {
 		Columns: columns, From: "account_connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
-	q.Kept("account_connection")
+	q.CountedAs("account_connection")
 
 	return q
 }
 
 var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "createdAt", Expr: "c.created_at"}}
 
-func one(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountConnection, error) {
+func loadConnection(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountConnection, error) {
 	q := query(tx)
 	q.And("c.id = @id", db.Args{"id": connection})
 

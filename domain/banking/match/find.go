@@ -63,8 +63,8 @@ func (a *Answer) markCut() {
 	}
 }
 
-// Explained reports whether transactions match the record: one set of them, or one of several.
-func (a *Answer) Explained() bool { return a != nil && len(a.Sets) > 0 }
+// IsExplained reports whether transactions match the record: one set of them, or one of several.
+func (a *Answer) IsExplained() bool { return a != nil && len(a.Sets) > 0 }
 
 // daysAround returns the accounts of records, and the days that are at most so far from one of them.
 func daysAround(open []bank.Open, reach int) bank.Days {
@@ -95,7 +95,7 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 	far := near
 	far.From, far.To = near.From.AddDays(-reach), near.To.AddDays(reach)
 
-	open, err := bank.OpenIn(ctx, tx, far, maxRivals+1)
+	open, err := bank.ListOpen(ctx, tx, far, maxRivals+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -137,7 +137,7 @@ func loadRivals(ctx context.Context, tx *db.Tx, asked []bank.Open, near bank.Day
 // loadCandidates loads the transactions and manual journals of some days that no record is reconciled with: with
 // their texts, the stays that they pay for, and the channel of these. It reports whether it left any out.
 func loadCandidates(ctx context.Context, tx *db.Tx, near bank.Days) ([]Candidate, bool, error) {
-	movables, err := bank.MovablesIn(ctx, tx, near, maxCandidates+1)
+	movables, err := bank.ListMovables(ctx, tx, near, maxCandidates+1)
 	if err != nil {
 		return nil, false, err
 	}

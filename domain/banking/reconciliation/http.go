@@ -63,17 +63,17 @@ func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record
 		return nil, err
 	}
 
-	refusals, err := bank.Reconcile(ctx, tx, []bank.Match{matchOf(in.ID, in.Body.Transactions, made)})
+	refusals, err := bank.Reconcile(ctx, tx, []bank.Match{newMatch(in.ID, in.Body.Transactions, made)})
 	if err != nil {
 		return nil, err
 	}
 
 	// An error undoes the new transactions too.
 	if len(refusals) > 0 {
-		return nil, told(&refusals[0], len(in.Body.Transactions))
+		return nil, renderRefusal(&refusals[0], len(in.Body.Transactions))
 	}
 
-	return shown(ctx, tx, in.ID)
+	return load(ctx, tx, in.ID)
 }
 
 type unreconcileInput struct {
@@ -85,7 +85,7 @@ type unreconcileInput struct {
 
 // unreconcile takes the named transactions off a record, or all of them.
 func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Record, error) {
-	record, err := shown(ctx, tx, in.ID)
+	record, err := load(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Re
 		return nil, err
 	}
 
-	return shown(ctx, tx, in.ID)
+	return load(ctx, tx, in.ID)
 }
 
 type batchInput struct {
@@ -128,7 +128,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	// Items of a batch create no transactions.
 	matches := make([]bank.Match, len(in.Body.Data))
 	for i, item := range in.Body.Data {
-		matches[i] = matchOf(item.BankRecordID, item.Transactions, nil)
+		matches[i] = newMatch(item.BankRecordID, item.Transactions, nil)
 	}
 
 	// An error inside undoes what was reconciled.
@@ -139,7 +139,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 		}
 
 		for i := range refusals {
-			out.Issues = append(out.Issues, api.Refusal(refusals[i].Match, nil, told(&refusals[i], len(in.Body.Data[refusals[i].Match].Transactions))))
+			out.Issues = append(out.Issues, api.Refusal(refusals[i].Match, nil, renderRefusal(&refusals[i], len(in.Body.Data[refusals[i].Match].Transactions))))
 		}
 
 		if in.Atomic && len(refusals) > 0 {
@@ -166,8 +166,8 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return out, nil
 }
 
-// shown returns a record as the API shows it. It fails with apierr.NotFound.
-func shown(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
+// load returns a record as the API shows it. It fails with apierr.NotFound.
+func load(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
 	found, err := bank.ByID(ctx, tx, []id.ID{record})
 	if err != nil {
 		return nil, err

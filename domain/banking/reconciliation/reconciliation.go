@@ -42,8 +42,8 @@ type Item struct {
 	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500" doc:"What the record is made up of, besides what it is reconciled with already."`
 }
 
-// matchOf returns the match that a request asks for, with the transactions that were created for it.
-func matchOf(record id.ID, portions []Portion, made []id.ID) bank.Match {
+// newMatch returns the match that a request asks for, with the transactions that were created for it.
+func newMatch(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	m := bank.Match{RecordID: record}
 	for _, p := range portions {
 		m.Parts = append(m.Parts, bank.Portion{TransactionID: p.ID, Cents: p.CentTotal})
@@ -64,7 +64,7 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 
 		// A refusal names the transaction by its place in the request; other errors are ours.
 		switch {
-		case apierr.Refused(err):
+		case apierr.IsRefusal(err):
 			return nil, apierr.From(err).Under("create", i)
 		case err != nil:
 			return nil, err
@@ -76,9 +76,9 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 	return made, nil
 }
 
-// told returns a refusal with the path that callers of a single record know: the first transactions of a match are
+// renderRefusal returns a refusal with the path that callers of a single record know: the first transactions of a match are
 // those of the request, the others those that it created.
-func told(r *bank.Refusal, given int) *apierr.Error {
+func renderRefusal(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
 
 	// A refusal without a part is about the record itself.

@@ -60,7 +60,7 @@ func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Sugge
 		days.Range = in.DateRange.Range(in.IsDateRangeEndInclusive)
 	}
 
-	shown, total, err := bank.OpenPage(ctx, tx, days, in.Limit, in.Rows())
+	shown, total, err := bank.ListOpenPage(ctx, tx, days, in.Limit, in.Rows())
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ type listInput struct {
 // operations.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Stored], error) {
 	q := query(tx)
-	q.Kept("bank_rule")
+	q.CountedAs("bank_rule")
 	q.IDs("r.id = any(?)", in.IDs)
 	q.Narrow("r.status = ?", in.Status)
 	q.Narrow("r.mode = ?", in.Mode)

@@ -12,8 +12,8 @@ import (
 
 // Callers know these schemas as those of bank rules.
 var (
-	_ = api.PublishedUnder[Rule]("bankRule")
-	_ = api.PublishedAs[Stored]("BankRule")
+	_ = api.PublishUnder[Rule]("bankRule")
+	_ = api.PublishAs[Stored]("BankRule")
 )
 
 // OfBank has the functions of bank rules that bank records call.

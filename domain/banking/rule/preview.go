@@ -106,7 +106,7 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	most := p.maxRecords()
 	days := bank.Days{Range: b.DateRange.Range(b.IsDateRangeEndInclusive), Accounts: b.AccountIDs}
 
-	open, err := bank.OpenIn(ctx, tx, days, most+1)
+	open, err := bank.ListOpen(ctx, tx, days, most+1)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func loadNames(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 
 	var rows []namedRow
 
-	err := tx.Together(ctx, db.Load(&n.assigned, account.Assigned), func(ctx context.Context, tx *db.Tx) (err error) {
+	err := tx.Together(ctx, db.Load(&n.assigned, account.LoadAssigned), func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[namedRow](ctx, tx, `
 			select 'account' as kind, id, code, name, type, status from account where team_id = @team and id = any(@accounts)
 			union all select 'contact', id, null, name, '', '' from contact where team_id = @team and id = any(@contacts)

@@ -124,7 +124,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 		return nil, nil, err
 	}
 
-	open, err := bank.OpenOf(ctx, tx, args.Records)
+	open, err := bank.ListOpenByID(ctx, tx, args.Records)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +168,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 		made, err = book(ctx, tx, bookings)
 		return err
 	})
-	if apierr.Refused(err) {
+	if apierr.IsRefusal(err) {
 		made, err = bookEach(ctx, tx, bookings)
 	}
 
@@ -233,7 +233,7 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 
 			return err
 		})
-		if err != nil && !apierr.Refused(err) {
+		if err != nil && !apierr.IsRefusal(err) {
 			return nil, err
 		}
 
@@ -380,7 +380,7 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 		return err
 	}
 
-	open, err := bank.OpenOf(ctx, tx, records)
+	open, err := bank.ListOpenByID(ctx, tx, records)
 	if err != nil {
 		return err
 	}
@@ -445,7 +445,7 @@ func undoTask(ctx context.Context, tx *db.Tx, _ operation.Run, args undoArgs) er
 	}
 
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return undoItems(ctx, tx, items) })
-	if apierr.Refused(err) {
+	if apierr.IsRefusal(err) {
 		err = undoEach(ctx, tx, items)
 	}
 
@@ -484,7 +484,7 @@ func undoEach(ctx context.Context, tx *db.Tx, items []RunItem) error {
 		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return undoItems(ctx, tx, items[i:i+1]) })
 		switch {
 		case err == nil:
-		case apierr.Refused(err):
+		case apierr.IsRefusal(err):
 			items[i].Reason = new(refusalReason(err))
 		default:
 			return err

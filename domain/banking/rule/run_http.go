@@ -120,7 +120,7 @@ func loadTakenIDs(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) (
 		}
 	}
 	if records != nil {
-		open, err := bank.OpenOf(ctx, tx, records)
+		open, err := bank.ListOpenByID(ctx, tx, records)
 		take(open)
 
 		return taken, err
@@ -128,7 +128,7 @@ func loadTakenIDs(ctx context.Context, tx *db.Tx, rule id.ID, records []id.ID) (
 
 	last := id.Zero
 	for {
-		open, err := bank.OpenAfter(ctx, tx, last, readTogether)
+		open, err := bank.ListOpenAfter(ctx, tx, last, readTogether)
 		if err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, erro
 		ids[i] = open[i].ID
 	}
 
-	duplicates, err := bank.WithDuplicates(ctx, tx, ids)
+	duplicates, err := bank.ListWithDuplicates(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func loadTaken(ctx context.Context, tx *db.Tx, open []bank.Open) ([]Record, erro
 	for i := range open {
 		records[i] = newRecord(&open[i])
 		records[i].OpenDuplicate = duplicates[open[i].ID]
-		records[i].Explained = answers[open[i].ID].Explained()
+		records[i].Explained = answers[open[i].ID].IsExplained()
 	}
 
 	return records, nil

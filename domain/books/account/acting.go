@@ -11,9 +11,9 @@ func assignmentsSQL(line string) string {
 		" where y.team_id = @team and y.account_id = " + line + ".account_id)"
 }
 
-// Acting returns the SQL condition that the account of a transaction line has one of the given assignments, as in
+// ActingSQL returns the SQL condition that the account of a transaction line has one of the given assignments, as in
 // assignmentsSQL.
-func Acting(line string, wanted ...Assignment) string {
+func ActingSQL(line string, wanted ...Assignment) string {
 	quoted := make([]string, len(wanted))
 	for i, p := range wanted {
 		quoted[i] = "'" + string(p) + "'"
@@ -22,9 +22,9 @@ func Acting(line string, wanted ...Assignment) string {
 	return assignmentsSQL(line) + " && array[" + strings.Join(quoted, ", ") + "]"
 }
 
-// ActingPart returns the SQL of the one assignment, of some, that a line acts as, null for none. If its account has
+// ActingPartSQL returns the SQL of the one assignment, of some, that a line acts as, null for none. If its account has
 // several of them, the line's own assignment counts, and without one the first of those given.
-func ActingPart(line string, wanted ...Assignment) string {
+func ActingPartSQL(line string, wanted ...Assignment) string {
 	var named, played strings.Builder
 
 	for _, p := range wanted {

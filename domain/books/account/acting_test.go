@@ -49,8 +49,8 @@ func TestActing(t *testing.T) {
 		var got row
 
 		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-			got, err = db.Get[row](ctx, tx, `select `+account.Acting("l", account.DepositChannelFee, account.DepositMerchantFee)+` as acts, `+
-				account.ActingPart("l", account.DepositChannelFee, account.DepositMerchantFee)+` as part
+			got, err = db.Get[row](ctx, tx, `select `+account.ActingSQL("l", account.DepositChannelFee, account.DepositMerchantFee)+` as acts, `+
+				account.ActingPartSQL("l", account.DepositChannelFee, account.DepositMerchantFee)+` as part
 				from (select @account::uuid as account_id, @named::text as assignment) l`, db.Args{"team": tx.Team, "account": c.account, "named": c.named})
 
 			return err

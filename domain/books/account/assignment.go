@@ -62,8 +62,8 @@ type Missing struct {
 	Assignments []Assignment `json:"assignments"`
 }
 
-// Assigned loads the account of each assignment that the team has made; others are absent.
-func Assigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
+// LoadAssigned loads the account of each assignment that the team has made; others are absent.
+func LoadAssigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
 	type row struct {
 		Assignment Assignment
 		AccountID  id.ID

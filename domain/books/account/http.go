@@ -126,7 +126,7 @@ func (h handler) outdateAfter(
 	}
 
 	// Compare the assignments before and after the write.
-	before, err := Assigned(ctx, tx)
+	before, err := LoadAssigned(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (h handler) outdateAfter(
 		return nil, err
 	}
 
-	after, err := Assigned(ctx, tx)
+	after, err := LoadAssigned(ctx, tx)
 	if err != nil {
 		return nil, err
 	}

@@ -167,9 +167,9 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// Standing loads the team's accounts by the codes of their places in the standard chart, as InstallStandard decides
+// ListStandard loads the team's accounts by the codes of their places in the standard chart, as InstallStandard decides
 // it. Places without an account are absent.
-func Standing(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
+func ListStandard(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	have, err := loadChart(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
@@ -263,7 +263,7 @@ func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 		}
 	}
 
-	out.assigned, err = Assigned(ctx, tx)
+	out.assigned, err = LoadAssigned(ctx, tx)
 
 	return out, err
 }

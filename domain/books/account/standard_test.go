@@ -43,7 +43,7 @@ func TestStandardChart(t *testing.T) {
 	}
 	golden.List(t, "line mappings", mappings(x), want)
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
-		have, err := account.Assigned(ctx, tx)
+		have, err := account.LoadAssigned(ctx, tx)
 		if err != nil {
 			return err
 		}

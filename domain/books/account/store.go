@@ -101,7 +101,7 @@ func accountQuery(tx *db.Tx) page.Query {
 		Args:    db.Args{"team": tx.Team},
 		Sorts:   sorts, Default: "code", ID: "a.id",
 	}
-	q.Kept("account")
+	q.CountedAs("account")
 
 	return q
 }

@@ -128,7 +128,7 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 		first = s.from
 	}
 
-	open, err := bank.UnmatchedIn(
+	open, err := bank.ListUnmatched(
 		ctx, tx, bank.Span{Accounts: []id.ID{s.account}, First: first, Before: s.to}, bank.OldestFirst, openLimit,
 	)
 	if err != nil {
@@ -150,12 +150,12 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 var openTransactionsSQL = `
 	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
 	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date
-		from (` + bank.Unsettled("@account", "@to::date - 1") + `) u cross join lateral (
+		from (` + bank.UnsettledSQL("@account", "@to::date - 1") + `) u cross join lateral (
 			select e.cent_total as cents, e.txn_at as date from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.source_id <> e.team_id and e.account_id is not distinct from @account
 				and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
 				and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to and e.txn_at >= coalesce(@from::date, '-infinity')
-			union all select -c.cents, null from (` + bank.Parts("u.source_id", "@account") + `) c) m
+			union all select -c.cents, null from (` + bank.PartsSQL("u.source_id", "@account") + `) c) m
 		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0) i
 	order by date, id limit @limit`
 
@@ -193,7 +193,7 @@ func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 	var compared []bank.Comparison
 
 	err := tx.Together(ctx,
-		db.LoadOf(&compared, bank.Compare, &bank.Against{
+		db.LoadBy(&compared, bank.Compare, &bank.Against{
 			Accounts: []id.ID{s.account},
 			Currency: s.currency,
 			Date:     s.to.AddDays(-1),

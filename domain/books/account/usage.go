@@ -26,7 +26,7 @@ func usesSQL() string {
 		select 1 as n, 'journalEntries' as reason, true as refers, false as holds
 			where exists (select from ledger_entry where team_id = @team and account_id = @id)
 		union all select 2, 'lockedJournalEntries', false, true
-			where exists (select from ledger_entry e where e.team_id = @team and e.account_id = @id and ` + ledger.HeldEntry("e") + `)
+			where exists (select from ledger_entry e where e.team_id = @team and e.account_id = @id and ` + ledger.LockedEntrySQL("e") + `)
 		union all select 3, 'reconciledTransactions', false, true
 			where exists (select from bank_reconciliation where team_id = @team and account_id = @id)
 		union all select 4, 'transactions', true, false

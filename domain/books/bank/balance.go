@@ -29,10 +29,10 @@ type Held struct {
 	Known bool
 }
 
-// Balances loads the balances of accounts according to the bank at the start of a day: the last balance that it
+// ListBalances loads the balances of accounts according to the bank at the start of a day: the last balance that it
 // stated, or the opening, and every later movement. A stated balance is that of the end of its day. It returns one
 // for each account, in no order.
-func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) ([]Held, error) {
+func ListBalances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) ([]Held, error) {
 	ids, firsts := make([]id.ID, len(accounts)), make([]*day.Day, len(accounts))
 
 	openings := make([]money.Cents, len(accounts))
@@ -61,9 +61,9 @@ func Balances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) 
 	return found, nil
 }
 
-// StatedBefore loads the last balance that the bank stated for an account before a day, 0 if it stated none.
+// LoadStatedBefore loads the last balance that the bank stated for an account before a day, 0 if it stated none.
 // Records that Exclude has excluded count as well: they are excluded because of that balance.
-func StatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day) (money.Cents, error) {
+func LoadStatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select r.balance from bank_record r
 			where r.team_id = @team and r.account_id = @account and r.type = 'balance' and r.date < @before

@@ -169,7 +169,7 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 	// Balances at the bank and items do not depend on each other.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			held, err = Balances(ctx, tx, since, a.Date.AddDays(1))
+			held, err = ListBalances(ctx, tx, since, a.Date.AddDays(1))
 			return err
 		},
 		func(ctx context.Context, tx *db.Tx) (err error) {

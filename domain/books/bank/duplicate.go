@@ -106,8 +106,8 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	return nil
 }
 
-// WithDuplicates returns those of some records that have possible duplicates which a person has not settled yet.
-func WithDuplicates(ctx context.Context, tx *db.Tx, records []id.ID) (map[id.ID]bool, error) {
+// ListWithDuplicates returns those of some records that have possible duplicates which a person has not settled yet.
+func ListWithDuplicates(ctx context.Context, tx *db.Tx, records []id.ID) (map[id.ID]bool, error) {
 	if len(records) == 0 {
 		return nil, nil
 	}

@@ -201,7 +201,7 @@ func TestTheOrderOfABatchIsKept(t *testing.T) {
 		var held []bank.Held
 
 		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-			held, err = bank.Balances(ctx, tx, []bank.Since{{Account: w.accounts["1000"]}}, dayOf("2026-02-11"))
+			held, err = bank.ListBalances(ctx, tx, []bank.Since{{Account: w.accounts["1000"]}}, dayOf("2026-02-11"))
 			return err
 		})
 

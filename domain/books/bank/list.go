@@ -55,7 +55,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := newQuery(tx)
 	if !f.IncludeBalanceRecords {
 		q.And("r.type = 'transaction'", nil)
-		q.Kept("bank_record")
+		q.CountedAs("bank_record")
 	}
 
 	q.IDs("r.id = any(?)", f.IDs)

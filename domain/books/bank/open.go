@@ -31,9 +31,9 @@ type Days struct {
 	Accounts []id.ID
 }
 
-// OpenIn loads the open movements of some days, the newest first, and at most so many, which are no more than
+// ListOpen loads the open movements of some days, the newest first, and at most so many, which are no more than
 // 30001.
-func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
+func ListOpen(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	args, accounts := db.Args{"team": tx.Team, "from": d.From, "to": d.To}, ""
 	if len(d.Accounts) > 0 {
 		args["accounts"], accounts = d.Accounts, " and r.account_id = any(@accounts)"
@@ -41,7 +41,7 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 
 	args["most"] = most
 
-	// The inner limit is a fixed number for the planner, as in page.Params.Cut.
+	// The inner limit is a fixed number for the planner, as in page.Params.PageSQL.
 	found, err := db.Select[Open](ctx, tx, `
 		select * from (select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
@@ -55,14 +55,14 @@ func OpenIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Open, error) {
 	return found, nil
 }
 
-// OpenOf loads those of some records that are open movements on bank accounts, by id.
-func OpenOf(ctx context.Context, tx *db.Tx, records []id.ID) ([]Open, error) {
+// ListOpenByID loads those of some records that are open movements on bank accounts, by id.
+func ListOpenByID(ctx context.Context, tx *db.Tx, records []id.ID) ([]Open, error) {
 	return loadOpen(ctx, tx, "r.id = any(@ids)", db.Args{"ids": records})
 }
 
-// OpenAfter loads the open movements of the team with ids after the given one, for the zero id all of them, by id,
+// ListOpenAfter loads the open movements of the team with ids after the given one, for the zero id all of them, by id,
 // and at most so many.
-func OpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, error) {
+func ListOpenAfter(ctx context.Context, tx *db.Tx, last id.ID, most int) ([]Open, error) {
 	return loadOpen(
 		ctx, tx,
 		"r.id > coalesce(@last, '00000000-0000-0000-0000-000000000000'::uuid)",
@@ -93,9 +93,9 @@ func loadOpen(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([
 	return found, nil
 }
 
-// OpenPage loads the open movements of some days from one place on, the newest first, and their number. Records
+// ListOpenPage loads the open movements of some days from one place on, the newest first, and their number. Records
 // that are made up in part are not open.
-func OpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found []Open, total int64, err error) {
+func ListOpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (found []Open, total int64, err error) {
 	type row struct {
 		Open
 		Total int64

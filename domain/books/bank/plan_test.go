@@ -202,7 +202,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 	account, end := w.accounts["1000"], dayOf("2026-06-01")
 	for name, read := range map[string]func(context.Context, *db.Tx) error{
 		"what is unmatched": func(ctx context.Context, tx *db.Tx) error {
-			open, err := bank.UnmatchedIn(ctx, tx, bank.Span{Accounts: []id.ID{account}, Before: end}, bank.OldestFirst, 10)
+			open, err := bank.ListUnmatched(ctx, tx, bank.Span{Accounts: []id.ID{account}, Before: end}, bank.OldestFirst, 10)
 			if err == nil && (open.Count != 30 || len(open.First) != 10) {
 				t.Errorf("%d records are unmatched, %d are told", open.Count, len(open.First))
 			}
@@ -210,7 +210,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			return err
 		},
 		"what the bank says": func(ctx context.Context, tx *db.Tx) error {
-			held, err := bank.Balances(ctx, tx, []bank.Since{{Account: account}}, end)
+			held, err := bank.ListBalances(ctx, tx, []bank.Since{{Account: account}}, end)
 			if err == nil && (!held[0].Known || held[0].Cents != 8_002_000) {
 				t.Errorf("the bank says %+v", held)
 			}
@@ -218,7 +218,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			return err
 		},
 		"what is not settled": func(ctx context.Context, tx *db.Tx) error {
-			open, err := db.Select[id.ID](ctx, tx, bank.Unsettled("@account", "@at::date"), db.Args{"team": tx.Team, "account": account, "at": end})
+			open, err := db.Select[id.ID](ctx, tx, bank.UnsettledSQL("@account", "@at::date"), db.Args{"team": tx.Team, "account": account, "at": end})
 			if len(open) != 30 {
 				t.Errorf("%d sources are not settled", len(open))
 			}

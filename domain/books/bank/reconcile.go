@@ -483,12 +483,12 @@ type Movable struct {
 	Cents         money.Cents
 }
 
-// MovablesIn loads the movable amounts of accounts on some days, at most so many, the latest first.
-func MovablesIn(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, error) {
+// ListMovables loads the movable amounts of accounts on some days, at most so many, the latest first.
+func ListMovables(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, error) {
 	found, err := db.Select[Movable](ctx, tx, `
 		select u.source_id as transaction_id, a.id as account_id, e.currency, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents
 		from unnest(@accounts::uuid[]) a (id)
-		cross join lateral (`+Unsettled("a.id", "'9999-12-31'::date")+`) u
+		cross join lateral (`+UnsettledSQL("a.id", "'9999-12-31'::date")+`) u
 		cross join lateral (
 			select e.currency, e.txn_at, e.cent_total from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.status = 'active'

@@ -71,9 +71,9 @@ type AllUnmatched struct {
 	Total money.Cents
 }
 
-// UnmatchedIn loads the unmatched movements of a span, none before the first day of their account. It returns at
+// ListUnmatched loads the unmatched movements of a span, none before the first day of their account. It returns at
 // most so many of them.
-func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*AllUnmatched, error) {
+func ListUnmatched(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*AllUnmatched, error) {
 	type row struct {
 		Unmatched
 		Count int
@@ -104,16 +104,16 @@ func UnmatchedIn(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (*A
 	return out, nil
 }
 
-// Parts returns the SQL with a row for each active record of an account that a source makes up, in whole or in
+// PartsSQL returns the SQL with a row for each active record of an account that a source makes up, in whole or in
 // part: the cents of the part and the date of the record.
-func Parts(source, account string) string {
+func PartsSQL(source, account string) string {
 	return `select n.cent_total as cents, r.date from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
 		where n.team_id = @team and n.transaction_id = ` + source + ` and n.account_id = ` + account + ` and r.status = 'active'`
 }
 
-// Unsettled returns the SQL of the sources of entries on a bank account, column source_id, that may still have
+// UnsettledSQL returns the SQL of the sources of entries on a bank account, column source_id, that may still have
 // something open in the books or at the bank on a day. Comparing the two by that day only needs the entries and
 // records of these (migration 0047).
-func Unsettled(account, at string) string {
+func UnsettledSQL(account, at string) string {
 	return `select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = ` + account + ` and c.settled_at > ` + at
 }

@@ -9,9 +9,9 @@ import (
 // OwnersEntry is the SQL condition on the entries e that owner statements consist of.
 const OwnersEntry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')`
 
-// Attach returns the statement that attaches the entries of their days to saved owner statements, which locks the
+// AttachSQL returns the statement that attaches the entries of their days to saved owner statements, which locks the
 // entries.
-func Attach(tx *db.Tx, statements []id.ID) db.Stmt {
+func AttachSQL(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL: `update ledger_entry e set statement_id = s.id from statement s
 			where s.team_id = @team and s.id = any(@ids) and ` + OwnersEntry + ` and e.ownership_period_id = s.ownership_period_id
@@ -20,8 +20,8 @@ func Attach(tx *db.Tx, statements []id.ID) db.Stmt {
 	}
 }
 
-// Release returns the statement that frees the entries of owner statements that return to draft or are deleted.
-func Release(tx *db.Tx, statements []id.ID) db.Stmt {
+// ReleaseSQL returns the statement that frees the entries of owner statements that return to draft or are deleted.
+func ReleaseSQL(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL:  `update ledger_entry set statement_id = null where team_id = @team and statement_id = any(@ids)`,
 		Args: db.Args{"team": tx.Team, "ids": statements},

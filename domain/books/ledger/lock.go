@@ -204,19 +204,19 @@ func anyLock(text func(*lockRule) string) string {
 	return "(" + strings.Join(out, " or ") + ")"
 }
 
-// HeldSource returns the condition that a lock holds the journal of a source for the user @reader, as in
+// LockedSourceSQL returns the condition that a lock holds the journal of a source for the user @reader, as in
 // Lock.Status. The source is SQL.
-func HeldSource(source string) string {
+func LockedSourceSQL(source string) string {
 	whole := anyLock(func(r *lockRule) string { return strings.ReplaceAll(r.source, "?", source) })
 
 	return "(" + whole + " or exists (select from ledger_entry h where h.team_id = @team and h.source_id = " + source +
 		" and " + anyLock((*lockRule).onEntry) + "))"
 }
 
-// HeldEntry returns the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold
+// LockedEntrySQL returns the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold
 // whole postings: one entry that is attached to a statement, or is an owners' of a month up to the last saved one,
 // or moves reconciled money holds all entries of its posting.
-func HeldEntry(entry string) string {
+func LockedEntrySQL(entry string) string {
 	// Personal locks do not hold for everybody, so they are left out.
 	var postings []string
 
@@ -353,10 +353,10 @@ func checkStatements(condition *apierr.Error, statements []Saved) error {
 	return condition.With(c)
 }
 
-// Locked decides whether a posting may be added or removed; every write path asks it and no other code decides. It
+// CheckLocks decides whether a posting may be added or removed; every write path asks it and no other code decides. It
 // returns nil or one of ErrBooksClosed, ErrStatementAttachment, ErrStatementPeriod, ErrStatementInReview and
 // ErrReconciled with a LockContext.
-func Locked(c Closing, p Touched, l Lenience) error {
+func CheckLocks(c Closing, p Touched, l Lenience) error {
 	for i := range lockRules {
 		// Only a rule that says so may be passed with the books closed.
 		if r := &lockRules[i]; !r.ignorable || !l.IgnoreBooksClosed {

@@ -60,18 +60,18 @@ func TestLocked(t *testing.T) {
 		"in review":                   {p: with(func(p *ledger.Touched) { p.InReview = []ledger.Saved{two} }), want: ledger.ErrStatementInReview},
 		"published, inactive posting": {p: with(func(p *ledger.Touched) { p.Published, p.Status = []ledger.Saved{one}, ledger.Inactive })},
 	} {
-		err := ledger.Locked(ledger.Closing{BooksClosedAt: &closed}, c.p, c.l)
+		err := ledger.CheckLocks(ledger.Closing{BooksClosedAt: &closed}, c.p, c.l)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
 	}
 
-	got := contextOf(t, ledger.Locked(ledger.Closing{BooksClosedAt: &closed}, with(func(p *ledger.Touched) { p.TxnAt = before }), ledger.Lenience{}))
+	got := contextOf(t, ledger.CheckLocks(ledger.Closing{BooksClosedAt: &closed}, with(func(p *ledger.Touched) { p.TxnAt = before }), ledger.Lenience{}))
 	if got.LockReason != "period" || *got.BooksClosedAt != closed {
 		t.Errorf("books closed: %+v", got)
 	}
 
-	got = contextOf(t, ledger.Locked(ledger.Closing{}, with(func(p *ledger.Touched) { p.AttachedTo = []ledger.Saved{two, one, two} }), ledger.Lenience{}))
+	got = contextOf(t, ledger.CheckLocks(ledger.Closing{}, with(func(p *ledger.Touched) { p.AttachedTo = []ledger.Saved{two, one, two} }), ledger.Lenience{}))
 	if got.LockReason != "statement" || len(got.StatementIDs) != 2 || got.StatementIDs[0] != one.ID {
 		t.Errorf("attached: %+v", got)
 	}
@@ -171,7 +171,7 @@ func TestSoftClose(t *testing.T) {
 		"hard closed, may post":     {ledger.Closing{BooksClosedAt: &hard, SoftClosedAt: &soft, MayPost: true}, "2025-12-31", ledger.Lenience{}, ledger.ErrBooksClosed},
 		"softly closed, overridden": {ledger.Closing{SoftClosedAt: &soft}, "2026-01-31", ledger.Lenience{IgnoreBooksClosed: true}, nil},
 	} {
-		err := ledger.Locked(c.closing, ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: date(t, c.at)}, c.l)
+		err := ledger.CheckLocks(c.closing, ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: date(t, c.at)}, c.l)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", name, err, c.want)
 		}
@@ -195,7 +195,7 @@ func TestSoftCloseAsksWhoPosts(t *testing.T) {
 
 	shown := func() (lock ledger.Lock) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			all, err := ledger.LocksOf(ctx, tx, []id.ID{source})
+			all, err := ledger.LoadLocks(ctx, tx, []id.ID{source})
 			lock = all[source]
 
 			return err
@@ -265,7 +265,7 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 
 	locks := func() (lock ledger.Lock) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			all, err := ledger.LocksOfFees(ctx, tx, []id.ID{fee})
+			all, err := ledger.LoadFeeLocks(ctx, tx, []id.ID{fee})
 			lock = all[fee]
 
 			return err
@@ -325,7 +325,7 @@ func TestTheEarliestDayHolds(t *testing.T) {
 		for closed, want := range map[string]string{"2026-03-01": "unlock", "2026-02-01": "unlock", "2026-01-01": "refresh"} {
 			fixture.CloseBooks(b.Team, closed)
 			b.Tx(func(ctx context.Context, tx *db.Tx) error {
-				all, err := ledger.Reservations.StatusOf(ctx, tx, []id.ID{source})
+				all, err := ledger.Reservations.LoadStatuses(ctx, tx, []id.ID{source})
 				if action := all[source].Action; err == nil && (action == nil || *action != want) {
 					t.Errorf("from %s to %s, closed before %s: %+v, want %s", days[0], days[1], closed, all[source], want)
 				}

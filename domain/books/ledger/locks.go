@@ -47,8 +47,8 @@ type LockHit struct {
 	OpenFrom  day.Day `json:"openFrom"`
 }
 
-// Unlocked returns a lock that holds nothing.
-func Unlocked() Lock { return Lock{Status: "open"} }
+// NoLock returns a lock that holds nothing.
+func NoLock() Lock { return Lock{Status: "open"} }
 
 // lockRow has the locks found on a source, a fee or an ownership period.
 type lockRow struct {
@@ -63,7 +63,7 @@ type lockRow struct {
 
 // lock returns the locks as the API shows them.
 func (r *lockRow) lock() Lock {
-	lock := Unlocked()
+	lock := NoLock()
 	if r.ClosedAt != nil {
 		lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.ClosedAt}
 	}
@@ -97,7 +97,7 @@ func loadLocks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.
 	// Every id has an answer, even if no row was found.
 	out := make(map[id.ID]Lock, len(ids))
 	for _, v := range ids {
-		out[v] = Unlocked()
+		out[v] = NoLock()
 	}
 
 	for i := range rows {
@@ -142,9 +142,9 @@ func otherLocksExistSQL(entries string) string {
 	return "exists (select from ledger_entry h where " + entries + " and " + condition + ")"
 }
 
-// LocksOf loads the locks on the journals of sources. The offset makes PostgreSQL look each source up, as in
+// LoadLocks loads the locks on the journals of sources. The offset makes PostgreSQL look each source up, as in
 // stored.
-func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
+func LoadLocks(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
 	return loadLocks(ctx, tx, `
 		select first.id, `+closedAt+` as closed_at, first.statements, first.hits, first.records, first.held from (
 			select s.id, min(h.txn_at) as txn_at,
@@ -159,9 +159,9 @@ func LocksOf(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, e
 			group by s.id) first`+closing, sources)
 }
 
-// LocksOfFees loads the locks on the entries of recurring fees. A fee has entries on every stay, so they are read
+// LoadFeeLocks loads the locks on the entries of recurring fees. A fee has entries on every stay, so they are read
 // from the newest that a statement can hold, until there are as many as a reader can use.
-func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
+func LoadFeeLocks(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
 	const (
 		entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
 		covered = `h.party = 'owners' and h.listing_id is not null and h.txn_at <= (select x.end_at from statement x where ` + holding +
@@ -186,9 +186,9 @@ func LocksOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, 
 // period. Imported ones do so as well: no entry has their figures, but they have the shares of the members.
 const overPeriod = "x.team_id = @team and x.ownership_period_id"
 
-// LocksOfPeriods loads the locks on ownership periods: the owners' entries of the period that are held by their
+// LoadPeriodLocks loads the locks on ownership periods: the owners' entries of the period that are held by their
 // day, and the saved statements.
-func LocksOfPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
+func LoadPeriodLocks(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
 	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
 
 	return loadLocks(ctx, tx, `
@@ -207,8 +207,8 @@ type StatementOver struct {
 	EndAt    day.Day
 }
 
-// StatementsOver loads the saved statements over ownership periods, in the order of their days.
-func StatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]StatementOver, error) {
+// ListStatementsOver loads the saved statements over ownership periods, in the order of their days.
+func ListStatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]StatementOver, error) {
 	rows, err := db.Select[StatementOver](ctx, tx, `select x.id, x.ownership_period_id as period_id, x.start_at, x.end_at from statement x
 		where `+overPeriod+` = any(@periods::uuid[]) order by x.start_at, x.id`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
@@ -218,14 +218,14 @@ func StatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Statemen
 	return rows, nil
 }
 
-// HeldOn returns the lock that holds everything dated on a day, whichever listing or account it concerns: nil, or
+// LockOn returns the lock that holds everything dated on a day, whichever listing or account it concerns: nil, or
 // an error as of Locked.
-func HeldOn(ctx context.Context, tx *db.Tx, at day.Day) (lock, err error) {
-	c, err := ClosingOf(ctx, tx)
+func LockOn(ctx context.Context, tx *db.Tx, at day.Day) (lock, err error) {
+	c, err := LoadClosing(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
 	// Locks on a day ask nothing about a posting but its day, ledger and status.
-	return Locked(c, Touched{Ledger: Operating, Status: Active, TxnAt: at}, Lenience{}), nil
+	return CheckLocks(c, Touched{Ledger: Operating, Status: Active, TxnAt: at}, Lenience{}), nil
 }

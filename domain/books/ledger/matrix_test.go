@@ -157,8 +157,8 @@ func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Loc
 	rows = map[id.ID]told{}
 
 	m.Tx(func(ctx context.Context, tx *db.Tx) error {
-		found, err := db.Select[told](ctx, tx, `select s.id, `+ledger.HeldSource("s.id")+` as journal, (select count(*) from ledger_entry e
-				where e.team_id = @team and e.source_id = s.id and `+ledger.HeldEntry("e")+`) as entries
+		found, err := db.Select[told](ctx, tx, `select s.id, `+ledger.LockedSourceSQL("s.id")+` as journal, (select count(*) from ledger_entry e
+				where e.team_id = @team and e.source_id = s.id and `+ledger.LockedEntrySQL("e")+`) as entries
 			from unnest(@sources::uuid[]) as s (id)`, db.Args{"team": tx.Team, "sources": m.sources, "reader": tx.Actor.User})
 		if err != nil {
 			return err
@@ -168,11 +168,11 @@ func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Loc
 			rows[r.ID] = r
 		}
 
-		if sources, err = ledger.LocksOf(ctx, tx, m.sources); err != nil {
+		if sources, err = ledger.LoadLocks(ctx, tx, m.sources); err != nil {
 			return err
 		}
 
-		fees, err = ledger.LocksOfFees(ctx, tx, m.fees)
+		fees, err = ledger.LoadFeeLocks(ctx, tx, m.fees)
 
 		return err
 	})

@@ -75,7 +75,7 @@ func TestANewLockReachesEveryPlace(t *testing.T) { //nolint:paralleltest // othe
 			t.Helper()
 			at := date(t, "2019-07-15")
 
-			lock := ledger.Locked(ledger.Closing{}, ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: at}, ledger.Lenience{IgnoreBooksClosed: true})
+			lock := ledger.CheckLocks(ledger.Closing{}, ledger.Touched{Ledger: ledger.Trust, Status: ledger.Active, TxnAt: at}, ledger.Lenience{IgnoreBooksClosed: true})
 			if open := ledger.OpenFrom(lock); open == nil || *open != date(t, "2019-08-01") || !ledger.IsLock(lock) || !ledger.IsDayLock(lock) {
 				t.Errorf("%v is open from %v", lock, open)
 			}

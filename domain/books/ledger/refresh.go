@@ -78,7 +78,7 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 		_, err := s.refresh(ctx, tx, ids, policy{Lenience: l})
 		return err
 	})
-	if apierr.Refused(err) {
+	if apierr.IsRefusal(err) {
 		return markFailed(ctx, tx, s.Noun, ids)
 	}
 
@@ -238,7 +238,7 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 		return nil, err
 	}
 
-	statuses, err := s.Noun.StatusOf(ctx, tx, ids)
+	statuses, err := s.Noun.LoadStatuses(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ func (s *Source) work(
 
 	// First try all together. If one is refused, for example because its amounts are too large, try each by itself.
 	err := derive(s.refresh)
-	if apierr.Refused(err) && !IsLock(err) {
+	if apierr.IsRefusal(err) && !IsLock(err) {
 		err = derive(s.refreshEach)
 	}
 
@@ -169,7 +169,7 @@ func (s *Source) refreshEach(ctx context.Context, tx *db.Tx, ids []id.ID, by pol
 			done, err = s.refresh(ctx, tx, []id.ID{v}, by)
 			return err
 		})
-		if apierr.Refused(err) && !IsLock(err) {
+		if apierr.IsRefusal(err) && !IsLock(err) {
 			failed, done = append(failed, v), refreshResult{failed: 1, refusal: err}
 		} else if err != nil {
 			return refreshResult{}, err
@@ -202,7 +202,7 @@ func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 		}
 	}
 
-	ids, err := db.Select[id.ID](ctx, tx, `select distinct source_id from `+Outstanding()+` s
+	ids, err := db.Select[id.ID](ctx, tx, `select distinct source_id from `+OutstandingSQL()+` s
 		where team_id = @team and source_id = any(@ids) and status = 'stale'`, db.Args{"team": tx.Team, "ids": args.IDs})
 	if err != nil {
 		return fmt.Errorf("find stale journals: %w", err)

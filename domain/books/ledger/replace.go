@@ -293,7 +293,7 @@ func (f *facts) checkPostings(gone, added []Posting, l Lenience) (map[id.ID]hold
 		for i := range postings {
 			p := &postings[i]
 
-			lock := Locked(f.closing, f.lockInput(p), l)
+			lock := CheckLocks(f.closing, f.lockInput(p), l)
 			switch {
 			case lock == nil:
 				continue

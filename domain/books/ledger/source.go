@@ -205,11 +205,11 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 	return &n, nil
 }
 
-// TouchedByAssignments loads the sources of a noun that a change of assignments affects, if its journals look up
+// ListByAssignments loads the sources of a noun that a change of assignments affects, if its journals look up
 // the assignments of consults whenever they are derived: those with entries on the old or the new account. If an
 // assignment had no account before, journals that need it could not be derived and have no entries to find them by;
 // then it returns all sources of the noun.
-func TouchedByAssignments(
+func ListByAssignments(
 	ctx context.Context, tx *db.Tx,
 	n Noun,
 	changed []Reassigned,
@@ -229,7 +229,7 @@ func TouchedByAssignments(
 
 	switch {
 	case all:
-		return All(ctx, tx, n)
+		return ListAll(ctx, tx, n)
 	case accounts == nil:
 		return nil, nil
 	}
@@ -239,7 +239,7 @@ func TouchedByAssignments(
 		db.Args{"team": tx.Team, "accounts": accounts})
 }
 
-// All loads the sources of a noun.
-func All(ctx context.Context, tx *db.Tx, n Noun) ([]id.ID, error) {
+// ListAll loads the sources of a noun.
+func ListAll(ctx context.Context, tx *db.Tx, n Noun) ([]id.ID, error) {
 	return db.Select[id.ID](ctx, tx, `select id from `+string(n)+` where team_id = @team`, db.Args{"team": tx.Team})
 }

@@ -194,9 +194,9 @@ func newHold(refusal error, at day.Day) (hold, error) {
 	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
 }
 
-// Outstanding returns the SQL of the rows s of outstanding changes, to be used like a table. A row is locked while
+// OutstandingSQL returns the SQL of the rows s of outstanding changes, to be used like a table. A row is locked while
 // the lock that it remembers exists, for any user, and stale from then on.
-func Outstanding() string {
+func OutstandingSQL() string {
 	exists := anyLock(func(r *lockRule) string {
 		// A personal lock counts as well: it exists for some user.
 		return strings.ReplaceAll(cmp.Or(r.onDay("s.held_at"), r.holder), "@reader", "null::uuid")

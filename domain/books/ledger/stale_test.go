@@ -15,7 +15,7 @@ import (
 func (b *books) status(source id.ID) (status ledger.JournalStatus) {
 	b.t.Helper()
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
-		all, err := ledger.Reservations.StatusOf(ctx, tx, []id.ID{source})
+		all, err := ledger.Reservations.LoadStatuses(ctx, tx, []id.ID{source})
 		status = all[source]
 
 		return err
@@ -77,7 +77,7 @@ func TestJournalStatus(t *testing.T) {
 
 	feeStatus := func() (s ledger.JournalStatus) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			all, err := ledger.StatusOfFees(ctx, tx, []id.ID{fee.ID})
+			all, err := ledger.LoadFeeStatuses(ctx, tx, []id.ID{fee.ID})
 			s = all[fee.ID]
 
 			return err
@@ -309,7 +309,7 @@ func TestOperationsAroundAJournal(t *testing.T) {
 				var got map[id.ID]ledger.JournalStatus
 
 				b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-					got, err = noun.StatusOf(ctx, tx, []id.ID{source})
+					got, err = noun.LoadStatuses(ctx, tx, []id.ID{source})
 					return err
 				})
 

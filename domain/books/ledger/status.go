@@ -67,39 +67,39 @@ type staleness struct {
 	Failed int64
 }
 
-// StatusOf loads the journal statuses of resources of the noun; every one of them has one.
-func (n Noun) StatusOf(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
+// LoadStatuses loads the journal statuses of resources of the noun; every one of them has one.
+func (n Noun) LoadStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
 	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)`
 
-	return loadStatuses(ctx, tx, ids, fmt.Sprintf(outstanding, Outstanding()), map[Noun]string{
+	return loadStatuses(ctx, tx, ids, fmt.Sprintf(outstanding, OutstandingSQL()), map[Noun]string{
 		Reservations:   `select r.id from reservation r where r.team_id = @team and r.id = any(@ids) and r.listing_id = p.touched`,
 		Transactions:   `select l.transaction_id from transaction_line l where l.team_id = @team and l.transaction_id = any(@ids) and l.listing_id = p.touched`,
 		ManualJournals: `select l.journal_id from journal_line l where l.team_id = @team and l.journal_id = any(@ids) and l.listing_id = p.touched and l.party = 'owners'`,
 	}[n])
 }
 
-// StatusOfFees loads the journal statuses of recurring fees: those of the journals that a change of the fee made
+// LoadFeeStatuses loads the journal statuses of recurring fees: those of the journals that a change of the fee made
 // stale.
-func StatusOfFees(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
-	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
+func LoadFeeStatuses(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
+	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
-// StatusOfListings loads the statuses of all journals on listings, which an owner statement depends on. A journal
+// LoadListingStatuses loads the statuses of all journals on listings, which an owner statement depends on. A journal
 // without a listing affects none of them; one that follows a stay to another listing affects both.
-func StatusOfListings(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
+func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return loadStatuses(ctx, tx, listings, `
 		select * from (
-			select r.listing_id as id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s
+			select r.listing_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s
 				join reservation r on r.team_id = s.team_id and r.id = s.source_id
 				where s.team_id = @team and s.source = 'reservation'
 			union all
-			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s cross join lateral (
+			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s cross join lateral (
 				select n.listing_id from transaction_line n where n.team_id = s.team_id and n.transaction_id = s.source_id
 				union select r.listing_id from transaction_line n join reservation r on r.team_id = n.team_id and r.id = n.reservation_id
 					where n.team_id = s.team_id and n.transaction_id = s.source_id and n.follows_reservation) l
 				where s.team_id = @team and s.source = 'transaction'
 			union all
-			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+Outstanding()+` s cross join lateral (
+			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s cross join lateral (
 				select distinct n.listing_id from journal_line n where n.team_id = s.team_id and n.journal_id = s.source_id) l
 				where s.team_id = @team and s.source = 'journal'
 		) s where s.id = any(@ids)`,

@@ -230,7 +230,7 @@ func loadFacts(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Postin
 	var held []holder
 
 	share := func(ctx context.Context, tx *db.Tx) error { return shareLocks(ctx, tx, periods) }
-	if err := tx.Together(ctx, share, db.LoadOf(&held, loadHolders, touched)); err != nil {
+	if err := tx.Together(ctx, share, db.LoadBy(&held, loadHolders, touched)); err != nil {
 		return nil, err
 	}
 
@@ -302,8 +302,8 @@ func loadHolders(ctx context.Context, tx *db.Tx, touched []Posting) ([]holder, e
 	return held, nil
 }
 
-// ClosingOf loads how far the team's books are closed for the actor.
-func ClosingOf(ctx context.Context, tx *db.Tx) (Closing, error) {
+// LoadClosing loads how far the team's books are closed for the actor.
+func LoadClosing(ctx context.Context, tx *db.Tx) (Closing, error) {
 	c, err := db.Get[Closing](ctx, tx, `
 		select books_closed_at, soft_closed_at, @user = any(soft_close_posters) as may_post from team where team_id = @team`,
 		db.Args{"team": tx.Team, "user": tx.Actor.User})

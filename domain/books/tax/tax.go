@@ -62,7 +62,7 @@ func (Behavior) Enum() []string { return []string{string(Included), string(Exclu
 func (b Behavior) Split(amount money.Cents, rate money.Rate) (net, taxes money.Cents) {
 	// The tax is taken out of the amount, so nothing is lost by rounding.
 	if b == Included {
-		taxes = rate.Included(amount)
+		taxes = rate.TaxIn(amount)
 		return amount - taxes, taxes
 	}
 

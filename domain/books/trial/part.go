@@ -14,13 +14,13 @@ import (
 
 // The description names the schemas as it did when they were in package transaction.
 var (
-	_ = api.PublishedAs[Balance]("TransactionOpeningTrialBalance")
-	_ = api.PublishedAs[Origin]("TransactionTrialSource")
-	_ = api.PublishedAs[Totals]("TransactionTrialTotals")
-	_ = api.PublishedAs[Row]("TransactionTrialRow")
-	_ = api.PublishedAs[Reversal]("TransactionTrialReversal")
-	_ = api.PublishedAs[Put]("TransactionPutTrialBalance")
-	_ = api.PublishedAs[PutRow]("TransactionPutTrialRow")
+	_ = api.PublishAs[Balance]("TransactionOpeningTrialBalance")
+	_ = api.PublishAs[Origin]("TransactionTrialSource")
+	_ = api.PublishAs[Totals]("TransactionTrialTotals")
+	_ = api.PublishAs[Row]("TransactionTrialRow")
+	_ = api.PublishAs[Reversal]("TransactionTrialReversal")
+	_ = api.PublishAs[Put]("TransactionPutTrialBalance")
+	_ = api.PublishAs[PutRow]("TransactionPutTrialRow")
 )
 
 // Part returns what the opening trial balance adds to the service: routes and tables.

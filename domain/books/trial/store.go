@@ -51,7 +51,7 @@ func loadBalance(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error)
 		b.TrustReversal.JournalEntryIDs, b.TrustReversal.LastRefreshedAt = h.Entries, h.RefreshedAt
 	}
 
-	if b.held, err = ledger.HeldOn(ctx, tx, at); err != nil {
+	if b.held, err = ledger.LockOn(ctx, tx, at); err != nil {
 		return nil, err
 	}
 
@@ -119,7 +119,7 @@ type putInput struct{ Body Put }
 
 // put saves the combined balances and books the operating ledger's part of them.
 func put(ctx context.Context, tx *db.Tx, in *putInput) (*Balance, error) {
-	terms, err := MayOpen(ctx, tx)
+	terms, err := LockTerms(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
 		return nil
 	}
 
-	follow, err := HoldReversal(ctx, tx)
+	follow, err := LockReversal(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -274,10 +274,10 @@ func Rebook(ctx context.Context, tx *db.Tx, b ledger.Basis) error {
 	return follow(ctx, tx)
 }
 
-// HoldReversal locks the opening trial balance for a change of the trust's opening balances. It returns the work to
+// LockReversal locks the opening trial balance for a change of the trust's opening balances. It returns the work to
 // be done after the change: the reversal follows the trust. If a lock holds the reversal it stays as it is and
 // shows as outdated.
-func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
+func LockReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx) error, error) {
 	n, err := tx.Exec(ctx, `select from opening_trial_balance where team_id = @team for update`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("hold the opening trial balance: %w", err)
@@ -290,7 +290,7 @@ func HoldReversal(ctx context.Context, tx *db.Tx) (func(context.Context, *db.Tx)
 	// A refusal does not fail the change; a savepoint undoes the attempt.
 	return func(ctx context.Context, tx *db.Tx) error {
 		err := tx.Try(ctx, saveJournal)
-		if apierr.Refused(err) {
+		if apierr.IsRefusal(err) {
 			return nil
 		}
 

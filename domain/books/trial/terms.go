@@ -32,10 +32,10 @@ type Terms struct {
 // At returns the day before the first day of the books.
 func (t *Terms) At() day.Day { return t.StatementStartAt.AddDays(-1) }
 
-// MayOpen loads the terms for a change of the opening balances of a team. One change runs at a time; a second one
+// LockTerms loads the terms for a change of the opening balances of a team. One change runs at a time; a second one
 // gets ErrBusy and has to try again (RSN-34). It fails with generalLedgerDisabled and
 // generalLedgerStartDateMissing.
-func MayOpen(ctx context.Context, tx *db.Tx) (*Terms, error) {
+func LockTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	t, err := loadTerms(ctx, tx)
 	switch {
 	case err != nil:

@@ -51,13 +51,13 @@ func endpoints(box *seal.Box) []api.Endpoint {
 			Doc: "Fields that are present change; null clears. Fails with 403 for an owner when the credential may write vendors only; 400 when an " +
 				"owner of a listing would become a vendor (issue contactTypeLocked); 400 for an unknown payout account.",
 			Scopes: []string{writeScope}, DryRun: true,
-		}, e.put),
+		}, e.update),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/contacts/{id}", ID: "deleteContact", Tag: tag, Summary: "Delete or archive a contact",
 			Errors: apierr.List{errInUse},
 			Doc:    "onLocked=archive archives it instead.",
 			Scopes: []string{"contacts:delete"}, DryRun: true,
-		}, del),
+		}, deleteContact),
 	}
 }
 
@@ -68,7 +68,9 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) { return one(ctx, tx, in.ID) }
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) {
+	return loadDetail(ctx, tx, in.ID)
+}
 
 type createInput struct{ Body Create }
 
@@ -94,7 +96,7 @@ type putInput struct {
 	Body Update
 }
 
-func (e edge) put(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
+func (e edge) update(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 
 	note(tx, old, c, in)
 
-	return one(ctx, tx, c.ID)
+	return loadDetail(ctx, tx, c.ID)
 }
 
 // note notes what became of a contact. A tax identifier that is named counts as changed, since only its last digits are
@@ -167,7 +169,7 @@ func (e edge) writer(ctx context.Context, tx *db.Tx, changes []*Update) (writer,
 		}
 	}
 
-	known, err := accounts(ctx, tx, named)
+	known, err := loadAccounts(ctx, tx, named)
 
 	return writer{box: e.box, vendorsOnly: !tx.Actor.Has("contacts:write"), accounts: known}, err
 }
@@ -177,9 +179,9 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a contact in use."`
 }
 
-// del deletes a contact. If records refer to it, it archives the contact when the caller asked for that, and
+// deleteContact deletes a contact. If records refer to it, it archives the contact when the caller asked for that, and
 // refuses otherwise.
-func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	// The lock keeps new references away while the old ones are counted.
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
@@ -191,7 +193,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	}
 
 	// What refers to the contact decides between deleting, archiving and refusing.
-	used, err := usage(ctx, tx, in.ID)
+	used, err := loadUsage(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}

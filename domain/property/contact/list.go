@@ -24,7 +24,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 		Columns: columns, From: "contact c", Rows: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
-	q.Kept("contact")
+	q.CountedAs("contact")
 	q.IDs("c.id = any(?)", f.IDs)
 	q.Narrow("c.type = ?", f.Type)
 	q.Narrow("c.status = ?", f.Status)

@@ -18,8 +18,8 @@ const (
 	owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
 )
 
-// one returns a contact with the listings it owns today. It fails with apierr.NotFound.
-func one(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
+// loadDetail returns a contact with the listings it owns today. It fails with apierr.NotFound.
+func loadDetail(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
 	found, err := db.One[Detail](ctx, tx, apierr.NotFound, `select `+columns+`,
 		coalesce((select jsonb_agg(jsonb_build_object('listingId', p.listing_id, 'split', m.split, 'startAt', p.start_at, 'endAt', p.end_at)
 				order by p.listing_id)
@@ -46,8 +46,8 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]stored,
 	return rows, nil
 }
 
-// accounts returns for each account that exists whether it is a bank account.
-func accounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error) {
+// loadAccounts returns for each account that exists whether it is a bank account.
+func loadAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -122,7 +122,7 @@ func conflict(err error) error {
 	return err
 }
 
-func usage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
+func loadUsage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
 	return db.Get[Usage](ctx, tx, `select
 		exists (select from listing_ownership_member where team_id = @team and contact_id = @id) as ownership_periods,
 		exists (select from transaction where team_id = @team and contact_id = @id)

@@ -18,8 +18,10 @@ func lastFour(identifier string) string { return identifier[len(identifier)-4:] 
 // label returns the name that a contact's tax identifier is sealed under.
 func label(contact id.ID) string { return "contact:" + contact.String() }
 
-// Sealed names the column that keeps tax identifiers.
-func Sealed() seal.Column { return seal.Column{Table: "contact", Name: "tax_identifier", Label: label} }
+// SealedColumn names the column that keeps tax identifiers.
+func SealedColumn() seal.Column {
+	return seal.Column{Table: "contact", Name: "tax_identifier", Label: label}
+}
 
 // TaxIdentifiers returns the whole tax identifiers of the contacts that have one, for information returns:
 // 123-45-6789 or 12-3456789. Hyphens stay as they were given; without any they are set for an individual or a
@@ -47,14 +49,14 @@ func TaxIdentifiers(ctx context.Context, tx *db.Tx, box *seal.Box, contacts []id
 			return nil, fmt.Errorf("tax identifier of contact %v: %w", r.ID, err)
 		}
 
-		out[r.ID] = hyphenated(string(plain), r.Company)
+		out[r.ID] = hyphenate(string(plain), r.Company)
 	}
 
 	return out, nil
 }
 
-// hyphenated returns an identifier with its hyphens: two digits first for a company, three and two for a person.
-func hyphenated(identifier string, company bool) string {
+// hyphenate returns an identifier with its hyphens: two digits first for a company, three and two for a person.
+func hyphenate(identifier string, company bool) string {
 	switch {
 	case strings.Contains(identifier, "-"):
 		return identifier

@@ -39,13 +39,13 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Errors: apierr.List{errInUse, errDuplicateUniqueRef},
 			Doc:    "Fields that are present change; null clears. Fails with 400 for an unknown currency.",
 			Scopes: []string{"listings:write"}, DryRun: true,
-		}, put),
+		}, updateListing),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/{id}", ID: "deleteListing", Tag: tag, Summary: "Delete or archive a listing",
 			Errors: apierr.List{errInUse},
 			Doc:    "Ownership periods go with it. Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes: []string{"listings:delete"}, DryRun: true,
-		}, del),
+		}, deleteListing),
 	)
 }
 
@@ -53,7 +53,7 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Listing, error) { return one(ctx, tx, in.ID) }
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Listing, error) { return load(ctx, tx, in.ID) }
 
 // Common are the fields that new listings and changes share.
 type Common struct {
@@ -110,7 +110,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 	}
 
 	// Read it again, as the API shows it: with the ownership and fees of today.
-	made, err := one(ctx, tx, l.ID)
+	made, err := load(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ type putInput struct {
 	Body Update
 }
 
-// put changes a listing. It fails with 400 if a listing that is in use would become inactive.
-func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
+// updateListing changes a listing. It fails with 400 if a listing that is in use would become inactive.
+func updateListing(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	if s := in.Body.Status; s != nil && *s != l.Status {
 		l.Status = *s
 		if l.Status == Inactive {
-			used, err := usage(ctx, tx, l.ID)
+			used, err := loadUsage(ctx, tx, l.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -171,7 +171,7 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 
 	audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)
 
-	return one(ctx, tx, l.ID)
+	return load(ctx, tx, l.ID)
 }
 
 type deleteInput struct {
@@ -179,16 +179,16 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a listing in use."`
 }
 
-// del deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for that, and
+// deleteListing deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for that, and
 // refuses otherwise.
-func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// What refers to the listing decides between deleting, archiving and refusing.
-	used, err := usage(ctx, tx, l.ID)
+	used, err := loadUsage(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -13,14 +13,14 @@ import (
 // handler knows the journals that follow the owners of listings.
 type handler struct{ journals ledger.Sources }
 
-// written returns the answer to the write of a period, and the operation that its journals follow in, if any.
-func (h handler) written(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
+// answerSaved returns the answer to the write of a period, and the operation that its journals follow in, if any.
+func (h handler) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
 	n, err := h.follow(ctx, tx, p.ListingID)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	saved, err := onePeriod(ctx, tx, p.ID)
+	saved, err := loadPeriod(ctx, tx, p.ID)
 
 	return saved, n, err
 }

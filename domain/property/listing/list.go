@@ -35,7 +35,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	}
 
 	// Filters that the caller left out add nothing to the text.
-	q.Kept("listing")
+	q.CountedAs("listing")
 	q.IDs("l.id = any(?)", f.IDs)
 	q.Narrow("l.short_ref = any(?)", f.ShortRefs)
 	q.Narrow("l.status = ?", f.Status)
@@ -48,7 +48,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *f.ActiveOwnership})
 	}
 
-	byFees(&q, tx, f.ActiveRecurringFeePeriods)
+	narrowByFees(&q, tx, f.ActiveRecurringFeePeriods)
 	q.Whether(opened, f.OpeningBalance)
 	q.Refs("l.parent_id", f.Parent.List())
 
@@ -58,12 +58,12 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 // opened says that a deposit is the opening balance of listing l.
 var opened = `exists (select from transaction t join transaction_line o on o.team_id = t.team_id and o.transaction_id = t.id
 	where t.team_id = l.team_id and o.listing_id = l.id and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
-		and ` + account.Acting("o", account.OpeningBalance) + `
+		and ` + account.ActingSQL("o", account.OpeningBalance) + `
 		and not exists (select from transaction_line m where m.team_id = t.team_id and m.transaction_id = t.id and m.id <> o.id))`
 
-// byFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none, the
+// narrowByFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none, the
 // id of a fee, a type of fees, or "!" and a type for listings without one.
-func byFees(q *page.Query, tx *db.Tx, wanted string) {
+func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 	if wanted == "" {
 		return
 	}

@@ -50,7 +50,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
 				" another business model or lost days under an owner statement (reason statementAttachment)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
-		}, h.putPeriod, h.work),
+		}, h.updatePeriod, h.work),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
 			Errors:    apierr.List{errPeriodInUse, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
@@ -59,7 +59,7 @@ func (h handler) periodEndpoints() []api.Endpoint {
 				" onLocked=archive ends such a period on the last day that they use instead. With onLast=extend the period before the last one goes on" +
 				" through the days of the deleted one; an archived one keeps days, so that it is refused then with context.suggestedOnLast." + follows,
 			Scopes: []string{"listings:delete"}, DryRun: true,
-		}, h.delPeriod, h.work),
+		}, h.deletePeriod, h.work),
 	}
 }
 
@@ -103,7 +103,7 @@ func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Pag
 }
 
 func getPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*Period, error) {
-	return onePeriod(ctx, tx, in.ID)
+	return loadPeriod(ctx, tx, in.ID)
 }
 
 // Terms are the fields of a period that can be left out.
@@ -172,7 +172,7 @@ func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodIn
 		return nil, nil, err
 	}
 
-	return h.written(ctx, tx, p)
+	return h.answerSaved(ctx, tx, p)
 }
 
 type putPeriodInput struct {
@@ -180,8 +180,8 @@ type putPeriodInput struct {
 	Body UpdatePeriod
 }
 
-// putPeriod changes an ownership period. Its journals follow at once or in an operation.
-func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
+// updatePeriod changes an ownership period. Its journals follow at once or in an operation.
+func (h handler) updatePeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
@@ -203,7 +203,7 @@ func (h handler) putPeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (
 		return nil, nil, err
 	}
 
-	return h.written(ctx, tx, &p)
+	return h.answerSaved(ctx, tx, &p)
 }
 
 // change is how a period is written: what to do with others in the way, and where in the body its fields stand.
@@ -241,7 +241,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 
 	others := byListing[p.ListingID]
 
-	statements, err := ledger.StatementsOver(ctx, tx, idsOf(others))
+	statements, err := ledger.ListStatementsOver(ctx, tx, periodIDs(others))
 	if err != nil {
 		return err
 	}
@@ -284,9 +284,9 @@ type periodInUse struct {
 	SuggestedOnLast OnLast `json:"suggestedOnLast,omitempty"`
 }
 
-// delPeriod deletes an ownership period. If entries or statements use it, the caller can have it end on the last
+// deletePeriod deletes an ownership period. If entries or statements use it, the caller can have it end on the last
 // day they use instead.
-func (h handler) delPeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
+func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}

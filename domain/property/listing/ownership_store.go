@@ -52,8 +52,8 @@ func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	return rows, nil
 }
 
-// onePeriod reads a period with its lock.
-func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
+// loadPeriod reads a period with its lock.
+func loadPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 	var (
 		rows  []Period
 		locks map[id.ID]ledger.Lock
@@ -63,7 +63,7 @@ func onePeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 	if err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
 		return err
-	}, db.LoadOf(&locks, ledger.LocksOfPeriods, []id.ID{period})); err != nil {
+	}, db.LoadBy(&locks, ledger.LoadPeriodLocks, []id.ID{period})); err != nil {
 		return nil, err
 	}
 
@@ -82,7 +82,7 @@ func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
 		return nil
 	}
 
-	locks, err := ledger.LocksOfPeriods(ctx, tx, idsOf(periods))
+	locks, err := ledger.LoadPeriodLocks(ctx, tx, periodIDs(periods))
 	for i := range periods {
 		periods[i].Lock = locks[periods[i].ID]
 	}
@@ -90,8 +90,8 @@ func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
 	return err
 }
 
-// idsOf returns the ids of periods.
-func idsOf(periods []Period) []id.ID {
+// periodIDs returns the ids of periods.
+func periodIDs(periods []Period) []id.ID {
 	ids := make([]id.ID, len(periods))
 	for i := range periods {
 		ids[i] = periods[i].ID
@@ -106,7 +106,7 @@ func periodQuery(tx *db.Tx) page.Query {
 		Columns: periodColumns, From: "listing_ownership_period p", Rows: "listing_ownership_period p", Where: []string{"p.team_id = @team"},
 		Args: db.Args{"team": tx.Team}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
 	}
-	q.Kept("listing_ownership_period")
+	q.CountedAs("listing_ownership_period")
 
 	return q
 }
@@ -128,7 +128,7 @@ func lockPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
 		return nil, apierr.NotFound
 	}
 
-	return onePeriod(ctx, tx, period)
+	return loadPeriod(ctx, tx, period)
 }
 
 // checkOwners returns an issue for each member that does not exist or is no owner. The path leads to the members.

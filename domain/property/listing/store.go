@@ -37,8 +37,8 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 	return out, nil
 }
 
-// one reads a listing with its ownership and fees.
-func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
+// load reads a listing with its ownership and fees.
+func load(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	var (
 		found map[id.ID]Listing
 		b     today
@@ -47,7 +47,7 @@ func one(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	ids := []id.ID{listing}
 
 	// The listing, its ownership and its fees are read in one round trip.
-	if err := tx.Together(ctx, db.LoadOf(&found, ByID, ids), db.LoadOf(&b, loadToday, ids)); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&found, ByID, ids), db.LoadBy(&b, loadToday, ids)); err != nil {
 		return nil, err
 	}
 
@@ -219,8 +219,8 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	)
 }
 
-// usage returns what refers to a listing, in one statement.
-func usage(ctx context.Context, tx *db.Tx, listing id.ID) (Usage, error) {
+// loadUsage returns what refers to a listing, in one statement.
+func loadUsage(ctx context.Context, tx *db.Tx, listing id.ID) (Usage, error) {
 	return db.Get[Usage](ctx, tx, `select
 		exists (select from reservation where team_id = @team and listing_id = @id) as reservations,
 		exists (select from reservation where team_id = @team and listing_id = @id and status = 'booked' and check_out > @today) as future_reservations,

@@ -86,7 +86,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			"actor":     tx.Actor.User,
 			"source":    source,
 			"operation": tx.Operation,
-			"settled":   tx.Work == "" && !tx.Queued(),
+			"settled":   tx.Work == "" && !tx.HasQueued(),
 			"now":       tx.Now,
 			"events":    json.RawMessage(encoded),
 		}})

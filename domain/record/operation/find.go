@@ -40,7 +40,7 @@ func Find(ctx context.Context, tx *db.Tx, r *Ref) (*Detail, error) {
 	return find(ctx, tx, r.operation, r.action)
 }
 
-// Acknowledged returns the operation in the shape of an acknowledgement.
-func (o *Operation) Acknowledged() *Acknowledgement {
+// Acknowledge returns the operation in the shape of an acknowledgement.
+func (o *Operation) Acknowledge() *Acknowledgement {
 	return &Acknowledgement{OperationID: o.ID, Type: o.Type, Status: o.Status, Resource: o.Resource}
 }

@@ -179,7 +179,7 @@ func TestIdentifiers(t *testing.T) {
 		t.Fatalf("action %q", action)
 	}
 
-	for _, text := range []string{own.String(), strings.ToUpper(own.String()), own.Typed("op"), action} {
+	for _, text := range []string{own.String(), strings.ToUpper(own.String()), own.TypeID("op"), action} {
 		if got := x.read(text).ID("id"); got != own {
 			t.Errorf("%s reads %s", text, got)
 		}
@@ -191,8 +191,8 @@ func TestIdentifiers(t *testing.T) {
 
 	idle := x.Post("/toys/none", nil).Want(204)
 	for _, text := range []string{
-		id.New(x.DB.Now()).String(), id.Zero.String(), id.New(x.DB.Now()).Typed("op"), id.New(x.DB.Now()).Typed("act"), "act_unknown", "op_unknown", "op_",
-		"abc", "opx", own.Typed("acc"), own.String() + "0", own.Typed("act"), internal.String("operationId"), internal.ID("operationId").Typed("op"),
+		id.New(x.DB.Now()).String(), id.Zero.String(), id.New(x.DB.Now()).TypeID("op"), id.New(x.DB.Now()).TypeID("act"), "act_unknown", "op_unknown", "op_",
+		"abc", "opx", own.TypeID("acc"), own.String() + "0", own.TypeID("act"), internal.String("operationId"), internal.ID("operationId").TypeID("op"),
 		internal.Header.Get("X-Service-Audit-Action-Id"), idle.Header.Get("X-Service-Audit-Action-Id"),
 	} {
 		x.Get("/operations/"+text).WantError(apierr.CodeNotFound, "")

@@ -36,7 +36,7 @@ func (t *table) measure(s *sheet) {
 		// Bold text is wider. The last row is the total, which is bold too.
 		st := style{size: 1, bold: row.style == GroupRow || row.style == SubtotalRow || r == len(t.rows)}
 
-		spans := (&laidRow{tableRow: row, total: r == len(t.rows)}).heads()
+		spans := (&wrappedRow{tableRow: row, total: r == len(t.rows)}).isHeading()
 		for i, cell := range row.cells {
 			if i >= len(t.columns) || spans {
 				break
@@ -71,9 +71,9 @@ func (t *table) measure(s *sheet) {
 	}
 }
 
-// fit sets the largest text size at which figures stay on one line and words are whole. It returns false if no size
+// chooseSize sets the largest text size at which figures stay on one line and words are whole. It returns false if no size
 // does.
-func (t *table) fit(s *sheet, width float64) bool {
+func (t *table) chooseSize(s *sheet, width float64) bool {
 	t.gap = cellGap
 
 	// An empty table fits in any size.
@@ -88,7 +88,7 @@ func (t *table) fit(s *sheet, width float64) bool {
 
 	// Try the sizes from the largest down.
 	for _, size := range []float64{bodySize, 8, 7.5, 7, 6.5} {
-		if t.size = size; t.spread(s, width, wholeHead) {
+		if t.size = size; t.setWidths(s, width, wholeHead) {
 			return true
 		}
 	}
@@ -102,7 +102,7 @@ func (t *table) squeeze(s *sheet, width float64) {
 	for _, gap := range []float64{cellGap, cellGap / 2} {
 		for _, size := range []float64{6.5, 6, 5.5, 5} {
 			for _, unbroken := range []float64{44, 36, 28} {
-				if t.size, t.gap = size, gap; t.spread(s, width, unbroken) {
+				if t.size, t.gap = size, gap; t.setWidths(s, width, unbroken) {
 					return
 				}
 			}
@@ -118,15 +118,15 @@ func (t *table) squeeze(s *sheet, width float64) {
 	}
 }
 
-// spread sets the widths of the columns and returns whether everything fits. Words of heads that are up to unbroken
+// setWidths sets the widths of the columns and returns whether everything fits. Words of heads that are up to unbroken
 // points wide are kept whole.
-func (t *table) spread(s *sheet, width, unbroken float64) bool {
+func (t *table) setWidths(s *sheet, width, unbroken float64) bool {
 	width -= t.gap * float64(len(t.columns)-1)
 
 	const slack = 0.1 // rounding must not break a line that fits exactly
 
 	// First find the width of each column without broken lines, and the least width that it can have.
-	open := t.open()
+	open := t.openColumn()
 	least := make([]float64, len(t.columns))
 	sumLeast, sumWhole := 0.0, 0.0
 
@@ -192,7 +192,7 @@ func (t *table) spread(s *sheet, width, unbroken float64) bool {
 	return true
 }
 
-// open returns the column that takes the spare room: the first column of texts, or else the first.
-func (t *table) open() int {
+// openColumn returns the column that takes the spare room: the first column of texts, or else the first.
+func (t *table) openColumn() int {
 	return max(0, slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.text }))
 }

@@ -21,5 +21,5 @@ func Legible(text string) string {
 
 	fonts := *embedded
 
-	return legible{&fonts}.text(text)
+	return textCleaner{&fonts}.text(text)
 }

@@ -18,11 +18,11 @@ const (
 	zeroWidthJoiner    = '\u200D'
 )
 
-// legible rewrites text into characters that the fonts have. It adds the fallback fonts if a text needs one.
-type legible struct{ fonts *pdf.Fonts }
+// textCleaner rewrites text into characters that the fonts have. It adds the fallback fonts if a text needs one.
+type textCleaner struct{ fonts *pdf.Fonts }
 
 // line returns the text as a single line. Control characters and line breaks become spaces.
-func (l legible) line(s string) string {
+func (l textCleaner) line(s string) string {
 	if l.plain(s) {
 		return strings.TrimSpace(s)
 	}
@@ -31,7 +31,7 @@ func (l legible) line(s string) string {
 }
 
 // plain reports whether a text is printable ASCII without two spaces in a row, and so needs no change.
-func (l legible) plain(s string) bool {
+func (l textCleaner) plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' || s[i] == ' ' && i > 0 && s[i-1] == ' ' {
 			return false
@@ -42,7 +42,7 @@ func (l legible) plain(s string) bool {
 }
 
 // lines returns the texts that are not empty, each as a single line.
-func (l legible) lines(all []string) []string {
+func (l textCleaner) lines(all []string) []string {
 	kept := make([]string, 0, len(all))
 	for _, s := range all {
 		if s = l.line(s); s != "" {
@@ -55,7 +55,7 @@ func (l legible) lines(all []string) []string {
 
 // text returns the text with its line breaks. Characters without a glyph are dropped, replaced by similar ones, or
 // shown as a box.
-func (l legible) text(s string) string {
+func (l textCleaner) text(s string) string {
 	var b strings.Builder
 
 	// Composed characters are in more fonts than separate accents.
@@ -87,7 +87,7 @@ func (l legible) text(s string) string {
 }
 
 // substitute writes the compatible form of a character, such as the letters of a ligature, or a box.
-func (l legible) substitute(b *strings.Builder, r rune) {
+func (l textCleaner) substitute(b *strings.Builder, r rune) {
 	for _, c := range norm.NFKC.String(string(r)) {
 		if !l.has(c) || unicode.IsControl(c) {
 			c = missingGlyph
@@ -98,7 +98,7 @@ func (l legible) substitute(b *strings.Builder, r rune) {
 }
 
 // has reports whether some font has the character. It loads the fallback fonts when a character needs them.
-func (l legible) has(r rune) bool {
+func (l textCleaner) has(r rune) bool {
 	switch {
 	case unicode.IsControl(r):
 		return false

@@ -48,9 +48,9 @@ func localeTag(locale string) string {
 	return tag
 }
 
-// languageOf returns the language in which readers should read the document aloud: English whatever the locale is,
+// documentLanguage returns the language in which readers should read the document aloud: English whatever the locale is,
 // unless the caller gave other labels.
-func languageOf(given StatementLabels, tag string) string {
+func documentLanguage(given StatementLabels, tag string) string {
 	if language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language == "en" || given != (StatementLabels{}) {
 		return tag
 	}
@@ -74,8 +74,8 @@ func region(tag string) string {
 	return ""
 }
 
-// isLetter reports whether the locale uses US Letter.
-func isLetter(tag string) bool { return letterRegions[region(tag)] }
+// usesLetter reports whether the locale uses US Letter.
+func usesLetter(tag string) bool { return letterRegions[region(tag)] }
 
 // dateText returns a date YYYY-MM-DD as the locale writes it. Other text stays as it is.
 func dateText(date, tag string) string {
@@ -177,13 +177,13 @@ func percentText(percentage, tag string) string {
 		text = message.NewPrinter(language.English).Sprint(shown)
 	}
 
-	text = strings.Map(withoutMarks, text)
+	text = strings.Map(dropMarks, text)
 
 	return figureSigns.Replace(text)
 }
 
-// withoutMarks drops the marks of direction, which fonts do not have.
-func withoutMarks(r rune) rune {
+// dropMarks drops the marks of direction, which fonts do not have.
+func dropMarks(r rune) rune {
 	if unicode.Is(unicode.Cf, r) {
 		return -1
 	}

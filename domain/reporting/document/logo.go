@@ -25,8 +25,8 @@ var logos = struct {
 
 const logosKept = 16
 
-// logoOf returns the image of a logo, from memory if it was read before. It fails with ErrLogo.
-func logoOf(data []byte) (*pdf.Image, error) {
+// loadLogo returns the image of a logo, from memory if it was read before. It fails with ErrLogo.
+func loadLogo(data []byte) (*pdf.Image, error) {
 	key := sha256.Sum256(data)
 
 	logos.Lock()

@@ -23,7 +23,7 @@ const (
 type paperwork struct {
 	sheet
 
-	legible  legible
+	legible  textCleaner
 	team     StatementTeam
 	labels   StatementLabels
 	tag      string // of the locale
@@ -67,7 +67,7 @@ func (p *paperwork) letterhead() error {
 		}
 
 		e := p.doc.Open(p.sect, pdf.P)
-		lines := p.few(text, st, detailsWidth, min(left, 4))
+		lines := p.wrapAtMost(text, st, detailsWidth, min(left, 4))
 
 		left -= len(lines)
 		for _, line := range lines {
@@ -104,7 +104,7 @@ func (p *paperwork) letterhead() error {
 			p.left,
 			wide,
 			big,
-		}, top, strings.Join(p.few(p.team.Name, big, wide, 6), "\n"))
+		}, top, strings.Join(p.wrapAtMost(p.team.Name, big, wide, 6), "\n"))
 	}
 
 	// Then the address and how to reach the sender.
@@ -123,7 +123,7 @@ func (p *paperwork) letterhead() error {
 
 // logo draws the logo into its box at the top and returns its height.
 func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
-	logo, err := logoOf(p.team.Logo)
+	logo, err := loadLogo(p.team.Logo)
 	if err != nil {
 		return 0, err
 	}
@@ -138,7 +138,7 @@ func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
 	}
 
 	figure := p.doc.Open(p.sect, pdf.Figure)
-	figure.Alt = joined(" ", p.team.Name, "logo")
+	figure.Alt = joinTexts(" ", p.team.Name, "logo")
 	p.doc.Image(figure, logo, pdf.Box{X: x, Y: top, Width: wide, Height: high})
 	p.doc.End(figure)
 
@@ -176,7 +176,7 @@ func (p *paperwork) heading(above, title, below string) {
 		}
 
 		e := p.doc.Open(p.sect, pdf.Heading1)
-		for _, line := range p.few(title, big, wide, titleLines) {
+		for _, line := range p.wrapAtMost(title, big, wide, titleLines) {
 			p.text(e, p.left, p.y, line, big)
 			p.y += big.size * 1.25
 		}
@@ -190,7 +190,7 @@ func (p *paperwork) heading(above, title, below string) {
 		p.left,
 		p.right - p.left,
 		small,
-	}, p.y+1, strings.Join(p.few(below, small, p.right-p.left, belowLines), "\n"))
+	}, p.y+1, strings.Join(p.wrapAtMost(below, small, p.right-p.left, belowLines), "\n"))
 }
 
 // fact is one of several short texts in a row.
@@ -219,7 +219,7 @@ func (p *paperwork) band(facts []fact) {
 		p.text(e, x, p.y, p.fit(fact.label, label, wide-8), label)
 
 		y := p.y + label.lead() + 1
-		for _, line := range p.few(fact.value, value, wide-8, factLines) {
+		for _, line := range p.wrapAtMost(fact.value, value, wide-8, factLines) {
 			p.text(e, x, y, line, value)
 			y += value.lead()
 		}
@@ -265,7 +265,7 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 		// pages.
 		label := p.wrap(line.Label, st, right-left-p.measure(figure, st)-2*inset-10)
 		high := float64(len(label))*st.lead() + 2*pad
-		p.room(high + 6)
+		p.ensureRoom(high + 6)
 
 		if final {
 			p.y += 6
@@ -304,7 +304,7 @@ func (p *paperwork) section(t *table) {
 	}
 
 	// A table that does not fit in any size is squeezed.
-	if width := p.right - p.left; !t.fit(&p.sheet, width) {
+	if width := p.right - p.left; !t.chooseSize(&p.sheet, width) {
 		t.squeeze(&p.sheet, width)
 	}
 
@@ -326,7 +326,7 @@ func (p *paperwork) notes(paragraphs []string) {
 		// The heading stays on one page with the first two lines.
 		if !begun {
 			p.y += sectionGap
-			p.room(titleStyle.lead() + 6 + 2*body.lead())
+			p.ensureRoom(titleStyle.lead() + 6 + 2*body.lead())
 			p.y = p.paragraph(block{pdf.Heading2, p.left, p.right - p.left, titleStyle}, p.y, p.labels.Notes) + 6
 			begun = true
 		}
@@ -335,7 +335,7 @@ func (p *paperwork) notes(paragraphs []string) {
 
 		// Lines over the whole width are hard to read.
 		for _, line := range p.wrap(text, body, min(p.right-p.left, 430)) {
-			p.room(body.lead())
+			p.ensureRoom(body.lead())
 			p.text(e, p.left, p.y, line, body)
 			p.y += body.lead()
 		}
@@ -358,8 +358,8 @@ func (p *paperwork) footers() {
 	})
 }
 
-// joined joins the parts that are not empty.
-func joined(separator string, parts ...string) string {
+// joinTexts joins the parts that are not empty.
+func joinTexts(separator string, parts ...string) string {
 	kept := parts[:0:0]
 	for _, part := range parts {
 		if part != "" {

@@ -25,7 +25,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 
 	// Fallback fonts are added to a copy, because other documents share the fonts.
 	fonts := *shared
-	l := legible{&fonts}
+	l := textCleaner{&fonts}
 	p := &paperwork{
 		sheet:    sheet{fonts: &fonts},
 		legible:  l,
@@ -35,8 +35,8 @@ func Report(w io.Writer, doc ReportDoc) error {
 		currency: l.line(doc.Currency),
 	}
 	title, subtitle := l.line(doc.Title), l.line(doc.Subtitle)
-	p.running = joined(" · ", p.team.Name, title, subtitle)
-	p.foot = joined(" · ", p.team.Name, title, subtitle)
+	p.running = joinTexts(" · ", p.team.Name, title, subtitle)
+	p.foot = joinTexts(" · ", p.team.Name, title, subtitle)
 
 	// The widest table decides on the paper, so lay out the tables before the first page.
 	tables := make([]*table, len(doc.Tables))
@@ -46,10 +46,10 @@ func Report(w io.Writer, doc ReportDoc) error {
 
 	p.choosePaper(tables)
 	p.doc = pdf.New(w, pdf.Info{
-		Title:   joined(" – ", title, subtitle),
+		Title:   joinTexts(" – ", title, subtitle),
 		Author:  p.team.Name,
 		Subject: title,
-		Lang:    languageOf(doc.Labels, p.tag),
+		Lang:    documentLanguage(doc.Labels, p.tag),
 		Created: doc.Created,
 	}, &fonts)
 	p.sect = p.doc.Open(nil, pdf.Sect)
@@ -92,7 +92,7 @@ func (p *paperwork) choosePaper(tables []*table) {
 	p.setPaper(p.tag, false)
 
 	for _, t := range tables {
-		if !t.fit(&p.sheet, p.right-p.left) {
+		if !t.chooseSize(&p.sheet, p.right-p.left) {
 			p.setPaper(p.tag, true)
 			return
 		}
@@ -158,14 +158,14 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 
 		for i, fact := range chunk {
 			if text := strings.TrimSpace(dateText(p.legible.line(fact.Value), p.tag)); text != "" {
-				values[i] = p.few(text, value, wide, factLines)
+				values[i] = p.wrapAtMost(text, value, wide, factLines)
 			}
 
 			most = max(most, len(values[i]))
 		}
 
 		high := label.lead() + 1 + float64(most)*value.lead()
-		p.room(high)
+		p.ensureRoom(high)
 
 		for i, fact := range chunk {
 			if values[i] == nil {
@@ -193,14 +193,14 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 }
 
 // team returns the sender in characters that the fonts have.
-func (l legible) team(t StatementTeam) StatementTeam {
+func (l textCleaner) team(t StatementTeam) StatementTeam {
 	t.Name, t.Email, t.Phone, t.Address = l.line(t.Name), l.line(t.Email), l.line(t.Phone), l.lines(t.Address)
 	return t
 }
 
 // labels returns all labels, with English for those that are empty, in characters that the fonts have.
-func (l legible) labels(labels StatementLabels) StatementLabels {
-	labels = labels.inEnglish()
+func (l textCleaner) labels(labels StatementLabels) StatementLabels {
+	labels = labels.fillEnglish()
 	for _, word := range labels.words() {
 		*word.text = l.line(*word.text)
 	}

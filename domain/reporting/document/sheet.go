@@ -59,7 +59,7 @@ type sheet struct {
 // setPaper sets the size of the paper by the locale, in points.
 func (s *sheet) setPaper(tag string, landscape bool) {
 	s.width, s.height = 595.28, 841.89
-	if isLetter(tag) {
+	if usesLetter(tag) {
 		s.width, s.height = 612, 792
 	}
 
@@ -107,8 +107,8 @@ func (s *sheet) badge(word string, top float64) (left float64) {
 	return left
 }
 
-// room starts a new page unless height is left on this one, and returns whether it did.
-func (s *sheet) room(height float64) bool {
+// ensureRoom starts a new page unless height is left on this one, and returns whether it did.
+func (s *sheet) ensureRoom(height float64) bool {
 	if s.y+height <= s.bottom+0.01 {
 		return false
 	}
@@ -196,7 +196,7 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 
 			// A word that is wider than a line is cut into lines of its own.
 			for wide > width && utf8.RuneCountInString(word) > 1 {
-				head := s.head(word, st, width)
+				head := s.breakAt(word, st, width)
 				lines = append(lines, word[:head])
 				word = word[head:]
 				wide = s.measure(word, st)
@@ -211,8 +211,8 @@ func (s *sheet) wrap(text string, st style, width float64) []string {
 	return lines
 }
 
-// few wraps a text into lines, but no more than most. If there are more, the last one ends with an ellipsis.
-func (s *sheet) few(text string, st style, width float64, most int) []string {
+// wrapAtMost wraps a text into lines, but no more than most. If there are more, the last one ends with an ellipsis.
+func (s *sheet) wrapAtMost(text string, st style, width float64, most int) []string {
 	lines := s.wrap(text, st, width)
 	if len(lines) > most {
 		lines = lines[:most]
@@ -222,9 +222,9 @@ func (s *sheet) few(text string, st style, width float64, most int) []string {
 	return lines
 }
 
-// head returns how many bytes of a word fit into width, at least one character. It prefers to break after a hyphen
+// breakAt returns how many bytes of a word fit into width, at least one character. It prefers to break after a hyphen
 // or slash near the end.
-func (s *sheet) head(word string, st style, width float64) int {
+func (s *sheet) breakAt(word string, st style, width float64) int {
 	used, better := 0.0, 0
 
 	for i, r := range word {

@@ -151,8 +151,8 @@ func (l *StatementLabels) words() []labelWord {
 	}
 }
 
-// inEnglish returns the labels with English for those that are empty.
-func (l StatementLabels) inEnglish() StatementLabels {
+// fillEnglish returns the labels with English for those that are empty.
+func (l StatementLabels) fillEnglish() StatementLabels {
 	for _, word := range l.words() {
 		if *word.text == "" {
 			*word.text = word.english

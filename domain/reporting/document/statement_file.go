@@ -78,7 +78,7 @@ func (f *statementFile) add(doc StatementDoc) error {
 
 	// First rewrite all texts in characters that the fonts have. Remember whether the caller gave labels of its
 	// own.
-	l, labels := legible{f.fonts}, doc.Labels
+	l, labels := textCleaner{f.fonts}, doc.Labels
 	doc = l.statement(doc)
 
 	p := &statementPage{doc: doc, paperwork: paperwork{
@@ -100,10 +100,10 @@ func (f *statementFile) add(doc StatementDoc) error {
 	// The first statement gives the file its title, author and language.
 	if f.doc == nil {
 		f.doc = pdf.New(f.w, pdf.Info{
-			Title:   joined(" – ", doc.Title, doc.Listing.Name, p.period()),
+			Title:   joinTexts(" – ", doc.Title, doc.Listing.Name, p.period()),
 			Author:  doc.Team.Name,
-			Subject: joined(" ", doc.Labels.Statement, doc.Statement.ID),
-			Lang:    languageOf(labels, p.tag),
+			Subject: joinTexts(" ", doc.Labels.Statement, doc.Statement.ID),
+			Lang:    documentLanguage(labels, p.tag),
 			Created: doc.Created,
 		}, f.fonts)
 	}

@@ -26,8 +26,8 @@ type statementPage struct {
 
 // draw draws the statement on pages of its own in the document.
 func (p *statementPage) draw(tables []*table) error {
-	p.running = joined(" · ", p.team.Name, p.doc.Listing.Name, p.period())
-	p.foot = joined(" · ", p.team.Name, p.doc.Title, p.doc.Statement.ID, p.draft)
+	p.running = joinTexts(" · ", p.team.Name, p.doc.Listing.Name, p.period())
+	p.foot = joinTexts(" · ", p.team.Name, p.doc.Title, p.doc.Statement.ID, p.draft)
 	p.sect = p.paperwork.doc.Open(nil, pdf.Sect)
 	p.newPage()
 
@@ -46,7 +46,7 @@ func (p *statementPage) draw(tables []*table) error {
 
 	// Then the owners and the summary. Owners that do not fit there have the first table.
 	cards, high := p.cards()
-	p.room(high)
+	p.ensureRoom(high)
 
 	if !cards {
 		tables = slices.Insert(tables, 0, p.ownerTable())
@@ -117,15 +117,15 @@ type ownerText struct {
 	style style
 }
 
-// cardOf returns the texts about an owner next to the summary.
-func (p *statementPage) cardOf(o *StatementOwner) []ownerText {
+// ownerCard returns the texts about an owner next to the summary.
+func (p *statementPage) ownerCard(o *StatementOwner) []ownerText {
 	card := []ownerText{{0, o.Name, style{bold: true, size: 10, colour: ink}}}
 	for _, address := range o.Address {
 		card = append(card, ownerText{0, address, style{size: 8.5, colour: muted}})
 	}
 
 	if o.SplitPercent != "" {
-		share := joined(" · ", percentText(o.SplitPercent, p.tag), p.total(o.ShareCents))
+		share := joinTexts(" · ", percentText(o.SplitPercent, p.tag), p.total(o.ShareCents))
 		card = append(card, ownerText{2, share, style{size: 8.5, colour: ink}})
 	}
 
@@ -145,7 +145,7 @@ func (p *statementPage) cards() (fit bool, high float64) {
 	high = title
 
 	for i := range p.doc.Owners[:min(cardOwners, len(p.doc.Owners))] {
-		for _, t := range p.cardOf(&p.doc.Owners[i]) {
+		for _, t := range p.ownerCard(&p.doc.Owners[i]) {
 			high += t.gap + float64(len(p.wrap(t.text, t.style, p.recipientsWidth())))*t.style.lead()
 		}
 
@@ -174,7 +174,7 @@ func (p *statementPage) recipients(width float64, cards bool) float64 {
 	}
 
 	for i := range p.doc.Owners {
-		for _, t := range p.cardOf(&p.doc.Owners[i]) {
+		for _, t := range p.ownerCard(&p.doc.Owners[i]) {
 			y = p.paragraph(block{pdf.P, p.left, width, t.style}, y+t.gap, t.text)
 		}
 
@@ -193,7 +193,7 @@ func (p *statementPage) nameLines(width float64) []string {
 		all[i] = owner.Name
 	}
 
-	return p.few(strings.Join(all, ", "), namesStyle, width, nameLines)
+	return p.wrapAtMost(strings.Join(all, ", "), namesStyle, width, nameLines)
 }
 
 // ownerTable returns a table of the owners for when they have no room next to the summary.
@@ -234,17 +234,17 @@ func (p *statementPage) reservationTable() *table {
 	for _, r := range p.doc.Reservations.Rows {
 		// Code and channel are below the guest, because the amounts need the width.
 		row := []tableCell{
-			{text: r.GuestName, below: joined(" · ", r.ConfirmationCode, r.Channel)},
+			{text: r.GuestName, below: joinTexts(" · ", r.ConfirmationCode, r.Channel)},
 			{text: dateText(r.CheckIn, p.tag)},
 			{text: dateText(r.CheckOut, p.tag)},
 			{text: strconv.Itoa(r.Nights)},
 		}
-		t.rows = append(t.rows, tableRow{cells: p.withAmounts(row, r.Amounts)})
+		t.rows = append(t.rows, tableRow{cells: p.addAmounts(row, r.Amounts)})
 	}
 
 	// A subtotal without rows would be alone on the page.
 	if len(p.doc.Reservations.Subtotal) > 0 && len(t.rows) > 0 {
-		t.total = &tableRow{cells: p.withAmounts([]tableCell{
+		t.total = &tableRow{cells: p.addAmounts([]tableCell{
 			{text: p.labels.Subtotal},
 			{},
 			{},
@@ -255,8 +255,8 @@ func (p *statementPage) reservationTable() *table {
 	return t
 }
 
-// withAmounts appends a cell per amount column, however many amounts the row has.
-func (p *statementPage) withAmounts(row []tableCell, amounts []money.Cents) []tableCell {
+// addAmounts appends a cell per amount column, however many amounts the row has.
+func (p *statementPage) addAmounts(row []tableCell, amounts []money.Cents) []tableCell {
 	for i := range p.doc.Reservations.Columns {
 		cell := tableCell{}
 		if i < len(amounts) {

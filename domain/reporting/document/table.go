@@ -55,8 +55,8 @@ type styledLine struct {
 	style style
 }
 
-// laidRow is a wrapped row, ready to be drawn.
-type laidRow struct {
+// wrappedRow is a wrapped row, ready to be drawn.
+type wrappedRow struct {
 	*tableRow
 
 	total  bool
@@ -84,12 +84,12 @@ func (t *table) draw(s *sheet) {
 
 	for at := 0; at < t.count(); {
 		// Collect the rows that must stay together.
-		var together []*laidRow
+		var together []*wrappedRow
 
 		need := 0.0
 
-		for more := true; more; more = at < t.count() && t.glued(at) {
-			row := t.lay(s, at)
+		for more := true; more; more = at < t.count() && t.staysWithPrevious(at) {
+			row := t.wrapRow(s, at)
 			together = append(together, row)
 			need += row.height
 			at++
@@ -100,9 +100,9 @@ func (t *table) draw(s *sheet) {
 			// head.
 			switch {
 			case !t.tagged:
-				s.room(heading + min(need, emptyPage))
+				s.ensureRoom(heading + min(need, emptyPage))
 				t.drawHead(s, element)
-			case i == 0 && s.room(min(need, emptyPage)), i > 0 && s.room(min(row.height, emptyPage)):
+			case i == 0 && s.ensureRoom(min(need, emptyPage)), i > 0 && s.ensureRoom(min(row.height, emptyPage)):
 				t.drawHead(s, nil)
 			}
 
@@ -130,7 +130,7 @@ func (t *table) lowHeight(s *sheet) float64 {
 
 	sum := 0.0
 	for at := range t.count() {
-		sum += t.lay(s, at).height
+		sum += t.wrapRow(s, at).height
 	}
 
 	return sum
@@ -145,14 +145,14 @@ func (t *table) count() int {
 	return len(t.rows)
 }
 
-// glued reports whether a row stays with the one before it.
-func (t *table) glued(at int) bool {
+// staysWithPrevious reports whether a row stays with the one before it.
+func (t *table) staysWithPrevious(at int) bool {
 	return at == len(t.rows) || at > 0 && t.rows[at].style == SubtotalRow || at > 0 && t.rows[at-1].style == GroupRow
 }
 
-// lay wraps the cells of a row and computes its height.
-func (t *table) lay(s *sheet, at int) *laidRow {
-	row := &laidRow{total: at == len(t.rows), tableRow: t.total}
+// wrapRow wraps the cells of a row and computes its height.
+func (t *table) wrapRow(s *sheet, at int) *wrappedRow {
+	row := &wrappedRow{total: at == len(t.rows), tableRow: t.total}
 	if !row.total {
 		row.tableRow = &t.rows[at]
 	}
@@ -166,7 +166,7 @@ func (t *table) lay(s *sheet, at int) *laidRow {
 		width := t.columns[i].width
 		if i == 0 {
 			width -= indent * float64(row.level)
-			if row.heads() {
+			if row.isHeading() {
 				width = s.right - s.left - indent*float64(row.level)
 			}
 		}
@@ -211,8 +211,8 @@ func (t *table) lay(s *sheet, at int) *laidRow {
 	return row
 }
 
-// heads reports whether a row has only its first cell, which then takes the whole width.
-func (r *laidRow) heads() bool {
+// isHeading reports whether a row has only its first cell, which then takes the whole width.
+func (r *wrappedRow) isHeading() bool {
 	if r.total || r.style != GroupRow {
 		return false
 	}
@@ -226,8 +226,8 @@ func (r *laidRow) heads() bool {
 	return true
 }
 
-// ground draws the ground of a row, or of the part of it that is on this page.
-func (t *table) ground(s *sheet, row *laidRow, height float64) {
+// drawGround draws the ground of a row, or of the part of it that is on this page.
+func (t *table) drawGround(s *sheet, row *wrappedRow, height float64) {
 	switch {
 	case row.total:
 		s.rule(s.left, s.right, s.y, ruleThick, ink)
@@ -242,21 +242,21 @@ func (t *table) ground(s *sheet, row *laidRow, height float64) {
 }
 
 // drawRow draws a row. One that does not fit on a page goes on over the next pages, with at least a line on each.
-func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
+func (t *table) drawRow(s *sheet, element *pdf.Element, row *wrappedRow) {
 	row.tr = s.doc.Open(element, pdf.TR)
 
 	// First open the elements, since a row that is split is still one row of the table.
 	row.cells = make([]*pdf.Element, len(t.columns))
 	for i := range t.columns {
 		switch {
-		case i == 0 && (row.heads() || row.total || row.style == SubtotalRow):
+		case i == 0 && (row.isHeading() || row.total || row.style == SubtotalRow):
 			row.cells[i] = s.doc.Open(row.tr, pdf.TH)
 
 			row.cells[i].Scope = pdf.RowScope
-			if row.heads() {
+			if row.isHeading() {
 				row.cells[i].Span = len(t.columns)
 			}
-		case i == 0 || !row.heads():
+		case i == 0 || !row.isHeading():
 			row.cells[i] = s.doc.Open(row.tr, pdf.TD)
 		}
 	}
@@ -264,7 +264,7 @@ func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
 	// Then draw the lines that fit, and go on with the rest on the next page.
 	for split := false; ; split = true {
 		room := s.bottom - s.y - 2*cellPad
-		t.ground(s, row, min(row.height, s.bottom-s.y))
+		t.drawGround(s, row, min(row.height, s.bottom-s.y))
 		lowest, rest := t.drawLines(s, row, room, split)
 		s.y += lowest + 2*cellPad
 
@@ -292,7 +292,7 @@ func (t *table) drawRow(s *sheet, element *pdf.Element, row *laidRow) {
 
 // drawLines draws the lines of a row that fit into room, and returns whether there are more. If the row is split,
 // it draws at least one line of each cell.
-func (t *table) drawLines(s *sheet, row *laidRow, room float64, split bool) (lowest float64, rest bool) {
+func (t *table) drawLines(s *sheet, row *wrappedRow, room float64, split bool) (lowest float64, rest bool) {
 	x := s.left
 
 	for i, lines := range row.lines {

@@ -19,7 +19,7 @@ type accountSelection struct {
 type accountColumn string
 
 // Enum returns the names of the columns in their own order.
-func (accountColumn) Enum() []string { return namesOf(accountColumns) }
+func (accountColumn) Enum() []string { return columnNames(accountColumns) }
 
 // accountColumns are the columns of the CSV, which has a row per account. From bankingCategory on, the columns are
 // filled for bank accounts only.
@@ -60,7 +60,7 @@ func accountsCSV() Declaration[accountSelection] {
 		Render: func(ctx context.Context, tx *db.Tx, s *accountSelection, out *Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same accounts.
 			return rowList{
-				columns: chosen(accountColumns, s.Columns),
+				columns: selectColumns(accountColumns, s.Columns),
 				query:   account.ListQuery(tx, &s.Filter),
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

@@ -19,7 +19,7 @@ type bankSelection struct {
 type bankColumn string
 
 // Enum returns the names of the columns in their own order.
-func (bankColumn) Enum() []string { return namesOf(bankColumns) }
+func (bankColumn) Enum() []string { return columnNames(bankColumns) }
 
 // bankColumns are the columns of the CSV, which has a row per bank record. The columns reconciled and open of a
 // movement add up to amount. A stated balance leaves all three empty, so that each of them can be added up over the
@@ -69,7 +69,7 @@ func bankRecordsCSV() Declaration[bankSelection] {
 		Render: func(ctx context.Context, tx *db.Tx, s *bankSelection, out *Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same records.
 			return rowList{
-				columns: chosen(bankColumns, s.Columns),
+				columns: selectColumns(bankColumns, s.Columns),
 				query:   bank.ListQuery(tx, &s.Filter),
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

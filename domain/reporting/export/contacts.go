@@ -21,7 +21,7 @@ type contactSelection struct {
 type contactColumn string
 
 // Enum returns the names of the columns in their own order.
-func (contactColumn) Enum() []string { return namesOf(contactColumns) }
+func (contactColumn) Enum() []string { return columnNames(contactColumns) }
 
 // contactColumns are the columns of the CSV, which has a row per contact. A tax identifier is masked as it is in
 // the read: only the export of information returns has the whole ones.
@@ -72,7 +72,7 @@ func contactsCSV() Declaration[contactSelection] {
 			q.Args["today_owned"] = day.Of(tx.Now)
 
 			return rowList{
-				columns: chosen(contactColumns, s.Columns),
+				columns: selectColumns(contactColumns, s.Columns),
 				query:   q,
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

@@ -54,8 +54,8 @@ type Size struct {
 	Rows, Documents, Pages int64
 }
 
-// exceeded reports whether a selection is larger than a GET may render.
-func (l Limits) exceeded(s Size) bool {
+// tooLowFor reports whether a selection is larger than a GET may render.
+func (l Limits) tooLowFor(s Size) bool {
 	return s.Rows > l.Rows || s.Documents > l.Documents || s.Pages > l.Pages
 }
 
@@ -130,10 +130,10 @@ type Exports struct {
 }
 
 // New returns the exports of the contract.
-func New(c Config) *Exports { return Of(c, pairs(c)...) }
+func New(c Config) *Exports { return NewWith(c, pairs(c)...) }
 
-// Of returns the service of the given exports. Zero values of the configuration get their defaults.
-func Of(c Config, pairs ...Pair) *Exports {
+// NewWith returns the service of the given exports. Zero values of the configuration get their defaults.
+func NewWith(c Config, pairs ...Pair) *Exports {
 	// First the defaults, because serving a pair reads the configuration.
 	c.Limits.Rows = orDefault(c.Limits.Rows, 100_000)
 	c.Limits.Documents = orDefault(c.Limits.Documents, 60)

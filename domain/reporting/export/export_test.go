@@ -27,7 +27,7 @@ func EntryStatements(team id.ID, columns, sort string) (before string, s db.Stmt
 
 	before = "select true"
 	if l.inOrder() {
-		before = unsorted
+		before = keepOrderSQL
 	}
 
 	rows.query.Columns, rows.query.Args["team"] = strings.Join(expressions, ", "), team

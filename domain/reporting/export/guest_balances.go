@@ -18,7 +18,7 @@ type guestSelection struct {
 type guestColumn string
 
 // Enum returns the names of the columns in their own order.
-func (guestColumn) Enum() []string { return namesOf(guestCells) }
+func (guestColumn) Enum() []string { return columnNames(guestCells) }
 
 // guestCells are the columns: first those of the stay, then those of the transaction if the money names no
 // reservation, then the amounts.
@@ -77,7 +77,7 @@ func guestBalancesCSV() Declaration[guestSelection] {
 				return err
 			}
 
-			return rowList{columns: chosen(guestCells, s.Columns), query: q}.write(ctx, tx, out)
+			return rowList{columns: selectColumns(guestCells, s.Columns), query: q}.write(ctx, tx, out)
 		},
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"stayledger/platform/seal"
 )
 
-// filed is a row of the export: a figure with the whole tax identifier, which a return needs.
-type filed struct {
+// informationRow is a row of the export: a figure with the whole tax identifier, which a return needs.
+type informationRow struct {
 	*report.InformationReturn
 	year       int64
 	identifier string
 }
 
 // address returns the recipient's address, or an empty one if there is none.
-func (f *filed) address() contact.Address {
+func (f *informationRow) address() contact.Address {
 	if f.Address == nil {
 		return contact.Address{}
 	}
@@ -28,24 +28,24 @@ func (f *filed) address() contact.Address {
 }
 
 // informationColumns are the columns that filing services expect, with the postal address in parts.
-var informationColumns = []goColumn[filed]{
-	{csv.Column{Name: "year", Kind: csv.Integer}, func(f *filed) any { return int(f.year) }},
-	{csv.Column{Name: "form", Kind: csv.Text}, func(f *filed) any { return f.Form }},
-	{csv.Column{Name: "box", Kind: csv.Text}, func(f *filed) any { return f.Box }},
-	{csv.Column{Name: "contactId", Kind: csv.ID}, func(f *filed) any { return f.ContactID }},
-	{csv.Column{Name: "name", Kind: csv.Text}, func(f *filed) any { return f.Name }},
-	{csv.Column{Name: "companyType", Kind: csv.Text}, func(f *filed) any { return f.CompanyType }},
-	{csv.Column{Name: "taxIdentifier", Kind: csv.ID}, func(f *filed) any { return f.identifier }},
-	{csv.Column{Name: "addressLine1", Kind: csv.Text}, func(f *filed) any { return f.address().Line1 }},
-	{csv.Column{Name: "addressLine2", Kind: csv.Text}, func(f *filed) any { return f.address().Line2 }},
-	{csv.Column{Name: "city", Kind: csv.Text}, func(f *filed) any { return f.address().City }},
-	{csv.Column{Name: "state", Kind: csv.Text}, func(f *filed) any { return f.address().StateCode }},
-	{csv.Column{Name: "postalCode", Kind: csv.ID}, func(f *filed) any { return f.address().PostalCode }},
-	{csv.Column{Name: "countryCode", Kind: csv.Text}, func(f *filed) any { return f.address().CountryCode }},
-	{csv.Column{Name: "amount", Kind: csv.Amount}, func(f *filed) any { return f.Amount }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(*filed) any { return "usd" }},
-	{csv.Column{Name: "reportable", Kind: csv.Bool}, func(f *filed) any { return f.Reportable }},
-	{csv.Column{Name: "exempt", Kind: csv.Text}, func(f *filed) any { return f.Exempt }},
+var informationColumns = []goColumn[informationRow]{
+	{csv.Column{Name: "year", Kind: csv.Integer}, func(f *informationRow) any { return int(f.year) }},
+	{csv.Column{Name: "form", Kind: csv.Text}, func(f *informationRow) any { return f.Form }},
+	{csv.Column{Name: "box", Kind: csv.Text}, func(f *informationRow) any { return f.Box }},
+	{csv.Column{Name: "contactId", Kind: csv.ID}, func(f *informationRow) any { return f.ContactID }},
+	{csv.Column{Name: "name", Kind: csv.Text}, func(f *informationRow) any { return f.Name }},
+	{csv.Column{Name: "companyType", Kind: csv.Text}, func(f *informationRow) any { return f.CompanyType }},
+	{csv.Column{Name: "taxIdentifier", Kind: csv.ID}, func(f *informationRow) any { return f.identifier }},
+	{csv.Column{Name: "addressLine1", Kind: csv.Text}, func(f *informationRow) any { return f.address().Line1 }},
+	{csv.Column{Name: "addressLine2", Kind: csv.Text}, func(f *informationRow) any { return f.address().Line2 }},
+	{csv.Column{Name: "city", Kind: csv.Text}, func(f *informationRow) any { return f.address().City }},
+	{csv.Column{Name: "state", Kind: csv.Text}, func(f *informationRow) any { return f.address().StateCode }},
+	{csv.Column{Name: "postalCode", Kind: csv.ID}, func(f *informationRow) any { return f.address().PostalCode }},
+	{csv.Column{Name: "countryCode", Kind: csv.Text}, func(f *informationRow) any { return f.address().CountryCode }},
+	{csv.Column{Name: "amount", Kind: csv.Amount}, func(f *informationRow) any { return f.Amount }},
+	{csv.Column{Name: "currency", Kind: csv.Currency}, func(*informationRow) any { return "usd" }},
+	{csv.Column{Name: "reportable", Kind: csv.Bool}, func(f *informationRow) any { return f.Reportable }},
+	{csv.Column{Name: "exempt", Kind: csv.Text}, func(f *informationRow) any { return f.Exempt }},
 }
 
 // informationReturnsCSV declares the file for a filing service. No other export contains whole tax identifiers, so
@@ -95,10 +95,10 @@ func renderInformationReturns(
 	}
 
 	// Then join each figure with the identifier of its recipient.
-	rows := make([]filed, len(found))
+	rows := make([]informationRow, len(found))
 	for i := range found {
-		rows[i] = filed{&found[i], f.Year, identifiers[found[i].ContactID]}
+		rows[i] = informationRow{&found[i], f.Year, identifiers[found[i].ContactID]}
 	}
 
-	return writeTable(out, informationColumns, all(rows))
+	return writeTable(out, informationColumns, yieldRows(rows))
 }

@@ -31,7 +31,7 @@ type managerEntrySelection struct {
 type entryColumn string
 
 // Enum returns the names of the columns in their own order.
-func (entryColumn) Enum() []string { return namesOf(entryCells) }
+func (entryColumn) Enum() []string { return columnNames(entryCells) }
 
 // entryCell is a column of journal entries. If a team has few of the named things, names is a query of ids and
 // texts for a dictionary. Otherwise join is a join, which finds at most one row for an entry.
@@ -43,64 +43,64 @@ type entryCell struct {
 // entryCells are the columns of the CSV. Debit and credit are empty if the entry has none, and amount is debit less
 // credit.
 var entryCells = []entryCell{
-	entryOf("id", csv.ID, "e.id"),
-	entryOf("txnCode", csv.ID, "e.txn_code"),
-	entryOf("uniqueRef", csv.ID, "e.ref"),
-	entryOf("ledger", csv.Text, "e.ledger"),
-	entryOf("status", csv.Text, "e.status"),
-	entryOf("txnAt", csv.Date, "e.txn_at"),
-	entryOf("accountId", csv.ID, "e.account_id"),
-	entryOf("accountCode", csv.ID, "e.account_id").named("select id, code as text from account where team_id = @team"),
-	entryOf("account", csv.Text, "e.account_id").named("select id, name as text from account where team_id = @team"),
-	entryOf("category", csv.Text, "e.account_id").named(`select a.id, c.name as text from account a
+	newEntryCell("id", csv.ID, "e.id"),
+	newEntryCell("txnCode", csv.ID, "e.txn_code"),
+	newEntryCell("uniqueRef", csv.ID, "e.ref"),
+	newEntryCell("ledger", csv.Text, "e.ledger"),
+	newEntryCell("status", csv.Text, "e.status"),
+	newEntryCell("txnAt", csv.Date, "e.txn_at"),
+	newEntryCell("accountId", csv.ID, "e.account_id"),
+	newEntryCell("accountCode", csv.ID, "e.account_id").withNames("select id, code as text from account where team_id = @team"),
+	newEntryCell("account", csv.Text, "e.account_id").withNames("select id, name as text from account where team_id = @team"),
+	newEntryCell("category", csv.Text, "e.account_id").withNames(`select a.id, c.name as text from account a
 		join account_category c on c.team_id = a.team_id and c.id = a.category_id where a.team_id = @team`),
-	entryOf("classification", csv.Text, "e.account_id").named(`select a.id, c.classification as text from account a
+	newEntryCell("classification", csv.Text, "e.account_id").withNames(`select a.id, c.classification as text from account a
 		join account_category c on c.team_id = a.team_id and c.id = a.category_id where a.team_id = @team`),
-	entryOf("debit", csv.Amount, "case when e.cent_total > 0 then e.cent_total end"),
-	entryOf("credit", csv.Amount, "case when e.cent_total < 0 then -e.cent_total end"),
-	entryOf("amount", csv.Amount, "e.cent_total"),
-	entryOf("currency", csv.Currency, "e.currency"),
-	entryOf("party", csv.Text, "e.party"),
-	entryOf("listingId", csv.ID, "e.listing_id"),
-	entryOf("listing", csv.Text, "e.listing_id").named("select id, name as text from listing where team_id = @team"),
-	entryOf("ownershipPeriodId", csv.ID, "e.ownership_period_id"),
-	entryOf("contactId", csv.ID, "e.contact_id"),
-	entryOf("contact", csv.Text, "c.name").joined("left join contact c on c.team_id = @team and c.id = e.contact_id"),
-	entryOf("reservationId", csv.ID, "e.reservation_id"),
-	entryOf("confirmationCode", csv.ID, "r.confirmation_code").joined(joinReservation),
-	entryOf("guestName", csv.Text, "r.guest_name").joined(joinReservation),
-	entryOf("transactionId", csv.ID, "e.transaction_id"),
-	entryOf("recurringFeeId", csv.ID, "e.recurring_fee_id"),
-	entryOf("recurringFee", csv.Text, "e.recurring_fee_id").
-		named("select id, name as text from fee where team_id = @team"),
-	entryOf("ownerStatementId", csv.ID, "e.statement_id"),
-	entryOf("triggerType", csv.Text, "e.trigger_type"),
-	entryOf("description", csv.Text, "e.description"),
-	entryOf("createdAt", csv.Instant, "e.created_at"),
+	newEntryCell("debit", csv.Amount, "case when e.cent_total > 0 then e.cent_total end"),
+	newEntryCell("credit", csv.Amount, "case when e.cent_total < 0 then -e.cent_total end"),
+	newEntryCell("amount", csv.Amount, "e.cent_total"),
+	newEntryCell("currency", csv.Currency, "e.currency"),
+	newEntryCell("party", csv.Text, "e.party"),
+	newEntryCell("listingId", csv.ID, "e.listing_id"),
+	newEntryCell("listing", csv.Text, "e.listing_id").withNames("select id, name as text from listing where team_id = @team"),
+	newEntryCell("ownershipPeriodId", csv.ID, "e.ownership_period_id"),
+	newEntryCell("contactId", csv.ID, "e.contact_id"),
+	newEntryCell("contact", csv.Text, "c.name").withJoin("left join contact c on c.team_id = @team and c.id = e.contact_id"),
+	newEntryCell("reservationId", csv.ID, "e.reservation_id"),
+	newEntryCell("confirmationCode", csv.ID, "r.confirmation_code").withJoin(joinReservation),
+	newEntryCell("guestName", csv.Text, "r.guest_name").withJoin(joinReservation),
+	newEntryCell("transactionId", csv.ID, "e.transaction_id"),
+	newEntryCell("recurringFeeId", csv.ID, "e.recurring_fee_id"),
+	newEntryCell("recurringFee", csv.Text, "e.recurring_fee_id").
+		withNames("select id, name as text from fee where team_id = @team"),
+	newEntryCell("ownerStatementId", csv.ID, "e.statement_id"),
+	newEntryCell("triggerType", csv.Text, "e.trigger_type"),
+	newEntryCell("description", csv.Text, "e.description"),
+	newEntryCell("createdAt", csv.Instant, "e.created_at"),
 }
 
 // joinReservation joins the reservation of an entry. Several columns use it; the list joins it once.
 const joinReservation = "left join reservation r on r.team_id = @team and r.id = e.reservation_id"
 
-// entryOf returns a column filled by an SQL expression over the entries e.
-func entryOf(name string, kind csv.Kind, sql string) entryCell {
+// newEntryCell returns a column filled by an SQL expression over the entries e.
+func newEntryCell(name string, kind csv.Kind, sql string) entryCell {
 	return entryCell{sqlColumn: sqlColumn{csv.Column{Name: name, Kind: kind}, sql}}
 }
 
-// hidden returns the column as one that is read and not written.
-func (c entryCell) hidden() entryCell {
-	c.sqlColumn = c.sqlColumn.hidden()
+// hide returns the column as one that is read and not written.
+func (c entryCell) hide() entryCell {
+	c.sqlColumn = c.sqlColumn.hide()
 	return c
 }
 
-// named returns the column with a query of names: the ids of the column are written as these names.
-func (c entryCell) named(query string) entryCell {
+// withNames returns the column with a query of names: the ids of the column are written as these names.
+func (c entryCell) withNames(query string) entryCell {
 	c.names = query
 	return c
 }
 
-// joined returns the column with a join that its expression needs.
-func (c entryCell) joined(join string) entryCell {
+// withJoin returns the column with a join that its expression needs.
+func (c entryCell) withJoin(join string) entryCell {
 	c.join = join
 	return c
 }
@@ -128,7 +128,7 @@ func journalEntriesCSV() Declaration[entrySelection] {
 				report.EntryQuery(s.Selection),
 				s.Columns,
 				string(s.Sort),
-				!s.Indexed(),
+				!s.HasIndex(),
 			})
 		},
 	}
@@ -185,7 +185,7 @@ type entryList struct {
 // rows returns the list with its columns and the queries of their dictionaries, by the index of the column. It
 // joins only tables that the columns or the order need.
 func (l *entryList) rows() (rows *rowList, dictionaries map[int]string) {
-	cells := chosen(entryCells, l.columns)
+	cells := selectColumns(entryCells, l.columns)
 	rows = &rowList{columns: make([]sqlColumn, len(cells)), names: map[int]dictionary{}, query: l.query, sort: l.sort}
 	dictionaries = map[int]string{}
 
@@ -216,10 +216,10 @@ func (l *entryList) inOrder() bool {
 	return l.daily && (l.sort == "" || strings.TrimPrefix(l.sort, "-") == "txnAt")
 }
 
-// unsorted is SQL that keeps the server from sorting rows that an index has in order. Teams differ so much in size
+// keepOrderSQL is SQL that keeps the server from sorting rows that an index has in order. Teams differ so much in size
 // that its estimate for one of them can be wrong by any factor, and a sort that it takes for small does not fit
 // into memory.
-const unsorted = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)"
+const keepOrderSQL = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)"
 
 // writeEntries writes a CSV row for each entry of the list.
 func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error {
@@ -227,7 +227,7 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 	// one.
 	rows, dictionaries := l.rows()
 	for i, query := range dictionaries {
-		names, err := dictionaryOf(ctx, tx, query)
+		names, err := loadDictionary(ctx, tx, query)
 		if err != nil {
 			return err
 		}
@@ -237,7 +237,7 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 
 	// Settings last until the end of the transaction, which does nothing but this export.
 	if l.inOrder() {
-		if _, err := tx.Exec(ctx, unsorted, nil); err != nil {
+		if _, err := tx.Exec(ctx, keepOrderSQL, nil); err != nil {
 			return fmt.Errorf("set the order of entries: %w", err)
 		}
 	}
@@ -245,9 +245,9 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 	return rows.write(ctx, tx, out)
 }
 
-// dictionaryOf loads the texts by id that a query selects. Ids with a null text are left out and are written as
+// loadDictionary loads the texts by id that a query selects. Ids with a null text are left out and are written as
 // empty cells.
-func dictionaryOf(ctx context.Context, tx *db.Tx, query string) (dictionary, error) {
+func loadDictionary(ctx context.Context, tx *db.Tx, query string) (dictionary, error) {
 	type entry struct {
 		ID   id.ID
 		Text *string

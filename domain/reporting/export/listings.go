@@ -21,7 +21,7 @@ type listingSelection struct {
 type listingColumn string
 
 // Enum returns the names of the columns in their own order.
-func (listingColumn) Enum() []string { return namesOf(listingColumns) }
+func (listingColumn) Enum() []string { return columnNames(listingColumns) }
 
 // listingColumns are the columns of the CSV, which has a row per listing. The columns from ownershipPeriodId to
 // reserve describe the ownership period that covers today, if there is one.
@@ -73,7 +73,7 @@ func listingsCSV() Declaration[listingSelection] {
 			q.Args["today_owned"] = day.Of(tx.Now)
 
 			return rowList{
-				columns: chosen(listingColumns, s.Columns),
+				columns: selectColumns(listingColumns, s.Columns),
 				query:   q,
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

@@ -40,7 +40,7 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (Size, error) {
 			// The document has at most a row for each account.
 			accounts, err := countAccounts(ctx, tx)
-			return pagesOf(accounts), err
+			return estimatePages(accounts), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *Sink) error {
 			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
@@ -156,7 +156,7 @@ func managerStatementsPDF() Declaration[managerDocument] {
 		Check:  checkCurrency(func(s *managerDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (Size, error) {
 			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
-			return pagesOf(Size{Rows: int64(len(all))}), err
+			return estimatePages(Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
 	}

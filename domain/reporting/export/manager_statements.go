@@ -20,7 +20,7 @@ type managerSelection struct {
 type managerColumn string
 
 // Enum returns the names of the columns in their own order.
-func (managerColumn) Enum() []string { return namesOf(managerCells) }
+func (managerColumn) Enum() []string { return columnNames(managerCells) }
 
 // managerCells are the columns of the list of manager statements.
 var managerCells = []goColumn[trust.ManagerMonth]{
@@ -71,7 +71,7 @@ func managerStatementsCSV() Declaration[managerSelection] {
 				return err
 			}
 
-			return writeTable(out, chosen(managerCells, s.Columns), all(months))
+			return writeTable(out, selectColumns(managerCells, s.Columns), yieldRows(months))
 		},
 	}
 }
@@ -87,7 +87,7 @@ type managerDetailSelection struct {
 type managerDetailColumn string
 
 // Enum returns the names of the columns in their own order.
-func (managerDetailColumn) Enum() []string { return namesOf(managerDetailCells(nil)) }
+func (managerDetailColumn) Enum() []string { return columnNames(managerDetailCells(nil)) }
 
 // managerLine is a row of a manager statement: an account, or another figure that is part of the balance.
 type managerLine struct {
@@ -179,7 +179,7 @@ func managerStatementCSV() Declaration[managerDetailSelection] {
 				return err
 			}
 
-			return writeTable(out, chosen(managerDetailCells(d), s.Columns), all(managerLines(d)))
+			return writeTable(out, selectColumns(managerDetailCells(d), s.Columns), yieldRows(managerLines(d)))
 		},
 	}
 }

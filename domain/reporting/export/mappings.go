@@ -19,7 +19,7 @@ type mappingSelection struct {
 type mappingColumn string
 
 // Enum returns the names of the columns in their own order.
-func (mappingColumn) Enum() []string { return namesOf(mappingColumns) }
+func (mappingColumn) Enum() []string { return columnNames(mappingColumns) }
 
 // mappingColumns are the columns of the CSV, which has a row per mapping. An empty cell of appId or channel means
 // every one, as null does in the read.
@@ -51,7 +51,7 @@ func mappingsCSV() Declaration[mappingSelection] {
 		Render: func(ctx context.Context, tx *db.Tx, s *mappingSelection, out *Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same mappings.
 			return rowList{
-				columns: chosen(mappingColumns, s.Columns),
+				columns: selectColumns(mappingColumns, s.Columns),
 				query:   mapping.Query(tx, &s.Filter),
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

@@ -26,7 +26,7 @@ type sheetSelection struct {
 type matrixColumn string
 
 // Enum returns the names of the columns in their own order.
-func (matrixColumn) Enum() []string { return namesOf(matrixCells(nil)) }
+func (matrixColumn) Enum() []string { return columnNames(matrixCells(nil)) }
 
 // valuesColumn is the name that a selector uses for all columns of the view.
 const valuesColumn = "values"
@@ -70,9 +70,9 @@ func matrixCells(m *report.Matrix) []matrixCell {
 	}
 }
 
-// spread replaces valuesColumn by the columns of the view. If a title is used twice, such as by listings of the
+// expandValues replaces valuesColumn by the columns of the view. If a title is used twice, such as by listings of the
 // same name, its id is added.
-func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
+func expandValues(cells []matrixCell, m *report.Matrix) []matrixCell {
 	at := slices.IndexFunc(cells, func(c matrixCell) bool { return c.Name == valuesColumn })
 	if at < 0 {
 		return cells
@@ -107,7 +107,7 @@ func spread(cells []matrixCell, m *report.Matrix) []matrixCell {
 
 // writeMatrix writes a report by account as a CSV.
 func writeMatrix(out *Sink, m *report.Matrix, columns []matrixColumn) error {
-	return writeTable(out, spread(chosen(matrixCells(m), columns), m), all(m.Rows))
+	return writeTable(out, expandValues(selectColumns(matrixCells(m), columns), m), yieldRows(m.Rows))
 }
 
 // profitCSV declares EXP-P14, the export of a profit and loss.

@@ -26,16 +26,20 @@ func Declare[S any](d Declaration[S]) Pair { return &d }
 
 // DeclareAt returns a declaration with parameters in its path. S has them next to its fields, tagged path and json,
 // so that they reach the task of a POST. Q is the input of that POST: the parameters again, and the body.
-func DeclareAt[Q, S any, PQ addressed[Q, S]](d Declaration[S]) Pair { return &placed[Q, S, PQ]{d} }
+func DeclareAt[Q, S any, PQ postInput[Q, S]](d Declaration[S]) Pair {
+	return &declarationAt[Q, S, PQ]{d}
+}
 
-// placed is a declaration with parameters in its path.
-type placed[Q, S any, PQ addressed[Q, S]] struct{ Declaration[S] }
+// declarationAt is a declaration with parameters in its path.
+type declarationAt[Q, S any, PQ postInput[Q, S]] struct{ Declaration[S] }
 
 // serve returns the endpoints and the task of the export.
-func (p *placed[Q, S, PQ]) serve(e *Exports) parts.Part { return serveAs[Q, S, PQ](&p.Declaration, e) }
+func (p *declarationAt[Q, S, PQ]) serve(e *Exports) parts.Part {
+	return serveAs[Q, S, PQ](&p.Declaration, e)
+}
 
-// addressed is the input of a POST that can return the selector in it.
-type addressed[Q, S any] interface {
+// postInput is the input of a POST that can return the selector in it.
+type postInput[Q, S any] interface {
 	*Q
 	selector() *S
 }
@@ -52,7 +56,7 @@ func (p *Declaration[S]) serve(e *Exports) parts.Part { return serveAs[queued[S]
 
 // serveAs returns the GET, the POST with input Q, and the task of an export. The task has the same work to do as
 // the GET, without its limits.
-func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.Part {
+func serveAs[Q, S any, PQ postInput[Q, S]](p *Declaration[S], e *Exports) parts.Part {
 	kind := taskKind(p.Path)
 	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, Timeout: e.config.Budget + grace}
 
@@ -62,7 +66,7 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 	get.Doc = p.Doc + " Waits until the file is ready, up to a minute, and answers with a link to it."
 	get.Errors = apierr.List{p.Errors, errRequiresPost, errRenderer, errTimeout}
 	get = api.External(get, func(ctx context.Context, d *db.DB, scope db.Scope, s *S) (*Link, error) {
-		return p.await(ctx, e, d, scope, s)
+		return p.renderNow(ctx, e, d, scope, s)
 	})
 
 	// Then the POST: it checks the selection at once, since a task could not refuse it any more, and queues the
@@ -79,7 +83,7 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 		// Check reports issues of a query; here the selector is in the body.
 		s := PQ(in).selector()
 		if err := p.check(ctx, tx, s); err != nil {
-			return nil, ofBody(err)
+			return nil, pointAtBody(err)
 		}
 
 		return operation.Start(ctx, tx, operation.New{
@@ -91,8 +95,8 @@ func serveAs[Q, S any, PQ addressed[Q, S]](p *Declaration[S], e *Exports) parts.
 	task := operation.External(
 		taskTime,
 		func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, s S) (db.Work, error) {
-			done, err := p.work(ctx, e, d, scope, attempt[S]{run, s})
-			return done, outlasting(run, err)
+			done, err := p.renderQueued(ctx, e, d, scope, attempt[S]{run, s})
+			return done, classifyFailure(run, err)
 		},
 	).OnOutside().In(job.Rendering)
 
@@ -122,9 +126,9 @@ func taskKind(path string) job.Kind {
 	return kind
 }
 
-// outlasting makes an error of rendering permanent at the last attempt, because it would happen again. Failures
+// classifyFailure makes an error of rendering permanent at the last attempt, because it would happen again. Failures
 // of the store and of the database stay as they are: the task waits until they are over.
-func outlasting(run operation.Run, err error) error {
+func classifyFailure(run operation.Run, err error) error {
 	if err == nil || errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) ||
 		run.Attempt < job.DefaultMaxAttempts {
 		return err
@@ -151,9 +155,9 @@ func (in *queued[S]) Resolve() []apierr.Issue {
 	return issues
 }
 
-// ofBody returns a refusal with its issues at the body. Checks report them at the query. Other errors stay as they
+// pointAtBody returns a refusal with its issues at the body. Checks report them at the query. Other errors stay as they
 // are.
-func ofBody(err error) error {
+func pointAtBody(err error) error {
 	var refusal *apierr.Error
 	if !errors.Is(err, apierr.BadRequest) || !errors.As(err, &refusal) {
 		return err
@@ -196,9 +200,9 @@ func (p *Declaration[S]) check(ctx context.Context, tx *db.Tx, s *S) error {
 	return p.Check(ctx, tx, s)
 }
 
-// await renders while the caller of a GET waits, and returns a link to the file. It starts no operation. Rules
+// renderNow renders while the caller of a GET waits, and returns a link to the file. It starts no operation. Rules
 // EXP-02 to EXP-05, EXP-10, EXP-12 to EXP-19.
-func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (*Link, error) {
+func (p *Declaration[S]) renderNow(ctx context.Context, e *Exports, d *db.DB, scope db.Scope, s *S) (*Link, error) {
 	// Keep the caller's own context, to tell later if the caller is gone or the budget is used up.
 	client := ctx
 
@@ -216,34 +220,34 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 		}
 
 		size, err := p.Count(ctx, tx, s)
-		if err == nil && e.config.Limits.exceeded(size) {
+		if err == nil && e.config.Limits.tooLowFor(size) {
 			err = errRequiresPost
 		}
 
 		return err
 	})
 	if err != nil {
-		return nil, outcome(client, ctx, err, false)
+		return nil, translateError(client, ctx, err, false)
 	}
 
 	// Then wait for a place within the budget, so that one team cannot take every connection.
 	if err := e.awaited.Take(ctx, scope.Team); err != nil {
-		return nil, outcome(client, ctx, err, false)
+		return nil, translateError(client, ctx, err, false)
 	}
 	defer e.awaited.Give(scope.Team)
 
 	// Render into the store. Only errors from here can be those of the renderer.
-	kept, err := p.keep(ctx, e, d, scope, rendering[S]{s, &Sink{}})
+	kept, err := p.renderFile(ctx, e, d, scope, rendering[S]{s, &Sink{}})
 	if err != nil {
-		return nil, outcome(client, ctx, err, true)
+		return nil, translateError(client, ctx, err, true)
 	}
 
 	// The file exists for the API when its row does: a failure before leaves only unused bytes in the store.
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		_, err := file.Insert(ctx, tx, p.file(kept, tx))
+		_, err := file.Insert(ctx, tx, p.newFile(kept, tx))
 		return err
 	}); err != nil {
-		return nil, outcome(client, ctx, err, false)
+		return nil, translateError(client, ctx, err, false)
 	}
 
 	// The link expires at a full second, the unit that its signature carries.
@@ -255,9 +259,9 @@ func (p *Declaration[S]) await(ctx context.Context, e *Exports, d *db.DB, scope 
 	}, nil
 }
 
-// outcome returns the error that a waiting caller gets: a refusal as it is, 504 if the budget was used up, 502 if
+// translateError returns the error that a waiting caller gets: a refusal as it is, 504 if the budget was used up, 502 if
 // the renderer failed, 503 if too many wait. A client that is gone gets nothing.
-func outcome(client, budget context.Context, err error, rendering bool) error {
+func translateError(client, budget context.Context, err error, rendering bool) error {
 	var refusal *apierr.Error
 	switch {
 	case client.Err() != nil:
@@ -283,9 +287,9 @@ type rendering[S any] struct {
 	out      *Sink
 }
 
-// keep renders the file into the store, from one snapshot. It fails if the read must start again after bytes were
+// renderFile renders the file into the store, from one snapshot. It fails if the read must start again after bytes were
 // written.
-func (p *Declaration[S]) keep(
+func (p *Declaration[S]) renderFile(
 	ctx context.Context,
 	e *Exports,
 	d *db.DB,
@@ -308,8 +312,8 @@ func (p *Declaration[S]) keep(
 	})
 }
 
-// file returns the row for a rendered file. Its name has the day of the export.
-func (p *Declaration[S]) file(kept file.Stored, tx *db.Tx) file.New {
+// newFile returns the row for a rendered file. Its name has the day of the export.
+func (p *Declaration[S]) newFile(kept file.Stored, tx *db.Tx) file.New {
 	return file.New{
 		Stored: kept, Kind: file.Export, ContentType: p.Format.contentType(), PurgeAt: tx.Now.Add(file.KeepExports),
 		Filename: p.Name + "-" + day.Of(tx.Now).String() + "." + string(p.Format),
@@ -322,8 +326,8 @@ type attempt[S any] struct {
 	selector S
 }
 
-// sink counts the selection and returns the sink of an attempt, which reports progress to the operation.
-func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t attempt[S]) (*Sink, error) {
+// newSink counts the selection and returns the sink of an attempt, which reports progress to the operation.
+func (p *Declaration[S]) newSink(ctx context.Context, d *db.DB, scope db.Scope, t attempt[S]) (*Sink, error) {
 	var size Size
 
 	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -335,11 +339,11 @@ func (p *Declaration[S]) sink(ctx context.Context, d *db.DB, scope db.Scope, t a
 	}
 
 	// A CSV counts rows and a PDF or ZIP counts documents: the other one is zero.
-	return telling(ctx, d, scope, t.run.OperationID, max(size.Rows, size.Documents))
+	return newProgressSink(ctx, d, scope, t.run.OperationID, max(size.Rows, size.Documents))
 }
 
-// work renders the file of an operation. The file appears with the operation's completion (EXP-26, OPS-88).
-func (p *Declaration[S]) work(
+// renderQueued renders the file of an operation. The file appears with the operation's completion (EXP-26, OPS-88).
+func (p *Declaration[S]) renderQueued(
 	ctx context.Context,
 	e *Exports,
 	d *db.DB,
@@ -349,19 +353,19 @@ func (p *Declaration[S]) work(
 	// A task may run much longer than the statements of a request.
 	scope.Timeout = taskTime
 
-	out, err := p.sink(ctx, d, scope, t)
+	out, err := p.newSink(ctx, d, scope, t)
 	if err != nil {
 		return nil, err
 	}
 
-	kept, err := p.keep(ctx, e, d, scope, rendering[S]{&t.selector, out})
+	kept, err := p.renderFile(ctx, e, d, scope, rendering[S]{&t.selector, out})
 	if err != nil {
 		return nil, err
 	}
 
 	// The row is inserted in the transaction that completes the operation.
 	return func(ctx context.Context, tx *db.Tx) error {
-		f, err := file.Insert(ctx, tx, p.file(kept, tx))
+		f, err := file.Insert(ctx, tx, p.newFile(kept, tx))
 		if err != nil {
 			return err
 		}

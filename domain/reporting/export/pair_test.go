@@ -140,11 +140,11 @@ func TestProgressOfAQueuedExport(t *testing.T) {
 		Render: func(_ context.Context, _ *db.Tx, _ *selection, out *export.Sink) error {
 			time.Sleep(1100 * time.Millisecond) // progress is told every second
 
-			half <- out.Did(20)
+			half <- out.Count(20)
 
 			<-read
 
-			return out.Did(20)
+			return out.Count(20)
 		},
 	}))
 

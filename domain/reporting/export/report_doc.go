@@ -14,7 +14,7 @@ import (
 // reportHead returns the parts that all documents of reports have. They are dated with the day after the last day
 // they cover, so that the same data gives the same bytes whenever it is rendered.
 func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (document.ReportDoc, error) {
-	sender, err := senderOf(ctx, tx)
+	sender, err := loadSender(ctx, tx)
 
 	return document.ReportDoc{
 		Team:     sender,
@@ -29,12 +29,12 @@ func writeReport(out *Sink, doc *document.ReportDoc) error {
 		return err
 	}
 
-	return out.Did(1)
+	return out.Count(1)
 }
 
-// pagesOf returns the size of a document with that many rows.
-func pagesOf(rows Size) Size {
-	return Size{Documents: 1, Pages: 1 + rows.Rows/rowsOfPage}
+// estimatePages returns the size of a document with that many rows.
+func estimatePages(rows Size) Size {
+	return Size{Documents: 1, Pages: 1 + rows.Rows/rowsPerPage}
 }
 
 // textColumn returns a column of texts.

@@ -19,7 +19,7 @@ type reservationSelection struct {
 type reservationColumn string
 
 // Enum returns the names of the columns in their own order.
-func (reservationColumn) Enum() []string { return namesOf(reservationColumns) }
+func (reservationColumn) Enum() []string { return columnNames(reservationColumns) }
 
 // reservationColumns are the columns of the CSV, which has a row per reservation. The amounts from rent to
 // adjustments are those that count, and add up to total. The column other has every line type without a column of
@@ -76,7 +76,7 @@ func reservationsCSV() Declaration[reservationSelection] {
 		Render: func(ctx context.Context, tx *db.Tx, s *reservationSelection, out *Sink) error {
 			// MoneyQuery selects the same reservations and joins their amounts.
 			return rowList{
-				columns: chosen(reservationColumns, s.Columns),
+				columns: selectColumns(reservationColumns, s.Columns),
 				query:   reservation.MoneyQuery(tx, &s.Filter),
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

@@ -31,7 +31,7 @@ type named[C any] interface {
 	name() string
 	kind() csv.Kind
 	// hidden returns the column as one that is read and not written.
-	hidden() C
+	hide() C
 }
 
 // name returns the name of the column, as selectors have it.
@@ -42,12 +42,12 @@ func (c goColumn[T]) name() string { return c.Name }
 func (c sqlColumn) kind() csv.Kind   { return c.Kind }
 func (c goColumn[T]) kind() csv.Kind { return c.Kind }
 
-// hidden returns the column as one that is read and not written.
-func (c sqlColumn) hidden() sqlColumn     { c.Hidden = true; return c }
-func (c goColumn[T]) hidden() goColumn[T] { c.Hidden = true; return c }
+// hide returns the column as one that is read and not written.
+func (c sqlColumn) hide() sqlColumn     { c.Hidden = true; return c }
+func (c goColumn[T]) hide() goColumn[T] { c.Hidden = true; return c }
 
-// namesOf returns the names of the columns in their own order, for the Enum of a selector's column type.
-func namesOf[C named[C]](columns []C) []string {
+// columnNames returns the names of the columns in their own order, for the Enum of a selector's column type.
+func columnNames[C named[C]](columns []C) []string {
 	names := make([]string, len(columns))
 	for i := range columns {
 		names[i] = columns[i].name()
@@ -56,10 +56,10 @@ func namesOf[C named[C]](columns []C) []string {
 	return names
 }
 
-// chosen returns the columns that a selector names, in its order, or all columns if it names none. Amounts need the
+// selectColumns returns the columns that a selector names, in its order, or all columns if it names none. Amounts need the
 // currency, which says how many decimal places they have. If the selector does not name it, it is added as a hidden
 // column.
-func chosen[C named[C], N ~string](columns []C, names []N) []C {
+func selectColumns[C named[C], N ~string](columns []C, names []N) []C {
 	if len(names) == 0 {
 		return columns
 	}
@@ -72,11 +72,11 @@ func chosen[C named[C], N ~string](columns []C, names []N) []C {
 		}
 	}
 
-	return withCurrency(out, columns)
+	return addCurrency(out, columns)
 }
 
-// withCurrency adds the currency column of all to some, hidden, if some has amounts and no currency.
-func withCurrency[C named[C]](some, all []C) []C {
+// addCurrency adds the currency column of all to some, hidden, if some has amounts and no currency.
+func addCurrency[C named[C]](some, all []C) []C {
 	isOf := func(kind csv.Kind) func(C) bool { return func(c C) bool { return c.kind() == kind } }
 
 	currency := slices.IndexFunc(all, isOf(csv.Currency))
@@ -85,7 +85,7 @@ func withCurrency[C named[C]](some, all []C) []C {
 	}
 
 	// Clip the slice: it may be part of the columns of all exports.
-	return append(slices.Clip(some), all[currency].hidden())
+	return append(slices.Clip(some), all[currency].hide())
 }
 
 // countRows returns the size of a CSV with a row for each row of a query, which must select by team.
@@ -141,7 +141,7 @@ func (l rowList) write(ctx context.Context, tx *db.Tx, out *Sink) error {
 			return err
 		}
 
-		return out.Did(1)
+		return out.Count(1)
 	})
 	if err != nil {
 		return fmt.Errorf("export rows: %w", err)
@@ -173,7 +173,7 @@ func writeTable[T any](out *Sink, columns []goColumn[T], rows iter.Seq2[*T, erro
 			return err
 		}
 
-		if err := out.Did(1); err != nil {
+		if err := out.Count(1); err != nil {
 			return err
 		}
 	}
@@ -181,8 +181,8 @@ func writeTable[T any](out *Sink, columns []goColumn[T], rows iter.Seq2[*T, erro
 	return csv.Flush()
 }
 
-// all yields rows that are in memory.
-func all[T any](rows []T) iter.Seq2[*T, error] {
+// yieldRows yields rows that are in memory.
+func yieldRows[T any](rows []T) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for i := range rows {
 			if !yield(&rows[i], nil) {

@@ -18,7 +18,7 @@ type taxSelection struct {
 type taxColumn string
 
 // Enum returns the names of the columns in their own order.
-func (taxColumn) Enum() []string { return namesOf(taxCells) }
+func (taxColumn) Enum() []string { return columnNames(taxCells) }
 
 // taxCells are the columns. A stay with entries in two listings has a row for each.
 var taxCells = []sqlColumn{
@@ -70,7 +70,7 @@ func salesTaxCSV() Declaration[taxSelection] {
 				return err
 			}
 
-			return rowList{columns: chosen(taxCells, s.Columns), query: q}.write(ctx, tx, out)
+			return rowList{columns: selectColumns(taxCells, s.Columns), query: q}.write(ctx, tx, out)
 		},
 	}
 }

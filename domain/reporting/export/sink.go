@@ -24,24 +24,24 @@ type Sink struct {
 
 const (
 	// The least time between two saves of the progress: short enough to watch, long enough to cost nothing.
-	tellEvery = time.Second
+	saveEvery = time.Second
 	// About how often the clock is read during one export.
-	looks = 1000
+	clockReads = 1000
 )
 
-// Did counts finished rows or documents. It fails if the progress cannot be saved, because then the result of the
+// Count counts finished rows or documents. It fails if the progress cannot be saved, because then the result of the
 // work could not be saved either.
-func (s *Sink) Did(n int64) error {
+func (s *Sink) Count(n int64) error {
 	s.done += n
 	if s.tell == nil || s.done < s.due {
 		return nil
 	}
 
 	// Reading the clock for every row would cost more than writing the row.
-	s.due = s.done + s.total/looks
+	s.due = s.done + s.total/clockReads
 
 	now := s.now()
-	if now.Sub(s.told) < tellEvery {
+	if now.Sub(s.told) < saveEvery {
 		return nil
 	}
 
@@ -50,8 +50,8 @@ func (s *Sink) Did(n int64) error {
 	return s.tell(s.done, s.total)
 }
 
-// telling returns a sink that saves its progress in an operation. It saves the total first.
-func telling(ctx context.Context, d *db.DB, scope db.Scope, op id.ID, total int64) (*Sink, error) {
+// newProgressSink returns a sink that saves its progress in an operation. It saves the total first.
+func newProgressSink(ctx context.Context, d *db.DB, scope db.Scope, op id.ID, total int64) (*Sink, error) {
 	// Saving progress relies on nothing that exclusive work changes, and must not fail because of such work: then the
 	// export would fail too.
 	scope.Ungated = true

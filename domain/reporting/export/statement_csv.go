@@ -22,7 +22,7 @@ type statementRows struct {
 type statementColumn string
 
 // Enum returns the names of the columns in their own order.
-func (statementColumn) Enum() []string { return namesOf(statementColumns) }
+func (statementColumn) Enum() []string { return columnNames(statementColumns) }
 
 // statementColumns are the columns, in the signs that owners see: what lowers their balance is negative.
 var statementColumns = []goColumn[statement.Statement]{
@@ -46,10 +46,10 @@ var statementColumns = []goColumn[statement.Statement]{
 	}},
 	{csv.Column{Name: "ownershipEndAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.Ownership.EndAt }},
 	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(s *statement.Statement) any {
-		return ownerIDs(ownersOfShares(s.Shares))
+		return ownerIDs(shareOwners(s.Shares))
 	}},
 	{csv.Column{Name: "owners", Kind: csv.Text}, func(s *statement.Statement) any {
-		return ownerNames(ownersOfShares(s.Shares))
+		return ownerNames(shareOwners(s.Shares))
 	}},
 	{csv.Column{Name: "currency", Kind: csv.Currency}, func(s *statement.Statement) any { return s.Currency }},
 	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(s *statement.Statement) any {
@@ -83,8 +83,8 @@ var statementColumns = []goColumn[statement.Statement]{
 	}},
 }
 
-// ownersOfShares returns the owners of a statement by its shares.
-func ownersOfShares(shares []statement.Share) []statement.Owner {
+// shareOwners returns the owners of a statement by its shares.
+func shareOwners(shares []statement.Share) []statement.Owner {
 	owners := make([]statement.Owner, len(shares))
 	for i := range shares {
 		owners[i] = statement.Owner{ContactID: shares[i].ContactID, Name: shares[i].Name, Split: shares[i].Split}
@@ -132,8 +132,8 @@ func statementsCSV() Declaration[statementRows] {
 			// Statements are written as they are read, so that memory does not grow with the selection.
 			return writeTable(
 				out,
-				chosen(statementColumns, s.Columns),
-				handed(func(f func(*statement.Statement) error) error {
+				selectColumns(statementColumns, s.Columns),
+				yieldFrom(func(f func(*statement.Statement) error) error {
 					return statement.Each(ctx, tx, s.Filter, f)
 				}),
 			)
@@ -144,8 +144,8 @@ func statementsCSV() Declaration[statementRows] {
 // errEnough ends a reading when no more rows are asked for.
 var errEnough = errors.New("no more is wanted")
 
-// handed returns an iterator over rows that each hands to a function. An error of each comes last, without a row.
-func handed[T any](each func(f func(*T) error) error) iter.Seq2[*T, error] {
+// yieldFrom returns an iterator over rows that each hands to a function. An error of each comes last, without a row.
+func yieldFrom[T any](each func(f func(*T) error) error) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		// If the loop ends early, the reading must end too: errEnough stops it and is no failure.
 		err := each(func(row *T) error {

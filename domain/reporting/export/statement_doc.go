@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// senderOf loads the letterhead of the team.
-func senderOf(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
+// loadSender loads the letterhead of the team.
+func loadSender(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
 	type row struct {
 		Name    string
 		Email   *string
@@ -88,13 +88,13 @@ type background struct {
 	unplaced map[id.ID]map[id.ID]bool
 }
 
-// backgroundOf loads the background of many statements at once.
-func backgroundOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (b background, err error) {
-	if b.addresses, err = addressesOf(ctx, tx, all); err != nil {
+// loadBackground loads the background of many statements at once.
+func loadBackground(ctx context.Context, tx *db.Tx, all []statement.Detail) (b background, err error) {
+	if b.addresses, err = loadAddresses(ctx, tx, all); err != nil {
 		return b, err
 	}
 
-	b.unplaced, err = unplaced(ctx, tx, all)
+	b.unplaced, err = loadUnplaced(ctx, tx, all)
 
 	return b, err
 }
@@ -143,7 +143,7 @@ func (b *background) document(s *statement.Detail, sender *document.StatementTea
 	}
 
 	// Last, the tables and lines that the summary adds up.
-	showEntries(&doc, s, b.unplaced[s.ID])
+	addEntries(&doc, s, b.unplaced[s.ID])
 
 	return doc
 }
@@ -198,8 +198,8 @@ func percent(split int64) string {
 	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
 }
 
-// addressesOf loads the addresses of the listings and owners of all statements, by id.
-func addressesOf(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]*contact.Address, error) {
+// loadAddresses loads the addresses of the listings and owners of all statements, by id.
+func loadAddresses(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]*contact.Address, error) {
 	type row struct {
 		ID      id.ID
 		Address *contact.Address

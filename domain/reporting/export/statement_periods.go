@@ -20,7 +20,7 @@ type periodRows struct {
 type periodColumn string
 
 // Enum returns the names of the columns in their own order.
-func (periodColumn) Enum() []string { return namesOf(periodColumns) }
+func (periodColumn) Enum() []string { return columnNames(periodColumns) }
 
 // ownedRun is a row of the CSV: the sums over the selected statements of an ownership period in one currency.
 type ownedRun struct {
@@ -135,7 +135,7 @@ func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *
 		return err
 	}
 
-	return writeTable(out, chosen(periodColumns, s.Columns), func(yield func(*ownedRun, error) bool) {
+	return writeTable(out, selectColumns(periodColumns, s.Columns), func(yield func(*ownedRun, error) bool) {
 		for _, r := range runs {
 			if !yield(r, nil) {
 				return

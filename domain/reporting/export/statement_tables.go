@@ -17,16 +17,16 @@ import (
 	"stayledger/platform/page"
 )
 
-// showEntries adds the entries behind the figures to the document: as the tables of the layout, and as single lines
+// addEntries adds the entries behind the figures to the document: as the tables of the layout, and as single lines
 // where the layout has no table for them.
-func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
+func addEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
 
 	// First the tables of the layout. An empty table does not count as one.
 	for i := range s.Tables {
 		if t := &s.Tables[i]; len(t.Rows) > 0 && len(t.Columns) > 0 {
 			laidOut[t.Kind] = true
-			doc.Tables = append(doc.Tables, tableOf(t, s.Layout))
+			doc.Tables = append(doc.Tables, renderTable(t, s.Layout))
 		}
 	}
 
@@ -63,10 +63,10 @@ func showEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[i
 	}
 }
 
-// unplaced loads, by statement, the accounts that no column of the layout adds up. It asks only for statements with
+// loadUnplaced loads, by statement, the accounts that no column of the layout adds up. It asks only for statements with
 // tables that add up to less than the statement. Only drafts and imported statements can have such accounts: others
 // could be neither saved nor published with them.
-func unplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
+func loadUnplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
 	var short []id.ID
 
 	// First find the statements that can have such accounts, because their issues are costly.
@@ -114,22 +114,22 @@ func showsLess(s *statement.Detail) bool {
 		(shown[string(statement.NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
 }
 
-// tableOf returns a section of the layout as a document shows it.
-func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
+// renderTable returns a section of the layout as a document shows it.
+func renderTable(t *statement.Table, design *layout.Design) document.ReportTable {
 	out := document.ReportTable{Title: t.Name}
 
-	section := sectionOf(t.ID, design)
+	section := findSection(t.ID, design)
 
 	// First the columns and rows, as the layout computed them.
 	for i := range t.Columns {
 		out.Columns = append(out.Columns, document.ReportColumn{
 			Head: t.Columns[i].Name,
-			Kind: kindOf(&t.Columns[i], section),
+			Kind: columnKind(&t.Columns[i], section),
 		})
 	}
 
 	for i := range t.Rows {
-		out.Rows = append(out.Rows, document.ReportRow{Cells: cellsOf(t.Rows[i].Cells)})
+		out.Rows = append(out.Rows, document.ReportRow{Cells: renderCells(t.Rows[i].Cells)})
 	}
 
 	if section != nil && section.Aggregate {
@@ -137,7 +137,7 @@ func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
 	}
 
 	// Then the total, but only if some column other than the first has one.
-	total := document.ReportRow{Cells: cellsOf(t.Totals)}
+	total := document.ReportRow{Cells: renderCells(t.Totals)}
 	if len(total.Cells) > 0 && total.Cells[0] == nil {
 		total.Cells[0] = "Total"
 	}
@@ -151,8 +151,8 @@ func tableOf(t *statement.Table, design *layout.Design) document.ReportTable {
 	return out
 }
 
-// sectionOf returns the section of a table, or nil if the design does not have it.
-func sectionOf(table id.ID, design *layout.Design) *layout.Section {
+// findSection returns the section of a table, or nil if the design does not have it.
+func findSection(table id.ID, design *layout.Design) *layout.Section {
 	if design == nil {
 		return nil
 	}
@@ -168,8 +168,8 @@ func sectionOf(table id.ID, design *layout.Design) *layout.Section {
 	return nil
 }
 
-// kindOf returns how a document writes the values of a column.
-func kindOf(head *statement.TableColumn, section *layout.Section) document.ReportKind {
+// columnKind returns how a document writes the values of a column.
+func columnKind(head *statement.TableColumn, section *layout.Section) document.ReportKind {
 	switch head.Type {
 	case layout.Accounts, layout.SubTotal, layout.FormulaCurrency:
 		return document.ReportAmount
@@ -199,8 +199,8 @@ func kindOf(head *statement.TableColumn, section *layout.Section) document.Repor
 	return document.ReportText
 }
 
-// cellsOf returns the values of cells as a document takes them. An empty cell is nil.
-func cellsOf(cells []statement.TableCell) []any {
+// renderCells returns the values of cells as a document takes them. An empty cell is nil.
+func renderCells(cells []statement.TableCell) []any {
 	out := make([]any, len(cells))
 	for i := range cells {
 		switch c := &cells[i]; {
@@ -318,10 +318,10 @@ const (
 // fileNames are the names in an archive so far. They give every file a name of its own.
 type fileNames map[string]bool
 
-// of returns a name such as "Lighthouse Cottage 2026-05 abcd2345.pdf". Names sort by listing and month, are unique,
+// unique returns a name such as "Lighthouse Cottage 2026-05 abcd2345.pdf". Names sort by listing and month, are unique,
 // and have no character that some file system refuses. They also differ on systems that ignore the difference
 // between capital and small letters, or between a letter with an accent and its two separate characters.
-func (n fileNames) of(doc *document.StatementDoc) string {
+func (n fileNames) unique(doc *document.StatementDoc) string {
 	// First keep only letters, digits and harmless signs, in the composed form.
 	listing := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {

@@ -108,8 +108,8 @@ func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) erro
 	return err
 }
 
-// linesOfPage is about how many lines of a statement fit on a page.
-const linesOfPage = 40
+// linesPerPage is about how many lines of a statement fit on a page.
+const linesPerPage = 40
 
 // countStatements returns the size of the documents: a page for every statement and one more for each forty of
 // their lines.
@@ -121,7 +121,7 @@ func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Siz
 
 	lines, err := statement.CountLines(ctx, tx, s.Filter)
 
-	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesOfPage}, err
+	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesPerPage}, err
 }
 
 // documents yields the selected statements. It reads a hundred at a time, and counts one as done when the next is
@@ -134,12 +134,12 @@ func documents(
 ) iter.Seq2[document.StatementDoc, error] {
 	return func(yield func(document.StatementDoc, error) bool) {
 		// All statements have the same letterhead.
-		sender, err := senderOf(ctx, tx)
+		sender, err := loadSender(ctx, tx)
 		if err == nil {
 			// Statements are read as owners see them, whoever exports them.
 			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {
 				// Addresses and the like come in a constant number of queries per hundred.
-				b, err := backgroundOf(ctx, tx, all)
+				b, err := loadBackground(ctx, tx, all)
 				if err != nil {
 					return err
 				}
@@ -153,7 +153,7 @@ func documents(
 					}
 
 					// The next one is asked for: this document is written.
-					if err := out.Did(1); err != nil {
+					if err := out.Count(1); err != nil {
 						return err
 					}
 				}
@@ -186,7 +186,7 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 
 		// A PDF is compressed already, so store it as it is. Its date comes from the statement, not from the clock.
 		entry, err := archive.CreateHeader(&zip.FileHeader{
-			Name:     names.of(&doc),
+			Name:     names.unique(&doc),
 			Method:   zip.Store,
 			Modified: doc.Created,
 		})

@@ -110,7 +110,7 @@ func newWorldAt(t *testing.T, made func(blob.Store) blob.Store, pair export.Pair
 	}
 
 	store := made(local)
-	exports := export.Of(export.Config{Store: store, Signer: signer, PublicURL: address}, pair)
+	exports := export.NewWith(export.Config{Store: store, Signer: signer, PublicURL: address}, pair)
 	w := &world{t: t, store: local, endpoints: slices.Concat(exports.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints)}
 	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers})
 

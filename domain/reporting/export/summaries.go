@@ -19,7 +19,7 @@ type summaryRows struct {
 type summaryColumn string
 
 // Enum returns the names of the columns in their own order.
-func (summaryColumn) Enum() []string { return namesOf(summaryColumns) }
+func (summaryColumn) Enum() []string { return columnNames(summaryColumns) }
 
 // summaryColumns are the columns, in the signs that owners see.
 var summaryColumns = []goColumn[summary.OwnerSummary]{
@@ -80,7 +80,7 @@ func summariesCSV() Declaration[summaryRows] {
 				return err
 			}
 
-			return writeTable(out, chosen(summaryColumns, s.Columns), all(found.Owners))
+			return writeTable(out, selectColumns(summaryColumns, s.Columns), yieldRows(found.Owners))
 		},
 	}
 }
@@ -96,7 +96,7 @@ type partRows struct {
 type partColumn string
 
 // Enum returns the names of the columns in their own order.
-func (partColumn) Enum() []string { return namesOf(partColumns) }
+func (partColumn) Enum() []string { return columnNames(partColumns) }
 
 // partColumns are the columns, in the signs that owners see.
 var partColumns = []goColumn[summary.OwnerPart]{
@@ -155,7 +155,7 @@ func summaryPartsCSV() Declaration[partRows] {
 				return err
 			}
 
-			return writeTable(out, chosen(partColumns, s.Columns), all(parts))
+			return writeTable(out, selectColumns(partColumns, s.Columns), yieldRows(parts))
 		},
 	}
 }

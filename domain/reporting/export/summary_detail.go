@@ -41,7 +41,7 @@ func (in *queuedRows) selector() *ownedRows { return &ownedRows{in.owned, in.Bod
 type ownedColumn string
 
 // Enum returns the names of the columns in their own order, and the placeholder of the layouts' columns.
-func (ownedColumn) Enum() []string { return append(namesOf(ownedColumns), layoutColumns) }
+func (ownedColumn) Enum() []string { return append(columnNames(ownedColumns), layoutColumns) }
 
 // layoutColumns is the name that a selector uses for all columns of the layouts.
 const layoutColumns = "layoutColumns"
@@ -79,11 +79,11 @@ var ownedColumns = []goColumn[ownedRow]{
 	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Reserve }},
 }
 
-// laidColumn identifies a column of the layouts: columns of several layouts with the same names are one.
-type laidColumn struct{ kind, section, column string }
+// layoutColumn identifies a column of the layouts: columns of several layouts with the same names are one.
+type layoutColumn struct{ kind, section, column string }
 
 // value returns the amount of the column in a statement, or nil if the statement's layout does not have it.
-func (c laidColumn) value(r *ownedRow) any {
+func (c layoutColumn) value(r *ownedRow) any {
 	for i := range r.Sections {
 		s := &r.Sections[i]
 		if s.Kind != c.kind || s.Name != c.section {
@@ -100,11 +100,11 @@ func (c laidColumn) value(r *ownedRow) any {
 	return nil
 }
 
-// laidColumns returns the columns of all layouts, each with its section in the name. If a name appears a second
+// listLayoutColumns returns the columns of all layouts, each with its section in the name. If a name appears a second
 // time, in a section of the other kind, the kind is added.
-func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
+func listLayoutColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 	var (
-		at  []laidColumn
+		at  []layoutColumn
 		out []goColumn[ownedRow]
 	)
 
@@ -112,7 +112,7 @@ func laidColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 		for j := range layouts[i].Sections {
 			s := &layouts[i].Sections[j]
 			for k := range s.Columns {
-				c := laidColumn{s.Kind, s.Name, s.Columns[k].Name}
+				c := layoutColumn{s.Kind, s.Name, s.Columns[k].Name}
 
 				// Another layout has the same column: it is one column of the file.
 				if slices.Contains(at, c) {
@@ -157,7 +157,7 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 		}
 	}
 
-	return withCurrency(out, ownedColumns)
+	return addCurrency(out, ownedColumns)
 }
 
 const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals
@@ -212,5 +212,5 @@ func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink
 		rows[i].contact, rows[i].currency = &d.Contact, string(d.Currency)
 	}
 
-	return writeTable(out, s.columns(laidColumns(d.Layouts)), all(rows))
+	return writeTable(out, s.columns(listLayoutColumns(d.Layouts)), yieldRows(rows))
 }

@@ -16,8 +16,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// rowsOfPage is about how many rows of a report fit on a page.
-const rowsOfPage = 40
+// rowsPerPage is about how many rows of a report fit on a page.
+const rowsPerPage = 40
 
 // summaryDocument is the selector of the PDF of all owners.
 type summaryDocument struct {
@@ -47,7 +47,7 @@ func summariesPDF() Declaration[summaryDocument] {
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (Size, error) {
 			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
-			return Size{Documents: 1, Pages: 1 + owners/rowsOfPage}, err
+			return Size{Documents: 1, Pages: 1 + owners/rowsPerPage}, err
 		},
 		Render: renderSummaries,
 	}
@@ -76,7 +76,7 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 		return err
 	}
 
-	return out.Did(1)
+	return out.Count(1)
 }
 
 // ownersTable returns a table with a row per owner. Adjustments have a column only if the total has any.
@@ -113,7 +113,7 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 // summaryHead returns the parts that all documents of a period have. They are dated with the day after it, so that
 // the same data gives the same bytes.
 func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*document.ReportDoc, error) {
-	sender, err := senderOf(ctx, tx)
+	sender, err := loadSender(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func summaryDetailPDF() Declaration[ownedDocument] {
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (Size, error) {
 			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
-			return Size{Documents: 1, Pages: 1 + n/rowsOfPage}, err
+			return Size{Documents: 1, Pages: 1 + n/rowsPerPage}, err
 		},
 		Render: renderOwnerSummary,
 	}
@@ -262,7 +262,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 		return err
 	}
 
-	return out.Did(1)
+	return out.Count(1)
 }
 
 // ownerFacts returns the lines at the head of the document: the owner, the listings, the reserve and the current
@@ -306,7 +306,7 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 	// The statements of one ownership come one after the other, so a gap shows between neighbours.
 	for i, one := range statements {
 		if i > 0 {
-			t.Rows = append(t.Rows, between(statements[i-1], one)...)
+			t.Rows = append(t.Rows, gapRows(statements[i-1], one)...)
 		}
 
 		t.Rows = append(t.Rows, document.ReportRow{
@@ -322,9 +322,9 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 	return t
 }
 
-// between returns a row for the change of an ownership's balance from one statement to the next. It returns none if
+// gapRows returns a row for the change of an ownership's balance from one statement to the next. It returns none if
 // the balance did not change, or if the statements are of different ownerships.
-func between(before, after *summary.OwnerStatement) []document.ReportRow {
+func gapRows(before, after *summary.OwnerStatement) []document.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil

@@ -20,7 +20,7 @@ type transactionSelection struct {
 type transactionColumn string
 
 // Enum returns the names of the columns in their own order.
-func (transactionColumn) Enum() []string { return namesOf(transactionColumns) }
+func (transactionColumn) Enum() []string { return columnNames(transactionColumns) }
 
 // transactionColumns are the columns. One row is one line, as a bookkeeper posts it. Its parts are amount,
 // taxAmount and markupAmount, and total is the total of the line. The transactionTotal is the amount that moved
@@ -89,7 +89,7 @@ func transactionsCSV() Declaration[transactionSelection] {
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *transactionSelection, out *Sink) error {
 			return rowList{
-				columns: chosen(transactionColumns, s.Columns),
+				columns: selectColumns(transactionColumns, s.Columns),
 				query:   transactionRows(s, transactionTables),
 				sort:    string(s.Sort),
 			}.write(ctx, tx, out)

@@ -19,7 +19,7 @@ type trialSelection struct {
 type trialColumn string
 
 // Enum returns the names of the columns in their own order.
-func (trialColumn) Enum() []string { return namesOf(trialCells(nil)) }
+func (trialColumn) Enum() []string { return columnNames(trialCells(nil)) }
 
 // trialCells returns the columns. Period and currency are the same in every row. A nil report is enough to list the
 // names.
@@ -60,7 +60,7 @@ func trialBalanceCSV() Declaration[trialSelection] {
 				return err
 			}
 
-			return writeTable(out, chosen(trialCells(t), s.Columns), all(t.Data))
+			return writeTable(out, selectColumns(trialCells(t), s.Columns), yieldRows(t.Data))
 		},
 	}
 }

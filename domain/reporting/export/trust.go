@@ -25,7 +25,7 @@ type trustSelection struct {
 type trustColumn string
 
 // Enum returns the names of the columns in their own order.
-func (trustColumn) Enum() []string { return namesOf(trustCells(nil)) }
+func (trustColumn) Enum() []string { return columnNames(trustCells(nil)) }
 
 // trustLine is a row of the trust reconciliation. Only the fields that apply to it are set.
 type trustLine struct {
@@ -349,8 +349,8 @@ func ownerLines(l *trust.OwnerListing) []trustLine {
 	return lines
 }
 
-// placesOf loads the names of the things that warnings are about, by id.
-func placesOf(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.ID]string, error) {
+// loadPlaces loads the names of the things that warnings are about, by id.
+func loadPlaces(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.ID]string, error) {
 	var ids []id.ID
 
 	// First collect the ids of any kind; ids are unique over all tables.
@@ -421,12 +421,12 @@ func trustCSV() Declaration[trustSelection] {
 			}
 
 			// Warnings name their places by id only, so load the names.
-			places, err := placesOf(ctx, tx, t.Warnings)
+			places, err := loadPlaces(ctx, tx, t.Warnings)
 			if err != nil {
 				return err
 			}
 
-			return writeTable(out, chosen(trustCells(t), s.Columns), all(trustLines(t, places)))
+			return writeTable(out, selectColumns(trustCells(t), s.Columns), yieldRows(trustLines(t, places)))
 		},
 	}
 }

@@ -36,7 +36,7 @@ func trustPDF() Declaration[trustDocument] {
 		Check:  checkCurrency(func(s *trustDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (Size, error) {
 			rows, err := countTrust(ctx, tx)
-			return pagesOf(rows), err
+			return estimatePages(rows), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *Sink) error {
 			t, err := trust.Read(ctx, tx, &s.Filter)
@@ -45,7 +45,7 @@ func trustPDF() Declaration[trustDocument] {
 			}
 
 			// Warnings name their places by id only, so load the names.
-			places, err := placesOf(ctx, tx, t.Warnings)
+			places, err := loadPlaces(ctx, tx, t.Warnings)
 			if err != nil {
 				return err
 			}
@@ -73,13 +73,13 @@ func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID
 	doc.Facts = []document.Fact{
 		{Label: "At the end of", Value: t.Date.String()},
 		{Label: "Currency", Value: doc.Currency},
-		{Label: "Result", Value: result(bank, book, owed)},
+		{Label: "Result", Value: resultText(bank, book, owed)},
 	}
 	doc.Summary = []document.SummaryLine{
 		{Label: "Bank, adjusted", Cents: bank},
 		{Label: "Books", Cents: book},
 		{Label: "Liabilities", Cents: owed},
-		{Label: "Difference", Cents: widest(bank-book, book-owed, bank-owed), Emphasis: true},
+		{Label: "Difference", Cents: widestDifference(bank-book, book-owed, bank-owed), Emphasis: true},
 	}
 	legs := document.ReportTable{
 		Title: "The three legs",
@@ -112,8 +112,8 @@ func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID
 	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
 }
 
-// result says whether the three balances agree, and if not which ones differ.
-func result(bank, book, owed money.Cents) string {
+// resultText says whether the three balances agree, and if not which ones differ.
+func resultText(bank, book, owed money.Cents) string {
 	switch {
 	case bank == book && book == owed:
 		return "All three agree"
@@ -124,8 +124,8 @@ func result(bank, book, owed money.Cents) string {
 	}
 }
 
-// widest returns the difference farthest from zero. It is zero only if all are.
-func widest(differences ...money.Cents) money.Cents {
+// widestDifference returns the difference farthest from zero. It is zero only if all are.
+func widestDifference(differences ...money.Cents) money.Cents {
 	var out money.Cents
 	for _, d := range differences {
 		if max(d, -d) > max(out, -out) {

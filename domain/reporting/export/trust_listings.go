@@ -22,7 +22,7 @@ type trustListingSelection struct {
 type trustListingColumn string
 
 // Enum returns the names of the columns in their own order.
-func (trustListingColumn) Enum() []string { return namesOf(trustListingCells(nil)) }
+func (trustListingColumn) Enum() []string { return columnNames(trustListingCells(nil)) }
 
 type listingCell = goColumn[trust.ListingTrust]
 
@@ -108,7 +108,7 @@ func trustByListingCSV() Declaration[trustListingSelection] {
 				return err
 			}
 
-			return writeTable(out, chosen(trustListingCells(t), s.Columns), listingRows(t))
+			return writeTable(out, selectColumns(trustListingCells(t), s.Columns), listingRows(t))
 		},
 	}
 }

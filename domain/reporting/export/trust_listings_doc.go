@@ -29,7 +29,7 @@ func trustByListingPDF() Declaration[trustListingDocument] {
 		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (Size, error) {
 			rows, err := countListings(ctx, tx)
-			return pagesOf(rows), err
+			return estimatePages(rows), err
 		},
 		Render: renderTrustByListing,
 	}
@@ -89,7 +89,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 	lines := make([]listingLine, 0, t.Len())
 	for i := range t.Len() {
 		row := t.Row(i)
-		lines = append(lines, listingLineOf(&row))
+		lines = append(lines, newListingLine(&row))
 	}
 
 	doc.Tables = []document.ReportTable{listingsTable(lines)}
@@ -100,8 +100,8 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 	return writeReport(out, &doc)
 }
 
-// listingLineOf returns the line of a row of the report, with its warnings.
-func listingLineOf(r *trust.ListingTrust) listingLine {
+// newListingLine returns the line of a row of the report, with its warnings.
+func newListingLine(r *trust.ListingTrust) listingLine {
 	l := listingLine{name: "No listing", cents: make([]money.Cents, len(listingClaims))}
 	if r.Name != nil {
 		l.name = *r.Name

@@ -67,7 +67,7 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 
 	exports := export.New(c)
 	if len(pairs) > 0 {
-		exports = export.Of(c, pairs...)
+		exports = export.NewWith(c, pairs...)
 	}
 
 	w := &world{t: t, store: store, endpoints: slices.Concat(

@@ -34,8 +34,8 @@ func (c *Cell) Net() money.Cents { return c.Debit - c.Credit }
 // Grouping says what balances are split by besides the account.
 type Grouping struct{ Ledger, Party, Listing, Month bool }
 
-// Nobody selects the entries of no party; the empty party selects the entries of all.
-const Nobody ledger.Party = "null"
+// WithoutParty selects the entries of no party; the empty party selects the entries of all.
+const WithoutParty ledger.Party = "null"
 
 // BalanceFilter selects the entries that balances add up: active ones of the live ledgers.
 type BalanceFilter struct {
@@ -57,13 +57,13 @@ type BalanceFilter struct {
 // month balances. Of a broken month it reads the side with fewer days: from the day balances or, if listings
 // matter, from at most half a month of entries.
 func Balances(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) ([]Cell, error) {
-	_, during, err := f.read(ctx, tx, g, false)
+	_, during, err := f.loadCells(ctx, tx, g, false)
 	return during, err
 }
 
 // BalancesAround returns the balances of a period and the sums of everything before it.
 func BalancesAround(ctx context.Context, tx *db.Tx, f BalanceFilter, g Grouping) (before, during []Cell, err error) {
-	return f.read(ctx, tx, g, true)
+	return f.loadCells(ctx, tx, g, true)
 }
 
 // edge is the part of a broken month that is read by day: days that a sum over whole months lacks, or has too many.
@@ -98,8 +98,8 @@ type reading struct {
 	direct bool
 }
 
-// readingOf returns the plan to read a period. A nil from means since ever.
-func readingOf(from *day.Day, to day.Day) reading {
+// planReading returns the plan to read a period. A nil from means since ever.
+func planReading(from *day.Day, to day.Day) reading {
 	var r reading
 
 	after := to.AddDays(1)
@@ -140,14 +140,14 @@ type partRow struct {
 	Credit    money.Cents
 }
 
-// read returns the sums of the period, and if before is set also the sums of everything before it.
-func (f *BalanceFilter) read(
+// loadCells returns the sums of the period, and if before is set also the sums of everything before it.
+func (f *BalanceFilter) loadCells(
 	ctx context.Context,
 	tx *db.Tx,
 	g Grouping,
 	before bool,
 ) (earlier, during []Cell, err error) {
-	r := readingOf(f.From, f.To)
+	r := planReading(f.From, f.To)
 
 	q := balanceQuery{
 		filter:   f,
@@ -182,7 +182,7 @@ func (f *BalanceFilter) read(
 		return nil, nil, fmt.Errorf("read balances: %w", err)
 	}
 
-	earlier, during = compose(rows, r.direct)
+	earlier, during = combineParts(rows, r.direct)
 
 	return earlier, during, nil
 }
@@ -237,8 +237,8 @@ func (c *cells) sums() []Cell {
 	return out
 }
 
-// compose puts the parts of a reading together: the sums before the period and those of the period.
-func compose(rows []partRow, direct bool) (earlier, during []Cell) {
+// combineParts puts the parts of a reading together: the sums before the period and those of the period.
+func combineParts(rows []partRow, direct bool) (earlier, during []Cell) {
 	before, within := cells{at: map[Cell]int{}}, cells{at: map[Cell]int{}}
 
 	for i := range rows {
@@ -375,7 +375,7 @@ func (q *balanceQuery) add(part string, s *source) {
 
 	if q.filter.Party != "" {
 		where = append(where, s.party+" = @party")
-		q.args["party"] = strings.TrimPrefix(string(q.filter.Party), string(Nobody))
+		q.args["party"] = strings.TrimPrefix(string(q.filter.Party), string(WithoutParty))
 	}
 
 	if q.filter.ListingIDs != nil {

@@ -51,11 +51,11 @@ func (v View) grouping() Grouping {
 	return Grouping{}
 }
 
-// ofTime reports whether the columns are periods.
-func (v View) ofTime() bool { return v == ViewMonth || v == ViewQuarter || v == ViewYear }
+// hasPeriods reports whether the columns are periods.
+func (v View) hasPeriods() bool { return v == ViewMonth || v == ViewQuarter || v == ViewYear }
 
-// period returns the name of the column that a month belongs to.
-func (v View) period(m day.Month) string {
+// periodName returns the name of the column that a month belongs to.
+func (v View) periodName(m day.Month) string {
 	switch v {
 	case ViewQuarter:
 		return fmt.Sprintf("%04d-Q%d", m.Year, (int(m.Month)+2)/3)
@@ -67,8 +67,8 @@ func (v View) period(m day.Month) string {
 	return m.String()
 }
 
-// periods returns how many columns a view of a period has. It is 0 if the columns are not periods.
-func (v View) periods(start, end day.Day) int {
+// countPeriods returns how many columns a view of a period has. It is 0 if the columns are not periods.
+func (v View) countPeriods(start, end day.Day) int {
 	from, to := start.Month(), end.Month()
 
 	switch v {
@@ -107,8 +107,8 @@ func (c *columns) add(key string, shown Column, narrow func(*Selection)) {
 	c.list = append(c.list, column{shown, narrow})
 }
 
-// shown returns the columns as the report shows them.
-func (c *columns) shown() []Column {
+// headings returns the columns as the report shows them.
+func (c *columns) headings() []Column {
 	out := make([]Column, len(c.list))
 	for i := range c.list {
 		out[i] = c.list[i].Column
@@ -145,20 +145,20 @@ func partyColumns(only ledger.Party, cells []Cell) columns {
 	}
 
 	// The last column is shown if it is asked for or if a cell belongs to it.
-	unassigned := only == Nobody
+	unassigned := only == WithoutParty
 	for i := range cells {
 		unassigned = unassigned || cells[i].Party == ledger.NoParty
 	}
 
 	if unassigned {
-		c.add("", Column{string(Nobody), "Unassigned"}, func(f *Selection) { f.Party = Nobody })
+		c.add("", Column{string(WithoutParty), "Unassigned"}, func(f *Selection) { f.Party = WithoutParty })
 	}
 
 	return c
 }
 
-// listingColumns loads the listings that have cells, by name. Entries without a listing have the last column.
-func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
+// loadListingColumns loads the listings that have cells, by name. Entries without a listing have the last column.
+func loadListingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, error) {
 	c := columns{key: func(c *Cell) string { return c.ListingID.String() }}
 	seen, ids, none := map[id.ID]bool{}, []id.ID{}, false
 
@@ -202,14 +202,14 @@ func listingColumns(ctx context.Context, tx *db.Tx, cells []Cell) (columns, erro
 
 // periodColumns returns the months, quarters or years of a period. The first and the last are cut to the period.
 func periodColumns(v View, start, end day.Day) columns {
-	c := columns{key: func(c *Cell) string { return v.period(c.Month.Month()) }}
+	c := columns{key: func(c *Cell) string { return v.periodName(c.Month.Month()) }}
 	period := day.Range{From: start, To: end.AddDays(1)}
 
 	months := period.Months()
 	for i := 0; i < len(months); {
 		// Months with the same name belong to the same column.
-		name, last := v.period(months[i]), i
-		for last+1 < len(months) && v.period(months[last+1]) == name {
+		name, last := v.periodName(months[i]), i
+		for last+1 < len(months) && v.periodName(months[last+1]) == name {
 			last++
 		}
 

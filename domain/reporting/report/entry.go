@@ -60,15 +60,15 @@ type entriesInput struct {
 	Selection
 }
 
-// entries returns a page of journal entries with the totals of all that match.
-func entries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
+// listEntries returns a page of journal entries with the totals of all that match.
+func listEntries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
 	q := EntryQuery(in.Selection)
 	q.Args["team"] = tx.Team
 
 	// First the page. It is found by ids alone, because sorting and skipping whole rows takes several times as long.
 	ids, listed, args := q, q, maps.Clone(q.Args)
 	ids.Columns = "e.id"
-	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + in.Cut(ids.SQL(string(in.Sort)), args) + "))"}
+	listed.Where = []string{"e.team_id = @team", "e.id = any(array(" + in.PageSQL(ids.SQL(string(in.Sort)), args) + "))"}
 
 	rows, err := db.Select[Entry](ctx, tx, listed.SQL(string(in.Sort)), args)
 	if err != nil {

@@ -64,12 +64,12 @@ func (f *Selection) byAccount(q *page.Query) {
 	q.IDs("e.account_id in "+inCategory, f.CategoryIDs)
 	q.Narrow("e.account_id not in "+inCategory, f.NotCategoryIDs)
 
-	// Then those on the classification of the account, and on the row of the balance sheet, which rowOf decides in
+	// Then those on the classification of the account, and on the row of the balance sheet, which sheetRow decides in
 	// the same way.
 	const inClass = `e.account_id in (select c.id from account c join account_category k on k.team_id = c.team_id and k.id = c.category_id
 		where c.team_id = @team and k.classification = any(`
 	q.Narrow(inClass+"?))", f.AccountClassifications)
-	q.Narrow(`case when e.party is not null and e.account_id not in `+heldAccounts+` then e.party
+	q.Narrow(`case when e.party is not null and e.account_id not in `+heldAccountsSQL+` then e.party
 		when `+inClass+`array['asset'])) then 'assets' when `+inClass+`array['liability'])) then 'liabilities' else 'unassigned' end = any(?)`,
 		f.BalanceSheetRows)
 }
@@ -90,7 +90,7 @@ func (f *Selection) byReference(q *page.Query) {
 	} {
 		// The same condition turned around leaves out what it would select.
 		q.Refs(r.column, r.refs)
-		q.Refs(r.column, r.nots.Turned())
+		q.Refs(r.column, r.nots.Invert())
 	}
 }
 
@@ -117,7 +117,7 @@ func (f *Selection) byKind(q *page.Query) {
 // byBook adds the conditions on party, ledger, status and the like. Without a ledger the historical one is left
 // out, without a status inactive entries are.
 func (f *Selection) byBook(q *page.Query) {
-	if f.Party == Nobody {
+	if f.Party == WithoutParty {
 		q.And("e.party is null", nil)
 	} else {
 		q.Narrow("e.party = ?", f.Party)
@@ -133,7 +133,7 @@ func (f *Selection) byBook(q *page.Query) {
 	q.Narrow("e.txn_code = ?", f.TxnCode)
 	q.Narrow("e.currency = ?", strings.ToLower(f.Currency))
 	q.Whether("e.statement_id is not null", f.Attached)
-	q.Whether(ledger.HeldEntry("e"), f.Locked)
+	q.Whether(ledger.LockedEntrySQL("e"), f.Locked)
 }
 
 // byStay adds the condition on the state of the reservation at the end of a day. A guest who leaves on that day has

@@ -21,7 +21,7 @@ type EntrySums struct {
 // SumEntries adds up the entries of a valid selection: from kept sums if those have everything that the selection
 // asks for, otherwise entry by entry.
 func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) {
-	q, kept := f.keptSums()
+	q, kept := f.sumsQuery()
 	columns := "coalesce(sum(e.entries), 0)::bigint as count, coalesce(sum(e.debit), 0)::bigint as debit, " +
 		"coalesce(sum(e.credit), 0)::bigint as credit"
 
@@ -46,10 +46,10 @@ func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) 
 	return sums, nil
 }
 
-// keptSums returns a query of the kept sums e for a selection. It returns false if the kept sums cannot answer it:
+// sumsQuery returns a query of the kept sums e for a selection. It returns false if the kept sums cannot answer it:
 // they can if it asks for active entries by account, party, ledger, currency and date. By listing they can only if
 // it begins and ends with a month.
-func (f *Selection) keptSums() (page.Query, bool) {
+func (f *Selection) sumsQuery() (page.Query, bool) {
 	// First clear every field that the kept sums have. If another one is set, they cannot answer.
 	rest := *f
 	rest.StartDate, rest.EndDate, rest.Dates = nil, nil, page.Dates{}
@@ -77,7 +77,7 @@ func (f *Selection) keptSums() (page.Query, bool) {
 	byListing := len(f.ListingIDs)+len(f.NotListingIDs) > 0
 	q := page.Query{Where: []string{"e.team_id = @team"}, Args: db.Args{}}
 
-	switch months := f.wholeMonths(); {
+	switch months := f.hasWholeMonths(); {
 	case months && byListing:
 		q.From = `(select team_id, ledger, currency, account_id, nullif(party, '') as party, nullif(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id,
 			month as txn_at, 'active' as status, debit, credit, entries from ledger_balance) e`
@@ -94,15 +94,15 @@ func (f *Selection) keptSums() (page.Query, bool) {
 	// Last, the conditions, which are the same as those on entries.
 	f.byAccount(&q)
 	q.Refs("e.listing_id", f.ListingIDs)
-	q.Refs("e.listing_id", f.NotListingIDs.Turned())
+	q.Refs("e.listing_id", f.NotListingIDs.Invert())
 	f.byBook(&q)
 	f.byDate(&q)
 
 	return q, true
 }
 
-// wholeMonths reports whether the dates of a selection begin and end with a month, or are open.
-func (f *Selection) wholeMonths() bool {
+// hasWholeMonths reports whether the dates of a selection begin and end with a month, or are open.
+func (f *Selection) hasWholeMonths() bool {
 	first := func(d day.Day) bool { return d == d.FirstOfMonth() }
 	if f.StartDate != nil && !first(f.StartDate.Day) || f.EndDate != nil && !first(f.EndDate.AddDays(1)) {
 		return false

@@ -11,6 +11,6 @@ type Reading struct {
 
 // ReadingOf plans a period.
 func ReadingOf(from *day.Day, to day.Day) Reading {
-	r := readingOf(from, to)
+	r := planReading(from, to)
 	return Reading{r.months, r.start.days, r.end.days, r.start.excess, r.end.excess, r.direct}
 }

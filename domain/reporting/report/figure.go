@@ -93,7 +93,7 @@ func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selec
 		f.ComputedValues = append(f.ComputedValues, ComputedValue{
 			ID:    "average",
 			Title: "Average",
-			Total: average(f.Total, n),
+			Total: computeAverage(f.Total, n),
 		})
 	}
 
@@ -104,7 +104,7 @@ func (t *table) figure(row Column, sign money.Cents, cells []*Cell, behind Selec
 func (t *table) section(
 	row Column,
 	sign money.Cents,
-	accounts []*charted,
+	accounts []*chartAccount,
 	cells map[id.ID][]*Cell,
 	behind Selection,
 ) Section {
@@ -154,44 +154,44 @@ func (t *table) section(
 	return s
 }
 
-// percentOf fills in the percentages of a base, column by column.
-func (f *Figure) percentOf(base *Figure) {
-	f.TotalPercentage = rateOf(f.Total, base.Total)
+// setPercentages fills in the percentages of a base, column by column.
+func (f *Figure) setPercentages(base *Figure) {
+	f.TotalPercentage = computeShare(f.Total, base.Total)
 	for i := range f.Values {
-		f.Values[i].Percentage = rateOf(f.Values[i].Total, base.Values[i].Total)
+		f.Values[i].Percentage = computeShare(f.Values[i].Total, base.Values[i].Total)
 	}
 
 	for i := range f.ComputedValues {
-		f.ComputedValues[i].Percentage = rateOf(f.ComputedValues[i].Total, base.ComputedValues[i].Total)
+		f.ComputedValues[i].Percentage = computeShare(f.ComputedValues[i].Total, base.ComputedValues[i].Total)
 	}
 }
 
-// percentOf fills in the percentages of all rows of the section.
-func (s *Section) percentOf(base *Figure) {
+// setPercentages fills in the percentages of all rows of the section.
+func (s *Section) setPercentages(base *Figure) {
 	for i := range s.Categories {
 		c := &s.Categories[i]
 		for k := range c.Accounts {
-			c.Accounts[k].percentOf(base)
+			c.Accounts[k].setPercentages(base)
 		}
 
-		c.percentOf(base)
+		c.setPercentages(base)
 	}
 
-	s.Figure.percentOf(base)
+	s.Figure.setPercentages(base)
 }
 
 // whole is the base in parts, in which percentages are given.
 const whole = 100_000
 
-// rateOf returns an amount in parts per 100000 of a base, rounded half away from zero. It returns nil if the base
+// computeShare returns an amount in parts per 100000 of a base, rounded half away from zero. It returns nil if the base
 // is zero or the share is beyond a safe integer.
-func rateOf(amount, base money.Cents) *int64 {
+func computeShare(amount, base money.Cents) *int64 {
 	if base == 0 {
 		return nil
 	}
 
 	// The product can exceed 64 bits.
-	n := rounded(new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(whole)), int64(base))
+	n := divideRounded(new(big.Int).Mul(big.NewInt(int64(amount)), big.NewInt(whole)), int64(base))
 	if !n.IsInt64() || !money.Cents(n.Int64()).Valid() {
 		return nil
 	}
@@ -201,13 +201,13 @@ func rateOf(amount, base money.Cents) *int64 {
 	return &share
 }
 
-// average returns the total divided by n, rounded half away from zero.
-func average(total money.Cents, n int) money.Cents {
-	return money.Cents(rounded(big.NewInt(int64(total)), int64(n)).Int64())
+// computeAverage returns the total divided by n, rounded half away from zero.
+func computeAverage(total money.Cents, n int) money.Cents {
+	return money.Cents(divideRounded(big.NewInt(int64(total)), int64(n)).Int64())
 }
 
-// rounded returns a quotient, rounded half away from zero.
-func rounded(n *big.Int, divisor int64) *big.Int {
+// divideRounded returns a quotient, rounded half away from zero.
+func divideRounded(n *big.Int, divisor int64) *big.Int {
 	d := big.NewInt(divisor)
 
 	quotient, rest := new(big.Int).QuoRem(n, d, new(big.Int))
@@ -222,8 +222,8 @@ func rounded(n *big.Int, divisor int64) *big.Int {
 	return quotient.Add(quotient, away)
 }
 
-// byAccount groups cells by their account.
-func byAccount(cells []Cell) map[id.ID][]*Cell {
+// groupByAccount groups cells by their account.
+func groupByAccount(cells []Cell) map[id.ID][]*Cell {
 	out := map[id.ID][]*Cell{}
 	for i := range cells {
 		out[cells[i].AccountID] = append(out[cells[i].AccountID], &cells[i])
@@ -232,9 +232,9 @@ func byAccount(cells []Cell) map[id.ID][]*Cell {
 	return out
 }
 
-// classified returns the accounts of a classification, in their order.
-func classified(accounts []charted, c account.Classification) []*charted {
-	var out []*charted
+// accountsIn returns the accounts of a classification, in their order.
+func accountsIn(accounts []chartAccount, c account.Classification) []*chartAccount {
+	var out []*chartAccount
 
 	for i := range accounts {
 		if accounts[i].Classification == c {

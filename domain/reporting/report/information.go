@@ -84,8 +84,8 @@ type InformationFilter struct {
 //go:embed thresholds.json
 var thresholdData []byte
 
-// thresholds returns the thresholds in force in a year, by form: the latest that began.
-func thresholds(year int64) ([]Threshold, error) {
+// loadThresholds returns the thresholds in force in a year, by form: the latest that began.
+func loadThresholds(year int64) ([]Threshold, error) {
 	var all []Threshold
 	if err := json.Unmarshal(thresholdData, &all); err != nil {
 		return nil, fmt.Errorf("read the thresholds: %w", err)
@@ -111,9 +111,9 @@ func thresholds(year int64) ([]Threshold, error) {
 	return out, nil
 }
 
-// exempt returns why a recipient need not be reported, or nil if the form is due. Payments to corporations are not
+// exemption returns why a recipient need not be reported, or nil if the form is due. Payments to corporations are not
 // reported.
-func exempt(r *InformationReturn, limits []Threshold) *Exempt {
+func exemption(r *InformationReturn, limits []Threshold) *Exempt {
 	reason := BelowThreshold
 	if r.CompanyType != nil && (*r.CompanyType == contact.CCorporation || *r.CompanyType == contact.SCorporation) {
 		reason = Corporation
@@ -160,7 +160,7 @@ func ReadInformationReturns(
 	tx *db.Tx,
 	f InformationFilter,
 ) ([]InformationReturn, []Threshold, error) {
-	limits, err := thresholds(f.Year)
+	limits, err := loadThresholds(f.Year)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +168,7 @@ func ReadInformationReturns(
 	// First add up the amounts of the forms asked for.
 	figures := []figure1099{}
 	if f.Form != FormNEC {
-		if figures, err = grossRents(ctx, tx, f.Year); err != nil {
+		if figures, err = loadGrossRents(ctx, tx, f.Year); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func ReadInformationReturns(
 	}
 
 	// Then add the recipients, and decide for each whether the form is due.
-	out, err := recipients(ctx, tx, figures)
+	out, err := loadRecipients(ctx, tx, figures)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +192,7 @@ func ReadInformationReturns(
 		return !f.ContactIDs.Has(r.ContactID)
 	})
 	for i := range out {
-		out[i].Exempt = exempt(&out[i], limits)
+		out[i].Exempt = exemption(&out[i], limits)
 		out[i].Reportable = out[i].Exempt == nil
 	}
 

@@ -24,10 +24,10 @@ type figure1099 struct {
 	drilldowns []Drilldown
 }
 
-// rents are the collected revenue of an ownership in a year. Late are stays of earlier years with revenue collected
+// ownershipRents are the collected revenue of an ownership in a year. Late are stays of earlier years with revenue collected
 // in this year. Unstayed means that the channel pays the owner and the manager separately, so that only revenue
 // without a stay counts.
-type rents struct {
+type ownershipRents struct {
 	PeriodID    id.ID
 	Live        money.Cents
 	Historic    money.Cents
@@ -38,14 +38,14 @@ type rents struct {
 	Splits      []int64
 }
 
-// rentsOf is SQL that adds up, by ownership, the owners' revenue that the manager collected. Revenue of a stay
+// rentsSQL is SQL that adds up, by ownership, the owners' revenue that the manager collected. Revenue of a stay
 // counts as far as the guest, or the channel, had paid for the stay by the end of the year, less what counted by
 // the end of the year before. A payment is for all that was charged by then, in proportion, so an advance payment
 // counts when the revenue is booked. Stays that the channel pays to the owner directly are left out. Revenue
 // without a stay counts when it is booked, and so does that of a stay that charges guests nothing.
 //
 // It reads only stays with entries in the year, and all earlier entries of those.
-const rentsOf = `
+const rentsSQL = `
 	with guests as materialized (
 		select account_id from account_assignment where team_id = @team and assignment in ('accountsReceivable', 'deposit_coHostPayout')
 	), touched as materialized (
@@ -100,19 +100,19 @@ const rentsOf = `
 	from owned o join listing_ownership_member m on m.team_id = @team and m.period_id = o.period_id
 	group by o.period_id, o.live, o.historic, o.has_historic, o.unstayed, o.late order by o.period_id`
 
-// grossRents returns the amounts that the manager collected for owners in a year before any deduction. Each
+// loadGrossRents returns the amounts that the manager collected for owners in a year before any deduction. Each
 // ownership is divided among its members. The revenue of months that were imported as finished statements is
 // included.
-func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
+func loadGrossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error) {
 	from, to := yearRange(year)
 
-	periods, err := db.Select[rents](ctx, tx, rentsOf, db.Args{"team": tx.Team, "from": from, "to": to})
+	periods, err := db.Select[ownershipRents](ctx, tx, rentsSQL, db.Args{"team": tx.Team, "from": from, "to": to})
 	if err != nil {
 		return nil, fmt.Errorf("add up gross rents: %w", err)
 	}
 
 	// Then divide each ownership and add up the parts of each member, in a stable order.
-	amounts, owns := map[id.ID]money.Cents{}, map[id.ID][]*rents{}
+	amounts, owns := map[id.ID]money.Cents{}, map[id.ID][]*ownershipRents{}
 
 	var order []id.ID
 
@@ -145,7 +145,7 @@ func grossRents(ctx context.Context, tx *db.Tx, year int64) ([]figure1099, error
 
 // rentDrilldowns returns drill-downs to the revenue of the year, to that of earlier years that was collected in
 // this year, and to the revenue of imported statements.
-func rentDrilldowns(year int64, owned []*rents) []Drilldown {
+func rentDrilldowns(year int64, owned []*ownershipRents) []Drilldown {
 	var managed, apart, historic, late page.Refs
 
 	// First sort the ownerships by the kind of their entries. An ownership can be of several kinds.
@@ -258,8 +258,8 @@ func loadWorkPayments(ctx context.Context, tx *db.Tx, year int64) ([]figure1099,
 	return out, nil
 }
 
-// recipients adds the contacts to figures. Figures of zero are left out.
-func recipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]InformationReturn, error) {
+// loadRecipients adds the contacts to figures. Figures of zero are left out.
+func loadRecipients(ctx context.Context, tx *db.Tx, figures []figure1099) ([]InformationReturn, error) {
 	type person struct {
 		ID                 id.ID
 		Name               string

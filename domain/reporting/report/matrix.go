@@ -33,14 +33,14 @@ type MatrixRow struct {
 // ProfitMatrix returns the accounts of the profit and loss that a valid filter selects, with the signs of the
 // report.
 func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, error) {
-	b, err := f.read(ctx, tx)
+	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	m, sums := b.matrix(), byAccount(b.cells)
-	m.accounts(b, section{"revenue", -1, classified(b.accounts, account.Revenue)}, sums)
-	m.accounts(b, section{"expense", 1, classified(b.accounts, account.Expense)}, sums)
+	m, sums := b.matrix(), groupByAccount(b.cells)
+	m.addAccounts(b, section{"revenue", -1, accountsIn(b.accounts, account.Revenue)}, sums)
+	m.addAccounts(b, section{"expense", 1, accountsIn(b.accounts, account.Expense)}, sums)
 
 	return m, nil
 }
@@ -48,16 +48,16 @@ func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, erro
 // SheetMatrix returns the accounts of the balance sheet that a valid filter selects, and the balances of owners and
 // manager. The signs are those of the report: assets equal all others.
 func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error) {
-	b, err := f.read(ctx, tx)
+	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
 	// First the accounts of assets and liabilities.
 	m, rows := b.matrix(), b.rows()
-	m.accounts(b, section{string(RowAssets), 1, classified(b.accounts, account.Asset)}, grouped(rows[RowAssets]))
-	liabilities := classified(b.accounts, account.Liability)
-	m.accounts(b, section{string(RowLiabilities), -1, liabilities}, grouped(rows[RowLiabilities]))
+	m.addAccounts(b, section{string(RowAssets), 1, accountsIn(b.accounts, account.Asset)}, groupCells(rows[RowAssets]))
+	liabilities := accountsIn(b.accounts, account.Liability)
+	m.addAccounts(b, section{string(RowLiabilities), -1, liabilities}, groupCells(rows[RowLiabilities]))
 
 	// Then the computed rows. The unassigned one is left out if it has no entries.
 	for _, r := range []struct {
@@ -75,19 +75,19 @@ func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error)
 }
 
 // matrix returns an empty matrix with the columns of the report.
-func (b *celled) matrix() *Matrix {
-	return &Matrix{Currency: b.currency, View: b.view, Columns: b.columns.shown()}
+func (b *accountReport) matrix() *Matrix {
+	return &Matrix{Currency: b.currency, View: b.view, Columns: b.columns.headings()}
 }
 
 // section is a part of a report: accounts, and the sign of their debits.
 type section struct {
 	name     string
 	sign     money.Cents
-	accounts []*charted
+	accounts []*chartAccount
 }
 
-// accounts adds a row for each account that has cells.
-func (m *Matrix) accounts(b *celled, s section, cells map[id.ID][]*Cell) {
+// addAccounts adds a row for each account that has cells.
+func (m *Matrix) addAccounts(b *accountReport, s section, cells map[id.ID][]*Cell) {
 	for _, a := range s.accounts {
 		if len(cells[a.ID]) == 0 {
 			continue
@@ -101,7 +101,7 @@ func (m *Matrix) accounts(b *celled, s section, cells map[id.ID][]*Cell) {
 }
 
 // sum returns the row with the cells in its columns.
-func (b *celled) sum(row MatrixRow, sign money.Cents, cells []*Cell) MatrixRow {
+func (b *accountReport) sum(row MatrixRow, sign money.Cents, cells []*Cell) MatrixRow {
 	row.Values = make([]money.Cents, len(b.columns.list))
 	for _, c := range cells {
 		row.Total += sign * c.Net()

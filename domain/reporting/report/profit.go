@@ -46,7 +46,7 @@ func (f ProfitFilter) Resolve() []apierr.Issue {
 		return issues
 	}
 
-	if f.View.periods(f.StartDate.Day, f.EndDate.Day) > maxPeriods {
+	if f.View.countPeriods(f.StartDate.Day, f.EndDate.Day) > maxPeriods {
 		return []apierr.Issue{apierr.IssueTooMany.InQuery("view")}
 	}
 
@@ -63,12 +63,12 @@ func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndL
 
 // ReadProfit returns the profit and loss that a valid filter selects.
 func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
-	b, err := f.read(ctx, tx)
+	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	t := table{columns: b.columns, average: b.view.ofTime()}
+	t := table{columns: b.columns, average: b.view.hasPeriods()}
 
 	// Every drill-down narrows the filter of the report.
 	behind := Selection{
@@ -87,22 +87,22 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 	}
 
 	// The net income adds up all cells, the sections those of their accounts.
-	sums, all := byAccount(b.cells), make([]*Cell, len(b.cells))
+	sums, all := groupByAccount(b.cells), make([]*Cell, len(b.cells))
 	for i := range b.cells {
 		all[i] = &b.cells[i]
 	}
 
 	// Revenue is credit, so its sign is turned. Costs are debit.
-	earning, spending := classified(b.accounts, account.Revenue), classified(b.accounts, account.Expense)
+	earning, spending := accountsIn(b.accounts, account.Revenue), accountsIn(b.accounts, account.Expense)
 	income := t.section(Column{"revenue", "Revenue"}, -1, earning, sums, of(account.Revenue))
 	costs := t.section(Column{"expense", "Expenses"}, 1, spending, sums, of(account.Expense))
 	net := NetIncome{t.figure(Column{"netIncome", "Net income"}, -1, all, of(account.Revenue, account.Expense)), nil}
 
 	// Percentages are of revenue, in the total and in every column.
 	base := income.Figure
-	net.percentOf(&base)
-	costs.percentOf(&base)
-	income.percentOf(&base)
+	net.setPercentages(&base)
+	costs.setPercentages(&base)
+	income.setPercentages(&base)
 	net.Groups = []Section{income, costs}
 
 	return &ProfitAndLoss{
@@ -110,30 +110,30 @@ func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss,
 		StartDate: f.StartDate.Day,
 		EndDate:   f.EndDate.Day,
 		View:      b.view,
-		Columns:   t.columns.shown(),
+		Columns:   t.columns.headings(),
 		NetIncome: net,
 	}, nil
 }
 
-// celled is the data of a report by account: the chart by category, the sums, and the columns of the view.
-type celled struct {
+// accountReport is the data of a report by account: the chart by category, the sums, and the columns of the view.
+type accountReport struct {
 	view     View
 	currency money.Currency
-	accounts []charted
+	accounts []chartAccount
 	cells    []Cell
 	columns  columns
 }
 
-// read loads the data of the report.
-func (f *ProfitFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
-	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+// load loads the data of the report.
+func (f *ProfitFilter) load(ctx context.Context, tx *db.Tx) (*accountReport, error) {
+	b := &accountReport{view: cmp.Or(f.View, ViewTotal)}
 
 	var err error
 	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
 		return nil, err
 	}
 
-	if b.accounts, err = chart(ctx, tx, true); err != nil {
+	if b.accounts, err = loadChart(ctx, tx, true); err != nil {
 		return nil, err
 	}
 
@@ -173,7 +173,7 @@ func (f *ProfitFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (co
 	case ViewParty:
 		return partyColumns(f.Party, cells), nil
 	case ViewListing:
-		return listingColumns(ctx, tx, cells)
+		return loadListingColumns(ctx, tx, cells)
 	case ViewMonth, ViewQuarter, ViewYear:
 		return periodColumns(f.View, f.StartDate.Day, f.EndDate.Day), nil
 	case ViewTotal:

@@ -103,7 +103,7 @@ func endpoints() []api.Endpoint {
 			Scopes:  scopes,
 			Doc: "Entries of the ledgers with their totals over all pages; every figure's drill-down is a selection of them. Without `ledger` the historical " +
 				"ledger is left out, without `status` inactive entries are.",
-		}, entries),
+		}, listEntries),
 		api.Read(api.Endpoint{
 			Method:  "GET",
 			Path:    "/reports/information-returns",

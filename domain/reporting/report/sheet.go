@@ -95,9 +95,9 @@ func (SheetRow) Enum() []string {
 	}
 }
 
-// rowOf returns the row for the entries of an account and party. The filter balanceSheetRows follows the same
+// sheetRow returns the row for the entries of an account and party. The filter balanceSheetRows follows the same
 // cases.
-func rowOf(a *charted, party ledger.Party) SheetRow {
+func sheetRow(a *chartAccount, party ledger.Party) SheetRow {
 	switch {
 	case party == ledger.Owners && !a.Held:
 		return RowOwners
@@ -114,7 +114,7 @@ func rowOf(a *charted, party ledger.Party) SheetRow {
 
 // ReadSheet returns the balance sheet that a valid filter selects.
 func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
-	b, err := f.read(ctx, tx)
+	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,35 +127,35 @@ func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, er
 		Ledger:     ledger.Ledger(f.Ledger),
 		Currency:   string(b.currency),
 	}
-	out := &BalanceSheet{Currency: b.currency, Date: f.Date.Day, View: b.view, Columns: t.columns.shown()}
+	out := &BalanceSheet{Currency: b.currency, Date: f.Date.Day, View: b.view, Columns: t.columns.headings()}
 
 	// Assets are debit positive, all else is credit positive.
-	assets, liabilities := classified(b.accounts, account.Asset), classified(b.accounts, account.Liability)
+	assets, liabilities := accountsIn(b.accounts, account.Asset), accountsIn(b.accounts, account.Liability)
 	out.Assets = t.section(
-		Column{string(RowAssets), "Assets"}, 1, assets, grouped(t.rows[RowAssets]), t.in(RowAssets),
+		Column{string(RowAssets), "Assets"}, 1, assets, groupCells(t.rows[RowAssets]), t.selectRows(RowAssets),
 	)
 	out.Liabilities = t.section(
 		Column{string(RowLiabilities), "Liabilities"}, -1,
-		liabilities, grouped(t.rows[RowLiabilities]), t.in(RowLiabilities),
+		liabilities, groupCells(t.rows[RowLiabilities]), t.selectRows(RowLiabilities),
 	)
 
 	// Then the computed rows, and the check that both sides are equal.
-	out.Balances, out.Owed = t.owed()
-	out.finish()
+	out.Balances, out.Owed = t.partyRows()
+	out.setShares()
 
 	return out, nil
 }
 
-// read loads the data of the report.
-func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
-	b := &celled{view: cmp.Or(f.View, ViewTotal)}
+// load loads the data of the report.
+func (f *SheetFilter) load(ctx context.Context, tx *db.Tx) (*accountReport, error) {
+	b := &accountReport{view: cmp.Or(f.View, ViewTotal)}
 
 	var err error
 	if b.currency, err = Currency(ctx, tx, f.Currency); err != nil {
 		return nil, err
 	}
 
-	if b.accounts, err = chart(ctx, tx, true); err != nil {
+	if b.accounts, err = loadChart(ctx, tx, true); err != nil {
 		return nil, err
 	}
 
@@ -176,8 +176,8 @@ func (f *SheetFilter) read(ctx context.Context, tx *db.Tx) (*celled, error) {
 }
 
 // rows groups the cells by their row of the balance sheet.
-func (b *celled) rows() map[SheetRow][]*Cell {
-	at := make(map[id.ID]*charted, len(b.accounts))
+func (b *accountReport) rows() map[SheetRow][]*Cell {
+	at := make(map[id.ID]*chartAccount, len(b.accounts))
 	for i := range b.accounts {
 		at[b.accounts[i].ID] = &b.accounts[i]
 	}
@@ -185,7 +185,7 @@ func (b *celled) rows() map[SheetRow][]*Cell {
 	rows := map[SheetRow][]*Cell{}
 
 	for i := range b.cells {
-		r := rowOf(at[b.cells[i].AccountID], b.cells[i].Party)
+		r := sheetRow(at[b.cells[i].AccountID], b.cells[i].Party)
 		rows[r] = append(rows[r], &b.cells[i])
 	}
 
@@ -198,15 +198,15 @@ func (f *SheetFilter) columns(ctx context.Context, tx *db.Tx, cells []Cell) (col
 	case ViewLedger:
 		return ledgerColumns(f.Ledger), nil
 	case ViewListing:
-		return listingColumns(ctx, tx, cells)
+		return loadListingColumns(ctx, tx, cells)
 	case ViewTotal, ViewParty, ViewMonth, ViewQuarter, ViewYear:
 	}
 
 	return columns{}, nil
 }
 
-// grouped groups cells by their account.
-func grouped(cells []*Cell) map[id.ID][]*Cell {
+// groupCells groups cells by their account.
+func groupCells(cells []*Cell) map[id.ID][]*Cell {
 	out := map[id.ID][]*Cell{}
 	for _, c := range cells {
 		out[c.AccountID] = append(out[c.AccountID], c)
@@ -222,8 +222,8 @@ type sheetTable struct {
 	behind Selection
 }
 
-// in returns the selection of the entries in rows.
-func (t *sheetTable) in(rows ...SheetRow) Selection {
+// selectRows returns the selection of the entries in rows.
+func (t *sheetTable) selectRows(rows ...SheetRow) Selection {
 	f := t.behind
 	f.BalanceSheetRows = rows
 
@@ -237,11 +237,11 @@ func (t *sheetTable) credit(name Column, rows ...SheetRow) Figure {
 		cells = append(cells, t.rows[r]...)
 	}
 
-	return t.figure(name, -1, cells, t.in(rows...))
+	return t.figure(name, -1, cells, t.selectRows(rows...))
 }
 
-// owed returns the rows of the parties with their sum, and the sum of these and the liabilities.
-func (t *sheetTable) owed() (PartyBalances, Figure) {
+// partyRows returns the rows of the parties with their sum, and the sum of these and the liabilities.
+func (t *sheetTable) partyRows() (PartyBalances, Figure) {
 	b := PartyBalances{
 		Figure: t.credit(Column{"balances", "Owner and manager balances"}, RowOwners, RowManager, RowUnassigned),
 		Rows: []Figure{
@@ -260,20 +260,20 @@ func (t *sheetTable) owed() (PartyBalances, Figure) {
 	return b, t.credit(all, RowLiabilities, RowOwners, RowManager, RowUnassigned)
 }
 
-// finish fills in the percentages of the assets and the check of both sides.
-func (s *BalanceSheet) finish() {
+// setShares fills in the percentages of the assets and the check of both sides.
+func (s *BalanceSheet) setShares() {
 	base := s.Assets.Figure
-	s.Liabilities.percentOf(&base)
+	s.Liabilities.setPercentages(&base)
 
 	for i := range s.Balances.Rows {
-		s.Balances.Rows[i].percentOf(&base)
+		s.Balances.Rows[i].setPercentages(&base)
 	}
 
-	s.Balances.percentOf(&base)
-	s.Owed.percentOf(&base)
+	s.Balances.setPercentages(&base)
+	s.Owed.setPercentages(&base)
 
 	// The assets are parts of their own total.
-	s.Assets.percentOf(&base)
+	s.Assets.setPercentages(&base)
 
 	s.Check = Check{Total: base.Total - s.Owed.Total, Values: make([]CheckValue, len(base.Values))}
 	for i := range base.Values {

@@ -72,7 +72,7 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 		return nil, err
 	}
 
-	accounts, err := chart(ctx, tx, false)
+	accounts, err := loadChart(ctx, tx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 
 		own := behind
 		own.AccountIDs = page.Only(a.ID)
-		moved.complete(own, f.Period)
+		moved.setDrilldowns(own, f.Period)
 		out.Data = append(out.Data, TrialRow{Account: a.ref(), Classification: a.Classification, TrialFigures: *moved})
 		out.Totals.Beginning += moved.Beginning
 		out.Totals.Debit += moved.Debit
@@ -135,13 +135,13 @@ func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, er
 	}
 
 	// The totals have drill-downs too, over all accounts.
-	out.Totals.complete(behind, f.Period)
+	out.Totals.setDrilldowns(behind, f.Period)
 
 	return out, nil
 }
 
-// complete fills in the ending and the drill-downs.
-func (t *TrialFigures) complete(behind Selection, p Period) {
+// setDrilldowns fills in the ending and the drill-downs.
+func (t *TrialFigures) setDrilldowns(behind Selection, p Period) {
 	t.Ending = t.Beginning + t.Debit - t.Credit
 
 	// The ending includes everything up to the last day, the movements only the period.

@@ -7,10 +7,10 @@ import (
 
 // Callers know these schemas by the names of package report.
 var (
-	_ = api.PublishedUnder[OwnerSummaries]("report")
-	_ = api.PublishedAs[Figures]("ReportSummaryFigures")
-	_ = api.PublishedAs[Financials]("ReportSummaryFinancials")
-	_ = api.PublishedAs[Contact]("ReportSummaryContact")
+	_ = api.PublishUnder[OwnerSummaries]("report")
+	_ = api.PublishAs[Figures]("ReportSummaryFigures")
+	_ = api.PublishAs[Financials]("ReportSummaryFinancials")
+	_ = api.PublishAs[Contact]("ReportSummaryContact")
 )
 
 // Part returns the part of the summaries of owners' statements.

@@ -101,13 +101,13 @@ func loadBankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) 
 		items    []bank.Item
 	)
 
-	err := tx.Together(ctx, db.LoadOf(&compared, bank.Compare, against),
+	err := tx.Together(ctx, db.LoadBy(&compared, bank.Compare, against),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			items, err = bank.Largest(ctx, tx, against, unclearedShown)
 			return err
 		},
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			leg.unmatched, err = bank.UnmatchedIn(ctx, tx, bank.Span{
+			leg.unmatched, err = bank.ListUnmatched(ctx, tx, bank.Span{
 				Accounts: ids,
 				Before:   p.date.AddDays(1),
 			}, bank.LargestFirst, warningItems)

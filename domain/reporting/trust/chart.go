@@ -246,7 +246,7 @@ func (c *chart) selection(claim Claim, f report.Selection) (report.Selection, bo
 	case ClaimBank, ClaimGuests:
 	case ClaimDeferredRevenue, ClaimTaxes, ClaimPayables, ClaimSecurityDeposits, ClaimDueToFrom, ClaimHeldElsewhere,
 		ClaimSurplus, ClaimOther:
-		f.Party = report.Nobody
+		f.Party = report.WithoutParty
 	}
 
 	// The other claims are decided by the account; a caller may have named some of them.

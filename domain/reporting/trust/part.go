@@ -14,14 +14,14 @@ import (
 
 // Callers know these schemas by the names of package report.
 var (
-	_ = api.PublishedUnder[Reconciliation]("report")
-	_ = api.PublishedAs[Reconciliation]("ReportTrustReconciliation")
-	_ = api.PublishedAs[Difference]("ReportTrustDifference")
-	_ = api.PublishedAs[AccountFigure]("ReportTrustAccount")
-	_ = api.PublishedAs[Row]("ReportTrustRow")
-	_ = api.PublishedAs[ByListing]("ReportTrustByListing")
-	_ = api.PublishedAs[Figure]("ReportTrustFigure")
-	_ = api.PublishedAs[Warning]("ReportTrustWarning")
+	_ = api.PublishUnder[Reconciliation]("report")
+	_ = api.PublishAs[Reconciliation]("ReportTrustReconciliation")
+	_ = api.PublishAs[Difference]("ReportTrustDifference")
+	_ = api.PublishAs[AccountFigure]("ReportTrustAccount")
+	_ = api.PublishAs[Row]("ReportTrustRow")
+	_ = api.PublishAs[ByListing]("ReportTrustByListing")
+	_ = api.PublishAs[Figure]("ReportTrustFigure")
+	_ = api.PublishAs[Warning]("ReportTrustWarning")
 )
 
 // Part returns the part of the reports on the money in the trust.

@@ -278,7 +278,7 @@ func (f findings) checkElimination(ctx context.Context, tx *db.Tx, p *position) 
 		Currency:   p.currency,
 		To:         p.date,
 		AccountIDs: accounts,
-		Party:      report.Nobody,
+		Party:      report.WithoutParty,
 	}, report.Grouping{})
 	if err != nil {
 		return err
@@ -291,7 +291,7 @@ func (f findings) checkElimination(ctx context.Context, tx *db.Tx, p *position) 
 		}
 
 		behind := p.drilldownFilter()
-		behind.Ledger, behind.Party, behind.AccountIDs = "", report.Nobody, page.Only(cells[i].AccountID)
+		behind.Ledger, behind.Party, behind.AccountIDs = "", report.WithoutParty, page.Only(cells[i].AccountID)
 		d := report.DrilldownTo(behind)
 		f.add(WarnNotEliminated, WarningItem{
 			AccountID: &cells[i].AccountID,

@@ -220,8 +220,10 @@ func (p Post) insertEmail(ctx context.Context, tx *db.Tx, of id.ID, to *member) 
 // label returns the name under which the secret of a message is sealed.
 func label(message id.ID) string { return "delivery_email:" + message.String() }
 
-// Sealed returns the column of the secrets of queued messages.
-func Sealed() seal.Column { return seal.Column{Table: "delivery_email", Name: "token", Label: label} }
+// SealedColumn returns the column of the secrets of queued messages.
+func SealedColumn() seal.Column {
+	return seal.Column{Table: "delivery_email", Name: "token", Label: label}
+}
 
 // letter is a queued message with the data that its text needs.
 type letter struct {

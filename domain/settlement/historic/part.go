@@ -13,8 +13,8 @@ import (
 
 // The description names the schemas as it did when they were in package statement.
 var (
-	_ = api.PublishedUnder[Statement]("statementHistoric")
-	_ = api.PublishedAs[Import]("StatementHistoric")
+	_ = api.PublishUnder[Statement]("statementHistoric")
+	_ = api.PublishAs[Import]("StatementHistoric")
 )
 
 // Part returns the part that imports statements.

@@ -151,7 +151,7 @@ func (s *arrivals) checkPayouts(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
-	assigned, err := account.Assigned(ctx, tx)
+	assigned, err := account.LoadAssigned(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *arrivals) checkPayouts(ctx context.Context, tx *db.Tx) error {
 // findLayouts sets the layout of each statement: that of its listing, or the default one, as it is now. Rules
 // HST-31 and HST-32.
 func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
-	layouts, err := layout.Stored(ctx, tx, s.listings())
+	layouts, err := layout.LoadStored(ctx, tx, s.listings())
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *arrivals) findLayouts(ctx context.Context, tx *db.Tx) error {
 // belongs to a live statement or to another listing's, and with ErrPaid if payouts would lose their statement.
 // Rules HST-44 and HST-47.
 func (s *arrivals) findReplaced(ctx context.Context, tx *db.Tx) error {
-	stored, err := statement.ByReference(ctx, tx, s.refs())
+	stored, err := statement.LockByReference(ctx, tx, s.refs())
 	if err != nil {
 		return err
 	}

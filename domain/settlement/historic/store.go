@@ -142,5 +142,5 @@ func saveAll(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Imp
 		}
 	}
 
-	return statement.StoreImported(ctx, tx, rows, entries)
+	return statement.SaveImported(ctx, tx, rows, entries)
 }

@@ -296,13 +296,13 @@ func TestUnsavedLayouts(t *testing.T) {
 	w.add(object{"name": "A"})
 	before := w.Fingerprint()
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		d, err := layout.Unsaved(ctx, tx, &layout.Create{Name: "A"})
+		d, err := layout.DeriveDesign(ctx, tx, &layout.Create{Name: "A"})
 		if err != nil || len(d.NetRevenueSections) != 1 || d.IsDefault {
 			t.Errorf("got %+v, %v", d, err)
 		}
 
 		bad := []layout.SectionInput{{Name: "S", Columns: []layout.ColumnInput{{Name: "F", Type: layout.FormulaCurrency, Value: layout.Value{Formula: "Rent"}}}}}
-		if _, err := layout.Unsaved(ctx, tx, &layout.Create{Name: "A", OtherSections: &bad}); apierr.From(err).Code() != apierr.CodeBadRequest {
+		if _, err := layout.DeriveDesign(ctx, tx, &layout.Create{Name: "A", OtherSections: &bad}); apierr.From(err).Code() != apierr.CodeBadRequest {
 			t.Errorf("got %v", err)
 		}
 

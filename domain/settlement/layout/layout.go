@@ -179,9 +179,9 @@ type Design struct {
 	OtherSections      []Section `json:"otherSections"`
 }
 
-// Seen returns the design as the owner (or else the manager) may know it: owners see neither hidden parts nor how
+// ForViewer returns the design as the owner (or else the manager) may know it: owners see neither hidden parts nor how
 // amounts are computed.
-func (d *Design) Seen(asOwner bool) *Design {
+func (d *Design) ForViewer(asOwner bool) *Design {
 	if !asOwner {
 		return d
 	}

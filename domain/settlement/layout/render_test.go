@@ -396,19 +396,19 @@ func TestHiddenEntriesAreNotTold(t *testing.T) {
 		t.Errorf("the owner sees %s", got)
 	}
 
-	seen := d.Seen(true)
+	seen := d.ForViewer(true)
 	if len(seen.NetRevenueSections[0].Columns) != 2 || seen.NetRevenueSections[0].Columns[1].Value.AccountIDs != nil || seen.NetRevenueSections[0].Columns[0].Value.Field != "account" {
 		t.Errorf("the owner is told %+v", seen.NetRevenueSections[0])
 	}
 
-	if len(d.Seen(false).NetRevenueSections[0].Columns) != 3 || len(d.NetRevenueSections[0].Columns) != 3 {
+	if len(d.ForViewer(false).NetRevenueSections[0].Columns) != 3 || len(d.NetRevenueSections[0].Columns) != 3 {
 		t.Error("the manager is told less")
 	}
 
 	all := d.NetRevenueSections[0]
 
 	all.Visible = layout.VisibleNone
-	if got := (&layout.Design{NetRevenueSections: []layout.Section{all}}).Seen(true).NetRevenueSections; len(got) != 0 {
+	if got := (&layout.Design{NetRevenueSections: []layout.Section{all}}).ForViewer(true).NetRevenueSections; len(got) != 0 {
 		t.Errorf("the owner is told %v", got)
 	}
 }

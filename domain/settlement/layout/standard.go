@@ -84,7 +84,7 @@ func standard(on lineAccounts) *Design {
 
 // standardID returns the permanent id of a part of the standard layout: frozen statements and locks refer to it.
 func standardID(part string) id.ID {
-	return id.Derived(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), "layout", "standard", part)
+	return id.Derive(time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), "layout", "standard", part)
 }
 
 // fieldColumn returns a column of the standard layout that shows a field.
@@ -140,10 +140,10 @@ func loadTeamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 	return standard(on), nil
 }
 
-// Chosen returns the design for each listing: its own layout, else the team's default, else the standard one.
+// LoadChosen returns the design for each listing: its own layout, else the team's default, else the standard one.
 // Listings with the same layout share it.
-func Chosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
-	out, err := Stored(ctx, tx, listings)
+func LoadChosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
+	out, err := LoadStored(ctx, tx, listings)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func newTeam(t *testing.T) *team {
 func (w *team) chosen(listings ...id.ID) (out map[id.ID]*layout.Design) {
 	w.t.Helper()
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		out, err = layout.Chosen(ctx, tx, listings)
+		out, err = layout.LoadChosen(ctx, tx, listings)
 		return err
 	})
 
@@ -53,7 +53,7 @@ func (w *team) chosen(listings ...id.ID) (out map[id.ID]*layout.Design) {
 func (w *team) stored(listings ...id.ID) (out map[id.ID]*layout.Design) {
 	w.t.Helper()
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-		out, err = layout.Stored(ctx, tx, listings)
+		out, err = layout.LoadStored(ctx, tx, listings)
 		return err
 	})
 

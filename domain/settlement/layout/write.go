@@ -76,9 +76,9 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Layout, error) {
 	return c.save(ctx, tx)
 }
 
-// Unsaved returns the design of the layout that the body would make, without storing it: its name may be taken.
+// DeriveDesign returns the design of the layout that the body would make, without storing it: its name may be taken.
 // Otherwise it fails as createStatementLayout does.
-func Unsaved(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
+func DeriveDesign(ctx context.Context, tx *db.Tx, b *Create) (*Design, error) {
 	c, err := newChange(ctx, tx, b)
 	if err != nil {
 		return nil, err

@@ -191,7 +191,7 @@ func (x *world) ready() string {
 	var number string
 
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {
-		found, err := payee.Ready(ctx, tx, []id.ID{x.owner, x.ID})
+		found, err := payee.LockDefaults(ctx, tx, []id.ID{x.owner, x.ID})
 		if err != nil || len(found) == 0 {
 			return err
 		}

@@ -66,10 +66,10 @@ type Method struct {
 	ChosenAt day.Instant      `json:"-"`
 }
 
-// Ready returns the default method of each of the contacts that has one. Default methods are verified. They are
+// LockDefaults returns the default method of each of the contacts that has one. Default methods are verified. They are
 // locked for sharing until the transaction ends, so that no money is sent to an account that was archived
 // meanwhile.
-func Ready(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, error) {
+func LockDefaults(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]Method, error) {
 	methods, err := db.Select[Method](ctx, tx, `
 		select `+columns+` from payee_method m
 		where team_id = @team and contact_id = any(@contacts) and is_default order by id for share`,
@@ -109,8 +109,10 @@ func (m *Method) findIssues(today day.Day) {
 // label returns the name under which the numbers of a method are sealed.
 func label(method id.ID) string { return "payee_method:" + method.String() }
 
-// Sealed returns the column of the sealed account numbers.
-func Sealed() seal.Column { return seal.Column{Table: "payee_method", Name: "numbers", Label: label} }
+// SealedColumn returns the column of the sealed account numbers.
+func SealedColumn() seal.Column {
+	return seal.Column{Table: "payee_method", Name: "numbers", Label: label}
+}
 
 // sealedNumbers is the content of Numbers.
 type sealedNumbers struct {

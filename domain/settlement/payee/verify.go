@@ -92,7 +92,7 @@ func saveFailure(ctx context.Context, tx *db.Tx, method id.ID, cause error) erro
 
 	// The provider rejected our credentials: nothing else is asked with them.
 	if refused, ok := errors.AsType[*refusedError](cause); ok {
-		return connection.Refused(ctx, tx, refused.connection)
+		return connection.RequireReconnect(ctx, tx, refused.connection)
 	}
 
 	return nil

@@ -229,7 +229,7 @@ func (h *lockedPayment) bookConsequences(ctx context.Context, tx *db.Tx) error {
 
 	// Then try it. A refusal is an issue; other errors end the transaction.
 	err := tx.Try(ctx, do)
-	if !apierr.Refused(err) {
+	if !apierr.IsRefusal(err) {
 		return err
 	}
 

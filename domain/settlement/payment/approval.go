@@ -182,7 +182,7 @@ func lockApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 // payments.
 func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	// First take the lock under which funds and limits are decided; it comes before all others.
-	if err := TakeTurns(ctx, tx); err != nil {
+	if err := LockDecisions(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -311,7 +311,7 @@ func checkWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 		claims[i].FundingAccountID, claims[i].PaymentID = a.FundingAccountID, of[i].ID
 	}
 
-	found, _, err := Judge(ctx, tx, claims, a.AllowOverdraft)
+	found, _, err := CheckFunds(ctx, tx, claims, a.AllowOverdraft)
 	if err != nil {
 		return err
 	}

@@ -298,7 +298,7 @@ func delayQuestions(ctx context.Context, tx *db.Tx, one id.ID, failure error) er
 	}
 
 	if errors.Is(failure, pay.ErrCredentials) {
-		if err := connection.Refused(ctx, tx, one); err != nil {
+		if err := connection.RequireReconnect(ctx, tx, one); err != nil {
 			return err
 		}
 	}

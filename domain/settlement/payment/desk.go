@@ -64,7 +64,7 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 		return nil, err
 	}
 
-	if d.Methods, err = payee.Ready(ctx, tx, contacts); err != nil {
+	if d.Methods, err = payee.LockDefaults(ctx, tx, contacts); err != nil {
 		return nil, err
 	}
 
@@ -81,7 +81,7 @@ func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
 
 	// Last resort: the account that the team assigned to payouts.
 	if d.FundingAccountID.IsZero() {
-		assigned, err := account.Assigned(ctx, tx)
+		assigned, err := account.LoadAssigned(ctx, tx)
 		if err != nil {
 			return fmt.Errorf("read the account assignments: %w", err)
 		}

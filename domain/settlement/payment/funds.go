@@ -57,8 +57,8 @@ func Refusal(f *finding.Finding) (*apierr.Error, apierr.IssueCode) {
 	return errFunds.With(context), apierr.IssueInsufficientFunds
 }
 
-// MayOverdraw fails with 403 if an overdraft is allowed by a credential without the scope for it.
-func MayOverdraw(tx *db.Tx, allowed bool) error {
+// CheckOverdraft fails with 403 if an overdraft is allowed by a credential without the scope for it.
+func CheckOverdraft(tx *db.Tx, allowed bool) error {
 	if allowed && !tx.Actor.Has("payments:override") {
 		return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"payments:override"}})
 	}
@@ -66,11 +66,11 @@ func MayOverdraw(tx *db.Tx, allowed bool) error {
 	return nil
 }
 
-// Judge returns the findings on claims that are made together, by claim. The amounts that they take from the owners
+// CheckFunds returns the findings on claims that are made together, by claim. The amounts that they take from the owners
 // of a period must be available to them, the amounts that they take from an account must be on it, and the limits
 // of the team must hold. With overdraft the first two are warnings. Previews call it too; callers that pay call
-// TakeTurns first.
-func Judge(
+// LockDecisions first.
+func CheckFunds(
 	ctx context.Context,
 	tx *db.Tx,
 	claims []Claim,
@@ -100,9 +100,9 @@ func Judge(
 	return out, limits, limits.check(ctx, tx, claims, out)
 }
 
-// TakeTurns makes requests that decide on outgoing money of the team wait for each other, so that two of them do
+// LockDecisions makes requests that decide on outgoing money of the team wait for each other, so that two of them do
 // not spend the same money. It must come before every other lock of the request.
-func TakeTurns(ctx context.Context, tx *db.Tx) error {
+func LockDecisions(ctx context.Context, tx *db.Tx) error {
 	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('provider payments ' || @team::text, 0))`, db.Args{"team": tx.Team.String()})
 	if err != nil {
 		return fmt.Errorf("wait for other payments: %w", err)
@@ -161,7 +161,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 
 	// OwnedOn takes off later payouts as well, so each booked claim is added back, whatever its day.
 	var err error
-	if f.owned, err = statement.OwnedOn(ctx, tx, slices.Collect(maps.Keys(f.ofOwned)), today); err != nil {
+	if f.owned, err = statement.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.ofOwned)), today); err != nil {
 		return nil, err
 	}
 

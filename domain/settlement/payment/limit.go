@@ -65,7 +65,7 @@ type limitInput struct{ Body LimitChange }
 // setLimits sets the limits that count from now on. It waits for requests that are being decided on.
 func setLimits(ctx context.Context, tx *db.Tx, in *limitInput) (*LimitHistory, error) {
 	// A request that was checked against the old limits is written before these count.
-	if err := TakeTurns(ctx, tx); err != nil {
+	if err := LockDecisions(ctx, tx); err != nil {
 		return nil, err
 	}
 

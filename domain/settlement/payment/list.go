@@ -62,7 +62,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payment], e
 		ID:      "p.id",
 	}
 	q.And("p.team_id = @team", db.Args{"team": tx.Team})
-	q.Kept("payment")
+	q.CountedAs("payment")
 	q.Narrow("p.status = any(?)", in.Status)
 	q.IDs("p.connection_id = any(?)", in.ConnectionIDs)
 	q.IDs("p.connection_id = any(?)", in.ConnectionID)

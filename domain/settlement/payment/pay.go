@@ -39,13 +39,13 @@ func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*operation.An
 		return nil, errRequiresMark
 	}
 
-	if err := MayOverdraw(tx, b.AllowOverdraft); err != nil {
+	if err := CheckOverdraft(tx, b.AllowOverdraft); err != nil {
 		return nil, err
 	}
 
 	// The lock on outgoing money comes before that of the transaction.
 	if b.ConnectionID.Value != nil {
-		if err := TakeTurns(ctx, tx); err != nil {
+		if err := LockDecisions(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 		Date:      *b.Date.Value,
 		AccountID: b.FundingAccountID,
 	})
-	paid, err = transaction.Shown(ctx, tx, paid, err)
+	paid, err = transaction.ShowOne(ctx, tx, paid, err)
 
 	return &operation.Answer[transaction.Transaction]{Done: paid}, moveIssues(err)
 }
@@ -224,7 +224,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 
 	claims[0].FundingAccountID = d.FundingAccountID
 
-	found, limits, err := Judge(ctx, tx, claims, b.AllowOverdraft)
+	found, limits, err := CheckFunds(ctx, tx, claims, b.AllowOverdraft)
 	if err != nil {
 		return nil, err
 	}

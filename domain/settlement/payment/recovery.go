@@ -464,7 +464,7 @@ func (h *lockedPayment) recover(ctx context.Context, tx *db.Tx) error {
 
 	// Returned money was away, so both ways are booked if possible.
 	if h.Status == Returned {
-		if err := tx.Try(ctx, h.bookReturn); !apierr.Refused(err) {
+		if err := tx.Try(ctx, h.bookReturn); !apierr.IsRefusal(err) {
 			if err == nil {
 				h.removeIssues(returnNotBooked)
 				err = savePayments(ctx, tx, []lockedPayment{*h})

@@ -360,5 +360,5 @@ func (in *counterInput) book(
 		made, err = bookOnOpenDay(ctx, tx, day.Of(tx.Now), add)
 	}
 
-	return transaction.Shown(ctx, tx, made, err)
+	return transaction.ShowOne(ctx, tx, made, err)
 }

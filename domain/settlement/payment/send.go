@@ -299,7 +299,7 @@ func (w *work) saveNews(outcomes []pay.Outcome, cause error) db.Work {
 	return func(ctx context.Context, tx *db.Tx) error {
 		// Close the connection, so that no other batch tries the same credentials.
 		if errors.Is(cause, pay.ErrCredentials) {
-			if err := connection.Refused(ctx, tx, w.ConnectionID); err != nil {
+			if err := connection.RequireReconnect(ctx, tx, w.ConnectionID); err != nil {
 				return err
 			}
 		}

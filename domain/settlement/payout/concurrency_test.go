@@ -102,7 +102,7 @@ func (h *house) many(n int) []id.ID {
 	for range n {
 		l, p := id.New(h.DB.Now()), id.New(h.DB.Now())
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		s := id.Derived(at, "statement", p.String(), "usd")
+		s := id.Derive(at, "statement", p.String(), "usd")
 
 		listings, periods, statements, refs = append(listings, l), append(periods, p), append(statements, s), append(refs, l.ShortRef())
 	}

@@ -55,7 +55,7 @@ func TestPartsAddUp(t *testing.T) {
 		var open money.Cents
 
 		for i, cents := range left {
-			shares[i].ContactID = id.Derived(time.UnixMilli(0), "member", string(rune('a'+i)))
+			shares[i].ContactID = id.Derive(time.UnixMilli(0), "member", string(rune('a'+i)))
 			byContact[shares[i].ContactID] = cents
 			open += cents
 		}

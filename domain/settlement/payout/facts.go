@@ -135,7 +135,7 @@ func (f *facts) loadAccounts(ctx context.Context, tx *db.Tx, r *Request, owners 
 		own  []payoutAccount
 		have map[account.Assignment]id.ID
 	)
-	if err := tx.Together(ctx, db.LoadOf(&own, loadPaidFrom, owners), db.Load(&have, account.Assigned)); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&own, loadPaidFrom, owners), db.Load(&have, account.LoadAssigned)); err != nil {
 		return err
 	}
 

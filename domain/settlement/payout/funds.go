@@ -74,7 +74,7 @@ func (b *book) checkPayments(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// The claims are checked together, because they take from the same funds.
-	found, limits, err := payment.Judge(ctx, tx, claims, b.request.AllowOverdraft)
+	found, limits, err := payment.CheckFunds(ctx, tx, claims, b.request.AllowOverdraft)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (b *book) checkFunds() error {
 // checkOutgoing refuses requests for outgoing money that a provider cannot carry out: an overdraft without the scope, and
 // a day that has passed or is too far ahead.
 func (r *Request) checkOutgoing(tx *db.Tx) error {
-	if err := payment.MayOverdraw(tx, r.AllowOverdraft); err != nil {
+	if err := payment.CheckOverdraft(tx, r.AllowOverdraft); err != nil {
 		return err
 	}
 

@@ -78,7 +78,7 @@ func addDraw(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	}
 
 	// A transaction that was booked just now, on no listing, has no locks.
-	added.Lock, added.JournalStatus = ledger.Unlocked(), ledger.CurrentJournal()
+	added.Lock, added.JournalStatus = ledger.NoLock(), ledger.CurrentJournal()
 	issues, err := findOverdrafts(ctx, tx, added, from)
 
 	return &Drawn{Transaction: *added, Issues: issues}, err
@@ -98,7 +98,7 @@ func (d *Draw) loadAccounts(ctx context.Context, tx *db.Tx) (from, to *drawAccou
 	if d.BankAccountID != nil {
 		ids = []id.ID{*d.BankAccountID}
 	} else {
-		have, err := account.Assigned(ctx, tx)
+		have, err := account.LoadAssigned(ctx, tx)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the account assignments: %w", err)
 		}

@@ -65,7 +65,7 @@ type book struct {
 func preparePlans(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book, error) {
 	// The lock on outgoing money comes before all others.
 	if toPay && r.ConnectionID != nil {
-		if err := payment.TakeTurns(ctx, tx); err != nil {
+		if err := payment.LockDecisions(ctx, tx); err != nil {
 			return nil, err
 		}
 	}

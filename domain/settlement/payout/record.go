@@ -80,7 +80,7 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 
 	// Errors that are no refusals end the work.
 	switch half := len(plans) / 2; {
-	case err == nil || !apierr.Refused(err):
+	case err == nil || !apierr.IsRefusal(err):
 		return err
 	case half > 0 && !isShared(err):
 		if err := b.recordEach(ctx, tx, plans[:half]); err != nil {

@@ -278,7 +278,7 @@ func TestWhoReadsResults(t *testing.T) {
 	h.Get("/operations/nonsense/result").WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/op_nonsense/result").WantError(apierr.CodeNotFound, "")
 	h.Get("/operations/" + op.Header.Get("X-Service-Audit-Action-Id") + "/result").Want(200)
-	h.Get("/operations/" + op.ID("operationId").Typed("op") + "/result").Want(200)
+	h.Get("/operations/" + op.ID("operationId").TypeID("op") + "/result").Want(200)
 	other := h.Post("/transactions/journal-entries", object{}).Want(202).String("operationId")
 	h.Get("/operations/"+other+"/result").WantError(apierr.CodeNotFound, "")
 

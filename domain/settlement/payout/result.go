@@ -37,12 +37,12 @@ func getResult(ctx context.Context, tx *db.Tx, in *resultInput) (*operation.Answ
 
 	// The stored results of a pending operation may still change.
 	if o.FinishedAt == nil {
-		return &operation.Answer[Result]{Started: o.Acknowledged()}, nil
+		return &operation.Answer[Result]{Started: o.Acknowledge()}, nil
 	}
 
 	entries, err := loadResults(ctx, tx, o.ID)
 
-	result := Result{ProviderOperation: o.Acknowledged(), Results: entries, Failure: o.Failure}
+	result := Result{ProviderOperation: o.Acknowledge(), Results: entries, Failure: o.Failure}
 
 	return &operation.Answer[Result]{Done: &result}, err
 }

@@ -383,7 +383,7 @@ func renderDetails(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]
 			Statement:    statements[i],
 			Lines:        renderLines(shown),
 			Reservations: renderReservations(shown),
-			Layout:       design.Seen(asOwner),
+			Layout:       design.ForViewer(asOwner),
 			Tables:       accounts.renderTables(&rows[i], design, own, asOwner),
 			Attachments:  files.forEntries(own),
 		}

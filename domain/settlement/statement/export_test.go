@@ -43,7 +43,7 @@ func NewHistory(splits []int64) *History {
 }
 
 // Contact is the contact of a member by place, somebody else's for other places.
-func Contact(i int) id.ID { return id.Derived(time.UnixMilli(0), "member", strconv.Itoa(i)) }
+func Contact(i int) id.ID { return id.Derive(time.UnixMilli(0), "member", strconv.Itoa(i)) }
 
 // Pay books a payout to a member, by place.
 func (c *History) Pay(date day.Day, member int, cents money.Cents) {
@@ -61,7 +61,7 @@ func (c *History) Lose() {
 
 // Publish saves a statement over a month with the shares that it tells.
 func (c *History) Publish(month day.Day, f Financials) {
-	r := &row{ID: id.Derived(time.UnixMilli(0), "statement", month.String()), StartAt: month, EndAt: month.LastOfMonth(), Status: Published}
+	r := &row{ID: id.Derive(time.UnixMilli(0), "statement", month.String()), StartAt: month, EndAt: month.LastOfMonth(), Status: Published}
 	c.h.balances = append(c.h.balances, balance{
 		ID: r.ID, StartAt: r.StartAt, EndAt: r.EndAt, Status: Published, Available: f.Available, Shares: c.h.divide(f.Available, r.EndAt, false),
 	})

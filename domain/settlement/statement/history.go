@@ -91,9 +91,9 @@ func loadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories,
 
 	// Load members, balances and payouts in one round trip.
 	err := tx.Together(ctx,
-		db.LoadOf(&owners, loadOwners, periods),
-		db.LoadOf(&balances, loadBalances, periods),
-		db.LoadOf(&payouts, loadDistributions, periods),
+		db.LoadBy(&owners, loadOwners, periods),
+		db.LoadBy(&balances, loadBalances, periods),
+		db.LoadBy(&payouts, loadDistributions, periods),
 	)
 	if err != nil {
 		return nil, err

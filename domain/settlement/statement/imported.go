@@ -75,8 +75,8 @@ var ErrRef = apierr.New(
 	"Another owner statement has this reference",
 )
 
-// ByReference locks and loads the statements that have the references.
-func ByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Referenced, error) {
+// LockByReference locks and loads the statements that have the references.
+func LockByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]*Referenced, error) {
 	// Lock in the order of ids, so that two imports cannot wait for each other.
 	args := db.Args{"team": tx.Team, "refs": refs}
 	if _, err := tx.Exec(ctx, `select from statement where team_id = @team and unique_ref = any(@refs) order by id for update`, args); err != nil {
@@ -134,10 +134,10 @@ const upsertImported = `
 		reserve = excluded.reserve, layout = excluded.layout, updated_at = excluded.updated_at,
 		published_at = case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end`
 
-// StoreImported saves statements and their entries in place of those of an earlier import. It fails with ErrExists
+// SaveImported saves statements and their entries in place of those of an earlier import. It fails with ErrExists
 // or ErrRef when another request took the place or the reference meanwhile. The caller holds the locks of their
 // ownership periods. Rules HST-33, HST-44, HST-45.
-func StoreImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledger.Imported) error {
+func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledger.Imported) error {
 	type stored struct {
 		*Imported
 		ShortRef string `json:"short_ref"`

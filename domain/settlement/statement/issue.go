@@ -113,7 +113,7 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 		frozen map[id.ID]*layout.Design
 	)
 	if len(laidOut) > 0 {
-		works = append(works, db.LoadOf(&sums, loadAccountSums, laidOut), db.LoadOf(&frozen, loadFrozen, laidOut))
+		works = append(works, db.LoadBy(&sums, loadAccountSums, laidOut), db.LoadBy(&frozen, loadFrozen, laidOut))
 	}
 
 	if err := tx.Together(ctx, works...); err != nil {

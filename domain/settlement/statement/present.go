@@ -65,22 +65,22 @@ func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner boo
 func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	// Every reader sees these.
 	works := []db.Work{
-		db.LoadOf(&t.histories, loadHistories, periodIDs(rows)),
-		db.LoadOf(&t.owed, loadUncollectedByID, rows),
-		db.LoadOf(&t.published, countVersions, rowIDs(rows)),
-		db.LoadOf(&t.journals, ledger.StatusOfListings, listingIDs(rows)),
+		db.LoadBy(&t.histories, loadHistories, periodIDs(rows)),
+		db.LoadBy(&t.owed, loadUncollectedByID, rows),
+		db.LoadBy(&t.published, countVersions, rowIDs(rows)),
+		db.LoadBy(&t.journals, ledger.LoadListingStatuses, listingIDs(rows)),
 	}
 
 	// Only saved statements have payouts and names of their own.
 	if saved := savedIDs(rows); len(saved) > 0 {
-		works = append(works, db.LoadOf(&t.payouts, loadPayouts, saved), db.LoadOf(&t.kept, loadKept, saved))
+		works = append(works, db.LoadBy(&t.payouts, loadPayouts, saved), db.LoadBy(&t.kept, loadKept, saved))
 	}
 
 	// Issues and drill-downs are for the manager.
 	if !t.asOwner {
-		works = append(works, db.Load(&t.special, loadSpecial), db.LoadOf(&t.issues, findIssues, rows))
+		works = append(works, db.Load(&t.special, loadSpecial), db.LoadBy(&t.issues, findIssues, rows))
 		if saved := savedIDs(rows); len(saved) > 0 {
-			works = append(works, db.LoadOf(&t.unmailed, loadUnmailed, saved))
+			works = append(works, db.LoadBy(&t.unmailed, loadUnmailed, saved))
 		}
 	}
 
@@ -127,7 +127,7 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 			added, err = loadMonthSums(ctx, tx, id.Distinct(periods), last.LastOfMonth())
 			return err
 		},
-		db.LoadOf(&designs, layout.Chosen, id.Distinct(listings)))
+		db.LoadBy(&designs, layout.LoadChosen, id.Distinct(listings)))
 	if err != nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort 
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
 
 	// The total comes with each row, so page and total agree.
-	found, err := db.Select[counted](ctx, tx, p.Cut(q.SQL(string(sort)), args), args)
+	found, err := db.Select[counted](ctx, tx, p.PageSQL(q.SQL(string(sort)), args), args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
 	}

@@ -52,7 +52,7 @@ func (s detailed) preview(ctx context.Context, tx *db.Tx, in *previewInput) (*De
 	}
 
 	// The layout is validated as if it were saved; its issues are reported under the field layout.
-	design, err := layout.Unsaved(ctx, tx, &p.Layout)
+	design, err := layout.DeriveDesign(ctx, tx, &p.Layout)
 	if err != nil {
 		return nil, underField("layout", err)
 	}

@@ -223,7 +223,7 @@ func checkNoImport(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 // invite to repeat the request: that does not help before the operations have settled. Journals that cannot change
 // because of locks are final as they are. Rules ERR-59 and ERR-63 to ERR-66.
 func checkJournals(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
-	statuses, err := ledger.StatusOfListings(ctx, tx, listingIDs(rows))
+	statuses, err := ledger.LoadListingStatuses(ctx, tx, listingIDs(rows))
 	if err != nil {
 		return refused{}, err
 	}

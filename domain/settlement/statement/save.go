@@ -165,7 +165,7 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 			"rows":    string(document),
 			"designs": string(layouts),
 		}},
-		ledger.Attach(tx, ids),
+		ledger.AttachSQL(tx, ids),
 	}
 
 	// The names are kept last: they include those of the accounts and stays of the attached entries.
@@ -198,7 +198,7 @@ func deleteSaved(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 
 	err := tx.Pipeline(ctx,
 		ledger.RemoveImported(tx, ids),
-		ledger.Release(tx, ids),
+		ledger.ReleaseSQL(tx, ids),
 		db.Stmt{SQL: `delete from statement_version v using statement s where s.team_id = @team and s.id = any(@ids) and s.imported
 			and v.team_id = @team and v.statement_id = s.id`, Args: args},
 		db.Stmt{SQL: `delete from statement where team_id = @team and id = any(@ids)`, Args: args})

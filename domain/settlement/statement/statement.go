@@ -224,7 +224,7 @@ type key struct {
 
 // ID returns the identifier that the statement has as a draft and keeps when it is saved.
 func (k key) ID() id.ID {
-	return id.Derived(k.StartAt.In(time.UTC), "statement", k.OwnershipPeriodID.String(), k.Currency)
+	return id.Derive(k.StartAt.In(time.UTC), "statement", k.OwnershipPeriodID.String(), k.Currency)
 }
 
 // monthFromID returns the first day of the month that the id of a statement was derived for. It returns the zero Day if

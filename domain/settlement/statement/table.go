@@ -133,7 +133,7 @@ func loadDesigns(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.
 		return out, nil
 	}
 
-	chosen, err := layout.Chosen(ctx, tx, listingIDs(stored))
+	chosen, err := layout.LoadChosen(ctx, tx, listingIDs(stored))
 	if err != nil {
 		return nil, fmt.Errorf("choose layouts: %w", err)
 	}

@@ -137,7 +137,7 @@ func isLast(ctx context.Context, tx *db.Tx, d Data) (bool, error) {
 // weeklyPayouts returns the payouts of the channel that pays on Thursdays for all stays since the last one: one
 // record for several deposits.
 func (d Data) weeklyPayouts(ctx context.Context, tx *db.Tx) ([]report, error) {
-	moved, err := loadMovements(ctx, tx, `t.description = @weekly and not exists (`+bank.Parts("t.id", "e.account_id")+`)`,
+	moved, err := loadMovements(ctx, tx, `t.description = @weekly and not exists (`+bank.PartsSQL("t.id", "e.account_id")+`)`,
 		db.Args{"weekly": weekly})
 	if err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (d Data) stateBalances(ctx context.Context, tx *db.Tx, accounts []id.ID) er
 	var balances []bank.Create
 
 	for m := d.Start().Month().Prev(); m.Last().Before(d.Today); m = m.Next() {
-		held, err := bank.Balances(ctx, tx, sumOpenings(openings, m.Last()), m.Next().First())
+		held, err := bank.ListBalances(ctx, tx, sumOpenings(openings, m.Last()), m.Next().First())
 		if err != nil {
 			return err
 		}

@@ -206,7 +206,7 @@ func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
 	}
 
 	// Cleaning fees are deferred until check-out, unless a mapping of the team says otherwise.
-	mappings, err := mapping.All(ctx, tx, tx.Team)
+	mappings, err := mapping.List(ctx, tx, tx.Team)
 	if err != nil {
 		return err
 	}

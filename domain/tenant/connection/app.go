@@ -68,27 +68,27 @@ type app struct {
 	open func(settings, credentials json.RawMessage, options []pay.HTTPOption) (pay.Provider, error)
 }
 
-// appOf returns the description of an app. The edge has refused all unknown ones.
-func appOf(a App) *app {
+// findApp returns the description of an app. The edge has refused all unknown ones.
+func findApp(a App) *app {
 	i := slices.IndexFunc(known, func(k app) bool { return k.id == a })
 	return &known[i]
 }
 
 // Can reports whether something can be done with an app.
-func (a App) Can(c Capability) bool { return slices.Contains(appOf(a).can, c) }
+func (a App) Can(c Capability) bool { return slices.Contains(findApp(a).can, c) }
 
 // Fault returns the code of why no connection to the app can make a payment, by its data without the numbers of the
 // account, or "" when nothing is known against it.
 func (a App) Fault(p *pay.Payment) string {
-	if fault := appOf(a).fault; fault != nil {
+	if fault := findApp(a).fault; fault != nil {
 		return fault(p)
 	}
 
 	return ""
 }
 
-// able returns the apps that have a capability.
-func able(c Capability) []App {
+// appsThatCan returns the apps that have a capability.
+func appsThatCan(c Capability) []App {
 	var out []App
 
 	for i := range known {

@@ -25,9 +25,9 @@ var known = []app{
 			{name: "companyIdentification", required: true, min: 1, max: 10, check: alphanumeric, capitals: true},
 			{name: "odfiRouting", required: true, min: 8, max: 9, check: odfi},
 			{name: "entryDescription", fallback: "OWNER PAY", min: 1, max: 10, check: printable, capitals: true},
-			{name: "balancedFile", fallback: "false", min: 4, max: 5, check: oneOf("true", "false")},
+			{name: "balancedFile", fallback: "false", min: 4, max: 5, check: amongValues("true", "false")},
 			{name: "offsetRouting", min: 9, max: 9, check: routing},
-			{name: "offsetAccountType", min: 7, max: 8, check: oneOf("checking", "savings")},
+			{name: "offsetAccountType", min: 7, max: 8, check: amongValues("checking", "savings")},
 			{name: fundingAccount, min: 36, max: 36, check: uuid},
 		},
 		credentials: []field{

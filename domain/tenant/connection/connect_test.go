@@ -351,7 +351,7 @@ func TestRefusedCredentialsEndAConnection(t *testing.T) {
 		t.Errorf("verifies with %v", got)
 	}
 
-	x.Tx(func(ctx context.Context, tx *db.Tx) error { return connection.Refused(ctx, tx, made) })
+	x.Tx(func(ctx context.Context, tx *db.Tx) error { return connection.RequireReconnect(ctx, tx, made) })
 	x.wantStatus(made, "reconnectRequired")
 	x.Put("/connections/"+made.String(), object{"status": "disabled"}).Want(200)
 	x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")

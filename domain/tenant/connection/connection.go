@@ -57,13 +57,13 @@ func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) 
 func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
 	c, err := db.Maybe[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,
-		db.Args{"team": tx.Team, "apps": able(VerifiesAccounts)})
+		db.Args{"team": tx.Team, "apps": appsThatCan(VerifiesAccounts)})
 	if err != nil {
 		return nil, fmt.Errorf("find a verifying connection: %w", err)
 	}
 
 	if c != nil {
-		c.App = appOf(c.AppID).info()
+		c.App = findApp(c.AppID).info()
 	}
 
 	return c, nil

@@ -36,8 +36,8 @@ func wrongUnless(right bool, code apierr.IssueCode) apierr.IssueCode {
 	return code
 }
 
-// oneOf returns a check that the text is one of the values.
-func oneOf(values ...string) func(string, rules) apierr.IssueCode {
+// amongValues returns a check that the text is one of the values.
+func amongValues(values ...string) func(string, rules) apierr.IssueCode {
 	return func(text string, _ rules) apierr.IssueCode {
 		return wrongUnless(slices.Contains(values, text), apierr.IssueEnum)
 	}

@@ -56,7 +56,7 @@ func endpoints(c Config) []api.Endpoint {
 				"the connection is then reconnectRequired. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
 				"settings that the app does not take; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active.",
 			Scopes: []string{"connections:write"},
-		}, w.put),
+		}, w.update),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
 			Errors: apierr.List{errBusy, errArchived},
@@ -70,7 +70,7 @@ func endpoints(c Config) []api.Endpoint {
 			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is archived, and any other is deleted. " +
 				"Archiving is an operation. Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
-		}, del, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
+		}, deleteConnection, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 			return archiveUnused(ctx, tx, started.Resource.ID)
 		}),
 	}
@@ -110,7 +110,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection]
 
 	// The rows have only the key of the app; the rest comes from our list of apps.
 	for i := range found.Data {
-		found.Data[i].App = appOf(found.Data[i].AppID).info()
+		found.Data[i].App = findApp(found.Data[i].AppID).info()
 	}
 
 	if !in.Operations() {
@@ -139,7 +139,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 
 	// Report bad settings and bad credentials together.
 	_, refused := w.setSettings(c, b.Settings)
-	if err := both(refused, w.setCredentials(c, b.Credentials)); err != nil {
+	if err := joinRefusals(refused, w.setCredentials(c, b.Credentials)); err != nil {
 		return nil, err
 	}
 
@@ -158,7 +158,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 	}
 
 	// One transaction saves the connection and its operation, so that neither is there without the other.
-	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, viewOf(c))
+	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, auditView(c))
 
 	return start(ctx, tx, c.ID)
 }
@@ -168,8 +168,8 @@ type putInput struct {
 	Body Update
 }
 
-// put changes name, reference, settings or status of a connection.
-func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, error) {
+// update changes name, reference, settings or status of a connection.
+func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 	}
 
 	// Keep the old view, because the connection is changed in place.
-	before := audit.See(viewOf(c))
+	before := audit.See(auditView(c))
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
 	}
@@ -204,7 +204,7 @@ func (w writer) put(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, 
 		return nil, err
 	}
 
-	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
+	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
 
 	// Read it again: the answer shows it as it was saved.
 	return Get(ctx, tx, c.ID)
@@ -220,7 +220,7 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 
 	if moved {
 		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
-		used, err := usageOf(ctx, tx, c.ID)
+		used, err := loadUsage(ctx, tx, c.ID)
 		if err != nil {
 			return err
 		}
@@ -257,7 +257,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 	}
 
 	// Keep the old view, because the connection is changed in place.
-	before := audit.See(viewOf(c))
+	before := audit.See(auditView(c))
 
 	// Without stored credentials this names the ones that are missing.
 	if in.Body.Credentials != nil || c.Credentials == nil {
@@ -279,7 +279,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 		return nil, err
 	}
 
-	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, viewOf(c))
+	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
 
 	return start(ctx, tx, c.ID)
 }
@@ -289,9 +289,9 @@ type deleteInput struct {
 	Outcome string `query:"outcome" enum:"archive,delete" doc:"archive when payments were made over the connection, else delete, when absent."`
 }
 
-// del deletes a connection that was never used. It archives a used one in an operation, unless the caller asked for
+// deleteConnection deletes a connection that was never used. It archives a used one in an operation, unless the caller asked for
 // deletion.
-func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
+func deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
@@ -302,7 +302,7 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 	}
 
 	// What refers to the connection decides between deleting and archiving.
-	used, err := usageOf(ctx, tx, in.ID)
+	used, err := loadUsage(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -322,13 +322,13 @@ func del(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation
 		return nil, nil, errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
 	}
 
-	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, viewOf(c), nil)
+	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, auditView(c), nil)
 
 	return &api.None{}, nil, remove(ctx, tx, in.ID)
 }
 
-// both joins the issues of two refusals; either may be nil.
-func both(first, second error) error {
+// joinRefusals joins the issues of two refusals; either may be nil.
+func joinRefusals(first, second error) error {
 	switch {
 	case first == nil:
 		return second

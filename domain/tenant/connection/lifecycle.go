@@ -91,9 +91,9 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	return len(was) > 0, nil
 }
 
-// Refused records that the app has refused the credentials of a connection: nothing is sent over it until it is
+// RequireReconnect records that the app has refused the credentials of a connection: nothing is sent over it until it is
 // connected again.
-func Refused(ctx context.Context, tx *db.Tx, connection id.ID) error {
+func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	_, err := move(ctx, tx, connection, ReconnectRequired, Active)
 	return err
 }
@@ -111,7 +111,7 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	}
 
 	// Payments that are under way must end first.
-	used, err := usageOf(ctx, tx, connection)
+	used, err := loadUsage(ctx, tx, connection)
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return err
 }
 
-// viewOf returns the connection as events show it. Its credentials are sealed, so events show only that they
+// auditView returns the connection as events show it. Its credentials are sealed, so events show only that they
 // changed.
-func viewOf(c *Connection) any {
+func auditView(c *Connection) any {
 	return struct {
 		*Connection
 		App         *struct{} `json:"app,omitempty"`

@@ -104,7 +104,7 @@ type writer struct {
 // setSettings checks settings and sets them. It reports whether credentials would go to another address than
 // before.
 func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
-	a := appOf(c.AppID)
+	a := findApp(c.AppID)
 
 	values, issues := check("settings", a.settings, given, w.rules)
 	if issues != nil {
@@ -133,7 +133,7 @@ func (w writer) setSettings(c *Connection, given map[string]string) (moved bool,
 
 // setCredentials checks credentials and seals them.
 func (w writer) setCredentials(c *Connection, given map[string]string) error {
-	values, issues := check("credentials", appOf(c.AppID).credentials, given, w.rules)
+	values, issues := check("credentials", findApp(c.AppID).credentials, given, w.rules)
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
@@ -157,7 +157,7 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 
 // checkOpens fails for settings or credentials that the provider's code refuses, with an issue at the field.
 func (w writer) checkOpens(c *Connection) error {
-	a := appOf(c.AppID)
+	a := findApp(c.AppID)
 	if slices.ContainsFunc(a.credentials, func(f field) bool { return f.required }) && c.Credentials == nil {
 		return nil // to be given when it is connected
 	}
@@ -194,8 +194,10 @@ func encode(values map[string]string) (json.RawMessage, error) {
 // label returns the name that credentials are sealed under.
 func label(connection id.ID) string { return "connection:" + connection.String() }
 
-// Sealed names the column that keeps credentials.
-func Sealed() seal.Column { return seal.Column{Table: "connection", Name: "credentials", Label: label} }
+// SealedColumn names the column that keeps credentials.
+func SealedColumn() seal.Column {
+	return seal.Column{Table: "connection", Name: "credentials", Label: label}
+}
 
 // OpenCredentials returns the credentials of a connection, or nil if it has none.
 func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
@@ -269,6 +271,6 @@ func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
 			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
 		}
 
-		return appOf(c.AppID).open(raw, credentials, options)
+		return findApp(c.AppID).open(raw, credentials, options)
 	}
 }

@@ -29,7 +29,7 @@ func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 		return nil, fmt.Errorf("read connection: %w", err)
 	}
 
-	c.App = appOf(c.AppID).info()
+	c.App = findApp(c.AppID).info()
 
 	return &c, nil
 }
@@ -111,8 +111,8 @@ func (u usage) idle() error {
 	return nil
 }
 
-// usageOf returns what refers to the connection.
-func usageOf(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
+// loadUsage returns what refers to the connection.
+func loadUsage(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
 	u, err := db.Get[usage](ctx, tx, `select
 		exists (select from payment where team_id = @team and connection_id = @id) as payments,
 		exists (select from payment where team_id = @team and connection_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted')) as payments_under_way,

@@ -74,7 +74,7 @@ func outstandingSQL() string {
 			count(distinct s.source_id) filter (where s.source = 'transaction') as transactions,
 			count(*) filter (where s.status = 'failed') as failed,
 			(array_agg(s.reason order by s.since desc, s.source_id, s.cause_id))[1] as reason
-		from ` + ledger.Outstanding() + ` s
+		from ` + ledger.OutstandingSQL() + ` s
 		where s.team_id = @team and s.status in ('stale', 'failed') and (
 			exists (select from ledger_entry e where e.team_id = @team and e.source_id = s.source_id and e.txn_at < @closed)
 			or exists (select from reservation r where r.team_id = @team and r.id = s.source_id

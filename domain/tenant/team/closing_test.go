@@ -89,7 +89,7 @@ func TestTheBooksAreClosedMovedAndReopened(t *testing.T) {
 			t.Errorf("step %d: journals were tried again %d times", i, n)
 		}
 
-		if action := r.Header.Get("X-Service-Audit-Action-Id"); action == "" || r.ID("actionId").Typed("act") != action {
+		if action := r.Header.Get("X-Service-Audit-Action-Id"); action == "" || r.ID("actionId").TypeID("act") != action {
 			t.Errorf("step %d: action %s, header %s", i, r.String("actionId"), action)
 		}
 	}

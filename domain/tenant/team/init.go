@@ -156,7 +156,7 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 	}
 
 	// Remember the assignments, to find those that become possible.
-	before, err := account.Assigned(ctx, tx)
+	before, err := account.LoadAssigned(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 		return err
 	}
 
-	after, err := account.Assigned(ctx, tx)
+	after, err := account.LoadAssigned(ctx, tx)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 		n.Currency = "usd"
 	}
 
-	if accepted := day.Accepted(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
+	if accepted := day.RequestRange(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
 		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the "+
 			"earliest and before %s",
 			n.StatementStartAt, accepted.From, accepted.To)

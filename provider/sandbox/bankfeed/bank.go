@@ -172,7 +172,7 @@ type row struct {
 // newItem makes an item at a bank, with all accounts of the bank if none are chosen. The caller has the lock.
 func (s *Server) newItem(bank *Institution, chosen []string, webhook string, days int) (*item, error) {
 	i := &item{
-		id:       made("item"),
+		id:       randomID("item"),
 		bank:     bank.ID,
 		webhook:  webhook,
 		days:     days,
@@ -209,13 +209,13 @@ func (s *Server) open(i *item, bank *Institution, id string) error {
 		return fmt.Errorf("%w: account %s of %s", ErrUnknown, id, bank.ID)
 	}
 
-	a := &account{id: made("acc"), of: bank.Accounts[at]}
+	a := &account{id: randomID("acc"), of: bank.Accounts[at]}
 	if a.of.Currency == "" && a.of.Unofficial == "" {
 		a.of.Currency = "USD"
 	}
 
 	i.accounts = append(i.accounts, a)
-	i.tell(s.history(a, i.days, s.now()), s.now())
+	i.addRows(s.history(a, i.days, s.now()), s.now())
 
 	return nil
 }

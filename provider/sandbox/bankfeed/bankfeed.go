@@ -208,8 +208,8 @@ func (s *Server) Counts() Counts {
 	return c
 }
 
-// made returns a random identifier with a prefix, which cannot be guessed.
-func made(prefix string) string {
+// randomID returns a random identifier with a prefix, which cannot be guessed.
+func randomID(prefix string) string {
 	raw := make([]byte, 16)
 	_, _ = rand.Read(raw) // never fails
 

@@ -29,7 +29,7 @@ func (f *Failure) wire(requestID string) map[string]any {
 		"error_type":      f.Type,
 		"error_code":      f.Code,
 		"error_message":   f.Message,
-		"display_message": unlessEmpty(f.Display),
+		"display_message": nullIfEmpty(f.Display),
 		"request_id":      requestID,
 	}
 }
@@ -176,7 +176,7 @@ func (s *Server) handle(path string, effect func(*exchange) (map[string]any, *Fa
 		s.log.Reach(stage.Received, on, x.key)
 
 		// These faults answer without the effect.
-		if s.instead(x) {
+		if s.answerFault(x) {
 			s.log.Reach(stage.Answered, on, x.key)
 			return
 		}
@@ -219,7 +219,7 @@ func (s *Server) fail(x *exchange, f *Failure) {
 		status = http.StatusBadRequest
 	}
 
-	stage.Write(x.w, status, f.wire(made("req")))
+	stage.Write(x.w, status, f.wire(randomID("req")))
 }
 
 // answer writes the answer or the failure, after the faults that come behind the effect.
@@ -231,7 +231,7 @@ func (s *Server) answer(x *exchange, answer map[string]any, failure *Failure) {
 	case failure != nil:
 		s.fail(x, failure)
 	default:
-		answer["request_id"] = made("req")
+		answer["request_id"] = randomID("req")
 		s.writeAnswer(x, answer)
 	}
 

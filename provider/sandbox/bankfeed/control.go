@@ -13,49 +13,49 @@ import (
 // control adds the calls that control the sandbox. All of them ask for the secret as a bearer token.
 func (s *Server) control() {
 	// First the sandbox as a whole: its faults, settings and keys, and what it has recorded.
-	s.on("POST /control/faults", s.controlFault)
-	s.on("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); stage.Done(w) })
-	s.on("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
-	s.on("POST /control/settings", s.controlSettings)
-	s.on("POST /control/keys", s.controlKeys)
-	s.on("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) {
+	s.handleControl("POST /control/faults", s.controlFault)
+	s.handleControl("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); stage.Done(w) })
+	s.handleControl("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
+	s.handleControl("POST /control/settings", s.controlSettings)
+	s.handleControl("POST /control/keys", s.controlKeys)
+	s.handleControl("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, s.Counts())
 	})
-	s.on("GET /control/events", s.log.ServeEvents)
-	s.on("GET /control/webhooks", func(w http.ResponseWriter, _ *http.Request) {
+	s.handleControl("GET /control/events", s.log.ServeEvents)
+	s.handleControl("GET /control/webhooks", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"webhooks": s.Messages()})
 	})
 
 	// Then the banks.
-	s.on("GET /control/institutions", func(w http.ResponseWriter, _ *http.Request) {
+	s.handleControl("GET /control/institutions", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"institutions": s.Institutions()})
 	})
-	s.on("PUT /control/institutions/{id}", s.controlInstitution)
+	s.handleControl("PUT /control/institutions/{id}", s.controlInstitution)
 
 	// Then items, as their bank or the vendor would change them.
-	s.on("GET /control/items", func(w http.ResponseWriter, _ *http.Request) {
+	s.handleControl("GET /control/items", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"items": s.Items()})
 	})
-	s.on("POST /control/items/{id}/problem", s.controlProblem)
-	s.on("POST /control/items/{id}/progress", s.controlProgress)
-	s.on("POST /control/items/{id}/webhooks", s.controlFire)
-	s.on("POST /control/items/{id}/accounts/{account}/rekey", s.controlRekey)
-	s.on("POST /control/items/{id}/accounts/{account}/close", func(w http.ResponseWriter, r *http.Request) {
+	s.handleControl("POST /control/items/{id}/problem", s.controlProblem)
+	s.handleControl("POST /control/items/{id}/progress", s.controlProgress)
+	s.handleControl("POST /control/items/{id}/webhooks", s.controlFire)
+	s.handleControl("POST /control/items/{id}/accounts/{account}/rekey", s.controlRekey)
+	s.handleControl("POST /control/items/{id}/accounts/{account}/close", func(w http.ResponseWriter, r *http.Request) {
 		outcome(w, s.CloseAccount(r.PathValue("id"), r.PathValue("account")))
 	})
 
 	// Last, the rows of an item.
-	s.on("GET /control/items/{id}/transactions", s.controlTransactions)
-	s.on("POST /control/items/{id}/transactions", s.controlAdd)
-	s.on("PUT /control/items/{id}/transactions/{transaction}", s.controlCorrect)
-	s.on("DELETE /control/items/{id}/transactions/{transaction}", func(w http.ResponseWriter, r *http.Request) {
+	s.handleControl("GET /control/items/{id}/transactions", s.controlTransactions)
+	s.handleControl("POST /control/items/{id}/transactions", s.controlAdd)
+	s.handleControl("PUT /control/items/{id}/transactions/{transaction}", s.controlCorrect)
+	s.handleControl("DELETE /control/items/{id}/transactions/{transaction}", func(w http.ResponseWriter, r *http.Request) {
 		outcome(w, s.Remove(r.PathValue("id"), r.PathValue("transaction")))
 	})
-	s.on("POST /control/items/{id}/transactions/{transaction}/post", s.controlPost)
+	s.handleControl("POST /control/items/{id}/transactions/{transaction}/post", s.controlPost)
 }
 
-// on adds a control call that asks for the secret.
-func (s *Server) on(pattern string, serve http.HandlerFunc) {
+// handleControl adds a control call that asks for the secret.
+func (s *Server) handleControl(pattern string, serve http.HandlerFunc) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.config.Secret)) != 1 {
 			stage.Refuse(w, http.StatusUnauthorized, "credentials")
@@ -78,8 +78,8 @@ func outcome(w http.ResponseWriter, err error) {
 	}
 }
 
-// madeNew answers with the identifier of a new thing, or with the refusal that belongs to the error.
-func madeNew(w http.ResponseWriter, id string, err error) {
+// writeID answers with the identifier of a new thing, or with the refusal that belongs to the error.
+func writeID(w http.ResponseWriter, id string, err error) {
 	if err != nil {
 		outcome(w, err)
 		return
@@ -268,7 +268,7 @@ func (s *Server) controlRekey(w http.ResponseWriter, r *http.Request) {
 	}
 
 	id, err := s.Rekey(r.PathValue("id"), r.PathValue("account"), in.RemoveOld)
-	madeNew(w, id, err)
+	writeID(w, id, err)
 }
 
 // controlTransactions lists the rows that an item shows now.
@@ -328,6 +328,6 @@ func (s *Server) controlCorrect(w http.ResponseWriter, r *http.Request) {
 func (s *Server) controlPost(w http.ResponseWriter, r *http.Request) {
 	if change, ok := amend(w, r); ok {
 		id, err := s.Post(r.PathValue("id"), r.PathValue("transaction"), change)
-		madeNew(w, id, err)
+		writeID(w, id, err)
 	}
 }

@@ -92,8 +92,8 @@ func (s *Server) Reset() {
 	s.Release()
 }
 
-// instead answers a call without its effect if the fault says so, and reports whether it did.
-func (s *Server) instead(x *exchange) bool {
+// answerFault answers a call without its effect if the fault says so, and reports whether it did.
+func (s *Server) answerFault(x *exchange) bool {
 	switch x.fault.Mode { //nolint:exhaustive // The other modes let the call take effect.
 	// The call is only late: after the wait it takes effect.
 	case HangBefore:

@@ -23,9 +23,9 @@ type accessBody struct {
 	AccessToken string `json:"access_token"`
 }
 
-// itemOf returns the item of the access token that a call presents, or the failure that says why it cannot be read;
+// findItem returns the item of the access token that a call presents, or the failure that says why it cannot be read;
 // see usable.
-func (s *Server) itemOf(x *exchange, despiteProblem bool) (*item, *Failure) {
+func (s *Server) findItem(x *exchange, despiteProblem bool) (*item, *Failure) {
 	var in accessBody
 	if !x.read(&in) {
 		return nil, badBody
@@ -58,7 +58,7 @@ func (s *Server) exchangeToken(x *exchange) (map[string]any, *Failure) {
 	p.used = true
 
 	// Until this moment the item has no access token.
-	p.item.access = made("access-sandbox-")
+	p.item.access = randomID("access-sandbox-")
 	s.handed++
 	x.key = p.item.id
 
@@ -84,7 +84,7 @@ func (s *Server) wire(i *item) map[string]any {
 		"item_id":                 i.id,
 		"institution_id":          i.bank,
 		"institution_name":        name,
-		"webhook":                 unlessEmpty(i.webhook),
+		"webhook":                 nullIfEmpty(i.webhook),
 		"error":                   problem,
 		"available_products":      []string{},
 		"billed_products":         products,
@@ -97,7 +97,7 @@ func (s *Server) wire(i *item) map[string]any {
 
 // getItem answers with an item, even if it has a problem.
 func (s *Server) getItem(x *exchange) (map[string]any, *Failure) {
-	i, failure := s.itemOf(x, true)
+	i, failure := s.findItem(x, true)
 	if failure != nil {
 		return nil, failure
 	}
@@ -110,7 +110,7 @@ func (s *Server) getItem(x *exchange) (map[string]any, *Failure) {
 
 // removeItem ends the access to an item.
 func (s *Server) removeItem(x *exchange) (map[string]any, *Failure) {
-	i, failure := s.itemOf(x, true)
+	i, failure := s.findItem(x, true)
 	if failure != nil {
 		return nil, failure
 	}
@@ -130,7 +130,7 @@ func (s *Server) updateWebhook(x *exchange) (map[string]any, *Failure) {
 		Webhook *string `json:"webhook"`
 	}
 
-	i, failure := s.itemOf(x, true)
+	i, failure := s.findItem(x, true)
 	switch {
 	case failure != nil:
 		return nil, failure
@@ -148,7 +148,7 @@ func (s *Server) updateWebhook(x *exchange) (map[string]any, *Failure) {
 	// The answer is made under the lock; the webhook goes out after it, because sending takes the lock.
 	answer := map[string]any{"item": s.wire(i)}
 	s.mu.Unlock()
-	s.tellItem(i.id, "ITEM", "WEBHOOK_UPDATE_ACKNOWLEDGED", map[string]any{"new_webhook_url": in.Webhook})
+	s.sendItemWebhook(i.id, "ITEM", "WEBHOOK_UPDATE_ACKNOWLEDGED", map[string]any{"new_webhook_url": in.Webhook})
 
 	return answer, nil
 }
@@ -167,8 +167,8 @@ func (s *Server) wireAccounts(i *item, only ...string) []any {
 
 		// Every field is there, with null where the bank gives nothing.
 		balances := map[string]any{
-			"current": current, "available": nil, "limit": nil, "iso_currency_code": unlessEmpty(a.of.Currency),
-			"unofficial_currency_code": unlessEmpty(a.of.Unofficial), "last_updated_datetime": nil,
+			"current": current, "available": nil, "limit": nil, "iso_currency_code": nullIfEmpty(a.of.Currency),
+			"unofficial_currency_code": nullIfEmpty(a.of.Unofficial), "last_updated_datetime": nil,
 		}
 
 		// All money of a depository account is available; for debts the sandbox gives no such figure.
@@ -183,11 +183,11 @@ func (s *Server) wireAccounts(i *item, only ...string) []any {
 		out = append(out, map[string]any{
 			"account_id":      a.id,
 			"balances":        balances,
-			"mask":            unlessEmpty(a.of.Mask),
+			"mask":            nullIfEmpty(a.of.Mask),
 			"name":            a.of.Name,
-			"official_name":   unlessEmpty(a.of.OfficialName),
+			"official_name":   nullIfEmpty(a.of.OfficialName),
 			"type":            a.of.Type,
-			"subtype":         unlessEmpty(a.of.Subtype),
+			"subtype":         nullIfEmpty(a.of.Subtype),
 			"holder_category": "business",
 		})
 	}
@@ -203,7 +203,7 @@ func (s *Server) getAccounts(x *exchange) (map[string]any, *Failure) {
 		} `json:"options"`
 	}
 
-	i, failure := s.itemOf(x, false)
+	i, failure := s.findItem(x, false)
 	switch {
 	case failure != nil:
 		return nil, failure
@@ -404,7 +404,7 @@ func (i *item) page(c cursor, count int, wanted func(*row) bool, original bool) 
 
 // refresh answers at once and sends the webhook for news, as after the vendor has asked the bank.
 func (s *Server) refresh(x *exchange) (map[string]any, *Failure) {
-	i, failure := s.itemOf(x, false)
+	i, failure := s.findItem(x, false)
 	if failure != nil {
 		return nil, failure
 	}
@@ -530,7 +530,7 @@ func (s *Server) sandboxToken(x *exchange) (map[string]any, *Failure) {
 
 // publicToken makes the public token of a new item. The caller has the lock.
 func (s *Server) publicToken(i *item) string {
-	token := made("public-sandbox-")
+	token := randomID("public-sandbox-")
 	s.publics[token] = &publicToken{item: i, at: s.now()}
 
 	return token
@@ -552,7 +552,7 @@ func (s *Server) sandboxFire(x *exchange) (map[string]any, *Failure) {
 		Code string `json:"webhook_code"`
 	}
 
-	i, failure := s.itemOf(x, true)
+	i, failure := s.findItem(x, true)
 	switch {
 	case failure != nil:
 		return nil, failure
@@ -573,7 +573,7 @@ func (s *Server) sandboxFire(x *exchange) (map[string]any, *Failure) {
 
 // sandboxReset makes an item ask for its person: it answers with ITEM_LOGIN_REQUIRED until it is repaired.
 func (s *Server) sandboxReset(x *exchange) (map[string]any, *Failure) {
-	i, failure := s.itemOf(x, true)
+	i, failure := s.findItem(x, true)
 	if failure != nil {
 		return nil, failure
 	}
@@ -600,7 +600,7 @@ func (s *Server) SetProblem(itemID string, f *Failure) error {
 	case i == nil:
 		return fmt.Errorf("%w: item %s", ErrUnknown, itemID)
 	case f != nil:
-		s.tellItem(itemID, "ITEM", "ERROR", map[string]any{"error": f.wire("")})
+		s.sendItemWebhook(itemID, "ITEM", "ERROR", map[string]any{"error": f.wire("")})
 	}
 
 	return nil
@@ -647,7 +647,7 @@ func (s *Server) sandboxTransactions(x *exchange) (map[string]any, *Failure) {
 			Amount:    t.Amount,
 			Date:      t.Posted,
 			Name:      strings.TrimSpace(t.Description),
-			Currency:  unlessEmpty(t.Currency),
+			Currency:  nullIfEmpty(t.Currency),
 		}
 	}
 

@@ -75,7 +75,7 @@ func (s *Server) createLink(x *exchange) (map[string]any, *Failure) {
 	defer s.mu.Unlock()
 
 	l := &link{
-		token:   made("link-sandbox-"),
+		token:   randomID("link-sandbox-"),
 		client:  in.ClientName,
 		created: s.now(),
 		webhook: in.Webhook,
@@ -194,7 +194,7 @@ func (s *Server) Complete(linkToken, institutionID string, accounts ...string) e
 			"metadata": map[string]any{"status": "requires_credentials"},
 		}})
 		s.mu.Unlock()
-		s.tellLink(linkToken, "EXITED", nil)
+		s.sendLinkWebhook(linkToken, "EXITED", nil)
 
 		return errNoChoice
 	}
@@ -207,7 +207,7 @@ func (s *Server) Complete(linkToken, institutionID string, accounts ...string) e
 		return err
 	}
 
-	s.tellLink(linkToken, "SUCCESS", token)
+	s.sendLinkWebhook(linkToken, "SUCCESS", token)
 
 	return nil
 }
@@ -253,9 +253,9 @@ func (s *Server) complete(l *link, bank *Institution, accounts []string) ([]stri
 		shown = append(shown, map[string]any{
 			"id":      a.id,
 			"name":    a.of.Name,
-			"mask":    unlessEmpty(a.of.Mask),
+			"mask":    nullIfEmpty(a.of.Mask),
 			"type":    a.of.Type,
-			"subtype": unlessEmpty(a.of.Subtype),
+			"subtype": nullIfEmpty(a.of.Subtype),
 		})
 	}
 
@@ -294,7 +294,7 @@ func (s *Server) choose(i *item, bank *Institution, accounts []string) error {
 // end notes how a person has used a link. The caller has the lock.
 func (s *Server) end(l *link, session map[string]any) {
 	l.ended = s.now()
-	session["link_session_id"] = made("session")
+	session["link_session_id"] = randomID("session")
 	session["finished_at"] = l.ended.Format(time.RFC3339)
 	l.sessions = append(l.sessions, session)
 }
@@ -314,7 +314,7 @@ func (s *Server) Leave(linkToken string) error {
 
 	// The webhook goes out after the lock is released, because sending takes it.
 	if err == nil {
-		s.tellLink(linkToken, "EXITED", nil)
+		s.sendLinkWebhook(linkToken, "EXITED", nil)
 	}
 
 	return err

@@ -49,8 +49,8 @@ type Removed struct {
 
 const dayForm = "2006-01-02"
 
-// tell adds rows to the log of an item if its progress shows them already, and withholds the others.
-func (i *item) tell(rows []Transaction, now time.Time) {
+// addRows adds rows to the log of an item if its progress shows them already, and withholds the others.
+func (i *item) addRows(rows []Transaction, now time.Time) {
 	// Until the whole history is there, an item shows the last thirty days or nothing.
 	recent := now.AddDate(0, 0, -30).Format(dayForm)
 	for _, t := range rows {
@@ -74,10 +74,10 @@ func (i *item) note(r *row) {
 	}
 }
 
-// whole fills in the fields that an added row leaves out, and returns it.
-func (t Transaction) whole(a *account, now time.Time) Transaction {
+// fillIn fills in the fields that an added row leaves out, and returns it.
+func (t Transaction) fillIn(a *account, now time.Time) Transaction {
 	if t.ID == "" {
-		t.ID = made("txn")
+		t.ID = randomID("txn")
 	}
 
 	if t.Date == "" {
@@ -86,7 +86,7 @@ func (t Transaction) whole(a *account, now time.Time) Transaction {
 
 	// A row in neither kind of currency is in that of its account.
 	if t.Currency == nil && t.Unofficial == nil {
-		t.Currency, t.Unofficial = unlessEmpty(a.of.Currency), unlessEmpty(a.of.Unofficial)
+		t.Currency, t.Unofficial = nullIfEmpty(a.of.Currency), nullIfEmpty(a.of.Unofficial)
 	}
 
 	if t.Channel == "" {
@@ -94,7 +94,7 @@ func (t Transaction) whole(a *account, now time.Time) Transaction {
 	}
 
 	if t.Original == nil {
-		t.Original = unlessEmpty(t.Name)
+		t.Original = nullIfEmpty(t.Name)
 	}
 
 	if t.Amount == "" {
@@ -104,8 +104,8 @@ func (t Transaction) whole(a *account, now time.Time) Transaction {
 	return t
 }
 
-// unlessEmpty returns nil for the empty text: the protocol has null for texts that are absent.
-func unlessEmpty(s string) *string {
+// nullIfEmpty returns nil for the empty text: the protocol has null for texts that are absent.
+func nullIfEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 				return fmt.Errorf("%w: account %s", ErrUnknown, t.AccountID)
 			}
 
-			t = t.whole(a, s.now())
+			t = t.fillIn(a, s.now())
 			if i.rows[t.ID] != nil {
 				return fmt.Errorf("bank-feed sandbox: there is a transaction %s", t.ID)
 			}
@@ -167,7 +167,7 @@ func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 			ids = append(ids, t.ID)
 		}
 
-		i.tell(whole, s.now())
+		i.addRows(whole, s.now())
 
 		return nil
 	})
@@ -227,7 +227,7 @@ func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (stri
 		// The posted row begins as a copy of the pending one and names it.
 		t := r.Transaction
 
-		t.ID, t.Pending, t.PendingID = made("txn"), false, &pendingID
+		t.ID, t.Pending, t.PendingID = randomID("txn"), false, &pendingID
 		if change != nil {
 			change(&t)
 		}
@@ -252,7 +252,7 @@ func (s *Server) Advance(itemID string, to Progress) error {
 		// The rows are taken out first; those that are still too early are withheld again.
 		rows := i.withheld
 		i.withheld = nil
-		i.tell(rows, s.now())
+		i.addRows(rows, s.now())
 
 		return nil
 	})
@@ -271,7 +271,7 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 
 		// First the account: the old one closes, and a new one at the same account of the bank takes its place.
 		old.closed = true
-		fresh = made("acc")
+		fresh = randomID("acc")
 
 		i.accounts = append(i.accounts, &account{id: fresh, of: old.of})
 
@@ -283,7 +283,7 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 			}
 
 			t := r.Transaction
-			t.ID, t.AccountID = made("txn"), fresh
+			t.ID, t.AccountID = randomID("txn"), fresh
 			i.note(&row{Transaction: t})
 
 			// Without removeOld changed becomes 0: no entry of the log counts for the row, so no page says that it is gone.
@@ -368,7 +368,7 @@ func (s *Server) history(a *account, days int, now time.Time) []Transaction {
 			AccountID: a.id, Amount: json.Number(cents.AppendDecimal(nil, a.places())), Name: names[n%len(names)],
 			Date: now.AddDate(0, 0, -(days-1)+n*(days-1)/max(count-1, 1)).Format(dayForm),
 		}
-		rows[n] = t.whole(a, now)
+		rows[n] = t.fillIn(a, now)
 	}
 
 	return rows

@@ -48,7 +48,7 @@ func (s *Server) RotateKey(expire bool) error {
 		s.keys[len(s.keys)-1].expired = s.now()
 	}
 
-	s.keys = append(s.keys, &signingKey{id: made("key"), private: private, created: s.now()})
+	s.keys = append(s.keys, &signingKey{id: randomID("key"), private: private, created: s.now()})
 
 	return nil
 }
@@ -139,7 +139,7 @@ func (s *Server) announceSync(itemID string) {
 	// The text is made under the lock, which sending takes for itself.
 	body := i.syncNews()
 	s.mu.Unlock()
-	s.tellItem(itemID, "TRANSACTIONS", "SYNC_UPDATES_AVAILABLE", body)
+	s.sendItemWebhook(itemID, "TRANSACTIONS", "SYNC_UPDATES_AVAILABLE", body)
 }
 
 // syncNews returns the fields of the webhook that say how much of the history is there.
@@ -185,13 +185,13 @@ func (s *Server) Fire(itemID, code string) bool {
 	s.mu.Unlock()
 
 	// Sent after the lock is released, because sending takes it.
-	s.tellItem(itemID, topic, code, body)
+	s.sendItemWebhook(itemID, topic, code, body)
 
 	return true
 }
 
-// tellItem sends a webhook of an item, unless the item is removed or has no address for webhooks.
-func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
+// sendItemWebhook sends a webhook of an item, unless the item is removed or has no address for webhooks.
+func (s *Server) sendItemWebhook(itemID, topic, code string, body map[string]any) {
 	s.mu.Lock()
 	i := s.item(itemID)
 
@@ -202,12 +202,12 @@ func (s *Server) tellItem(itemID, topic, code string, body map[string]any) {
 	s.mu.Unlock()
 
 	body["item_id"] = itemID
-	s.tell(Message{ItemID: itemID, Type: topic, Code: code, URL: to}, body)
+	s.sendWebhook(Message{ItemID: itemID, Type: topic, Code: code, URL: to}, body)
 }
 
-// tellLink sends the webhook that a person has ended the use of a link. A link without an address for webhooks gets
+// sendLinkWebhook sends the webhook that a person has ended the use of a link. A link without an address for webhooks gets
 // none.
-func (s *Server) tellLink(token, status string, publics []string) {
+func (s *Server) sendLinkWebhook(token, status string, publics []string) {
 	s.mu.Lock()
 
 	to := ""
@@ -217,16 +217,16 @@ func (s *Server) tellLink(token, status string, publics []string) {
 	s.mu.Unlock()
 
 	// The protocol has the list and, from its earlier times, the first token alone.
-	body := map[string]any{"link_token": token, "link_session_id": made("session"), "status": status}
+	body := map[string]any{"link_token": token, "link_session_id": randomID("session"), "status": status}
 	if publics != nil {
 		body["public_tokens"], body["public_token"] = publics, publics[0]
 	}
 
-	s.tell(Message{Type: "LINK", Code: "SESSION_FINISHED", URL: to}, body)
+	s.sendWebhook(Message{Type: "LINK", Code: "SESSION_FINISHED", URL: to}, body)
 }
 
-// tell sends a webhook in the background and repeats it until it is accepted. Without an address it does nothing.
-func (s *Server) tell(m Message, body map[string]any) {
+// sendWebhook sends a webhook in the background and repeats it until it is accepted. Without an address it does nothing.
+func (s *Server) sendWebhook(m Message, body map[string]any) {
 	body["webhook_type"], body["webhook_code"], body["environment"] = m.Type, m.Code, "sandbox"
 
 	s.mu.Lock()
@@ -264,7 +264,7 @@ func (s *Server) tell(m Message, body map[string]any) {
 // what is sent.
 func (s *Server) send(at int, fault Mode, body map[string]any) bool {
 	if fault == Foreign {
-		body["item_id"] = made("item")
+		body["item_id"] = randomID("item")
 	}
 
 	// What is signed here is the true body.
@@ -273,7 +273,7 @@ func (s *Server) send(at int, fault Mode, body map[string]any) bool {
 		return false
 	}
 
-	proof, err := s.prove(content, fault)
+	proof, err := s.signWebhook(content, fault)
 	if err != nil {
 		return false
 	}
@@ -335,8 +335,8 @@ func (s *Server) deliver(to, proof string, content []byte) int {
 	return answer.StatusCode
 }
 
-// prove signs a body as the vendor does, or with the flaw of the fault.
-func (s *Server) prove(content []byte, fault Mode) (string, error) {
+// signWebhook signs a body as the vendor does, or with the flaw of the fault.
+func (s *Server) signWebhook(content []byte, fault Mode) (string, error) {
 	s.mu.Lock()
 	key, at := s.keys[len(s.keys)-1], s.now()
 	s.mu.Unlock()
@@ -357,7 +357,7 @@ func (s *Server) prove(content []byte, fault Mode) (string, error) {
 	case Unsigned:
 		algorithm = "none"
 	case UnknownKey:
-		id = made("key")
+		id = randomID("key")
 	case Forged:
 		// A key that the sandbox has never shown, under the name of the true one.
 		other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
