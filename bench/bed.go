@@ -289,7 +289,7 @@ func (b *bed) listenAsService(ctx context.Context, d *db.DB) (address string, er
 		},
 		Title:       "bench",
 		Description: "The service and an endpoint that starts an operation.",
-	}, append(slices.Clone(b.parts.Endpoints), initiating()))
+	}, append(slices.Clone(b.parts.Endpoints), startEndpoint()))
 
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{"application/json"}))
 	if err != nil {

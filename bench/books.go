@@ -16,12 +16,12 @@ import (
 // in their bookings.
 const portfolio = 200
 
-// keptBooks creates a team with the standard chart, listings, one owner for all of them, a management and a
+// newBooks creates a team with the standard chart, listings, one owner for all of them, a management and a
 // cleaning fee.
-func (b *bed) keptBooks(ctx context.Context) (tenant, error) { return b.managing(ctx, portfolio) }
+func (b *bed) newBooks(ctx context.Context) (tenant, error) { return b.newManager(ctx, portfolio) }
 
-// managing creates a team like keptBooks with any number of listings.
-func (b *bed) managing(ctx context.Context, listings int) (t tenant, err error) {
+// newManager creates a team like newBooks with any number of listings.
+func (b *bed) newManager(ctx context.Context, listings int) (t tenant, err error) {
 	if t, err = newTenant(ctx, b.db, 0); err != nil {
 		return t, err
 	}

@@ -24,7 +24,7 @@ const (
 // contention has clients change stays of one listing at the same time. It also measures how long a change of many
 // journals waits while as many clients as the service has connections change stays.
 func contention(ctx context.Context, b *bed) ([]Metric, error) {
-	t, stays, err := b.contended(ctx)
+	t, stays, err := b.newContended(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	return append(metrics, wait...), err
 }
 
-// contended creates a team with stays on one listing, in two months.
-func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error) {
-	if t, err = b.keptBooks(ctx); err != nil {
+// newContended creates a team with stays on one listing, in two months.
+func (b *bed) newContended(ctx context.Context) (t tenant, stays []id.ID, err error) {
+	if t, err = b.newBooks(ctx); err != nil {
 		return t, nil, err
 	}
 
@@ -68,14 +68,14 @@ func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error
 	}
 	defer c.close()
 
-	listing, err := b.one(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
+	listing, err := b.loadID(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
 	if err != nil {
 		return t, nil, err
 	}
 
 	// The stays come from the service itself, so that their journals are its own.
 	for n := range contendedStays {
-		body := fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", %s}`, listing, contendedStay(n, n))
+		body := fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", %s}`, listing, stayFields(n, n))
 
 		answer, err := c.send(c.request(http.MethodPost, "/reservations", body), true)
 		if err != nil {
@@ -93,17 +93,17 @@ func (b *bed) contended(ctx context.Context) (t tenant, stays []id.ID, err error
 	return t, stays, nil
 }
 
-// contendedStay returns the fields of the n-th stay that changes: every change moves it to the other of two months,
+// stayFields returns the fields of the n-th stay that changes: every change moves it to the other of two months,
 // with another rent.
-func contendedStay(n, change int) string {
+func stayFields(n, change int) string {
 	checkIn := time.Date(2025, time.Month(3+change%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)
 
 	return fmt.Sprintf(`"checkIn": %q, "checkOut": %q, "lines": [{"type": "rent", "amount": %d}, {"type": "cleaningFee", "amount": 5000}]`,
 		checkIn.Format(time.DateOnly), checkIn.AddDate(0, 0, 3).Format(time.DateOnly), 10_000+change)
 }
 
-// one returns an id that a statement finds.
-func (b *bed) one(ctx context.Context, t tenant, sql string) (v id.ID, err error) {
+// loadID returns an id that a statement finds.
+func (b *bed) loadID(ctx context.Context, t tenant, sql string) (v id.ID, err error) {
 	err = b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
 		v, err = db.Get[id.ID](ctx, tx, sql, db.Args{"team": tx.Team})
 		return err
@@ -112,8 +112,8 @@ func (b *bed) one(ctx context.Context, t tenant, sql string) (v id.ID, err error
 	return v, err
 }
 
-// changed is the outcome of the changes of some clients.
-type changed struct {
+// changeResult is the outcome of the changes of some clients.
+type changeResult struct {
 	perSecond      float64
 	made, failed   int
 	deadlocks      int64
@@ -122,7 +122,7 @@ type changed struct {
 }
 
 // detail returns the outcome as a detail of a metric.
-func (m changed) detail() map[string]any {
+func (m changeResult) detail() map[string]any {
 	d := map[string]any{
 		"perSecond": m.perSecond,
 		"made":      m.made,
@@ -145,7 +145,7 @@ func (b *bed) changeStays(
 	stays []id.ID,
 	writers int,
 	end <-chan time.Time,
-) (m changed, err error) {
+) (m changeResult, err error) {
 	clients, err := dialAll(ctx, writers, b.ours, t.secret)
 	if err != nil {
 		return m, err
@@ -173,7 +173,7 @@ func (b *bed) changeStays(
 		for n := 0; !over.Load() && ctx.Err() == nil; n++ {
 			// Client i has every stay with that remainder, so no two change the same one.
 			k := (i + n*writers) % len(stays)
-			body := "{" + contendedStay(k, k+1+n/(len(stays)/writers)) + "}"
+			body := "{" + stayFields(k, k+1+n/(len(stays)/writers)) + "}"
 			sent := time.Now()
 			_, err := clients[i].send(
 				clients[i].request(http.MethodPut, "/reservations/"+stays[k].String(), body),
@@ -231,7 +231,7 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 		"other":   `select id from account where team_id = @team and code = '4010'`,
 	} {
 		var err error
-		if found[name], err = b.one(ctx, t, sql); err != nil {
+		if found[name], err = b.loadID(ctx, t, sql); err != nil {
 			return nil, fmt.Errorf("find a %s: %w", name, err)
 		}
 	}
@@ -269,7 +269,7 @@ func (b *bed) exclusiveChanges(ctx context.Context, t tenant, stays []id.ID) ([]
 	over := make(chan time.Time)
 
 	type outcome struct {
-		m   changed
+		m   changeResult
 		err error
 	}
 

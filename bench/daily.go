@@ -43,7 +43,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	// A second service counts statements: counting in the measured one would cost time.
-	if d.counted, err = b.countedService(ctx); err != nil {
+	if d.counted, err = b.startCounted(ctx); err != nil {
 		return nil, err
 	}
 	defer d.counted.close()
@@ -64,7 +64,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 		{"crowds", d.crowds},
 		{"batch", d.batch},
 		{"absolute", d.absolute},
-		{"mixed", d.mixed},
+		{"mixed", d.measureMixed},
 	} {
 		all = append(all, d.part(part.name, func() ([]Metric, error) { return part.measure(ctx) })...)
 	}
@@ -75,7 +75,7 @@ func daily(ctx context.Context, b *bed) ([]Metric, error) {
 // part measures a part of the section if it is wanted. One that fails prints the request and its answer, and does
 // not keep others from being measured.
 func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric {
-	if !d.wanted(name) {
+	if !d.isWanted(name) {
 		return nil
 	}
 
@@ -88,8 +88,8 @@ func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric 
 	return metrics
 }
 
-// wanted reports whether something is to be measured.
-func (d *dailyBed) wanted(name string) bool {
+// isWanted reports whether something is to be measured.
+func (d *dailyBed) isWanted(name string) bool {
 	return slices.ContainsFunc(d.dailyOnly, func(part string) bool { return strings.Contains(name, part) })
 }
 
@@ -99,7 +99,7 @@ type dailyBed struct {
 
 	teams     []dailyTeams // by size, the smallest first
 	landlords tenant       // a team with the statements of two years
-	counted   counted
+	counted   countingService
 	pool      *pgxpool.Pool // of the bare server, without policies and triggers
 	bare      string        // address of the bare server
 	desks     []*desk       // of the teams
@@ -191,8 +191,8 @@ type dailyRead struct {
 	ours, bare [][]string
 }
 
-// pageOf returns the read of a noun's first page.
-func (d *dailyBed) pageOf(n *noun) *dailyRead {
+// pageRead returns the read of a noun's first page.
+func (d *dailyBed) pageRead(n *noun) *dailyRead {
 	r := &dailyRead{name: n.name + "_page"}
 	for size := range d.teams {
 		r.teams = append(r.teams, n.team(&d.teams[size]))
@@ -202,15 +202,15 @@ func (d *dailyBed) pageOf(n *noun) *dailyRead {
 	return r
 }
 
-// oneOf returns the single reads of a noun.
-func (d *dailyBed) oneOf(ctx context.Context, n *noun) (*dailyRead, error) {
+// singleReads returns the single reads of a noun.
+func (d *dailyBed) singleReads(ctx context.Context, n *noun) (*dailyRead, error) {
 	r := &dailyRead{name: n.name + "_one"}
 
 	for size := range d.teams {
 		t := &d.teams[size]
 		r.teams = append(r.teams, n.team(t))
 
-		ids, err := d.idsOf(ctx, n, t)
+		ids, err := d.sampleIDs(ctx, n, t)
 		if err != nil {
 			return nil, err
 		}
@@ -230,8 +230,8 @@ func (d *dailyBed) oneOf(ctx context.Context, n *noun) (*dailyRead, error) {
 	return r, nil
 }
 
-// idsOf returns ids from all of a team's rows, in random order.
-func (d *dailyBed) idsOf(ctx context.Context, n *noun, t *dailyTeams) ([]string, error) {
+// sampleIDs returns ids from all of a team's rows, in random order.
+func (d *dailyBed) sampleIDs(ctx context.Context, n *noun, t *dailyTeams) ([]string, error) {
 	if n.of == noID {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func (d *dailyBed) idsOf(ctx context.Context, n *noun, t *dailyTeams) ([]string,
 	var ids []string
 
 	err := d.pool.QueryRow(ctx, fmt.Sprintf("select array_agg(%s::text order by md5(i::text)) from "+
-		"generate_series(0, %d) i", n.of.of(nth), sampledIDs-1),
+		"generate_series(0, %d) i", n.of.idSQL(nth), sampledIDs-1),
 		n.team(t).team).Scan(&ids)
 	if err != nil {
 		return nil, fmt.Errorf("ids of %s: %w", n.name, err)
@@ -259,9 +259,9 @@ func (d *dailyBed) idsOf(ctx context.Context, n *noun, t *dailyTeams) ([]string,
 // reads compares the page and the single read of every noun.
 func (d *dailyBed) reads(ctx context.Context) (all []Metric) {
 	for _, n := range nouns() {
-		page := d.part(n.name+"_page", func() ([]Metric, error) { return d.compareReads(ctx, d.pageOf(&n)) })
+		page := d.part(n.name+"_page", func() ([]Metric, error) { return d.compareReads(ctx, d.pageRead(&n)) })
 		one := d.part(n.name+"_one", func() ([]Metric, error) {
-			r, err := d.oneOf(ctx, &n)
+			r, err := d.singleReads(ctx, &n)
 			if err != nil {
 				return nil, err
 			}
@@ -282,14 +282,14 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 		return func(c *client, _, n int) []byte { return c.request(http.MethodGet, paths[n%len(paths)], "") }
 	}
 
-	sides := make([]*compared, len(r.teams))
+	sides := make([]*comparison, len(r.teams))
 	for size := range sides {
 		// A comparison is worth nothing if the servers read different rows.
-		if err := d.sameIDs(ctx, r, size); err != nil {
+		if err := d.checkSameIDs(ctx, r, size); err != nil {
 			return nil, err
 		}
 
-		sides[size] = &compared{
+		sides[size] = &comparison{
 			rows: d.teams[size].rows,
 			team: r.teams[size],
 			ours: get(r.ours[size]),
@@ -322,8 +322,8 @@ func (d *dailyBed) compareReads(ctx context.Context, r *dailyRead) ([]Metric, er
 	return append(metrics, costs...), err
 }
 
-// sameIDs checks that both servers return the same rows.
-func (d *dailyBed) sameIDs(ctx context.Context, r *dailyRead, size int) error {
+// checkSameIDs checks that both servers return the same rows.
+func (d *dailyBed) checkSameIDs(ctx context.Context, r *dailyRead, size int) error {
 	var found [2][]id.ID
 
 	for i, side := range []struct{ address, path string }{{d.ours, r.ours[size][0]}, {d.bare, r.bare[size][0]}} {
@@ -357,15 +357,15 @@ func (d *dailyBed) sameIDs(ctx context.Context, r *dailyRead, size int) error {
 	return nil
 }
 
-// identified is a record of which only the id matters.
-type identified struct{ ID id.ID }
+// idRecord is a record of which only the id matters.
+type idRecord struct{ ID id.ID }
 
 // idsIn returns the ids of a page, of a list or of a single record.
 func idsIn(answer []byte) (ids []id.ID, err error) {
 	var page struct {
-		identified
+		idRecord
 
-		Data []identified
+		Data []idRecord
 	}
 	if err := json.Unmarshal(answer, &page.Data); err != nil {
 		if err := json.Unmarshal(answer, &page); err != nil {
@@ -374,7 +374,7 @@ func idsIn(answer []byte) (ids []id.ID, err error) {
 	}
 
 	if page.Data == nil {
-		page.Data = []identified{page.identified}
+		page.Data = []idRecord{page.idRecord}
 	}
 
 	for _, one := range page.Data {

@@ -68,12 +68,12 @@ const (
 
 // serveWrites adds the writes of a desk to the bare server.
 func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
-	for pattern, write := range map[string]func(w *written, of id.ID, b *pgx.Batch){
-		"POST /%d/reservations":     func(w *written, of id.ID, b *pgx.Batch) { k.barePostStay(d, w, of, b) },
-		"PUT /%d/reservations/{id}": func(w *written, of id.ID, b *pgx.Batch) { k.barePutStay(d, w, of, b) },
-		"POST /%d/transactions":     func(w *written, of id.ID, b *pgx.Batch) { k.barePostExpense(d, w, of, b) },
-		"PUT /%d/transactions/{id}": func(w *written, of id.ID, b *pgx.Batch) { k.barePutExpense(d, w, of, b) },
-		"POST /%d/contacts": func(w *written, of id.ID, b *pgx.Batch) {
+	for pattern, write := range map[string]func(w *writeBody, of id.ID, b *pgx.Batch){
+		"POST /%d/reservations":     func(w *writeBody, of id.ID, b *pgx.Batch) { k.barePostStay(d, w, of, b) },
+		"PUT /%d/reservations/{id}": func(w *writeBody, of id.ID, b *pgx.Batch) { k.barePutStay(d, w, of, b) },
+		"POST /%d/transactions":     func(w *writeBody, of id.ID, b *pgx.Batch) { k.barePostExpense(d, w, of, b) },
+		"PUT /%d/transactions/{id}": func(w *writeBody, of id.ID, b *pgx.Batch) { k.barePutExpense(d, w, of, b) },
+		"POST /%d/contacts": func(w *writeBody, of id.ID, b *pgx.Batch) {
 			b.Queue(
 				barePostContact,
 				k.directory.team,
@@ -88,7 +88,7 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 				w.Phone,
 			)
 		},
-		"PUT /%d/contacts/{id}": func(w *written, of id.ID, b *pgx.Batch) {
+		"PUT /%d/contacts/{id}": func(w *writeBody, of id.ID, b *pgx.Batch) {
 			b.Queue(
 				barePutContact,
 				k.directory.team,
@@ -102,7 +102,7 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 		},
 	} {
 		mux.HandleFunc(fmt.Sprintf(pattern, k.size), d.bareAnswer(func(r *http.Request) (any, error) {
-			var w written
+			var w writeBody
 			if err := json.NewDecoder(r.Body).Decode(&w); err != nil {
 				return nil, err
 			}
@@ -120,7 +120,7 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 			batch := &pgx.Batch{}
 			write(&w, of, batch)
 
-			return identified{of}, d.pool.SendBatch(
+			return idRecord{of}, d.pool.SendBatch(
 				r.Context(),
 				batch,
 			).Close() // the statements of a batch are one transaction
@@ -129,8 +129,8 @@ func (d *dailyBed) serveWrites(mux *http.ServeMux, k *desk) {
 }
 
 // barePostStay queues the statement that inserts a stay with its lines and entries.
-func (k *desk) barePostStay(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
-	args := append(k.postingOfStay(d, w, of, k.placeOf(w.ListingID)), stayLines(d, w)...)
+func (k *desk) barePostStay(d *dailyBed, w *writeBody, of id.ID, b *pgx.Batch) {
+	args := append(k.stayPosting(d, w, of, k.findPlace(w.ListingID)), stayLines(d, w)...)
 	b.Queue(
 		barePostStay,
 		append(args, of.String(), w.GuestName, w.ConfirmationCode, w.CheckOut, w.BookedAt, w.BookingPlatform)...,
@@ -138,28 +138,28 @@ func (k *desk) barePostStay(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
 }
 
 // barePutStay queues the statements that replace the lines and entries of a stay.
-func (k *desk) barePutStay(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
+func (k *desk) barePutStay(d *dailyBed, w *writeBody, of id.ID, b *pgx.Batch) {
 	b.Queue(bareTakeStay, k.team.team, of, w.CheckIn, w.CheckOut, d.db.Now())
 
 	// A change keeps the row and replaces all lines and entries.
-	b.Queue("with "+bareStayLines+barePost, append(k.postingOfStay(d, w, of, k.listings[0]), stayLines(d, w)...)...)
+	b.Queue("with "+bareStayLines+barePost, append(k.stayPosting(d, w, of, k.listings[0]), stayLines(d, w)...)...)
 }
 
 // barePostExpense queues the statement that inserts an expense with its lines and entries.
-func (k *desk) barePostExpense(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
-	args := append(k.postingOfExpense(d, w, of), expenseLines(d, w)...)
+func (k *desk) barePostExpense(d *dailyBed, w *writeBody, of id.ID, b *pgx.Batch) {
+	args := append(k.expensePosting(d, w, of), expenseLines(d, w)...)
 	b.Queue(barePostExpense, append(args, of.String(), w.Description, w.AccountID, w.Lines[0].Amount)...)
 }
 
 // barePutExpense queues the statements that replace the lines and entries of an expense.
-func (k *desk) barePutExpense(d *dailyBed, w *written, of id.ID, b *pgx.Batch) {
+func (k *desk) barePutExpense(d *dailyBed, w *writeBody, of id.ID, b *pgx.Batch) {
 	b.Queue(bareTakeExpense, k.team.team, of, w.Date, w.Lines[0].Amount, d.db.Now())
-	args := append(k.postingOfExpense(d, w, of), expenseLines(d, w)...)
+	args := append(k.expensePosting(d, w, of), expenseLines(d, w)...)
 	b.Queue("with "+bareExpenseLines+barePost, args...)
 }
 
-// placeOf returns the ownership period of a listing, or the zero place for a listing that the desk does not have.
-func (k *desk) placeOf(listing id.ID) place {
+// findPlace returns the ownership period of a listing, or the zero place for a listing that the desk does not have.
+func (k *desk) findPlace(listing id.ID) place {
 	for _, p := range k.listings {
 		if p.ListingID == listing {
 			return p
@@ -169,28 +169,28 @@ func (k *desk) placeOf(listing id.ID) place {
 	return place{}
 }
 
-// postingOfStay returns the arguments of barePost for a stay.
-func (k *desk) postingOfStay(d *dailyBed, w *written, of id.ID, in place) []any {
+// stayPosting returns the arguments of barePost for a stay.
+func (k *desk) stayPosting(d *dailyBed, w *writeBody, of id.ID, in place) []any {
 	now := d.db.Now()
 
 	// These are $1 to $10 of barePost. A stay has no transaction.
 	head := []any{k.team.team, of, w.CheckIn, now, k.team.user, id.New(now), in.ListingID, in.PeriodID, of, nil}
 
-	return append(head, columnsOf(k.stayEntries, of, now)...)
+	return append(head, entryColumns(k.stayEntries, of, now)...)
 }
 
-// postingOfExpense returns the arguments of barePost for an expense.
-func (k *desk) postingOfExpense(d *dailyBed, w *written, of id.ID) []any {
-	now, in := d.db.Now(), k.placeOf(w.Lines[0].ListingID)
+// expensePosting returns the arguments of barePost for an expense.
+func (k *desk) expensePosting(d *dailyBed, w *writeBody, of id.ID) []any {
+	now, in := d.db.Now(), k.findPlace(w.Lines[0].ListingID)
 
 	// These are $1 to $10 of barePost. An expense has no reservation.
 	head := []any{k.team.team, of, w.Date, now, k.team.user, id.New(now), in.ListingID, in.PeriodID, nil, of}
 
-	return append(head, columnsOf(k.expenseEntries, of, now)...)
+	return append(head, entryColumns(k.expenseEntries, of, now)...)
 }
 
-// columnsOf returns the columns of the entries of a source, as arrays for unnest.
-func columnsOf(entries []posted, of id.ID, now time.Time) []any {
+// entryColumns returns the columns of the entries of a source, as arrays for unnest.
+func entryColumns(entries []postedEntry, of id.ID, now time.Time) []any {
 	n := len(entries)
 	ids := make([]id.ID, n)
 	codes := make([]string, n)
@@ -214,7 +214,7 @@ func columnsOf(entries []posted, of id.ID, now time.Time) []any {
 }
 
 // stayLines returns the columns of the lines of a stay.
-func stayLines(d *dailyBed, w *written) []any {
+func stayLines(d *dailyBed, w *writeBody) []any {
 	ids, amounts, types := make([]id.ID, len(w.Lines)), make([]int64, len(w.Lines)), make([]string, len(w.Lines))
 	for i, l := range w.Lines {
 		ids[i], amounts[i], types[i] = id.New(d.db.Now()), l.Amount, l.Type
@@ -224,7 +224,7 @@ func stayLines(d *dailyBed, w *written) []any {
 }
 
 // expenseLines returns the columns of the lines of an expense.
-func expenseLines(d *dailyBed, w *written) []any {
+func expenseLines(d *dailyBed, w *writeBody) []any {
 	ids, amounts, accounts := make([]id.ID, len(w.Lines)), make([]int64, len(w.Lines)), make([]id.ID, len(w.Lines))
 	for i, l := range w.Lines {
 		ids[i], amounts[i], accounts[i] = id.New(d.db.Now()), l.Amount, l.AccountID

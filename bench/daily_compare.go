@@ -31,8 +31,8 @@ func (l *load) close() {
 	}
 }
 
-// done is the outcome of requests that were sent for a time.
-type done struct {
+// runResult is the outcome of requests that were sent for a time.
+type runResult struct {
 	perSecond float64 // of those that were answered with success
 	failed    int
 	failure   string // the first
@@ -40,7 +40,7 @@ type done struct {
 
 // run has all clients send requests for a time. Requests that begin in it are sent to the end. Failed requests are
 // counted, and do not end the run.
-func (l *load) run(ctx context.Context, length time.Duration) (out done, err error) {
+func (l *load) run(ctx context.Context, length time.Duration) (out runResult, err error) {
 	var (
 		mu       sync.Mutex
 		answered int
@@ -69,8 +69,8 @@ func (l *load) run(ctx context.Context, length time.Duration) (out done, err err
 	return out, ctx.Err()
 }
 
-// compared is a request at one size, as it is sent to the service and to the bare server.
-type compared struct {
+// comparison is a request at one size, as it is sent to the service and to the bare server.
+type comparison struct {
 	rows       int
 	team       tenant
 	ours, bare request
@@ -80,7 +80,7 @@ type compared struct {
 
 // compare measures a request at every size, with each number of clients: requests a second to the bare server's.
 // Both take turns, so that a busy moment of the machine meets both.
-func (d *dailyBed) compare(ctx context.Context, name string, sizes []*compared) (metrics []Metric, err error) {
+func (d *dailyBed) compare(ctx context.Context, name string, sizes []*comparison) (metrics []Metric, err error) {
 	for _, clients := range dailyClients {
 		// First open the connections of all sizes and warm up both sides.
 		pairs := make([]pair, len(sizes))
@@ -227,7 +227,7 @@ func (p *pair) round(ctx context.Context) error {
 }
 
 // costs returns the numbers of statements and round trips of a request, as figures without a goal.
-func (d *dailyBed) costs(ctx context.Context, name string, c *compared) ([]Metric, error) {
+func (d *dailyBed) costs(ctx context.Context, name string, c *comparison) ([]Metric, error) {
 	s, spent, err := d.counted.count(ctx, c.team, func(on *client, n int) []byte { return c.ours(on, 0, n) })
 	if err != nil {
 		return nil, err

@@ -30,27 +30,27 @@ const (
 func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 	k := d.desks[len(d.desks)-1]
 
-	stays, expenses, err := d.crowded(ctx, k)
+	stays, expenses, err := d.fillCrowd(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 
 	// Both helpers return a request for either side: on one listing, or on a listing for each client.
-	post := func(path string, of func(listing id.ID, n int) written) func(one bool) request {
+	post := func(path string, of func(listing id.ID, n int) writeBody) func(one bool) request {
 		return func(one bool) request {
 			return func(c *client, client, n int) []byte {
-				return c.request(http.MethodPost, path, body(of(k.on(one, client), n)))
+				return c.request(http.MethodPost, path, body(of(k.listingFor(one, client), n)))
 			}
 		}
 	}
 
-	put := func(path string, ids map[bool][][]id.ID, of func(listing id.ID, n int) written) func(one bool) request {
+	put := func(path string, ids map[bool][][]id.ID, of func(listing id.ID, n int) writeBody) func(one bool) request {
 		return func(one bool) request {
 			return func(c *client, client, n int) []byte {
 				return c.request(
 					http.MethodPut,
 					path+ids[one][client][n%ownRows].String(),
-					body(of(k.on(one, client), n+n/ownRows)),
+					body(of(k.listingFor(one, client), n+n/ownRows)),
 				)
 			}
 		}
@@ -61,16 +61,16 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 		name    string
 		request func(one bool) request
 	}{
-		{"reservation_post", post("/reservations", func(listing id.ID, n int) written {
+		{"reservation_post", post("/reservations", func(listing id.ID, n int) writeBody {
 			w := k.stay(n, true)
 			w.ListingID = listing
 			return w
 		})},
-		{"reservation_put", put("/reservations/", stays, func(_ id.ID, n int) written { return k.stay(n, false) })},
-		{"transaction_post", post("/transactions", func(listing id.ID, n int) written {
+		{"reservation_put", put("/reservations/", stays, func(_ id.ID, n int) writeBody { return k.stay(n, false) })},
+		{"transaction_post", post("/transactions", func(listing id.ID, n int) writeBody {
 			return k.expense(listing, n, true)
 		})},
-		{"transaction_put", put("/transactions/", expenses, func(listing id.ID, n int) written {
+		{"transaction_put", put("/transactions/", expenses, func(listing id.ID, n int) writeBody {
 			return k.expense(listing, n, false)
 		})},
 	} {
@@ -87,8 +87,8 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 	return metrics, nil
 }
 
-// on returns the listing of a client: the first for all, or one of its own.
-func (k *desk) on(one bool, client int) id.ID {
+// listingFor returns the listing of a client: the first for all, or one of its own.
+func (k *desk) listingFor(one bool, client int) id.ID {
 	if one {
 		client = 0
 	}
@@ -96,9 +96,9 @@ func (k *desk) on(one bool, client int) id.ID {
 	return k.listings[client].ListingID
 }
 
-// crowded has the service write stays and expenses for the greatest number of clients: on one listing, and on a
+// fillCrowd has the service write stays and expenses for the greatest number of clients: on one listing, and on a
 // listing each.
-func (d *dailyBed) crowded(ctx context.Context, k *desk) (stays, expenses map[bool][][]id.ID, err error) {
+func (d *dailyBed) fillCrowd(ctx context.Context, k *desk) (stays, expenses map[bool][][]id.ID, err error) {
 	c, err := dial(ctx, d.ours, k.team.secret)
 	if err != nil {
 		return nil, nil, err
@@ -109,7 +109,7 @@ func (d *dailyBed) crowded(ctx context.Context, k *desk) (stays, expenses map[bo
 
 	for _, one := range []bool{true, false} {
 		for client := range mostWriters {
-			own, spent, err := k.fill(c, k.on(one, client), ownRows)
+			own, spent, err := k.fill(c, k.listingFor(one, client), ownRows)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -195,7 +195,7 @@ func (d *dailyBed) crowd(
 
 // batch compares batches of reservations with a COPY of the rows that they write.
 func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
-	t, err := d.keptBooks(ctx)
+	t, err := d.newBooks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (d *dailyBed) batch(ctx context.Context) ([]Metric, error) {
 	took := time.Duration(0)
 
 	for range batches {
-		items := make([]written, batchStays)
+		items := make([]writeBody, batchStays)
 		for n := range items {
 			items[n] = k.stay(n, true)
 			items[n].ListingID = ids[n%len(ids)]
@@ -333,7 +333,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 	single := map[string][]string{}
 
 	for _, n := range nouns() {
-		if r, err := d.oneOf(ctx, &n); err != nil {
+		if r, err := d.singleReads(ctx, &n); err != nil {
 			return nil, err
 		} else {
 			single[n.name] = r.ours[size]

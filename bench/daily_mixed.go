@@ -31,12 +31,12 @@ func (m *mixedLoad) at(client, n int) (kind string, r request) {
 	return kind, m.requests[kind]
 }
 
-// mixed has clients read and write at the same time at a steady rate. It measures the longest waits of readers and
+// measureMixed has clients read and write at the same time at a steady rate. It measures the longest waits of readers and
 // the memory of the process.
-func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
+func (d *dailyBed) measureMixed(ctx context.Context) ([]Metric, error) {
 	k := d.desks[len(d.desks)-1]
 
-	m, writes, err := d.mixOf(ctx, k)
+	m, writes, err := d.newMix(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (d *dailyBed) mixed(ctx context.Context) ([]Metric, error) {
 	}, ctx.Err()
 }
 
-// mixOf returns the mixed load for a team, and which of its kinds write.
-func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]bool, error) {
+// newMix returns the mixed load for a team, and which of its kinds write.
+func (d *dailyBed) newMix(ctx context.Context, k *desk) (*mixedLoad, map[string]bool, error) {
 	get := func(paths ...string) request {
 		return func(c *client, client, n int) []byte {
 			return c.request(http.MethodGet, paths[(37*client+n)%len(paths)], "")
@@ -108,7 +108,7 @@ func (d *dailyBed) mixOf(ctx context.Context, k *desk) (*mixedLoad, map[string]b
 			continue
 		}
 
-		r, err := d.oneOf(ctx, &n)
+		r, err := d.singleReads(ctx, &n)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,7 +150,7 @@ func (d *dailyBed) steady(
 	l *load,
 	m *mixedLoad,
 	perSecond float64,
-) (waits map[string][]float64, memory []float64, failed done) {
+) (waits map[string][]float64, memory []float64, failed runResult) {
 	var (
 		mu  sync.Mutex
 		due atomic.Int64

@@ -201,8 +201,8 @@ type (
 	}
 )
 
-// rowsOf loads all rows of a bare statement.
-func rowsOf[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (any, error) {
+// readRows loads all rows of a bare statement.
+func readRows[T any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (any, error) {
 	rows, err := pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func nouns() []noun {
 			page:  "/teams?limit=50",
 			one:   "/team",
 			first: "order by t.name",
-			read:  rowsOf[bareTeam],
+			read:  readRows[bareTeam],
 			sql: `select t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.region, t.default_currency, t.default_revenue_recognition,
 				t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.statement_start_at, t.statement_address, t.billing_address, ` + created + ` from team t`,
 		},
@@ -236,7 +236,7 @@ func nouns() []noun {
 			one:   "/contacts/",
 			of:    aContact,
 			first: "order by t.id",
-			read:  rowsOf[bareContact],
+			read:  readRows[bareContact],
 			sql: `select t.id, t.short_ref, t.unique_ref, t.type, t.status, t.name, t.first_name, t.email, t.phone, t.address, t.company_type, t.tax_identifier_last4,
 				t.payout_account_id, ` + created + ` from contact t`,
 		},
@@ -247,7 +247,7 @@ func nouns() []noun {
 			one:   "/listings/",
 			of:    aListing,
 			first: "order by t.id",
-			read:  rowsOf[bareListing],
+			read:  readRows[bareListing],
 			sql:   `select t.id, t.short_ref, t.name, t.unique_ref, t.status, t.default_currency, t.address, t.parent_id, ` + created + ` from listing t`,
 		},
 		{
@@ -257,7 +257,7 @@ func nouns() []noun {
 			one:   "/listings/ownership-periods/",
 			of:    aPeriod,
 			first: "order by t.id",
-			read:  rowsOf[barePeriod],
+			read:  readRows[barePeriod],
 			sql: `select t.id, t.listing_id, t.start_at, t.end_at, t.business_model, t.reserve, t.set_listing_inactive, ` + created + `,
 				(select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
 					from listing_ownership_member m where m.team_id = t.team_id and m.period_id = t.id) from listing_ownership_period t`,
@@ -269,7 +269,7 @@ func nouns() []noun {
 			one:   "/accounts/",
 			of:    anAccount,
 			first: "order by t.id",
-			read:  rowsOf[bareAccount],
+			read:  readRows[bareAccount],
 			sql: `select t.id, t.code, t.name, t.unique_ref, t.status, t.type, t.category_id, t.offset_account_id, t.banking_category, t.banking_type, t.banking_last4,
 				t.banking_currency, t.banking_opening_at, t.banking_opening, ` + created + ` from account t`,
 		},
@@ -280,7 +280,7 @@ func nouns() []noun {
 			one:   "/recurring-fees/",
 			of:    aFee,
 			first: "order by t.id",
-			read:  rowsOf[bareFee],
+			read:  readRows[bareFee],
 			sql: `select t.id, t.unique_ref, t.name, t.icon, t.status, t.type, t.formula, t.rate_type, t.default_rate, t.revenue_recognition, t.credit_party, t.debit_party,
 				t.credit_account_id, t.debit_account_id, t.booking_channels_filter, t.charge_basis, t.status_filter, t.owner_stay_filter, t.tax_rate_id, t.tax_behavior, ` +
 				created + ` from fee t`,
@@ -292,7 +292,7 @@ func nouns() []noun {
 			one:   "/reservations/",
 			of:    aReservation,
 			first: "order by t.check_in desc, t.id desc",
-			read:  rowsOf[bareReservation],
+			read:  readRows[bareReservation],
 			sql: `select t.id, t.short_ref, t.unique_ref, t.app_id, t.source_id, t.listing_id, t.type, t.status, t.general_ledger_status, t.guest_name, t.booker_name, t.guests,
 				t.confirmation_code, t.pms_reference_code, t.check_in, t.check_out, t.booked_at, t.cancelled_at, t.booking_platform, t.general_ledger_posting_at, t.currency,
 				t.userdata, t.metadata, ` + created + `, $lines from reservation t`,
@@ -306,7 +306,7 @@ func nouns() []noun {
 			one:   "/transactions/",
 			of:    aTransaction,
 			first: "order by t.date desc, t.id desc",
-			read:  rowsOf[bareTransaction],
+			read:  readRows[bareTransaction],
 			sql: `select t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.payment_date, t.payment_account_id, t.description, t.currency, t.is_opening_balance,
 				t.account_id, t.contact_id, t.total, t.recurring_template_id, t.recurring_at, ` + created + `, $lines from transaction t`,
 			lines: `(select jsonb_agg(jsonb_build_object('id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment,
@@ -320,7 +320,7 @@ func nouns() []noun {
 			one:   "/general-ledger/journals/",
 			of:    aJournal,
 			first: "order by t.date desc, t.id desc",
-			read:  rowsOf[bareJournal],
+			read:  readRows[bareJournal],
 			sql: `select t.id, t.short_ref, t.unique_ref, t.date, t.description, t.currency, t.ledger, t.total, t.reverses_id, ` + created + `,
 				(select jsonb_agg(jsonb_build_object('accountId', l.account_id, 'centTotal', l.cent_total, 'party', l.party, 'listingId', l.listing_id,
 					'contactId', l.contact_id, 'reservationId', l.reservation_id, 'description', l.description) order by l.position)
@@ -334,7 +334,7 @@ func nouns() []noun {
 			of:    anEntry,
 			nth:   "(i::bigint * $rows / 500) * 8 + 1",
 			first: "order by t.txn_at, t.id",
-			read:  rowsOf[bareEntry],
+			read:  readRows[bareEntry],
 			sql: `select t.id, t.txn_code, t.ref, t.ledger, t.status, t.txn_at, t.account_id, t.cent_total, t.currency, t.party, t.listing_id, t.ownership_period_id,
 				t.contact_id, t.reservation_id, t.transaction_id, t.recurring_fee_id, t.statement_id, t.trigger_type, t.description, t.created_at from ledger_entry t`,
 		},
@@ -345,7 +345,7 @@ func nouns() []noun {
 			one:   "/bank-records/",
 			of:    aBankRecord,
 			first: "order by t.date desc, t.id desc",
-			read:  rowsOf[bareRecord],
+			read:  readRows[bareRecord],
 			sql: `select t.id, t.unique_ref, t.date, t.status, t.description, t.bank_account_id, t.account_id, t.connection_id, t.source, t.type, t.amount, t.currency, t.balance,
 				t.matched_by_bank_rule, ` + created + ` from bank_record t`,
 		},
@@ -356,7 +356,7 @@ func nouns() []noun {
 			one:   "/statements/",
 			of:    aStatement,
 			nth:   "(i % 24) * 100000 + 1 + i % 50",
-			read:  rowsOf[bareStatement],
+			read:  readRows[bareStatement],
 			first: "and t.start_at = (select max(start_at) from statement where team_id = $1) order by t.id",
 			sql: `select t.id, t.short_ref, t.unique_ref, t.ownership_period_id, t.listing_id, t.status, t.currency, t.start_at, t.end_at, t.balance_start, t.net_revenue,
 				t.expenses, t.payouts, t.balance_end, t.reserve, t.published_at, t.shares, ` + created + ` from statement t`,
@@ -368,7 +368,7 @@ func nouns() []noun {
 			one:   "/payments/",
 			of:    aPayment,
 			first: "order by t.date desc, t.id desc",
-			read:  rowsOf[barePayment],
+			read:  readRows[barePayment],
 			sql: `select t.id, t.short_ref, t.status, t.connection_id, t.batch_id, t.transaction_id, t.contact_id, t.payee_method_id, t.funding_account_id, t.approval_id,
 				t.amount, t.currency, t.date, t.issues, t.sent_at, t.settled_at, t.recovered_at, ` + created + ` from payment t`,
 		},

@@ -51,12 +51,12 @@ const (
 	aSupport // rows that the others need once in a team
 )
 
-// of returns the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those
+// idSQL returns the SQL of the id of the n-th row of a kind in the team $1. The ids of a kind ascend with n, as those
 // of the service do with time.
-func (k kind) of(n string) string { return fmt.Sprintf("bench_id($1, %d, %s)", int(k), n) }
+func (k kind) idSQL(n string) string { return fmt.Sprintf("bench_id($1, %d, %s)", int(k), n) }
 
-// numbered returns the same id, computed here.
-func (k kind) numbered(team id.ID, n int) string {
+// idFor returns the same id, computed here.
+func (k kind) idFor(team id.ID, n int) string {
 	sum := md5.Sum([]byte(team.String())) //nolint:gosec // as the database makes it
 	hex := fmt.Sprintf("%012x7%03x8%x", 1_700_000_000_000+n, int(k), sum)
 
@@ -71,7 +71,7 @@ const createIDs = `
 // copied are the tables in which the service writes a few rows for each team, which are then copied as often as needed.
 // filled are all tables that are filled while they have no indexes.
 var (
-	copied = []string{
+	templateTables = []string{
 		"reservation",
 		"reservation_line",
 		"transaction",
@@ -80,7 +80,7 @@ var (
 		"journal_line",
 		"ledger_entry",
 	}
-	filled = append([]string{
+	filledTables = append([]string{
 		"contact",
 		"listing",
 		"listing_ownership_period",
@@ -91,7 +91,7 @@ var (
 		"bank_reconciliation",
 		"payment",
 		"statement",
-	}, copied...)
+	}, templateTables...)
 )
 
 // dailyTeams are the teams of one size: books has that many reservations, transactions, journals, bank records and
@@ -113,17 +113,17 @@ func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, l
 
 	teams = make([]dailyTeams, len(sizes))
 	for i, n := range slices.Backward(sizes) { // the largest is filled first
-		if err := f.measured(ctx, &teams[i], n); err != nil {
+		if err := f.addMeasured(ctx, &teams[i], n); err != nil {
 			return nil, landlords, err
 		}
 	}
 
-	if landlords, err = f.landlords(ctx); err != nil {
+	if landlords, err = f.addLandlords(ctx); err != nil {
 		return nil, landlords, err
 	}
 
 	for i := range neighbors {
-		if err := f.neighbor(ctx, max(slices.Max(sizes)/10>>i, 100)); err != nil {
+		if err := f.addNeighbor(ctx, max(slices.Max(sizes)/10>>i, 100)); err != nil {
 			return nil, landlords, err
 		}
 	}
@@ -145,19 +145,19 @@ type filling struct {
 	statements []string
 }
 
-// measured adds the three teams of one size.
-func (f *filler) measured(ctx context.Context, t *dailyTeams, rows int) (err error) {
+// addMeasured adds the three teams of one size.
+func (f *filler) addMeasured(ctx context.Context, t *dailyTeams, rows int) (err error) {
 	t.rows = rows
 	if t.directory, err = newTenant(ctx, f.db, rows); err != nil {
 		return err
 	}
 
-	f.work = append(f.work, filling{t.directory, directoryOf(rows)})
-	if t.books, err = f.managing(ctx, dailyListings); err != nil {
+	f.work = append(f.work, filling{t.directory, directorySQL(rows)})
+	if t.books, err = f.newManager(ctx, dailyListings); err != nil {
 		return err
 	}
 
-	bookings, err := f.bookings(ctx, t.books, rows, dailyListings)
+	bookings, err := f.bookingsSQL(ctx, t.books, rows, dailyListings)
 	f.work = append(f.work, filling{t.books, bookings})
 
 	if err != nil {
@@ -165,30 +165,30 @@ func (f *filler) measured(ctx context.Context, t *dailyTeams, rows int) (err err
 	}
 
 	// A listing has a statement for each month, so few listings are enough.
-	t.portfolio, err = f.managing(ctx, max(rows/dailyMonths, 50))
+	t.portfolio, err = f.newManager(ctx, max(rows/dailyMonths, 50))
 	f.work = append(f.work, filling{t.portfolio, []string{insertStatements}})
 
 	return err
 }
 
-// neighbor adds one of the other teams, with all kinds of rows.
-func (f *filler) neighbor(ctx context.Context, rows int) error {
+// addNeighbor adds one of the other teams, with all kinds of rows.
+func (f *filler) addNeighbor(ctx context.Context, rows int) error {
 	listings := max(rows/100, 10)
 
-	t, err := f.managing(ctx, listings)
+	t, err := f.newManager(ctx, listings)
 	if err != nil {
 		return err
 	}
 
-	bookings, err := f.bookings(ctx, t, rows, listings)
-	f.work = append(f.work, filling{t, slices.Concat(bookings, directoryOf(rows), []string{insertStatements})})
+	bookings, err := f.bookingsSQL(ctx, t, rows, listings)
+	f.work = append(f.work, filling{t, slices.Concat(bookings, directorySQL(rows), []string{insertStatements})})
 
 	return err
 }
 
 // fill fills all teams, two at a time.
 func (f *filler) fill(ctx context.Context) error {
-	indexes, err := f.indexesOf(ctx, filled...)
+	indexes, err := f.loadIndexes(ctx, filledTables...)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (f *filler) fill(ctx context.Context) error {
 	var first, build []string
 
 	// First copy the templates into tables of their own: the indexes that lead to them are dropped next.
-	for _, table := range copied {
+	for _, table := range templateTables {
 		columns := "t.*"
 		if table == "ledger_entry" {
 			columns = "t.*, row_number() over (partition by team_id, source_id order by txn_code, ref) as place"
@@ -345,7 +345,7 @@ func (b *bed) templates(ctx context.Context, t tenant) (w templates, err error) 
 		"cleaning": `select id from account where team_id = @team and code = '5110'`,
 		"repairs":  `select id from account where team_id = @team and code = '5200'`,
 	} {
-		if found[name], err = b.one(ctx, t, sql); err != nil {
+		if found[name], err = b.loadID(ctx, t, sql); err != nil {
 			return w, fmt.Errorf("find a %s: %w", name, err)
 		}
 	}
@@ -382,15 +382,15 @@ func (c *client) make(path, body string) (id.ID, error) {
 	return made.ID, nil
 }
 
-// numbered is the relation s of so many rows n over three years.
-func numbered(rows int) string {
+// rowsSQL is the relation s of so many rows n over three years.
+func rowsSQL(rows int) string {
 	return fmt.Sprintf(`(select n, n %% 2 as half, current_date - 1095 + (n::bigint * 1095 / %d)::int as at, now() - (%d - n) * interval '1 minute' as made
 		from generate_series(0, %d) n) s`, rows, rows, rows-1)
 }
 
-// bookings returns the statements that fill a team's books. Even transactions are deposits that pay the stay of the
+// bookingsSQL returns the statements that fill a team's books. Even transactions are deposits that pay the stay of the
 // same number and the next one, odd ones are expenses.
-func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (out []string, err error) {
+func (f *filler) bookingsSQL(ctx context.Context, t tenant, rows, listings int) (out []string, err error) {
 	w, err := f.templates(ctx, t)
 	if err != nil {
 		return nil, err
@@ -401,7 +401,7 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 
 	var (
 		either = func(even, odd id.ID) string {
-			return numbered(rows) + fmt.Sprintf(" join (values (0, '%s'::uuid), (1, '%s'::uuid)) w (half, id) on "+
+			return rowsSQL(rows) + fmt.Sprintf(" join (values (0, '%s'::uuid), (1, '%s'::uuid)) w (half, id) on "+
 				"w.half = s.half", even, odd)
 		}
 		stays, moves, manual = either(
@@ -423,7 +423,7 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 		// The columns that all entries of a source have in common.
 		entry = func(nth int, source, at string, more map[string]string) map[string]string {
 			set := map[string]string{
-				"id":                  anEntry.of(fmt.Sprintf("(%d::bigint + s.n) * 8 + t.place", nth*rows)),
+				"id":                  anEntry.idSQL(fmt.Sprintf("(%d::bigint + s.n) * 8 + t.place", nth*rows)),
 				"source_id":           source,
 				"created_at":          "s.made",
 				"txn_at":              at,
@@ -447,7 +447,7 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 			"reservation",
 			stays + " join bench_reservation t on t.team_id = $1 and t.id = w.id" + in("s.n"),
 			map[string]string{
-				"id":                aReservation.of("s.n"),
+				"id":                aReservation.idSQL("s.n"),
 				"short_ref":         "'s' || s.n",
 				"listing_id":        "p.listing_id",
 				"guest_name":        "'Guest ' || s.n",
@@ -463,15 +463,15 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 			"reservation_line",
 			stays + " join bench_reservation_line t on t.team_id = $1 and t.reservation_id = w.id",
 			map[string]string{
-				"id": aReservationLine.of("s.n * 4 + t.position"), "reservation_id": aReservation.of("s.n"),
+				"id": aReservationLine.idSQL("s.n * 4 + t.position"), "reservation_id": aReservation.idSQL("s.n"),
 			},
 		},
 		{
 			"ledger_entry", stays + " join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id" + in("s.n"),
-			entry(0, aReservation.of("s.n"), "s.at", map[string]string{"reservation_id": aReservation.of("s.n")}),
+			entry(0, aReservation.idSQL("s.n"), "s.at", map[string]string{"reservation_id": aReservation.idSQL("s.n")}),
 		},
 		{"transaction", moves + " join bench_transaction t on t.team_id = $1 and t.id = w.id", map[string]string{
-			"id":         aTransaction.of("s.n"),
+			"id":         aTransaction.idSQL("s.n"),
 			"short_ref":  "'t' || s.n",
 			"date":       paidAt,
 			"created_at": "s.made",
@@ -481,23 +481,23 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 			"transaction_line",
 			moves + " join bench_transaction_line t on t.team_id = $1 and t.transaction_id = w.id" + in("s.n + t.position"),
 			map[string]string{
-				"id":             aTransactionLine.of("s.n * 2 + t.position"),
-				"transaction_id": aTransaction.of("s.n"),
+				"id":             aTransactionLine.idSQL("s.n * 2 + t.position"),
+				"transaction_id": aTransaction.idSQL("s.n"),
 				"listing_id":     "p.listing_id",
-				"reservation_id": some("reservation_id", aReservation.of("s.n + t.position")),
+				"reservation_id": some("reservation_id", aReservation.idSQL("s.n + t.position")),
 			},
 		},
 		{
 			"ledger_entry", moves + ` join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id
 			left join bench_transaction_line l on l.team_id = $1 and l.transaction_id = w.id and l.id::text = t.ref` + in(line),
-			entry(1, aTransaction.of("s.n"), paidAt, map[string]string{
-				"ref":            "case when l.id is null then t.ref else " + aTransactionLine.of("s.n * 2 + l.position") + "::text end",
-				"reservation_id": some("reservation_id", aReservation.of(line)),
-				"transaction_id": aTransaction.of("s.n"),
+			entry(1, aTransaction.idSQL("s.n"), paidAt, map[string]string{
+				"ref":            "case when l.id is null then t.ref else " + aTransactionLine.idSQL("s.n * 2 + l.position") + "::text end",
+				"reservation_id": some("reservation_id", aReservation.idSQL(line)),
+				"transaction_id": aTransaction.idSQL("s.n"),
 			}),
 		},
 		{"journal", manual + " join bench_journal t on t.team_id = $1 and t.id = w.id", map[string]string{
-			"id":         aJournal.of("s.n"),
+			"id":         aJournal.idSQL("s.n"),
 			"short_ref":  "'j' || s.n",
 			"date":       "s.at",
 			"created_at": "s.made",
@@ -507,12 +507,12 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 			"journal_line",
 			manual + " join bench_journal_line t on t.team_id = $1 and t.journal_id = w.id" + in("s.n"),
 			map[string]string{
-				"journal_id": aJournal.of("s.n"), "listing_id": some("listing_id", "p.listing_id"),
+				"journal_id": aJournal.idSQL("s.n"), "listing_id": some("listing_id", "p.listing_id"),
 			},
 		},
 		{
 			"ledger_entry", manual + " join bench_ledger_entry t on t.team_id = $1 and t.source_id = w.id" + in("s.n"),
-			entry(2, aJournal.of("s.n"), "s.at", nil),
+			entry(2, aJournal.idSQL("s.n"), "s.at", nil),
 		},
 	} {
 		sql, err := f.copies(ctx, c.table, c.from, c.set)
@@ -523,17 +523,17 @@ func (f *filler) bookings(ctx context.Context, t tenant, rows, listings int) (ou
 		out = append(out, sql)
 	}
 
-	return append(out, bankingOf(rows)...), nil
+	return append(out, bankingSQL(rows)...), nil
 }
 
 // openRecords is how many of the latest bank records of a team are not reconciled yet.
 const openRecords = 250
 
-// bankingOf returns the statements that fill bank records and payments through a provider. Each deposit and each
+// bankingSQL returns the statements that fill bank records and payments through a provider. Each deposit and each
 // expense has a bank record. Each expense was paid in a second attempt.
 //
 //nolint:dupword // columns of the same value
-func bankingOf(rows int) []string {
+func bankingSQL(rows int) []string {
 	source := fmt.Sprintf("generate_series(0, %d) n join account a on a.team_id = $1 and a.code = '1000'", rows-1)
 	day := fmt.Sprintf("current_date - 1095 + (n::bigint * 1095 / %d)::int", rows)
 	reconciled := fmt.Sprintf("n < %d", rows-openRecords)
@@ -542,45 +542,45 @@ func bankingOf(rows int) []string {
 
 	return []string{
 		`insert into bank_record (team_id, id, account_id, date, amount, made, description, source, created_at, updated_at)
-			select $1, ` + aBankRecord.of("n") + `, a.id, ` + day + `, ` + moved + `, case when ` + reconciled + ` then ` + moved + ` else 0 end, 'Booking ' || n,
+			select $1, ` + aBankRecord.idSQL("n") + `, a.id, ` + day + `, ` + moved + `, case when ` + reconciled + ` then ` + moved + ` else 0 end, 'Booking ' || n,
 				'csv', now(), now() from ` + source,
 		`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
-			select $1, ` + aBankRecord.of("n") + `, ` + aTransaction.of("n") + `, a.id, ` + moved + `, now() from ` + source + ` where ` + reconciled,
+			select $1, ` + aBankRecord.idSQL("n") + `, ` + aTransaction.idSQL("n") + `, a.id, ` + moved + `, now() from ` + source + ` where ` + reconciled,
 		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
-			values ($1, ` + aSupport.of("1") + `, 'c', '` + connection.App("").Enum()[0] + `', 'Bank', 'active', now(), now())`,
+			values ($1, ` + aSupport.idSQL("1") + `, 'c', '` + connection.App("").Enum()[0] + `', 'Bank', 'active', now(), now())`,
 		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
-			select $1, ` + aSupport.of("2") + `, id, 'verified', 'Ada', 'checking', '1234', '1234', '', now(), now(), now() from contact where team_id = $1 and short_ref = 'owner'`,
-		`insert into payment_batch (team_id, id, connection_id, created_at) values ($1, ` + aSupport.of("3") + `, ` + aSupport.of("1") + `, now())`,
+			select $1, ` + aSupport.idSQL("2") + `, id, 'verified', 'Ada', 'checking', '1234', '1234', '', now(), now(), now() from contact where team_id = $1 and short_ref = 'owner'`,
+		`insert into payment_batch (team_id, id, connection_id, created_at) values ($1, ` + aSupport.idSQL("3") + `, ` + aSupport.idSQL("1") + `, now())`,
 		`insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id, amount, currency, date,
 				status, sent_at, settled_at, recovered_at, created_at, updated_at)
-			select $1, ` + aPayment.of("n") + `, 'p' || n, ` + aSupport.of("1") + `, ` + aSupport.of("3") + `, ` + aTransaction.of("n | 1") + `, m.contact_id, m.id, a.id,
+			select $1, ` + aPayment.idSQL("n") + `, 'p' || n, ` + aSupport.idSQL("1") + `, ` + aSupport.idSQL("3") + `, ` + aTransaction.idSQL("n | 1") + `, m.contact_id, m.id, a.id,
 				25000, 'usd', ` + day + `, case n % 2 when 0 then 'failed' else 'paid' end, now(), now(), case n % 2 when 0 then now() end, now(), now()
 			from ` + source + ` join payee_method m on m.team_id = $1`,
 	}
 }
 
-// directoryOf returns the statements that fill the directory of a team.
-func directoryOf(rows int) []string {
+// directorySQL returns the statements that fill the directory of a team.
+func directorySQL(rows int) []string {
 	source := fmt.Sprintf("(select n, lpad(n::text, 7, '0') as number, now() - (%d - n) * interval '1 minute' as "+
 		"made from generate_series(0, %d) n) s", rows, rows-1)
 
 	return []string{
 		`insert into contact (team_id, id, short_ref, type, name, first_name, email, phone, address, created_at, updated_at)
-			select $1, ` + aContact.of("n") + `, 'c' || n, 'owner', 'Owner ' || number, 'Ada', 'owner' || n || '@example.com', '+1 207 555 0143',
+			select $1, ` + aContact.idSQL("n") + `, 'c' || n, 'owner', 'Owner ' || number, 'Ada', 'owner' || n || '@example.com', '+1 207 555 0143',
 				'{"street": "71 Spruce Hill Road", "city": "Brunswick", "countryCode": "US"}', made, made from ` + source,
 		`insert into listing (team_id, id, short_ref, name, default_currency, address, created_at, updated_at)
-			select $1, ` + aListing.of("n") + `, 'd' || n, 'Listing ' || number, 'usd', '{"street": "8 Keeper''s Lane", "city": "Cape Elizabeth", "countryCode": "US"}', made, made
+			select $1, ` + aListing.idSQL("n") + `, 'd' || n, 'Listing ' || number, 'usd', '{"street": "8 Keeper''s Lane", "city": "Cape Elizabeth", "countryCode": "US"}', made, made
 			from ` + source,
 		`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at)
-			select $1, ` + aPeriod.of("n") + `, ` + aListing.of("n") + `, made, made from ` + source,
+			select $1, ` + aPeriod.idSQL("n") + `, ` + aListing.idSQL("n") + `, made, made from ` + source,
 		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
-			select $1, ` + aPeriod.of("n") + `, 0, ` + aContact.of("n") + `, 100000 from ` + source,
-		`insert into account_category (team_id, id, name, classification, position, created_at) values ($1, ` + aSupport.of("0") + `, 'All', 'revenue', 1000, now())`,
+			select $1, ` + aPeriod.idSQL("n") + `, 0, ` + aContact.idSQL("n") + `, 100000 from ` + source,
+		`insert into account_category (team_id, id, name, classification, position, created_at) values ($1, ` + aSupport.idSQL("0") + `, 'All', 'revenue', 1000, now())`,
 		`insert into account (team_id, id, code, name, type, category_id, created_at, updated_at)
-			select $1, ` + anAccount.of("n") + `, 'A' || number, 'Account ' || number, 'ledger', ` + aSupport.of("0") + `, made, made from ` + source,
+			select $1, ` + anAccount.idSQL("n") + `, 'A' || number, 'Account ' || number, 'ledger', ` + aSupport.idSQL("0") + `, made, made from ` + source,
 		`insert into fee (team_id, id, name, type, formula, rate_type, default_rate, credit_party, debit_party, credit_account_id, debit_account_id, created_at, updated_at)
-			select $1, ` + aFee.of("n") + `, 'Fee ' || number, 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', ` + anAccount.of("0") + `,
-				` + anAccount.of("1") + `, made, made from ` + source,
+			select $1, ` + aFee.idSQL("n") + `, 'Fee ' || number, 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', ` + anAccount.idSQL("0") + `,
+				` + anAccount.idSQL("1") + `, made, made from ` + source,
 	}
 }
 
@@ -603,7 +603,7 @@ const insertListed = `
 // ids of a month ascend with the periods.
 //
 //nolint:dupword // columns of the same value
-var insertStatements = strings.NewReplacer("$id", aStatement.of("month * 100000 + place"), "$months", strconv.Itoa(dailyMonths)).Replace(`
+var insertStatements = strings.NewReplacer("$id", aStatement.idSQL("month * 100000 + place"), "$months", strconv.Itoa(dailyMonths)).Replace(`
 	insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start, net_revenue, expenses,
 		payouts, balance_end, reserve, published_at, created_at, updated_at)
 	select $1, $id, concat('o', month, '-', place), id, listing_id, 'published', 'usd', at, at + interval '1 month - 1 day',

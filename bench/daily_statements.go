@@ -29,21 +29,21 @@ func (b *bed) monthAgo(n int) string {
 	return time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
 }
 
-// landlords adds a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings
+// addLandlords adds a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings
 // of three years.
-func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
-	if t, err = f.managing(ctx, dailyListings); err != nil {
+func (f *filler) addLandlords(ctx context.Context) (t tenant, err error) {
+	if t, err = f.newManager(ctx, dailyListings); err != nil {
 		return t, err
 	}
 
 	// Statements begin two years ago, while the bookings go back three.
 	first := f.monthAgo(statementMonths-1) + "-01"
-	of := func(shift int) string { return aContact.of(fmt.Sprintf("(p.n + %d) %% %d", shift, owners)) }
-	bookings, err := f.bookings(ctx, t, 36*monthlyBookings*dailyListings, dailyListings)
+	of := func(shift int) string { return aContact.idSQL(fmt.Sprintf("(p.n + %d) %% %d", shift, owners)) }
+	bookings, err := f.bookingsSQL(ctx, t, 36*monthlyBookings*dailyListings, dailyListings)
 	f.work = append(f.work, filling{t, append([]string{
 		`update team set statement_start_at = '` + first + `' where id = $1`,
 		fmt.Sprintf(`insert into contact (team_id, id, short_ref, type, name, email, created_at, updated_at)
-			select $1, %s, 'o' || n, 'owner', 'Owner ' || n, 'owner' || n || '@example.com', now(), now() from generate_series(0, %d) n`, aContact.of("n"), owners-1),
+			select $1, %s, 'o' || n, 'owner', 'Owner ' || n, 'owner' || n || '@example.com', now(), now() from generate_series(0, %d) n`, aContact.idSQL("n"), owners-1),
 		`update listing_ownership_member m set contact_id = ` + of(0) + `, split = case p.n % 4 when 0 then 60000 else 100000 end
 			from bench_place p where p.team_id = $1 and m.team_id = $1 and p.period_id = m.period_id`,
 		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
@@ -53,14 +53,14 @@ func (f *filler) landlords(ctx context.Context) (t tenant, err error) {
 	return t, err
 }
 
-// asked is a request that others are compared with.
-type asked struct {
+// comparedRequest is a request that others are compared with.
+type comparedRequest struct {
 	name, path string
 	client     *client
 }
 
-// latenciesOf returns the median latencies of requests in milliseconds, sent in turns.
-func latenciesOf(ctx context.Context, all []asked) (map[string]float64, error) {
+// medianLatencies returns the median latencies of requests in milliseconds, sent in turns.
+func medianLatencies(ctx context.Context, all []comparedRequest) (map[string]float64, error) {
 	waits := map[string][]float64{}
 	begin := time.Now()
 
@@ -151,13 +151,13 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	}
 	defer operations.close()
 
-	operationIDs, err := d.someIDs(ctx)
+	operationIDs, err := d.loadSomeIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
 
 	// All requests are compared in the same turns, with operations as their base.
-	all := []asked{
+	all := []comparedRequest{
 		{"operations", "/operations?limit=50", operations},
 		{"operation", "/operations/" + operationIDs[0].String(), operations},
 		{"saved", "/statements?limit=50&month=" + saved, c},
@@ -175,7 +175,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 		{"summaries_year", summary(d.monthAgo(savedMonths-1), d.monthAgo(0)), c},
 	}
 
-	ms, err := latenciesOf(ctx, all)
+	ms, err := medianLatencies(ctx, all)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 			continue
 		}
 
-		costs, err := d.costs(ctx, "statements_"+a.name, &compared{
+		costs, err := d.costs(ctx, "statements_"+a.name, &comparison{
 			rows: dailyListings * statementMonths,
 			team: d.landlords,
 			ours: func(c *client, _, _ int) []byte {
@@ -257,7 +257,7 @@ func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error
 		"account_summary":                 "/accounts/{bank}/summary",
 		"open_records":                    "/bank-records/suggestions?limit=50",
 	} {
-		var all []asked
+		var all []comparedRequest
 
 		path := ""
 
@@ -274,14 +274,14 @@ func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error
 				return nil, err
 			}
 
-			all = append(all, asked{side, strings.Replace(template, "{bank}", bank.String(), 1), c})
+			all = append(all, comparedRequest{side, strings.Replace(template, "{bank}", bank.String(), 1), c})
 			if side == "many" {
 				path = all[len(all)-1].path
 			}
 		}
 
 		// Then compare both, and count what the larger one sends to the database.
-		ms, err := latenciesOf(ctx, all)
+		ms, err := medianLatencies(ctx, all)
 		if err != nil {
 			return nil, err
 		}
@@ -292,7 +292,7 @@ func (d *dailyBed) flatReports(ctx context.Context) (metrics []Metric, err error
 			"manyRows": many.rows,
 		}))
 
-		costs, err := d.costs(ctx, name, &compared{
+		costs, err := d.costs(ctx, name, &comparison{
 			rows: many.rows,
 			team: many.books,
 			ours: func(c *client, _, _ int) []byte { return c.request(http.MethodGet, path, "") },
@@ -320,7 +320,7 @@ func firstID(c *client, path string) (id.ID, error) {
 		return id.Zero, err
 	}
 
-	var page struct{ Data []identified }
+	var page struct{ Data []idRecord }
 	if err := json.Unmarshal(answer, &page); err != nil || len(page.Data) == 0 {
 		return id.Zero, fmt.Errorf("%s: %.100s", path, strings.TrimSpace(string(answer)))
 	}

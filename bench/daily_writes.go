@@ -23,27 +23,27 @@ const (
 	mostWriters = 24
 )
 
-// written is a reservation, an expense or a contact as clients write it, to the service and to the bare server.
-type written struct {
-	ListingID        id.ID         `json:"listingId,omitzero"`
-	CheckIn          day.Day       `json:"checkIn,omitzero"`
-	CheckOut         day.Day       `json:"checkOut,omitzero"`
-	BookedAt         day.Day       `json:"bookedAt,omitzero"`
-	GuestName        string        `json:"guestName,omitempty"`
-	ConfirmationCode string        `json:"confirmationCode,omitempty"`
-	BookingPlatform  string        `json:"bookingPlatform,omitempty"`
-	Type             string        `json:"type,omitempty"`
-	Date             day.Day       `json:"date,omitzero"`
-	AccountID        id.ID         `json:"accountId,omitzero"`
-	Description      string        `json:"description,omitempty"`
-	Name             string        `json:"name,omitempty"`
-	Email            string        `json:"email,omitempty"`
-	Phone            string        `json:"phone,omitempty"`
-	Lines            []writtenLine `json:"lines,omitempty"`
+// writeBody is a reservation, an expense or a contact as clients write it, to the service and to the bare server.
+type writeBody struct {
+	ListingID        id.ID       `json:"listingId,omitzero"`
+	CheckIn          day.Day     `json:"checkIn,omitzero"`
+	CheckOut         day.Day     `json:"checkOut,omitzero"`
+	BookedAt         day.Day     `json:"bookedAt,omitzero"`
+	GuestName        string      `json:"guestName,omitempty"`
+	ConfirmationCode string      `json:"confirmationCode,omitempty"`
+	BookingPlatform  string      `json:"bookingPlatform,omitempty"`
+	Type             string      `json:"type,omitempty"`
+	Date             day.Day     `json:"date,omitzero"`
+	AccountID        id.ID       `json:"accountId,omitzero"`
+	Description      string      `json:"description,omitempty"`
+	Name             string      `json:"name,omitempty"`
+	Email            string      `json:"email,omitempty"`
+	Phone            string      `json:"phone,omitempty"`
+	Lines            []writeLine `json:"lines,omitempty"`
 }
 
-// writtenLine is a line of a stay or an expense.
-type writtenLine struct {
+// writeLine is a line of a stay or an expense.
+type writeLine struct {
 	Type      string `json:"type,omitempty"`
 	AccountID id.ID  `json:"accountId,omitzero"`
 	Amount    int64  `json:"amount"`
@@ -59,16 +59,16 @@ type desk struct {
 	// stays and expenses are those that clients change: by side, by client.
 	stays, expenses [2][][]id.ID
 	// stayEntries and expenseEntries are the entries that the service has posted for one of each.
-	stayEntries, expenseEntries []posted
+	stayEntries, expenseEntries []postedEntry
 	serial                      *atomic.Int64 // for names that are used once
 }
 
 // place is a listing and its ownership period.
 type place struct{ ListingID, PeriodID id.ID }
 
-// posted is an entry as the service posts it, with $ for the id of its source. The bare server posts the same
+// postedEntry is an entry as the service posts it, with $ for the id of its source. The bare server posts the same
 // entries for all others.
-type posted struct {
+type postedEntry struct {
 	Code, Ref   string
 	AccountID   id.ID
 	CentTotal   int64
@@ -79,14 +79,14 @@ type posted struct {
 }
 
 // stay returns the n-th version of a stay. A fresh one has the fields that only a POST needs.
-func (k *desk) stay(n int, fresh bool) written {
+func (k *desk) stay(n int, fresh bool) writeBody {
 	checkIn := day.Of(time.Date(2026, time.Month(3+n%2), 1+n/2%24, 0, 0, 0, 0, time.UTC))
 
 	// The amount differs each time, so that every change has something to post.
-	w := written{
+	w := writeBody{
 		CheckIn:  checkIn,
 		CheckOut: checkIn.AddDays(3),
-		Lines:    []writtenLine{{Type: "rent", Amount: int64(100_000 + n)}, {Type: "cleaningFee", Amount: 15_000}},
+		Lines:    []writeLine{{Type: "rent", Amount: int64(100_000 + n)}, {Type: "cleaningFee", Amount: 15_000}},
 	}
 
 	// Codes are used once: two stays must not have the same.
@@ -99,10 +99,10 @@ func (k *desk) stay(n int, fresh bool) written {
 }
 
 // expense returns the n-th version of an expense. A fresh one has the fields that only a POST needs.
-func (k *desk) expense(listing id.ID, n int, fresh bool) written {
-	w := written{
+func (k *desk) expense(listing id.ID, n int, fresh bool) writeBody {
+	w := writeBody{
 		Date:  day.Of(time.Date(2026, time.Month(3+n%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)),
-		Lines: []writtenLine{{AccountID: k.repairs, Amount: int64(20_000 + n), ListingID: listing}},
+		Lines: []writeLine{{AccountID: k.repairs, Amount: int64(20_000 + n), ListingID: listing}},
 	}
 	if fresh {
 		w.Type, w.AccountID, w.Description = "expense", k.bank, "Plumber"
@@ -112,7 +112,7 @@ func (k *desk) expense(listing id.ID, n int, fresh bool) written {
 }
 
 // body returns the JSON of a write.
-func body(w written) string {
+func body(w writeBody) string {
 	text, err := json.Marshal(w)
 	if err != nil {
 		panic(err) // of nothing but texts and numbers
@@ -189,7 +189,7 @@ func dailyWrites() []dailyWrite {
 			return func(c *client, _, _ int) []byte {
 				n := k.serial.Add(1)
 
-				return c.request(http.MethodPost, k.path(side, "/contacts"), body(written{
+				return c.request(http.MethodPost, k.path(side, "/contacts"), body(writeBody{
 					Type:  "owner",
 					Name:  fmt.Sprint("Margaret Ellison ", n),
 					Email: fmt.Sprintf("m%d@example.com", n),
@@ -201,12 +201,12 @@ func dailyWrites() []dailyWrite {
 			// Each client and side has contacts of its own among the filled rows.
 			contacts := make([]string, mostWriters)
 			for i := range contacts {
-				contacts[i] = aContact.numbered(k.directory.team, 100+side*mostWriters+i)
+				contacts[i] = aContact.idFor(k.directory.team, 100+side*mostWriters+i)
 			}
 
 			return func(c *client, client, _ int) []byte {
 				n := k.serial.Add(1)
-				return c.request(http.MethodPut, k.path(side, "/contacts/"+contacts[client]), body(written{
+				return c.request(http.MethodPut, k.path(side, "/contacts/"+contacts[client]), body(writeBody{
 					Name:  fmt.Sprint("Margaret Ellison ", n),
 					Email: fmt.Sprintf("m%d@example.com", n),
 				}))
@@ -219,9 +219,9 @@ func dailyWrites() []dailyWrite {
 func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 	for _, w := range dailyWrites() {
 		all = append(all, d.part(w.name, func() ([]Metric, error) {
-			sizes := make([]*compared, len(d.desks))
+			sizes := make([]*comparison, len(d.desks))
 			for size, k := range d.desks {
-				sizes[size] = &compared{
+				sizes[size] = &comparison{
 					rows: k.rows,
 					team: w.team(k),
 					ours: w.request(k, atService),
@@ -285,11 +285,11 @@ func (d *dailyBed) openDesk(ctx context.Context, size int) (*desk, error) {
 	}
 
 	// Last, the entries of one of each, which the bare server copies.
-	if k.stayEntries, err = d.postedFor(ctx, k, k.stays[atService][0][0]); err != nil {
+	if k.stayEntries, err = d.loadPosted(ctx, k, k.stays[atService][0][0]); err != nil {
 		return nil, err
 	}
 
-	k.expenseEntries, err = d.postedFor(ctx, k, k.expenses[atService][0][0])
+	k.expenseEntries, err = d.loadPosted(ctx, k, k.expenses[atService][0][0])
 
 	return k, err
 }
@@ -316,8 +316,8 @@ func (k *desk) fill(c *client, listing id.ID, each int) (stays, expenses []id.ID
 	return stays, expenses, nil
 }
 
-// postedFor loads the entries that the service has posted for a source.
-func (d *dailyBed) postedFor(ctx context.Context, k *desk, source id.ID) ([]posted, error) {
+// loadPosted loads the entries that the service has posted for a source.
+func (d *dailyBed) loadPosted(ctx context.Context, k *desk, source id.ID) ([]postedEntry, error) {
 	rows, err := d.pool.Query(ctx, `
 		select replace(txn_code, source_id::text, '$'), ref, account_id, cent_total, party, recurring_fee_id, trigger_type, description
 		from ledger_entry where team_id = $1 and source_id = $2`, k.team.team, source)
@@ -325,7 +325,7 @@ func (d *dailyBed) postedFor(ctx context.Context, k *desk, source id.ID) ([]post
 		return nil, fmt.Errorf("read what was posted: %w", err)
 	}
 
-	entries, err := pgx.CollectRows(rows, pgx.RowToStructByPos[posted])
+	entries, err := pgx.CollectRows(rows, pgx.RowToStructByPos[postedEntry])
 	if err == nil && len(entries) == 0 {
 		err = errors.New("nothing was posted")
 	}

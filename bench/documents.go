@@ -22,7 +22,7 @@ const (
 	documentTime = 400 * time.Millisecond
 	manyInZIP    = 5_000
 	fewInZIP     = 500
-	// A month that ownersBooks has published.
+	// A month that newOwnersBooks has published.
 	zipMonth = "2026-09"
 )
 
@@ -35,12 +35,12 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 
 	// Both sides take turns, so that a busy moment of the machine meets both.
 	for range documentRounds {
-		own, err := drawn(func() error { return document.OwnerStatement(io.Discard, doc) })
+		own, err := drawRate(func() error { return document.OwnerStatement(io.Discard, doc) })
 		if err != nil {
 			return nil, err
 		}
 
-		base, err := drawn(func() error { return setPlainly(io.Discard, doc) })
+		base, err := drawRate(func() error { return setPlainly(io.Discard, doc) })
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +77,8 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 	}, nil
 }
 
-// drawn returns how often a second one core does something.
-func drawn(f func() error) (float64, error) {
+// drawRate returns how often a second one core does something.
+func drawRate(f func() error) (float64, error) {
 	// One core only: the garbage collector must not get a second one.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 
@@ -98,7 +98,7 @@ func drawn(f func() error) (float64, error) {
 
 // zip exports the published statements of a month as an operation.
 func (b *bed) zip(ctx context.Context, statements int) (peakMiB float64, took time.Duration, err error) {
-	t, err := b.ownersBooks(ctx, statements)
+	t, err := b.newOwnersBooks(ctx, statements)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -19,7 +19,7 @@ const exportRounds = 5
 // same rows that is thrown away. It also compares the memory of the process for ten thousand entries and for ten
 // million.
 func exports(ctx context.Context, b *bed) ([]Metric, error) {
-	teams, err := b.ledgers(ctx)
+	teams, err := b.loadLedgers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +88,14 @@ func (b *bed) exportEntries(ctx context.Context, t tenant) (time.Duration, error
 	return c.operate("/reports/journal-entries/csv", "{}")
 }
 
-// peaked is the time and the memory of an export.
-type peaked struct {
+// exportPeakResult is the time and the memory of an export.
+type exportPeakResult struct {
 	took time.Duration
 	peak float64 // MiB resident
 }
 
 // exportPeak exports the entries of a team and returns the time and the highest memory.
-func (b *bed) exportPeak(ctx context.Context, t tenant) (p peaked, err error) {
+func (b *bed) exportPeak(ctx context.Context, t tenant) (p exportPeakResult, err error) {
 	peak := watchMemory()
 	p.took, err = b.exportEntries(ctx, t)
 	p.peak = peak()
@@ -114,7 +114,7 @@ func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, e
 	begin := time.Now()
 	tag, err := conn.PgConn().CopyTo(ctx,
 		io.Discard,
-		strings.ReplaceAll(copiedEntries, "$team", "'"+t.team.String()+"'"),
+		strings.ReplaceAll(copyEntriesSQL, "$team", "'"+t.team.String()+"'"),
 	)
 	took := time.Since(begin)
 
@@ -126,8 +126,8 @@ func (b *bed) copyOut(ctx context.Context, t tenant, rows int) (time.Duration, e
 	return took, err
 }
 
-// copiedEntries is SQL that copies the columns of the export in its order, without filters.
-const copiedEntries = `copy (
+// copyEntriesSQL is SQL that copies the columns of the export in its order, without filters.
+const copyEntriesSQL = `copy (
 	select e.id, e.txn_code, e.ref, e.ledger, e.status, e.txn_at, e.account_id, a.code, a.name, k.name, k.classification,
 		nullif(greatest(e.cent_total, 0), 0), nullif(greatest(-e.cent_total, 0), 0), e.cent_total, e.currency, e.party, e.listing_id, l.name,
 		e.ownership_period_id, e.contact_id, c.name, e.reservation_id, r.confirmation_code, r.guest_name, e.transaction_id, e.recurring_fee_id, f.name,

@@ -27,8 +27,8 @@ func exportTask() job.Kind {
 	return kinds[slices.IndexFunc(kinds, func(k job.Kind) bool { return k.String() == "export-accounts-csv" })]
 }
 
-// lasting returns the handler of lastingTask.
-func lasting() job.Handler {
+// lastingHandler returns the handler of lastingTask.
+func lastingHandler() job.Handler {
 	return operation.External(
 		0,
 		func(ctx context.Context, _ *db.DB, _ db.Scope, _ operation.Run, _ none) (db.Work, error) {
@@ -53,7 +53,7 @@ func fairness(ctx context.Context, b *bed) ([]Metric, error) {
 	}{
 		{"other_team_start", lastingTask, startTask}, {"other_team_start_exports", exportTask(), startRenderingTask},
 	} {
-		if err := b.drained(ctx); err != nil {
+		if err := b.waitDrained(ctx); err != nil {
 			return nil, err
 		}
 

@@ -107,7 +107,7 @@ func main() {
 // run starts the bed, measures the sections, prints their metrics and writes them to a file.
 func run(ctx context.Context, o options) (err error) {
 	// Check the flags before the long preparation.
-	dailyRows, err := sizesOf(o.daily)
+	dailyRows, err := parseSizes(o.daily)
 	if err != nil {
 		return err
 	}
@@ -128,13 +128,13 @@ func run(ctx context.Context, o options) (err error) {
 		}
 
 		// A section that fails ends the run.
-		metrics, err := profiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
+		metrics, err := runProfiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 
 		// Each section has its own account of database time, because the counters are reset here.
-		if err := b.tellSpent(ctx, s.name); err != nil {
+		if err := b.printSpent(ctx, s.name); err != nil {
 			return err
 		}
 
@@ -169,8 +169,8 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// sizesOf returns the numbers of a list with commas. It refuses numbers below 1000.
-func sizesOf(text string) (sizes []int, err error) {
+// parseSizes returns the numbers of a list with commas. It refuses numbers below 1000.
+func parseSizes(text string) (sizes []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 1000 {
@@ -183,8 +183,8 @@ func sizesOf(text string) (sizes []int, err error) {
 	return sizes, nil
 }
 
-// profiled runs a section, under the profiler if there is a folder for it.
-func profiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, error) {
+// runProfiled runs a section, under the profiler if there is a folder for it.
+func runProfiled(folder, name string, measure func() ([]Metric, error)) ([]Metric, error) {
 	if folder == "" {
 		return measure()
 	}

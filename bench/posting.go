@@ -66,8 +66,8 @@ func posting(ctx context.Context, b *bed) ([]Metric, error) {
 	}, nil
 }
 
-// refreshed is the outcome of a refresh.
-type refreshed struct {
+// refreshResult is the outcome of a refresh.
+type refreshResult struct {
 	team        tenant
 	entries     int64
 	took, again time.Duration
@@ -75,8 +75,8 @@ type refreshed struct {
 }
 
 // refresh derives the journals of a team's reservations from nothing, and then once more when nothing changes.
-func (b *bed) refresh(ctx context.Context, stays int) (r refreshed, err error) {
-	if r.team, err = b.keptBooks(ctx); err != nil {
+func (b *bed) refresh(ctx context.Context, stays int) (r refreshResult, err error) {
+	if r.team, err = b.newBooks(ctx); err != nil {
 		return r, err
 	}
 
@@ -180,7 +180,7 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 
 // copyEntries returns how long COPY takes for the entries of a team, from a file in the format that costs the
 // server least.
-func (b *bed) copyEntries(ctx context.Context, r refreshed) (took time.Duration, err error) {
+func (b *bed) copyEntries(ctx context.Context, r refreshResult) (took time.Duration, err error) {
 	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
 	if err != nil {
 		return 0, fmt.Errorf("copy: %w", err)

@@ -77,8 +77,8 @@ func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 	}, nil
 }
 
-// published is the outcome of publishing a month.
-type published struct {
+// publishResult is the outcome of publishing a month.
+type publishResult struct {
 	took    time.Duration
 	peak    float64 // MiB resident
 	entries int64
@@ -88,8 +88,8 @@ type published struct {
 }
 
 // publish publishes a month of a fresh team over the API.
-func (b *bed) publish(ctx context.Context, periods int) (p published, err error) {
-	t, err := b.ownersBooks(ctx, periods)
+func (b *bed) publish(ctx context.Context, periods int) (p publishResult, err error) {
+	t, err := b.newOwnersBooks(ctx, periods)
 	if err != nil {
 		return p, err
 	}
@@ -101,7 +101,7 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 	defer c.close()
 
 	// First the waits while nothing is published, for comparison.
-	if p.idle, err = b.waits(ctx, b.ours, time.After(3*time.Second)); err != nil {
+	if p.idle, err = b.measureWaits(ctx, b.ours, time.After(3*time.Second)); err != nil {
 		return p, err
 	}
 
@@ -117,7 +117,7 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 	ours, bare := make(chan waited, 1), make(chan waited, 1)
 	for address, to := range map[string]chan waited{b.ours: ours, b.bareHTTP: bare} {
 		go func() {
-			ms, err := b.waits(ctx, address, ended)
+			ms, err := b.measureWaits(ctx, address, ended)
 			to <- waited{ms, err}
 		}()
 	}
@@ -153,15 +153,15 @@ func (b *bed) publish(ctx context.Context, periods int) (p published, err error)
 	return p, err
 }
 
-// waits returns how long single reads of another team wait at a server, one every few milliseconds, until the end.
-func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time) ([]float64, error) {
+// measureWaits returns how long single reads of another team wait at a server, one every few milliseconds, until the end.
+func (b *bed) measureWaits(ctx context.Context, address string, ended <-chan time.Time) ([]float64, error) {
 	c, err := dial(ctx, address, b.large.secret)
 	if err != nil {
 		return nil, err
 	}
 	defer c.close()
 
-	ids, err := b.someIDs(ctx)
+	ids, err := b.loadSomeIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -191,10 +191,10 @@ func (b *bed) waits(ctx context.Context, address string, ended <-chan time.Time)
 // each, and a bill.
 const entriesOfMonth = 9
 
-// ownersBooks creates a team with many listings, entries of some months, and the statements of all these months but
+// newOwnersBooks creates a team with many listings, entries of some months, and the statements of all these months but
 // the last.
-func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error) {
-	if t, err = b.managing(ctx, periods); err != nil {
+func (b *bed) newOwnersBooks(ctx context.Context, periods int) (t tenant, err error) {
+	if t, err = b.newManager(ctx, periods); err != nil {
 		return t, err
 	}
 
@@ -238,7 +238,7 @@ func (b *bed) ownersBooks(ctx context.Context, periods int) (t tenant, err error
 // publishBare returns how long the rows of a month take if SQL alone writes them: the statements from the sums of
 // their entries, then the entries' statement. The operation cannot do less.
 func (b *bed) publishBare(ctx context.Context, periods int) (time.Duration, error) {
-	t, err := b.ownersBooks(ctx, periods)
+	t, err := b.newOwnersBooks(ctx, periods)
 	if err != nil {
 		return 0, err
 	}

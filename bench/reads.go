@@ -21,13 +21,13 @@ const (
 
 // reads compares the two reads of operations with those of the bare server.
 func reads(ctx context.Context, b *bed) ([]Metric, error) {
-	ids, err := b.someIDs(ctx)
+	ids, err := b.loadSomeIDs(ctx)
 	if err != nil {
 		return nil, err
 	}
 
 	// A comparison is worth nothing if the servers answer differently.
-	if err := b.sameAnswers(ctx, ids[0]); err != nil {
+	if err := b.checkSameAnswers(ctx, ids[0]); err != nil {
 		return nil, err
 	}
 
@@ -47,8 +47,8 @@ func reads(ctx context.Context, b *bed) ([]Metric, error) {
 	return []Metric{get, list}, err
 }
 
-// someIDs loads ids of operations from all of the large team's time, in random order.
-func (b *bed) someIDs(ctx context.Context) ([]id.ID, error) {
+// loadSomeIDs loads ids of operations from all of the large team's time, in random order.
+func (b *bed) loadSomeIDs(ctx context.Context) ([]id.ID, error) {
 	rows, err := b.bare.Query(ctx, `select id from operation tablesample system (2) where team_id = $1 order by md5(id::text) limit 5000`, b.large.team)
 	if err != nil {
 		return nil, fmt.Errorf("sample ids: %w", err)
@@ -73,8 +73,8 @@ func (b *bed) someIDs(ctx context.Context) ([]id.ID, error) {
 	return out, rows.Err()
 }
 
-// sameAnswers checks that both servers give the same answers, and that the counts of the list are right.
-func (b *bed) sameAnswers(ctx context.Context, operationID id.ID) error {
+// checkSameAnswers checks that both servers give the same answers, and that the counts of the list are right.
+func (b *bed) checkSameAnswers(ctx context.Context, operationID id.ID) error {
 	var answers [2][2][]byte
 
 	for i, address := range []string{b.ours, b.bareHTTP} {

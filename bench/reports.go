@@ -32,7 +32,7 @@ func reportPaths() map[string][2]string {
 // reports compares how long the same reports take for teams with a hundred thousand, a million and ten million
 // entries.
 func reports(ctx context.Context, b *bed) ([]Metric, error) {
-	all, err := b.ledgers(ctx)
+	all, err := b.loadLedgers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func reports(ctx context.Context, b *bed) ([]Metric, error) {
 		// Dates within a month cost more: their part of the month is read by day.
 		paths := reportPaths()[name]
 
-		monthEnds, err := alternating(ctx, clients, paths[0])
+		monthEnds, err := medianInTurns(ctx, clients, paths[0])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 
-		anyDays, err := alternating(ctx, clients, paths[1])
+		anyDays, err := medianInTurns(ctx, clients, paths[1])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -87,8 +87,8 @@ func (b *bed) ledgerSizes() []int {
 	return []int{b.entries / 1000, b.entries / 100, b.entries / 10, b.entries}
 }
 
-// ledgers returns teams with ledgers of these sizes. It fills them once.
-func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
+// loadLedgers returns teams with ledgers of these sizes. It fills them once.
+func (b *bed) loadLedgers(ctx context.Context) ([]tenant, error) {
 	if b.books != nil {
 		return b.books, nil
 	}
@@ -96,7 +96,7 @@ func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
 	teams := make([]tenant, len(b.ledgerSizes()))
 	for i := range teams {
 		var err error
-		if teams[i], err = b.keptBooks(ctx); err != nil {
+		if teams[i], err = b.newBooks(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -106,8 +106,8 @@ func (b *bed) ledgers(ctx context.Context) ([]tenant, error) {
 	return teams, b.seedEntries(ctx, teams, b.ledgerSizes())
 }
 
-// alternating returns the median latency of a request for each client, asked in turns.
-func alternating(ctx context.Context, clients []*client, path string) ([]float64, error) {
+// medianInTurns returns the median latency of a request for each client, asked in turns.
+func medianInTurns(ctx context.Context, clients []*client, path string) ([]float64, error) {
 	waits := make([][]float64, len(clients))
 	for round := range reportRounds + 3 {
 		for i, c := range clients {
@@ -176,7 +176,7 @@ var insertSums = []string{
 // seedEntries fills the ledgers of teams, as the administrator and without indexes until the end, because filling
 // is not measured.
 func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) error {
-	indexes, err := b.indexesOf(ctx, "ledger_entry")
+	indexes, err := b.loadIndexes(ctx, "ledger_entry")
 	if err != nil {
 		return err
 	}
@@ -209,8 +209,8 @@ func (b *bed) seedEntries(ctx context.Context, teams []tenant, sizes []int) erro
 // tableIndex has the statements that drop an index or a key of a table and create it again.
 type tableIndex struct{ drop, create string }
 
-// indexesOf returns the indexes and keys of tables, without those that foreign keys of other tables need.
-func (b *bed) indexesOf(ctx context.Context, tables ...string) ([]tableIndex, error) {
+// loadIndexes returns the indexes and keys of tables, without those that foreign keys of other tables need.
+func (b *bed) loadIndexes(ctx context.Context, tables ...string) ([]tableIndex, error) {
 	// A key is a constraint, and is dropped and created as one.
 	rows, err := b.bare.Query(ctx, `
 		select case when c.oid is null then 'drop index ' || i.indexrelid::regclass else 'alter table ' || i.indrelid::regclass || ' drop constraint ' || c.conname end,

@@ -68,8 +68,8 @@ func (*tally) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryDat
 // TraceBatchEnd does nothing.
 func (*tally) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// counted is a second service with connections of its own that count their statements.
-type counted struct {
+// countingService is a second service with connections of its own that count their statements.
+type countingService struct {
 	tally   *tally
 	db      *db.DB
 	address string
@@ -77,8 +77,8 @@ type counted struct {
 	server *pgx.Conn
 }
 
-// countedService starts a second service that counts its statements.
-func (b *bed) countedService(ctx context.Context) (c counted, err error) {
+// startCounted starts a second service that counts its statements.
+func (b *bed) startCounted(ctx context.Context) (c countingService, err error) {
 	c.tally = &tally{}
 	if c.db, err = db.Open(ctx, db.Config{
 		URL:            b.server.URL(pgserver.Role, pgserver.Role),
@@ -101,7 +101,7 @@ func (b *bed) countedService(ctx context.Context) (c counted, err error) {
 }
 
 // close closes the connections.
-func (c *counted) close() {
+func (c *countingService) close() {
 	c.db.Close()
 
 	if c.server != nil {
@@ -111,7 +111,7 @@ func (c *counted) close() {
 
 // count returns the fewest statements that one of a few requests of a team sends, after the first one has prepared
 // statements and loaded keys. The requests must be of one kind.
-func (c *counted) count(
+func (c *countingService) count(
 	ctx context.Context,
 	t tenant,
 	request func(c *client, n int) []byte,
@@ -147,7 +147,7 @@ func (c *counted) count(
 	}
 
 	// Further requests find out where PostgreSQL spends the time.
-	spent, err = c.where(ctx, func(k int) error {
+	spent, err = c.loadSpent(ctx, func(k int) error {
 		_, err := on.send(request(on, n+1+k), false)
 		return err
 	})
@@ -163,11 +163,11 @@ type spent struct {
 	SQL       string
 }
 
-// where sends requests and returns the time of each of their statements in one of them, the longest first.
-func (c *counted) where(ctx context.Context, send func(n int) error) ([]spent, error) {
+// loadSpent sends requests and returns the time of each of their statements in one of them, the longest first.
+func (c *countingService) loadSpent(ctx context.Context, send func(n int) error) ([]spent, error) {
 	const requests = 12
 
-	if _, err := spentSince(ctx, c.server, 1); err != nil {
+	if _, err := takeSpent(ctx, c.server, 1); err != nil {
 		return nil, err
 	}
 
@@ -177,11 +177,11 @@ func (c *counted) where(ctx context.Context, send func(n int) error) ([]spent, e
 		}
 	}
 
-	return spentSince(ctx, c.server, requests)
+	return takeSpent(ctx, c.server, requests)
 }
 
-// spentSince returns the time spent since it was last called, divided by the number of requests.
-func spentSince(ctx context.Context, server *pgx.Conn, requests int) ([]spent, error) {
+// takeSpent returns the time spent since it was last called, divided by the number of requests.
+func takeSpent(ctx context.Context, server *pgx.Conn, requests int) ([]spent, error) {
 	rows, err := server.Query(ctx, `select calls, round((total_plan_time / $1)::numeric, 3)::double precision as plan,
 			round((total_exec_time / $1)::numeric, 3)::double precision as run, query as sql
 		from pg_stat_statements where calls >= $1 / 2 and query !~ 'pg_stat_statements' order by total_plan_time + total_exec_time desc limit 25`, requests)
@@ -206,8 +206,8 @@ func spentSince(ctx context.Context, server *pgx.Conn, requests int) ([]spent, e
 	return out, nil
 }
 
-// tellSpent prints the time that PostgreSQL spent in a section.
-func (b *bed) tellSpent(ctx context.Context, section string) error {
+// printSpent prints the time that PostgreSQL spent in a section.
+func (b *bed) printSpent(ctx context.Context, section string) error {
 	if !b.timed {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (b *bed) tellSpent(ctx context.Context, section string) error {
 
 	defer func() { _ = conn.Close(ctx) }()
 
-	all, err := spentSince(ctx, conn, 1)
+	all, err := takeSpent(ctx, conn, 1)
 	if err != nil {
 		return err
 	}

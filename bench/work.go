@@ -39,8 +39,8 @@ type initiatingInput struct {
 	}
 }
 
-// initiating returns an endpoint that does no more than every endpoint that starts an operation.
-func initiating() api.Endpoint {
+// startEndpoint returns an endpoint that does no more than every endpoint that starts an operation.
+func startEndpoint() api.Endpoint {
 	return api.Write(api.Endpoint{
 		Method:  "POST",
 		Path:    "/bench/operations",
@@ -84,7 +84,7 @@ func (b *bed) handlers() map[job.Kind]job.Handler {
 	handlers := maps.Clone(b.parts.Handlers)
 	maps.Copy(handlers, map[job.Kind]job.Handler{
 		noopTask:           counting,
-		lastingTask:        lasting(),
+		lastingTask:        lastingHandler(),
 		startTask:          start,
 		startRenderingTask: start.In(job.Rendering),
 	})

@@ -61,7 +61,7 @@ func (b *bed) serviceLifecycles(ctx context.Context) (float64, error) {
 	defer cancel()
 
 	// Jobs of earlier measurements would take part of the workers.
-	if err := b.drained(ctx); err != nil {
+	if err := b.waitDrained(ctx); err != nil {
 		return 0, err
 	}
 
@@ -156,8 +156,8 @@ func each(n int, f func(i int) error) error {
 	return first
 }
 
-// drained waits until no job is left.
-func (b *bed) drained(ctx context.Context) error {
+// waitDrained waits until no job is left.
+func (b *bed) waitDrained(ctx context.Context) error {
 	for {
 		var left int64
 
@@ -256,7 +256,7 @@ func acknowledgements(ctx context.Context, b *bed) ([]Metric, error) {
 	// Both sides take turns in blocks, so that a busy moment of the machine meets both.
 	for range ackBlocks {
 		for i, c := range clients {
-			if err := b.drained(ctx); err != nil { // What the service left behind must not slow the bare server down.
+			if err := b.waitDrained(ctx); err != nil { // What the service left behind must not slow the bare server down.
 				return nil, err
 			}
 
