@@ -532,6 +532,7 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 				AnyOf:       []*huma.Schema{{Ref: field.Ref}, {Type: "null"}},
 				Description: field.Description,
 			}
+
 			continue
 		}
 

@@ -231,8 +231,8 @@ func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope 
 		out, err := f(ctx,
 			s.DB,
 			rc.scope,
-			in.Interface().(*I),
-		) //nolint:errcheck,forcetypeassert // made from the same type
+			in.Interface().(*I), //nolint:errcheck,forcetypeassert // made from the same type
+		)
 
 		return answer(out), err
 	}

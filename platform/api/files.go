@@ -92,6 +92,7 @@ func splitComponents(components tree, files map[string]tree) {
 
 	for reference, names := range users {
 		kind, component, _ := strings.Cut(reference, "/")
+
 		if len(names) > 1 {
 			continue
 		}

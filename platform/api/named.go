@@ -116,6 +116,7 @@ func (amountText) Schema(huma.Registry) *huma.Schema {
 // Schema describes amounts and ranges of amounts, separated by commas.
 func (amountsText) Schema(huma.Registry) *huma.Schema {
 	one := strings.Trim(money.RangePattern, "^$")
+
 	return markNamed("AmountFilters", &huma.Schema{
 		Type:    huma.TypeString,
 		Format:  amountsFormat,

@@ -38,11 +38,11 @@ func startCluster(ctx context.Context) (string, error) {
 		return "", err
 	}
 
-	lock, err := os.OpenFile(
+	lock, err := os.OpenFile( //nolint:gosec // A file of our own folder.
 		filepath.Join(home, "lock"),
 		os.O_RDWR|os.O_CREATE,
 		0o600,
-	) //nolint:gosec // A file of our own folder.
+	)
 	if err != nil {
 		return "", fmt.Errorf("open lock of the test cluster: %w", err)
 	}

@@ -72,7 +72,7 @@ func advice(t testing.TB) string {
 // difference returns the output of diff, or both texts if there is no diff.
 func difference(t testing.TB, path string, got []byte) string {
 	t.Helper()
-	command := exec.CommandContext(
+	command := exec.CommandContext( //nolint:gosec // The test names its file.
 		t.Context(),
 		"diff",
 		"-u",
@@ -83,7 +83,7 @@ func difference(t testing.TB, path string, got []byte) string {
 		"got",
 		path,
 		"-",
-	) //nolint:gosec // The test names its file.
+	)
 	command.Stdin = bytes.NewReader(got)
 
 	output, err := command.Output()

@@ -38,11 +38,11 @@ func (d *Doc) fill(c Colour) {
 		d.content = append(
 			d.content,
 			'.',
-			byte('0'+thousandths/100),
+			byte('0'+thousandths/100), //nolint:gosec // digits
 			byte('0'+thousandths/10%10),
 			byte('0'+thousandths%10),
 			' ',
-		) //nolint:gosec // digits
+		)
 	}
 
 	d.content = append(d.content, "rg\n"...)

@@ -109,10 +109,10 @@ func ParseFont(name string, ttf []byte) (*Font, error) {
 	// Widths first; then the characters, the kerning and the shaping rules.
 	f.advances = make([]uint16, f.glyphs)
 	for g := range f.glyphs {
-		f.advances[g] = uint16(f.scale(f.tables["hmtx"].u16(4 * min(
+		f.advances[g] = uint16(f.scale(f.tables["hmtx"].u16(4 * min( //nolint:gosec // at most 65535 thousandths by any sane font
 			g,
 			metrics-1,
-		)))) //nolint:gosec // at most 65535 thousandths by any sane font
+		))))
 	}
 
 	f.readCmap()

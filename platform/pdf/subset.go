@@ -372,8 +372,8 @@ func bare(outline table) []byte {
 		end := parts(outline, func(at int) {
 			binary.BigEndian.PutUint16(
 				out[at:],
-				uint16(outline.u16(at)&^partInstructions),
-			) //nolint:gosec // a 16-bit number
+				uint16(outline.u16(at)&^partInstructions), //nolint:gosec // a 16-bit number
+			)
 		})
 
 		return out[:end]

@@ -143,10 +143,10 @@ func (c *cluster) checkAccount(ctx context.Context, bin string) error {
 // command prepares a PostgreSQL program: in its own session, with the account's rights, and without the caller's
 // PG* and locale variables, which would change how the programs work.
 func (c *cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx,
+	cmd := exec.CommandContext(ctx, //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
 		name,
 		args...,
-	) //nolint:gosec // The name is a PostgreSQL program that FindBinaries found.
+	)
 	cmd.Dir = c.dir
 
 	for _, variable := range os.Environ() {

@@ -146,11 +146,11 @@ func (c *cluster) openLog() (*os.File, error) {
 		}
 	}
 
-	file, err := os.OpenFile(
+	file, err := os.OpenFile( //nolint:gosec // A file of our own folder.
 		name,
 		os.O_WRONLY|os.O_CREATE|os.O_APPEND,
 		0o600,
-	) //nolint:gosec // A file of our own folder.
+	)
 	if err != nil {
 		return nil, fmt.Errorf("open server.log: %w", err)
 	}

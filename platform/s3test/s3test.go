@@ -133,7 +133,7 @@ func (s *Server) serve(path, objects, metadata string) error {
 
 	var said strings.Builder
 
-	p := exec.CommandContext(
+	p := exec.CommandContext( //nolint:gosec // the program of scripts/ensure
 		context.Background(),
 		path,
 		"--port",
@@ -144,7 +144,7 @@ func (s *Server) serve(path, objects, metadata string) error {
 		"--sidecar",
 		metadata,
 		objects,
-	) //nolint:gosec // the program of scripts/ensure
+	)
 
 	p.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
 

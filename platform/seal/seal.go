@@ -58,12 +58,12 @@ func New(keys ...[]byte) (*Box, error) {
 
 // Seal encrypts a value under a label, such as its table, column and id.
 func (b *Box) Seal(plain []byte, label string) []byte {
-	return b.ciphers[0].Seal(
+	return b.ciphers[0].Seal( //nolint:gosec // the nonce is random: see NewGCMWithRandomNonce
 		nil,
 		nil,
 		plain,
 		[]byte(label),
-	) //nolint:gosec // the nonce is random: see NewGCMWithRandomNonce
+	)
 }
 
 // Open decrypts a value. It fails with ErrSealed if no key fits the value and label.

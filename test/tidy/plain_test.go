@@ -212,6 +212,7 @@ func TestDecisionsArePagesOfPackages(t *testing.T) {
 	t.Parallel()
 
 	comments := map[string]string{} // of packages, by their names
+
 	for _, file := range goFiles(t) {
 		if before, _, ok := strings.Cut(file.content, "\npackage "); ok && strings.HasPrefix(before, "// Package ") {
 			comments[path.Base(path.Dir(file.name))] += before

@@ -105,6 +105,7 @@ func (w *World) Account(code string) id.ID {
 // Contact adds an owner or a vendor, with an e-mail address.
 func (w *World) Contact(kind, name string) id.ID {
 	w.T.Helper()
+
 	return w.Post("/contacts", Object{
 		"type":  kind,
 		"name":  name,

@@ -289,6 +289,7 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 
 	f.About = cmp.Or(n.text("description"), f.About)
 	f.Required = n.flag("required")
+
 	f.Deprecated = n.flag("deprecated") || f.Deprecated
 	if f.sample, err = d.example(n, f.sample); err != nil {
 		return Parameter{}, err

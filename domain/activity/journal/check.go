@@ -36,8 +36,8 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 	return &t, nil
 }
 
-// checkTerms fills a draft from the team's settings and checks it against them. old is the stored journal, nil for a new
-// one.
+// checkTerms fills a draft from the team's settings and checks it against them. The argument old is the stored journal,
+// nil for a new one.
 func (t *terms) checkTerms(j, old *Journal) error {
 	if !t.IsGeneralLedger {
 		return trial.ErrNoLedger

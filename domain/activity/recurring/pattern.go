@@ -178,8 +178,8 @@ func (p *Pattern) Dates(first day.Day) iter.Seq[day.Day] {
 // lastYear bounds patterns without an end.
 const lastYear = 9999
 
-// cycle returns the dates of one day, week, month or year: the one that is so many after the first date's. more
-// reports whether others can follow.
+// cycle returns the dates of one day, week, month or year, the one that is so many after that of the first date. It
+// also reports whether others can follow.
 func (p *Pattern) cycle(first day.Day, after int) (dates []day.Day, more bool) {
 	switch p.Frequency {
 	case Daily:

@@ -108,6 +108,7 @@ func applyUpdate(tx *db.Tx, r Rule, b *Update) Rule {
 	keep(&r.AccountIDs, b.AccountIDs)
 
 	r.DescriptionOverride = b.DescriptionOverride.Or(r.DescriptionOverride)
+
 	r.VendorContactID = b.VendorContactID.Or(r.VendorContactID)
 	if b.Lines != nil {
 		r.Lines = newLines(tx, *b.Lines, r.Lines)

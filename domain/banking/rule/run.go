@@ -314,6 +314,7 @@ func insertItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rul
 	outcomes := make([]string, n)
 	reasons := make([]*string, n)
 	transactions := make([]*id.ID, n)
+
 	for i := range items {
 		records[i], ruleIDs[i], versions[i] = items[i].BankRecordID, rules[i].ID, int64(rules[i].Version)
 		outcomes[i], reasons[i], transactions[i] = string(items[i].Outcome), items[i].Reason, items[i].TransactionID
@@ -515,6 +516,7 @@ func updateItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) err
 	outcomes := make([]string, n)
 	reasons := make([]*string, n)
 	transactions := make([]*id.ID, n)
+
 	for i := range items {
 		records[i] = items[i].BankRecordID
 		outcomes[i] = string(items[i].Outcome)

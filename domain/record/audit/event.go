@@ -147,19 +147,19 @@ type Delta struct {
 // value that encodes to a JSON object. A new record has no view before, a deleted one none after. If both views are
 // equal, there is no event. Call it next to the write. The events are inserted with the commit; several notes of a
 // transaction about one record become one event.
-func Note(
+func Note( //nolint:revive // one call for each write
 	tx *db.Tx,
 	what Type,
 	entity Entity,
 	of id.ID,
 	before, after any,
 	refs ...Reference,
-) { //nolint:revive // one call beside each write
+) {
 	NoteIn(tx, tx.Team, what, entity, of, before, after, refs...)
 }
 
 // NoteIn adds an event as Note does, to a team that is not the transaction's.
-func NoteIn(
+func NoteIn( //nolint:revive // as Note
 	tx *db.Tx,
 	team id.ID,
 	what Type,
@@ -167,7 +167,7 @@ func NoteIn(
 	of id.ID,
 	before, after any,
 	refs ...Reference,
-) { //nolint:revive // as Note
+) {
 	e := &event{Team: team, Type: what, Entity: entity, Of: of}
 
 	e.Changes, e.Name, e.err = compare(before, after)

@@ -270,6 +270,7 @@ func saveImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 
 	periods := make([]id.ID, len(all))
 	rows := make([]memberShares, 0, len(all))
+
 	imported := make(map[id.ID]bool, len(all))
 	for i := range all {
 		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true

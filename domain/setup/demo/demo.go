@@ -307,6 +307,7 @@ func addFees(ctx context.Context, tx *db.Tx) error {
 		f.DebitParty = "owners"
 		f.CreditParty = "manager"
 		f.DebitAccountID = codes[f.debit]
+
 		f.CreditAccountID = codes[f.credit]
 		if _, err := fee.Add(ctx, tx, &f.Create); err != nil {
 			return fmt.Errorf("fee: %w", err)

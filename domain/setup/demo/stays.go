@@ -175,6 +175,7 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	if b.channel != "direct" {
 		// The channel pays out on the day after arrival and keeps 15 %.
 		total := b.total()
+
 		return s.deposit(ctx, tx, stay, deposit{
 			b.checkIn.AddDays(1),
 			"Payout of " + b.channel,
