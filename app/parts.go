@@ -68,7 +68,7 @@ func Parts(o External, c Config) parts.Part {
 	}
 
 	// Some nouns need connections to the outside or other nouns.
-	payments := &payment.Service{Open: o.Providers, Box: o.Box, Store: o.Store}
+	payments := &payment.Gateway{Open: o.Providers, Box: o.Box, Store: o.Store}
 	links := func(team, attachment id.ID, expires time.Time) string {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}

@@ -196,7 +196,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, err
 	}
 
-	if _, err := OpenDesk(ctx, tx, a.ConnectionID, a.FundingAccountID, nil); err != nil {
+	if _, err := LoadPayer(ctx, tx, a.ConnectionID, a.FundingAccountID, nil); err != nil {
 		return nil, err
 	}
 

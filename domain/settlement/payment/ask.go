@@ -27,7 +27,7 @@ const (
 
 // every returns the periodic tasks of the package: asking providers for news of the payments that are on their way,
 // and deleting old callbacks.
-func (s *Service) every() []job.Every {
+func (s *Gateway) every() []job.Every {
 	return []job.Every{
 		{Name: "payment-ask", Interval: askInterval, Do: s.Ask},
 		{Name: "payment-callback-purge", Interval: time.Hour, Do: deleteOldCallbacks},
@@ -57,7 +57,7 @@ type due struct {
 // Ask asks providers for the payments that are due. The longer a payment is on its way, the more rarely it is asked
 // for. If a provider does not answer, its payments are asked for later. Ask submits nothing itself: a payment that
 // is sending, that the provider does not know and that no worker handles any more is queued for sending again.
-func (s *Service) Ask(ctx context.Context, d *db.DB) error {
+func (s *Gateway) Ask(ctx context.Context, d *db.DB) error {
 	end := d.Now().Add(askBudget)
 
 	var failures []error
@@ -121,7 +121,7 @@ func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 }
 
 // askConnection asks for payments over one connection. It saves the news even if the provider stops answering.
-func (s *Service) askConnection(ctx context.Context, d *db.DB, g due, payments []id.ID) error {
+func (s *Gateway) askConnection(ctx context.Context, d *db.DB, g due, payments []id.ID) error {
 	scope := db.Scope{Team: g.TeamID}
 
 	var p pay.Provider

@@ -130,7 +130,7 @@ const firstQuestion = 2 * time.Minute
 
 // beginAttempt marks the requested payments of a batch as sending and gives the batch its identity. The provider may hear
 // of them only after this has committed.
-func (s *Service) beginAttempt(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
+func (s *Gateway) beginAttempt(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
 	b, err := lockBatch(ctx, tx, one)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type callbackInput struct {
 // callback applies news that a provider signed with the secret of the connection. The answer is the same for an
 // unknown connection and for a wrong signature. News can come before our own note of the submission has committed:
 // they name our key, which has.
-func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
+func (s *Gateway) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
 	c, team, err := s.findCalledConnection(ctx, d, in.ConnectionID)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *Service) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 
 // findCalledConnection loads the connection that a callback names. The callback names no team, so this one query looks at all
 // teams. The result is trusted only after the signature was checked with the connection's own secret.
-func (s *Service) findCalledConnection(
+func (s *Gateway) findCalledConnection(
 	ctx context.Context,
 	d *db.DB,
 	one id.ID,

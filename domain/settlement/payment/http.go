@@ -16,7 +16,7 @@ const tag = "Payments"
 
 // endpoints returns the routes of payments: asking for them, reading, recovering and returning them, and the
 // callbacks of providers.
-func (s *Service) endpoints() []api.Endpoint {
+func (s *Gateway) endpoints() []api.Endpoint {
 	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
 		api.External(api.Endpoint{
 			Method:    http.MethodPost,

@@ -3,7 +3,7 @@ package payment
 import "stayledger/platform/parts"
 
 // Part returns the part of payments through providers and of their approval.
-func (s *Service) Part() parts.Part {
+func (s *Gateway) Part() parts.Part {
 	return parts.Part{
 		Endpoints: s.endpoints(), Handlers: s.handlers(), Every: s.every(),
 		Tables: parts.Owns(

@@ -186,7 +186,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	}
 
 	// Then the connection, the account and the recipient's method.
-	d, err := OpenDesk(ctx, tx, *b.ConnectionID.Value, funding, []id.ID{contact})
+	d, err := LoadPayer(ctx, tx, *b.ConnectionID.Value, funding, []id.ID{contact})
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ func loadRecipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (
 
 // chooseMethod takes the named method instead of the contact's default. It fails if the method is unknown, or is not a
 // verified one of the contact.
-func (d *Desk) chooseMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
+func (d *Payer) chooseMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
 	type row struct {
 		Ready         bool
 		AccountHolder string

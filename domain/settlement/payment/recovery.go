@@ -145,7 +145,7 @@ func cancelWaiting(ctx context.Context, tx *db.Tx, in *recoverInput) (*operation
 		Type:      operation.ProviderPaymentRecovery,
 		Primary:   &target,
 		Resources: []operation.Resource{target},
-		Tasks:     []operation.Task{{Kind: nothingKind}},
+		Tasks:     []operation.Task{{Kind: emptyKind}},
 	})
 }
 
@@ -194,7 +194,7 @@ func (h *lockedPayment) checkNotBusy(ctx context.Context, tx *db.Tx) error {
 
 // recoveryHandler returns the handler of recovery tasks. However a recovery ends, the payment can be recovered again
 // afterwards.
-func (s *Service) recoveryHandler() job.Handler {
+func (s *Gateway) recoveryHandler() job.Handler {
 	h := operation.External(recoverTime, s.recover).OnOutside()
 
 	// When the task is given up, release the payment first.
@@ -229,7 +229,7 @@ func release(ctx context.Context, tx *db.Tx, payment, operation id.ID) error {
 }
 
 // recover takes a payment back if that is wanted, and then corrects the books. Every step can be repeated.
-func (s *Service) recover(
+func (s *Gateway) recover(
 	ctx context.Context,
 	d *db.DB,
 	scope db.Scope,
@@ -291,7 +291,7 @@ func lockPayment(ctx context.Context, tx *db.Tx, payment id.ID) (*lockedPayment,
 }
 
 // cancelAtProvider asks the provider to take a payment back and saves the answer.
-func (s *Service) cancelAtProvider(
+func (s *Gateway) cancelAtProvider(
 	ctx context.Context,
 	d *db.DB,
 	scope db.Scope,
@@ -385,7 +385,7 @@ func (h *lockedPayment) doubtful() bool {
 
 // confirm asks the provider once more about a doubtful payment. It reports whether the provider confirms that it
 // holds no money for it.
-func (s *Service) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment id.ID) (confirmed bool, err error) {
+func (s *Gateway) confirm(ctx context.Context, d *db.DB, scope db.Scope, payment id.ID) (confirmed bool, err error) {
 	var p pay.Provider
 
 	// A provider is only needed for a doubtful payment.

@@ -20,8 +20,8 @@ import (
 	"stayledger/provider/pay"
 )
 
-// Service holds the means by which payments reach the outside.
-type Service struct {
+// Gateway connects payments with the providers that make them.
+type Gateway struct {
 	// Open opens the provider behind a connection.
 	Open connection.Opener
 	// Box opens account numbers and the secrets of callbacks.
@@ -40,7 +40,7 @@ const (
 )
 
 // handlers returns the handlers of the jobs of this package: sending batches, and recovering payments.
-func (s *Service) handlers() map[job.Kind]job.Handler {
+func (s *Gateway) handlers() map[job.Kind]job.Handler {
 	send := operation.External(sendTime, s.send).OnOutside()
 
 	// When a send task is given up, decide about the payments of the batch first.
@@ -59,7 +59,7 @@ func (s *Service) handlers() map[job.Kind]job.Handler {
 	}
 	nothing := operation.Work(sendTime, func(context.Context, *db.Tx, operation.Run, struct{}) error { return nil })
 
-	return map[job.Kind]job.Handler{SendKind: send, recoverKind: s.recoveryHandler(), nothingKind: nothing}
+	return map[job.Kind]job.Handler{SendKind: send, recoverKind: s.recoveryHandler(), emptyKind: nothing}
 }
 
 var (
@@ -73,7 +73,7 @@ var (
 // send makes one attempt at a batch. It first asks for all payments that the provider may have from an earlier
 // attempt. Outcomes are saved even if the attempt fails. The attempt fails while payments are being taken back, so
 // that a later one sees their result.
-func (s *Service) send(
+func (s *Gateway) send(
 	ctx context.Context,
 	d *db.DB,
 	scope db.Scope,
@@ -147,7 +147,7 @@ func (s *Service) send(
 }
 
 // conclude ends a task that has nothing left to send. It succeeds if all payments went through in earlier attempts.
-func (s *Service) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *work, outcomes []pay.Outcome) error {
+func (s *Gateway) conclude(ctx context.Context, d *db.DB, scope db.Scope, w *work, outcomes []pay.Outcome) error {
 	var failed bool
 
 	// The end of the attempt and its outcomes are saved together.
@@ -317,7 +317,7 @@ func (w *work) saveNews(outcomes []pay.Outcome, cause error) db.Work {
 }
 
 // storeFile stores the file of a batch. It cannot be downloaded until the task settles.
-func (s *Service) storeFile(ctx context.Context, d *db.DB, scope db.Scope, f *pay.File) (*file.New, error) {
+func (s *Gateway) storeFile(ctx context.Context, d *db.DB, scope db.Scope, f *pay.File) (*file.New, error) {
 	stored, err := file.Keep(ctx, d, scope, s.Store, func(w io.Writer) error {
 		_, err := w.Write(f.Content)
 		return err //nolint:wrapcheck // Keep says what it was doing

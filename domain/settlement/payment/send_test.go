@@ -171,7 +171,7 @@ func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
 func (w *till) request(orders []payment.Order) (ids []id.ID) {
 	w.tb.Helper()
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		d, err := payment.OpenDesk(ctx, tx, w.connection, id.Zero, []id.ID{w.owner, w.vendor})
+		d, err := payment.LoadPayer(ctx, tx, w.connection, id.Zero, []id.ID{w.owner, w.vendor})
 		if err != nil {
 			return err
 		}

@@ -136,7 +136,7 @@ func (w *till) ask() {
 
 	w.Exec(`update payment set ask_at = now() - interval '1 second' where team_id = @team and ask_at is not null`, nil)
 
-	if err := w.service().Ask(w.tb.Context(), w.DB); err != nil {
+	if err := w.gateway().Ask(w.tb.Context(), w.DB); err != nil {
 		w.tb.Log("asking:", err)
 	}
 }
@@ -145,7 +145,7 @@ func (w *till) ask() {
 // not be done with them when that looks.
 var asking sync.Mutex
 
-func (w *till) service() *payment.Service { return &payment.Service{Open: open, Box: w.Box} }
+func (w *till) gateway() *payment.Gateway { return &payment.Gateway{Open: open, Box: w.Box} }
 
 // calm lets the time pass after which no attempt that broke off can be under way any more.
 func (w *till) calm() {

@@ -96,11 +96,11 @@ func (b *book) requestPayments(ctx context.Context, tx *db.Tx) ([]operation.Task
 		}
 	}
 
-	// Each account has a desk of its own. Payments come back in the order of the orders.
+	// Each account has a payer of its own. Payments come back in the order of the orders.
 	var tasks []operation.Task
 
 	for from, of := range orders {
-		payments, more, err := b.desks[from].Request(ctx, tx, of, payment.Terms{
+		payments, more, err := b.payers[from].Request(ctx, tx, of, payment.Terms{
 			CurrentLimits: b.limits,
 			Overdraft:     b.request.AllowOverdraft,
 		})

@@ -55,7 +55,7 @@ type book struct {
 	request *Request
 	date    day.Day
 	plans   []*plan
-	desks   map[id.ID]*payment.Desk
+	payers   map[id.ID]*payment.Payer
 	limits  *payment.CurrentLimits
 }
 
@@ -76,7 +76,7 @@ func preparePlans(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book
 		return nil, err
 	}
 
-	b := &book{facts: f, request: r, date: day.Of(tx.Now), desks: map[id.ID]*payment.Desk{}}
+	b := &book{facts: f, request: r, date: day.Of(tx.Now), payers: map[id.ID]*payment.Payer{}}
 	if r.Date != nil {
 		b.date = *r.Date
 	}
@@ -84,7 +84,7 @@ func preparePlans(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book
 	// Decide the amounts before the accounts: only members who get something need one.
 	b.decide()
 
-	if err := b.openDesks(ctx, tx); err != nil {
+	if err := b.loadPayers(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -257,8 +257,8 @@ func (b *book) isThroughProvider(p *Payout) bool {
 	return b.request.ConnectionID != nil && p.Amount > 0
 }
 
-// openDesks loads the data that the provider needs, once for every account that pays.
-func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
+// loadPayers loads the payer of every account that pays.
+func (b *book) loadPayers(ctx context.Context, tx *db.Tx) error {
 	if b.request.ConnectionID == nil {
 		return nil
 	}
@@ -281,15 +281,15 @@ func (b *book) openDesks(ctx context.Context, tx *db.Tx) error {
 
 	var accounts []id.ID
 
-	// A desk also checks the account and the connection.
+	// A payer also checks the account and the connection.
 	for from, payees := range contacts {
-		desk, err := payment.OpenDesk(ctx, tx, *b.request.ConnectionID, from, id.Distinct(payees))
+		payer, err := payment.LoadPayer(ctx, tx, *b.request.ConnectionID, from, id.Distinct(payees))
 		if err != nil {
 			return err
 		}
 
-		b.desks[from] = desk
-		accounts = append(accounts, desk.FundingAccountID)
+		b.payers[from] = payer
+		accounts = append(accounts, payer.FundingAccountID)
 	}
 
 	return b.addBanks(ctx, tx, accounts)
@@ -306,15 +306,15 @@ func (b *book) chooseAccounts() {
 		for i := range p.payouts {
 			o := &p.payouts[i]
 
-			// The account of the request or of the owner comes first, then the one of the desk or the assigned one.
+			// The account of the request or of the owner comes first, then the one of the payer or the assigned one.
 			from := b.funding(o.ContactID)
 			if b.isThroughProvider(o) {
-				desk := b.desks[from]
-				from = desk.FundingAccountID
-				app := string(desk.Connection.AppID)
+				payer := b.payers[from]
+				from = payer.FundingAccountID
+				app := string(payer.Connection.AppID)
 
 				o.Provider = &app
-				if f := desk.Fault(&payment.Order{
+				if f := payer.Fault(&payment.Order{
 					ContactID: o.ContactID,
 					Amount:    o.Amount,
 					Currency:  p.of.Currency,

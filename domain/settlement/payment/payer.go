@@ -30,8 +30,8 @@ type Order struct {
 	Date          day.Day
 }
 
-// Desk holds the data that payments over one connection need.
-type Desk struct {
+// Payer is the account that pays over a connection, with the methods of the contacts that it can pay.
+type Payer struct {
 	Connection *connection.Connection
 	// FundingAccountID is the bank account that pays.
 	FundingAccountID id.ID
@@ -39,11 +39,11 @@ type Desk struct {
 	Methods map[id.ID]payee.Method
 }
 
-// OpenDesk loads the data that is needed to pay contacts over a connection. If funding is the zero id, the
+// LoadPayer loads the payer of contacts over a connection, under the lock of the connection. If funding is the zero id, the
 // connection's own account is used, else the one assigned to payout_bankAccount. It fails with 400 for an unknown
 // connection (path connectionId) or account (path fundingAccountId), with the reasons payProviderConnectionInactive
 // and payProviderAccountNotReady.
-func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Desk, error) {
+func LoadPayer(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Payer, error) {
 	// The connection cannot be closed until the payments are written.
 	c, err := connection.Hold(ctx, tx, connectionID)
 	if errors.Is(err, apierr.NotFound) {
@@ -59,7 +59,7 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 	}
 
 	// Then the account that pays, and the recipients' methods.
-	d := &Desk{Connection: c, FundingAccountID: funding}
+	d := &Payer{Connection: c, FundingAccountID: funding}
 	if err := d.findFunding(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func OpenDesk(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, conta
 
 // findFunding finds the account that pays: the given one, the connection's own or the assigned one. It refuses an
 // account that cannot pay.
-func (d *Desk) findFunding(ctx context.Context, tx *db.Tx) error {
+func (d *Payer) findFunding(ctx context.Context, tx *db.Tx) error {
 	given := !d.FundingAccountID.IsZero()
 	if !given {
 		d.FundingAccountID = d.Connection.FundingAccount()
@@ -111,7 +111,7 @@ var SendKind = job.NewKind("payment.send")
 
 // batchSize returns how many payments go out together. Providers take one payment at a time, so a batch is a
 // portion of work that may have to be repeated. A bank takes a whole file, and few files a day.
-func (d *Desk) batchSize() int {
+func (d *Payer) batchSize() int {
 	if d.Connection.AppID.Can(connection.PaysByFile) {
 		return 10_000
 	}
@@ -119,9 +119,9 @@ func (d *Desk) batchSize() int {
 	return 200
 }
 
-// nothingKind is the kind of the task of an operation that has nothing to do: its payments wait for a second
-// person, or all is done.
-var nothingKind = job.NewKind("payment.nothing")
+// emptyKind is the kind of the task of an operation without work: its payments wait for a second person, or all is
+// done. Every operation has a task, and this one succeeds at once.
+var emptyKind = job.NewKind("payment.nothing")
 
 // Terms are the conditions under which payments are asked for: the limits of the team, as Judge returns them, and
 // whether the payments may exceed the funds.
@@ -135,7 +135,7 @@ type Terms struct {
 // own, and no task sends them. It fails with 409 alreadyPaid or paymentAttempted for a transaction that has an
 // attempt, with 400 payProviderRecipientNotReady for a contact without a method, and with
 // payProviderPaymentNotSupported for money that no provider moves.
-func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Terms) ([]id.ID, []operation.Task, error) {
+func (d *Payer) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Terms) ([]id.ID, []operation.Task, error) {
 	if len(orders) == 0 {
 		return nil, nil, nil
 	}
@@ -209,7 +209,7 @@ func (d *Desk) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Ter
 
 	// An operation needs a task, even if everything waits.
 	if len(tasks) == 0 {
-		tasks = []operation.Task{{Kind: nothingKind}}
+		tasks = []operation.Task{{Kind: emptyKind}}
 	}
 
 	return ids, tasks, d.insertPayments(ctx, tx, batches, rows)
@@ -229,7 +229,7 @@ func (t *Terms) splitOrders(orders []Order) (leaving, waiting []int) {
 }
 
 // insertApproval inserts the approval that a second person decides on.
-func (d *Desk) insertApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
+func (d *Payer) insertApproval(ctx context.Context, tx *db.Tx, approval id.ID, overdraft bool) error {
 	_, err := tx.Exec(ctx, `
 		insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)
 		values (@team, @id, @connection, @funding, @overdraft, @by, @now)`, db.Args{
@@ -265,7 +265,7 @@ const maxNamed = 100
 
 // checkOrders refuses orders that the connection can never pay. Orders that no recipient could get come first, then all
 // recipients who cannot be paid for the same cause.
-func (d *Desk) checkOrders(orders []Order) error {
+func (d *Payer) checkOrders(orders []Order) error {
 	contacts := map[string][]id.ID{}
 
 	var first string
@@ -326,7 +326,7 @@ const (
 
 // Fault returns why an order cannot be paid over the connection because of its data, or nil. The numbers of
 // accounts were checked when they came in and are not decrypted before they are sent.
-func (d *Desk) Fault(o *Order) *Fault {
+func (d *Payer) Fault(o *Order) *Fault {
 	f := &Fault{
 		Reason: errNotSupported.Reason(), ContactID: o.ContactID, Currency: o.Currency, Amount: o.Amount, Date: o.Date,
 	}
@@ -409,7 +409,7 @@ type requestRow struct {
 
 // insertPayments inserts batches and their payments and writes the audit events. It fails with ErrAttempted if another
 // request was first.
-func (d *Desk) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
+func (d *Payer) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, rows []requestRow) error {
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL:  `insert into payment_batch (team_id, id, connection_id, created_at) select @team, b, @connection, @now from unnest(@ids::uuid[]) b`,
