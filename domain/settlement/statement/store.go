@@ -2,6 +2,7 @@ package statement
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,80 +140,22 @@ func loadFoundRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 	return rows, nil
 }
 
-// rowTablesSQL returns the SQL of all statements as g, with their listing l and ownership period p.
-//
-// Drafts fill every month from the start of the period, or of the team's statements, to the current month or to the
-// end of the period. If there are entries outside, drafts start with the first entry and go on to the last one. So
-// a stay that earns something before or after the ownership is shown, and so is a payout after its end. These
-// entries are looked up only where the answer could depend on them.
-//
-// A chain exists for the listing's default currency and for every other currency in which the owners have entries.
-// The listings with other currencies are read from the month balances, which are far fewer than the entries, and
-// only if the books have a currency that is foreign to a listing at all. That condition names no row of the
-// balances, so PostgreSQL evaluates it once, before reading them.
-//
-// No month before @first_month and after @last_month is looked at, where they are given. A month that an imported
-// statement reaches into has no draft: the imported statement has shown it.
-func rowTablesSQL(k *keyFilter) string {
-	keys, drafts := k.sql(), ""
+//go:embed sql/statement_months.sql
+var statementMonths string
 
+// rowTablesSQL returns the SQL of the statements that k selects as g, with their listing l and ownership period p.
+func rowTablesSQL(k *keyFilter) string {
 	// A condition that is always false lets PostgreSQL skip the drafts.
+	withDrafts := "true"
 	if k.saved {
-		drafts = "false and "
+		withDrafts = "false"
 	}
 
-	// The parts in order: the currencies of the books, the chains, the months of imported statements, the drafts,
-	// and last the saved statements in place of their drafts.
-	return `(
-	with recursive booked (ledger, currency) as (
-		select x.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = x.ledger)
-		from (values ('trust'), ('operating')) x (ledger)
-		union all
-		select k.ledger, (select min(b.currency) from ledger_balance b where b.team_id = @team and b.ledger = k.ledger and b.currency > k.currency)
-		from booked k where k.currency is not null
-	), foreign_currency as (
-		select distinct k.currency from booked k where exists (select from listing o where o.team_id = @team and o.default_currency <> k.currency)
-	), foreign_balance as (
-		select distinct b.listing_id, b.currency from ledger_balance b join listing l on l.team_id = b.team_id and l.id = b.listing_id
-		where exists (select from foreign_currency) and b.team_id = @team and b.party = 'owners' and b.currency <> l.default_currency
-			and b.currency in (select f.currency from foreign_currency f)
-	), chains as (
-		select p.id, p.listing_id, p.start_at, p.end_at, l.default_currency as currency
-		from listing_ownership_period p join listing l on l.team_id = p.team_id and l.id = p.listing_id where p.team_id = @team
-		union all
-		select p.id, p.listing_id, p.start_at, p.end_at, f.currency
-		from foreign_balance f join listing_ownership_period p on p.team_id = @team and p.listing_id = f.listing_id
-		where (select true from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = p.id and e.currency = f.currency limit 1)
-	), imported as (
-		select i.ownership_period_id, i.currency, m.month::date as start_at
-		from statement i cross join lateral generate_series(date_trunc('month', i.start_at::timestamp), i.end_at::timestamp, interval '1 month') m (month)
-		where i.team_id = @team and i.imported
-	), drafts as (
-		select d.* from (
-			select c.id as ownership_period_id, c.listing_id, c.currency, m.month::date as start_at
-			from chains c
-			join team t on t.id = @team
-			cross join lateral generate_series(
-				greatest(@first_month::date::timestamp, coalesce(greatest(date_trunc('month', t.statement_start_at::timestamp), least(date_trunc('month', c.start_at::timestamp),
-						(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e
-							where coalesce(c.start_at > greatest(@first_month::date, t.statement_start_at), c.start_at is not null)
-								and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))),
-					(select date_trunc('month', min(e.txn_at)::timestamp) from ledger_entry e where ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id),
-					@this_month::date::timestamp)),
-				least(@last_month::date::timestamp, case when c.end_at is null then @this_month::date::timestamp else least(@this_month::date::timestamp, greatest(
-					date_trunc('month', (c.end_at - 1)::timestamp),
-					(select date_trunc('month', max(e.txn_at)::timestamp) from ledger_entry e
-						where c.end_at <= least(@last_month::date, @this_month::date) and ` + ledger.OwnersEntry + ` and e.ownership_period_id = c.id))) end),
-				interval '1 month') m (month)
-		) d where ` + drafts + keys + ` and not exists (select from imported i
-			where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
-	)
-	select ownership_period_id, listing_id, currency, start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
-		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
-	from drafts full join (select * from statement where team_id = @team and ` + keys + `) s using (ownership_period_id, listing_id, currency, start_at)
-	) g
-	join listing l on l.team_id = @team and l.id = g.listing_id
-	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
+	return strings.NewReplacer(
+		"{owners_entry}", ledger.OwnersEntry,
+		"{with_drafts}", withDrafts,
+		"{keys}", k.sql(),
+	).Replace(statementMonths)
 }
 
 // liveSectionSQL returns the SQL that says which figure an entry e of the live books (or a sum e of ledger_owner)
