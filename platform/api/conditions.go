@@ -249,7 +249,7 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 		if own := mine[status]; len(own) > 0 {
 			name, text = conditionsName(status, own), conditionsText(own)
 			if edge[status] {
-				text += " Or what " + strconv.Itoa(status) + " is everywhere."
+				text += " Or a general cause of " + strconv.Itoa(status) + "."
 			}
 		}
 

@@ -107,7 +107,7 @@ type Fee struct {
 	ChargeBasis            ChargeBasis          `json:"chargeBasis" doc:"How often a flat rate is charged."`
 	TaxRateID              *id.ID               `json:"taxRateId"`
 	TaxRate                *TaxRateRef          `json:"taxRate"`
-	TaxBehavior            *tax.Behavior        `json:"taxBehavior" doc:"included takes the tax out of what the fee comes to, excluded adds it."`
+	TaxBehavior            *tax.Behavior        `json:"taxBehavior" doc:"included takes the tax out of the amount of the fee, excluded adds it."`
 	StatusFilter           StatusFilter         `json:"statusFilter" doc:"Reservations that the fee is charged on."`
 	OwnerStayFilter        OwnerStayFilter      `json:"ownerStayFilter"`
 	BookingChannelsFilter  []string             `json:"bookingChannelsFilter" doc:"Channels that the fee applies to; empty means all."`

@@ -48,7 +48,7 @@ type Line struct {
 	AccountID     id.ID           `json:"accountId"`
 	Account       account.Ref     `json:"account"`
 	CentTotal     money.Cents     `json:"centTotal" doc:"Cents; debit positive, credit negative."`
-	Party         *ledger.Party   `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
+	Party         *ledger.Party   `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
 	ListingID     *id.ID          `json:"listingId"`
 	Listing       *listing.Ref    `json:"listing"`
 	ContactID     *id.ID          `json:"contactId"`

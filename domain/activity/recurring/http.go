@@ -39,10 +39,10 @@ func endpoints() []api.Endpoint {
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the " +
 				"`dates`, or for every due date when `dates` is null, with those that are held back. A date that has " +
 				"one already is passed over. Each date is made by itself: one that a lock refuses goes to `heldBack` " +
-				"of the template and keeps no other from being made; of `dates` that are named any other refusal is " +
-				"one of the request, and nothing is made. Of all that is due, each task of the operation makes at " +
-				"most 1000 instances with at most 20000 lines together, the earliest first; `dates` that come to " +
-				"more lines are refused with `tooManyLines`. A dry run makes those of the first task in the request, " +
+				"of the template and keeps no other from being made; when `dates` are named, any other refusal " +
+				"refuses the request, and nothing is made. Of all that is due, each task of the operation makes at " +
+				"most 1000 instances with at most 20000 lines together, the earliest first; `dates` with more " +
+				"lines are refused with `tooManyLines`. A dry run makes those of the first task in the request, " +
 				"answers 200 with the transactions and with what is held back, and keeps nothing. Failures in order: " +
 				"404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of " +
 				"createTransaction save the locks.",

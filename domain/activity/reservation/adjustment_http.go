@@ -33,8 +33,8 @@ func adjustmentEndpoints() []api.Endpoint {
 			Status:  201,
 			Doc: "Answers with the whole reservation. Fails with 404 for an unknown reservation, and for a recurring " +
 				"fee that is unknown or not active any more; with 400 for an unknown account and for a type that " +
-				"does not fit the account, party and fee; with 409 for a uniqueRef that exists. An adjustment whose " +
-				"own posting date is open can be made on a stay that is locked." + derives,
+				"does not fit the account, party and fee; with 409 for a uniqueRef that exists. An adjustment with " +
+				"an open posting date of its own can be made on a stay that is locked." + derives,
 		}, createAdjustment),
 		api.Write(api.Endpoint{
 			Method:  "PUT",

@@ -121,7 +121,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Recurring fees",
 			Summary: "Preview a fee on a reservation",
 			Scopes:  []string{"recurring-fees:read", "reservations:read"},
-			Doc: "What the stay comes to when it is charged a fee, stored or not, whether or not its listing is. " +
+			Doc: "The amounts of the stay when it is charged a fee, stored or not, whether or not its listing is. " +
 				"Fails with 400 for an unknown reservation, fee, account or tax rate and for a formula that cannot " +
 				"be read.",
 		}, previewFee),

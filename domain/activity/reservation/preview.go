@@ -44,7 +44,7 @@ type PreviewEntry struct {
 type PreviewLine struct {
 	Name           string           `json:"name"`
 	Type           PreviewLineType  `json:"type"`
-	Party          *ledger.Party    `json:"party" doc:"Whose revenue it is; of a fee, who earns it."`
+	Party          *ledger.Party    `json:"party" doc:"The party that has the revenue; of a fee, who earns it."`
 	Status         LineStatus       `json:"status"`
 	Amount         money.Cents      `json:"amount" doc:"As it is stated: what the guest owes, what a fee comes to with its tax, what a deposit cost."`
 	InactiveReason *string          `json:"inactiveReason" doc:"Why the line does not count, such as reservationCancelled."`

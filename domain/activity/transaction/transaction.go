@@ -102,7 +102,7 @@ type Transaction struct {
 	ContactID        *id.ID       `json:"contactId"`
 	Contact          *contact.Ref `json:"contact" doc:"Vendor or owner."`
 	Payment          *Payment     `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
-	PaidStatus       PaidStatus   `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout whose money a payment provider did not move, gave back or does not answer for; underpaid for a payout of which a part came back. A payment pays a bill in full."`
+	PaidStatus       PaidStatus   `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout when a payment provider did not move the money, gave it back or does not answer for it; underpaid for a payout when a part came back. A payment pays a bill in full."`
 	Total            money.Cents  `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
 	AttachmentIDs    []id.ID      `json:"attachmentIds"`
 	Issues           []Issue      `json:"issues" db:"-"`
@@ -111,7 +111,7 @@ type Transaction struct {
 	UpdatedAt        day.Instant  `json:"updatedAt"`
 
 	RecurringTemplateID *id.ID   `json:"recurringTemplateId" doc:"The template that the transaction is an instance of."`
-	RecurringAt         *day.Day `json:"recurringAt" doc:"The template's date that the transaction stands for."`
+	RecurringAt         *day.Day `json:"recurringAt" doc:"The date of the template that the transaction is for."`
 
 	Lock          ledger.Lock          `json:"lock" db:"-"`
 	JournalStatus ledger.JournalStatus `json:"journalStatus" db:"-"`
@@ -162,7 +162,7 @@ type Line struct {
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
 	OwnerStatementID *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
-	Party            *ledger.Party     `json:"party" doc:"Whose income or cost it is; null for money that is held for others."`
+	Party            *ledger.Party     `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
 	ContactID        *id.ID            `json:"contactId"`
 	Contact          *contact.Ref      `json:"contact"`
 	Issues           []finding.Finding `json:"issues"`

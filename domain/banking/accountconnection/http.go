@@ -29,7 +29,7 @@ func endpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: "/account-connections/batch", ID: "batchAccountConnections", Tag: tag, Summary: "Create and change many accounts at banks",
 			Errors: writing,
 			Doc: "Items with an id change that account connection, others make one. All of them land or none: used last digits are an issue for each item" +
-				" that has them, and the context tells of the first.",
+				" that has them, and the context names the first.",
 			Scopes: writes, DryRun: true, MaxBody: api.MaxBatch,
 		}, batch),
 		api.Read(api.Endpoint{

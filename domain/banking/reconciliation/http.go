@@ -34,8 +34,8 @@ func endpoints() []api.Endpoint {
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-records/{id}/reconcile", ID: "reconcileBankRecord", Tag: tag, Summary: "Reconcile a bank record",
 			Errors: apierr.List{bank.ReconcileErrors(), transaction.Refusals()}, Scopes: append([]string{"transactions:write"}, scopes...), DryRun: true,
-			Doc: "Makes the record up of transactions that move money on its account, and of new ones that are booked in the same request. A transaction counts with what of it is on no" +
-				" record yet, or with `centTotal`. Unless a part says its cents, all parts together are what is open of the record; they are never more. A transfer is reconciled on each of its" +
+			Doc: "Makes the record up of transactions that move money on its account, and of new ones that are booked in the same request. A transaction counts with the amount that is on no" +
+				" record yet, or with `centTotal`. Unless a part states its cents, all parts together are the open amount of the record; they are never more. A transfer is reconciled on each of its" +
 				" two accounts. A transaction that is reconciled is locked.",
 		}, reconcile),
 		api.Write(api.Endpoint{

@@ -39,7 +39,7 @@ func endpoints() []api.Endpoint {
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-rules", ID: "createBankRule", Tag: tag, Summary: "Create a bank rule",
 			Errors: apierr.List{errTooMany}, Scopes: writes, Status: http.StatusCreated,
-			Doc: "Fails with 400 for conditions whose operator or value is none of their field's (contradiction, " +
+			Doc: "Fails with 400 for conditions with an operator or value that does not fit their field (contradiction, " +
 				"malformed), lines that could add up to no record (splitSum), and accounts, contacts, listings and " +
 				"tax rates that do not exist or cannot be used there, each with its path; for a team that has 1000 " +
 				"rules. A rule of mode auto needs the scope transactions:write too.",
@@ -54,7 +54,7 @@ func endpoints() []api.Endpoint {
 			Doc: "What rules would make of the open bank records of some days: movements on bank accounts that " +
 				"count and are reconciled with nothing, the newest first. A rule of the body and those of " +
 				"bankRuleIds are taken as active; without either, all active rules are. Nothing is booked. At most " +
-				"10000 records are looked at, fewer when the rules have very many conditions; `cut` tells that " +
+				"10000 records are looked at, fewer when the rules have very many conditions; `cut` says that " +
 				"there are more. Fails with 400 as createBankRule does, below rule, and for unknown rules and " +
 				"accounts.",
 		}, preview),

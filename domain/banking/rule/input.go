@@ -21,7 +21,7 @@ import (
 // LineInput is a line as the caller describes it.
 type LineInput struct {
 	SortOrder           *int                             `json:"sortOrder,omitempty" minimum:"0" maximum:"1000000" doc:"Absent: the place in the list."`
-	SplitMode           SplitMode                        `json:"splitMode" doc:"fixed lines take their amounts first, percentage lines their parts of what these leave, and the remainder line the rest."`
+	SplitMode           SplitMode                        `json:"splitMode" doc:"fixed lines take their amounts first, percentage lines their parts of the amount left, and the remainder line the rest."`
 	FixedCentAmount     api.Opt[money.Cents]             `json:"fixedCentAmount,omitzero" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents of a fixed line; a negative one is a deduction."`
 	PercentageBps       api.Opt[money.Rate]              `json:"percentageBps,omitzero" minimum:"1" maximum:"100000" doc:"Parts per 100000 of a percentage line."`
 	Assignment          api.Opt[account.Assignment]      `json:"assignment,omitzero" doc:"Names the account by its assignment."`

@@ -91,7 +91,7 @@ type Rule struct {
 	UsePriorMonthEnd    bool             `json:"usePriorMonthEnd" doc:"Expenses only: the cost is booked on the last day of the month before the record, and paid on the day of the record."`
 	Version             int              `json:"version" doc:"Grows with every change."`
 	VendorContactID     *id.ID           `json:"vendorContactId" doc:"Contact of the transaction."`
-	AccountIDs          []id.ID          `json:"accountIds" doc:"Bank accounts whose records are taken; empty means all."`
+	AccountIDs          []id.ID          `json:"accountIds" doc:"The records of these bank accounts are taken; empty means all."`
 	Lines               []Line           `json:"lines" doc:"By sortOrder."`
 }
 
@@ -99,7 +99,7 @@ type Rule struct {
 type Line struct {
 	ID                  id.ID                    `json:"id"`
 	SortOrder           int                      `json:"sortOrder" doc:"Place among the lines, the lowest first."`
-	SplitMode           SplitMode                `json:"splitMode" doc:"fixed lines take their amounts first, percentage lines their parts of what these leave, and the remainder line the rest."`
+	SplitMode           SplitMode                `json:"splitMode" doc:"fixed lines take their amounts first, percentage lines their parts of the amount left, and the remainder line the rest."`
 	FixedCentAmount     *money.Cents             `json:"fixedCentAmount" doc:"Cents of a fixed line; a negative one is a deduction."`
 	PercentageBps       *money.Rate              `json:"percentageBps" doc:"Parts per 100000 of a percentage line."`
 	Assignment          *account.Assignment      `json:"assignment" doc:"Names the account by its assignment."`

@@ -69,7 +69,7 @@ func runEndpoints(tag string) []api.Endpoint {
 			Status:  http.StatusAccepted,
 			Doc: "Starts an operation of type bank-rule-run that opens the records again that the rule booked in " +
 				"the run, and deletes their transactions. A transaction that is locked or needed elsewhere stays " +
-				"with its record, and the run tells the reason.",
+				"with its record, and the run names the reason.",
 		}, startUndo),
 	}
 }

@@ -45,8 +45,8 @@ func endpoints() []api.Endpoint {
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. A changed rate makes the journals of reservations " +
 				"with taxed fees stale and starts the operations that derive them; what a lock holds stays as it is, " +
-				"and so do transactions: their tax is what their bill states. Archived rates stay on what has them " +
-				"and can be put on nothing new. Fails with 404 for an unknown tax rate and as creating does.",
+				"and so do transactions: they keep the tax that their bill states. Archived rates stay where " +
+				"they are and can be put on nothing new. Fails with 404 for an unknown tax rate and as creating does.",
 			Scopes: []string{"tax-rates:write"}, DryRun: true,
 		}, put),
 		api.Write(api.Endpoint{

@@ -51,8 +51,8 @@ var accountColumns = []sqlColumn{
 func accountsCSV() Declaration[accountSelection] {
 	return Declaration[accountSelection]{
 		Path: "/accounts/csv", ID: "AccountsCSV", Tag: "Accounts", Summary: "Export the chart of accounts as CSV",
-		Doc: "One row per account with the parts that it plays, and what only bank accounts have: opening is what " +
-			"the bank held at the start of openingDate.",
+		Doc: "One row per account with its assignments, and the fields that only bank accounts have: opening is the " +
+			"balance at the bank at the start of openingDate.",
 		Format: CSV, Scopes: []string{"accounts:export"}, Name: "accounts",
 		Count: func(ctx context.Context, tx *db.Tx, s *accountSelection) (Size, error) {
 			return countRows(ctx, tx, account.ListQuery(tx, &s.Filter))

@@ -67,7 +67,7 @@ func reservationsCSV() Declaration[reservationSelection] {
 	return Declaration[reservationSelection]{
 		Path: "/reservations/csv", ID: "ReservationsCSV", Tag: "Reservations", Summary: "Export reservations as CSV",
 		Doc: "One row per reservation. rent, cleaningFee, guestFee, tax, discount, other (lines of any other type) " +
-			"and adjustments are what counts of them and add up to total; balance is total less paid.",
+			"and adjustments are the amounts that count and add up to total; balance is total less paid.",
 		Format: CSV, Scopes: []string{"reservations:export"}, Name: "reservations",
 		Count: func(ctx context.Context, tx *db.Tx, s *reservationSelection) (Size, error) {
 			// Counting needs none of the amounts, so it takes the query of the list.

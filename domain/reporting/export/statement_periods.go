@@ -84,10 +84,10 @@ func statementPeriodsCSV() Declaration[periodRows] {
 		ID:      "StatementPeriodsCSV",
 		Tag:     "Statements",
 		Summary: "Export owner statements by ownership period as CSV",
-		Doc: "One row per ownership period and currency: its selected statements together, from what the first " +
-			"starts with to what the last ends with. Adjustments are what else moved the balance: later opening " +
-			"balances, months that are not selected. Open is what the owners are still due. Rows come in the order " +
-			"of their first statement, by listing unless sort says otherwise." + statementRefusals,
+		Doc: "One row per ownership period and currency: its selected statements together, from the starting " +
+			"balance of the first to the balance at the end of the last. Adjustments are all other changes of the " +
+			"balance: later opening balances, months that are not selected. Open is the amount still due to the " +
+			"owners. Rows are sorted by their first statement, by listing unless sort says otherwise." + statementRefusals,
 		Format: CSV,
 		Scopes: []string{"statements:export"},
 		Name:   "statements-by-period",

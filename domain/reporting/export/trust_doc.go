@@ -28,7 +28,7 @@ func trustPDF() Declaration[trustDocument] {
 		ID:      "TrustReconciliationPDF",
 		Tag:     "Reports",
 		Summary: "Export a trust reconciliation as PDF",
-		Doc: "What the banks say, what the books say, and to whom it is owed, with what they differ by, the " +
+		Doc: "The balances of the banks and of the books, the parties that they are owed to, the differences, the " +
 			"owners' shares, and the warnings.",
 		Format: PDF,
 		Scopes: []string{"reports:export"},

@@ -23,7 +23,7 @@ func trustByListingPDF() Declaration[trustListingDocument] {
 	return Declaration[trustListingDocument]{
 		Path: "/reports/trust-reconciliation/by-listing/pdf", ID: "TrustReconciliationByListingPDF", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as PDF",
-		Doc: "A table of the listings with what the trust holds for each and to whom it is owed, with warnings " +
+		Doc: "A table of the money that the trust holds for each listing and the parties it is owed to, with warnings " +
 			"below. Kinds that no listing has are left out.",
 		Format: PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),

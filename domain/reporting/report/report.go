@@ -112,7 +112,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Figures for US information returns",
 			Scopes:  []string{"reports:read", "contacts:read"},
 			Doc: "Gross rents of owners (1099-MISC) and payments for work by expenses, to vendors and owners alike " +
-				"(1099-NEC), of a year, with the thresholds in force. Reportable is what must be filed: amounts " +
+				"(1099-NEC), of a year, with the thresholds in force. Reportable are the amounts to be filed: those " +
 				"from the threshold on, save those of corporations.",
 		}, informationReturns),
 	}

@@ -28,7 +28,7 @@ type Period struct {
 	EndAt      report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`
 	ListingIDs page.IDs     `query:"listingIds" json:"listingIds,omitempty"`
 	Currency   string       `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
-	ViewAs     string       `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"Whose view; the manager's when absent. The owner's has no drill-downs and no hidden sections and columns; figures are the same."`
+	ViewAs     string       `query:"viewAs" json:"viewAs,omitempty" enum:"manager,owner" doc:"The view of the manager (default) or of an owner. An owner's has no drill-downs and no hidden sections and columns; figures are the same."`
 }
 
 // Resolve refuses a period that ends before it starts.
@@ -150,7 +150,7 @@ func endpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path, ID: "listOwnerStatementSummaries", Tag: "Reports",
 			Summary: "Owner statements added up by owner", Scopes: scopes,
-			Doc: "What the statements of a period, drafts included, come to for each owner, by name. A member's " +
+			Doc: "The totals of the statements of a period, drafts included, for each owner, by name. A member's " +
 				"part of a balance is what the member has earned so far by split, less what the member was paid, as " +
 				"on the statements and in the trust report; the parts of all members add up to the statements' " +
 				"figures.",

@@ -87,8 +87,8 @@ type GuestAge struct {
 type GuestFilter struct {
 	Date            *day.Day  `query:"date" json:"date,omitempty" doc:"End of this day; default: today."`
 	OccupancyStatus string    `query:"occupancyStatus" json:"occupancyStatus,omitempty" enum:"departed,inHouse,upcoming,cancelled,unassigned,all" doc:"Default: all."`
-	ListingIDs      page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
-	Channels        []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none. Leaves out unassigned money."`
+	ListingIDs      page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, means entries without a listing."`
+	Channels        []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null means stays that name none. Leaves out unassigned money."`
 	Search          string    `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the guest's name or the confirmation code; narrows the reservations listed, not the totals."`
 	IncludeSettled  bool      `query:"includeSettled" json:"includeSettled,omitempty" doc:"List stays with nothing open too."`
 	Currency        string    `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`

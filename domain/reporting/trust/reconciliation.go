@@ -49,7 +49,7 @@ type AccountFigure struct {
 type LiabilityLeg struct {
 	CentTotal          money.Cents   `json:"centTotal"`
 	GuestBalances      GuestSplit    `json:"guestBalances"`
-	Rows               []Row         `json:"rows" doc:"What is nobody's of the three parties."`
+	Rows               []Row         `json:"rows" doc:"Money that belongs to none of the three parties."`
 	OwnerBalances      OwnerBalances `json:"ownerBalances"`
 	ManagerBalance     Figure        `json:"managerBalance"`
 	FundsHeldElsewhere Row           `json:"fundsHeldElsewhere" doc:"Negative: trust money that is not at a bank, such as processors' reserves."`
@@ -289,8 +289,8 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Trust reconciliation by listing",
 			Scopes:  scopes,
-			Doc: "What the trust holds for each listing and to whom it is owed. Banks know no listings, so a " +
-				"listing's book balance is what its own entries leave for the bank.",
+			Doc: "The money that the trust holds for each listing and the parties it is owed to. Banks know no " +
+				"listings, so a listing's book balance is computed from its own entries.",
 		}, byListing),
 	}
 }

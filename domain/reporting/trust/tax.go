@@ -71,9 +71,9 @@ type TaxReservation struct {
 // TaxFilter selects a sales-tax liability report: query parameters, and the body of its export.
 type TaxFilter struct {
 	report.Period
-	TaxableLineIDs []id.ID   `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts whose income is taxed; the mapping of a line type stands for its account."`
-	Channels       []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null stands for stays that name none."`
-	ListingIDs     page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, stands for entries without a listing."`
+	TaxableLineIDs []id.ID   `query:"taxableLineIds" json:"taxableLineIds" required:"true" minItems:"1" doc:"Accounts with income that is taxed; the mapping of a line type means its account."`
+	Channels       []string  `query:"channels" json:"channels,omitempty" maxLength:"100" doc:"Booking platforms; null means stays that name none."`
+	ListingIDs     page.Refs `query:"listingIds" json:"listingIds,omitempty" doc:"null, or unmapped, means entries without a listing."`
 	Currency       string    `query:"currency" json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Default: the team's."`
 }
 

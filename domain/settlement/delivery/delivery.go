@@ -70,7 +70,7 @@ type Email struct {
 
 var (
 	errNotPublished = apierr.New(apierr.CodeBadRequest, "", "The statement is not published")
-	errNoRecipient  = apierr.New(apierr.CodeBadRequest, "", "Nobody to send to")
+	errNoRecipient  = apierr.New(apierr.CodeBadRequest, "", "There is no one to send to")
 )
 
 // Config holds the outside services and settings that delivery needs.

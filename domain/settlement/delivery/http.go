@@ -66,7 +66,7 @@ func (p Post) endpoints() []api.Endpoint {
 				"none is named, and answers with the messages. An owner whose message still waits gets no second " +
 				"one. The message names the listing and the month, and no amount. Fails with 400 for one that is " +
 				"not published (issue notPublished), for a contact that is unknown (notFound), no member " +
-				"(notMember), archived (inactive) or without an address (emailMissing), and when nobody has one.",
+				"(notMember), archived (inactive) or without an address (emailMissing), and when no one has one.",
 			Scopes: []string{"statements:publish"},
 			Status: 202,
 		}, p.sendEmails),

@@ -21,7 +21,7 @@ type Import struct {
 	Currency         string       `json:"currency" pattern:"^[a-z]{3}$" doc:"ISO 4217 in lower case."`
 	Status           Status       `json:"status"`
 	CentBalanceStart money.Cents  `json:"centBalanceStart" minimum:"-9007199254740991" maximum:"9007199254740991"`
-	CentBalanceEnd   *money.Cents `json:"centBalanceEnd,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Stands even when the lines come to another balance; derived when absent."`
+	CentBalanceEnd   *money.Cents `json:"centBalanceEnd,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Kept even when the lines add up to another balance; derived when absent."`
 	Lines            []Line       `json:"lines" maxItems:"20000"`
 }
 

@@ -223,7 +223,7 @@ func dropHiddenFromOwners(sections []Section) []Section {
 type Layout struct {
 	ID                 id.ID             `json:"id"`
 	Name               string            `json:"name"`
-	Version            int               `json:"version" doc:"Counts the changes of what it lays out, from 1."`
+	Version            int               `json:"version" doc:"Number of the version, from 1; each change of the layout adds one."`
 	SummaryType        string            `json:"summaryType" enum:"default,invoice"`
 	IsDefault          bool              `json:"isDefault" doc:"Listings without a layout of their own use it."`
 	ShowTeamEmail      bool              `json:"showTeamEmail"`
@@ -231,7 +231,7 @@ type Layout struct {
 	LinkedAccounts     []account.Ref     `json:"linkedAccounts" db:"-" doc:"The accounts that its columns name, by code."`
 	NetRevenueSections []Section         `json:"netRevenueSections"`
 	OtherSections      []Section         `json:"otherSections"`
-	SystemSections     []SystemSection   `json:"systemSections" db:"-" doc:"Read only: what every statement shows beside the sections."`
+	SystemSections     []SystemSection   `json:"systemSections" db:"-" doc:"Read only: what every statement shows besides the sections."`
 	CreatedAt          day.Instant       `json:"createdAt"`
 	UpdatedAt          day.Instant       `json:"updatedAt"`
 }

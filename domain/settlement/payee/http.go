@@ -38,8 +38,8 @@ func endpoints(box *seal.Box) []api.Endpoint {
 			Tag:     tag,
 			Summary: "Pay a contact by ACH",
 			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of " +
-				"an active connection, else by the routing number alone. A verified account is what the contact is " +
-				"paid with from then on; when it is rejected, the contact is paid as before. The account of a " +
+				"an active connection, else by the routing number alone. The contact is paid to a verified account " +
+				"from then on; when it is rejected, the contact is paid as before. The account of a " +
 				"method that is in use is verified again under the same method. Fails with 400 for a routing number " +
 				"that is none (issue routingNumberInvalid).",
 			Scopes: []string{"contacts:write"},

@@ -189,7 +189,7 @@ func approvalEndpoints() []api.Endpoint {
 			},
 			Scopes: decides,
 			Doc: "Books bills as paid and starts the operation that sends the payments, dated today when their date " +
-				"has passed. What stands against them is looked at again first. " + failures +
+				"has passed. The reasons against paying them are checked again first. " + failures +
 				"; `payProviderConnectionInactive`; `payProviderAccountNotReady`; " + refusedFunds +
 				"; the locks of the date of a bill's payment.",
 		}, approve),
@@ -212,7 +212,7 @@ func approvalEndpoints() []api.Endpoint {
 			Summary: "Read the limits of payments",
 			Scopes:  []string{"team:read"},
 			OneTrip: true,
-			Doc:     "What counts for the team, and what was set before by whom.",
+			Doc:     "The limits of the team now, and the earlier ones with the users who set them.",
 		}, readLimits),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPut,

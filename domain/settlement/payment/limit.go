@@ -16,14 +16,14 @@ import (
 // Limits are the amounts that a team lets providers pay out in its default currency; null is no limit.
 type Limits struct {
 	PerPayment   *money.Cents `json:"perPayment" doc:"Cents; a payment of more is refused."`
-	PerDay       *money.Cents `json:"perDay" doc:"Cents; what is asked for, or approved, on one day (UTC) is refused as far as all payments of the day together come to more."`
+	PerDay       *money.Cents `json:"perDay" doc:"Cents; what is asked for, or approved, on one day (UTC) is refused as far as all payments of the day together are more."`
 	ApprovalFrom *money.Cents `json:"approvalFrom" doc:"Cents; a payment of so much or more waits until a second person has approved it."`
 }
 
 // LimitsSet is a set of limits and the user who has set it.
 type LimitsSet struct {
 	Limits
-	ChangedBy *id.ID       `json:"changedBy" doc:"The user who has set them; null while nobody has."`
+	ChangedBy *id.ID       `json:"changedBy" doc:"The user who set them; null if no one has."`
 	ChangedAt *day.Instant `json:"changedAt"`
 }
 

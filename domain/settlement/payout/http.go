@@ -50,7 +50,7 @@ func endpoints() []api.Endpoint {
 			Errors:  apierr.List{team.ErrNotDerived},
 			Status:  http.StatusAccepted,
 			Scopes:  []string{"statements:read", "statements:pay"},
-			Doc: "Starts an operation whose result tells what would be paid on each statement; nothing is recorded. " +
+			Doc: "Starts an operation that computes what would be paid on each statement; nothing is recorded. " +
 				"Statements that cannot be paid are skipped with a message. " +
 				suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
@@ -96,7 +96,7 @@ func endpoints() []api.Endpoint {
 			Scopes: paying,
 			Also:   operation.Answers[Outcome](),
 			Doc: "Records payouts as transactions and, with connectionId, has the provider make those to owners: " +
-				"then it answers 202, and the result of the operation tells their states; else 200 with the " +
+				"then it answers 202, and the result of the operation has their states; else 200 with the " +
 				"results. All statements are paid or none. Payments that the team's limits have wait are sent when " +
 				"a second person has approved them (listApprovals). " + suggesting + warning + leaving + mistakes +
 				refusing + "`payProviderRecipientNotReady`; the failures of createTransaction.",

@@ -26,7 +26,7 @@ type Batch struct {
 	Currency      string     `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"With a month."`
 	ListingIDs    []id.ID    `json:"listingIds,omitempty" maxItems:"20000" doc:"With a month."`
 	PeriodIDs     []id.ID    `json:"listingPeriodIds,omitempty" maxItems:"20000" doc:"Ownership periods; with a month."`
-	EmailDelivery bool       `json:"emailDelivery,omitempty" doc:"Tells the owners of the statements that become published."`
+	EmailDelivery bool       `json:"emailDelivery,omitempty" doc:"Informs the owners of the statements that become published."`
 }
 
 // Resolve reports an issue unless the batch names either a month or ids, not both.

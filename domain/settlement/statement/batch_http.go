@@ -31,9 +31,9 @@ func batchEndpoints() []api.Endpoint {
 			Summary: "Change the status of many owner statements",
 			Errors:  apierr.List{errBefore, ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
 			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, " +
-				"each as updateStatement does. The answer names them; GET /statements/batch/{id} tells how far they " +
+				"each as updateStatement does. The answer names them; GET /statements/batch/{id} shows how far they " +
 				"are. A statement that is refused does not keep the others back: the batch then ends as failed. A " +
-				"dry run does it all at once, answers 200 with what came of it and keeps nothing. published needs " +
+				"dry run does it all at once, answers 200 with the outcome and keeps nothing. published needs " +
 				"statements:publish as well. Failures in order: malformed input; 400 beforeStatementStartDate for a " +
 				"month before the team's statements, a month to come, an unknown statement, nothing selected.",
 			Scopes:  []string{"statements:write"},

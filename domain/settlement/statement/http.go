@@ -76,7 +76,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 				"again); when publishing; 409 previousStatementsOpen while an earlier month is not published. " +
 				"Further with 409 historicalImportPending while statements are being imported, and with 400 " +
 				"statementHasBlockingIssues when one has an issue of severity error (context.issues). Nothing is " +
-				"saved when it fails. emailDelivery tells the owners of what becomes published.",
+				"saved when it fails. emailDelivery informs the owners of published statements.",
 			Scopes: []string{"statements:write"},
 			DryRun: true,
 			Status: 201,
@@ -123,7 +123,7 @@ type listInput struct {
 	Filter
 	page.Params
 	operation.Include
-	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
+	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"The view of the manager or of an owner; owners always get their own."`
 }
 
 // listStatements returns a page of statements, with the last operation of each if the caller includes operations.
@@ -150,7 +150,7 @@ type detailed struct{ link Linker }
 
 type getInput struct {
 	ID     id.ID  `path:"id"`
-	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"Whose view; owners always get their own."`
+	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"The view of the manager or of an owner; owners always get their own."`
 }
 
 // get returns a statement with its lines. Links to files are signed for the reader.
@@ -171,7 +171,7 @@ type Create struct {
 	Currency         *string   `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Only statements of this currency."`
 	Status           *Status   `json:"status,omitempty" enum:"draft,inReview,published" doc:"inReview when absent; draft is refused, since it is not stored."`
 	ListingPeriodIDs []id.ID   `json:"listingPeriodIds,omitempty" maxItems:"5000" doc:"Ownership periods; all of the team's when absent or empty."`
-	EmailDelivery    bool      `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when the statements are published."`
+	EmailDelivery    bool      `json:"emailDelivery,omitempty" doc:"Informs the owners by e-mail when the statements are published."`
 }
 
 // Resolve reports an issue if the status is draft, because drafts are not stored.
@@ -346,7 +346,7 @@ func checkPublishScope(tx *db.Tx, status Status) error {
 // Update asks for the status of a statement.
 type Update struct {
 	Status        Status `json:"status"`
-	EmailDelivery bool   `json:"emailDelivery,omitempty" doc:"Tells the owners by e-mail when this publishes the statement."`
+	EmailDelivery bool   `json:"emailDelivery,omitempty" doc:"Informs the owners by e-mail when this publishes the statement."`
 }
 
 type updateInput struct {

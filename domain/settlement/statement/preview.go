@@ -141,8 +141,8 @@ func (s detailed) previewEndpoint() api.Endpoint {
 		ID:      "previewStatementLayout",
 		Tag:     "Statement layouts",
 		Summary: "Show a statement with an unsaved layout",
-		Doc: "The statement as getStatement tells it, drafts included, laid out by the layout of the body; issues " +
-			"are what it would bring. Nothing is kept. Fails with 400 for a statement that is not known or a layout " +
+		Doc: "The statement of getStatement, drafts included, laid out by the layout of the body, with the issues " +
+			"that it would have. Nothing is kept. Fails with 400 for a statement that is not known or a layout " +
 			"that createStatementLayout would refuse, save for a name that is taken.",
 		Scopes: []string{"layouts:read", "statements:read"},
 	}, s.preview)

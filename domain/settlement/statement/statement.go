@@ -62,7 +62,7 @@ type Statement struct {
 	Summary       []SummaryLine        `json:"summary"`
 	Payment       Payment              `json:"payment"`
 	Payouts       []Payout             `json:"payouts" doc:"The payouts that pay this statement, oldest first."`
-	JournalStatus ledger.JournalStatus `json:"journalStatus" doc:"Of the journals on the listing; owners are not told the operations."`
+	JournalStatus ledger.JournalStatus `json:"journalStatus" doc:"Of the journals on the listing; owners do not see the operations."`
 	Issues        []finding.Finding    `json:"issues"`
 	Drilldown     *Drilldown           `json:"drilldown" doc:"The journal entries behind the statement; null in the owner's view."`
 	Drilldowns    *Drilldowns          `json:"drilldowns" doc:"The journal entries behind single figures; null in the owner's view."`
@@ -164,7 +164,7 @@ type Payment struct {
 	Received       money.Cents   `json:"received" doc:"What payouts after the end of the statement have brought of it, the oldest balance first, whatever statement they name. Without payouts that a provider refused, gave back or does not answer for: those are issues, and can be paid again once they were put away."`
 	Offset         money.Cents   `json:"offset" doc:"What later published statements have set off against it: a loss, or income against what was owed."`
 	BroughtForward money.Cents   `json:"broughtForward" doc:"What of it is still open on earlier statements, and is shown there."`
-	Open           money.Cents   `json:"open" doc:"What is still to be paid of what this statement added: expected less received, offset and brought forward. Over the statements of an ownership period and currency it adds up to what is open in all."`
+	Open           money.Cents   `json:"open" doc:"The unpaid part of the amount that this statement added: expected less received, offset and brought forward. Over the statements of an ownership period and currency it adds up to all that is open."`
 	Status         PaymentStatus `json:"status" doc:"Of the expected amount: paid when nothing of it is open any more, here or on earlier statements."`
 }
 

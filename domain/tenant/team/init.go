@@ -44,7 +44,7 @@ func (Copied) Enum() []string {
 // accounts with its assignments and line mappings, and the standard statement layout where there is none. Running it
 // again adds nothing twice.
 type Init struct {
-	CopyFromTeamID *id.ID   `json:"copyFromTeamId,omitempty" doc:"A team that the credential reaches, whose settings are copied."`
+	CopyFromTeamID *id.ID   `json:"copyFromTeamId,omitempty" doc:"Copies the settings of this team, which the credential must reach."`
 	Template       string   `json:"template,omitempty" enum:"standard"`
 	Include        []Copied `json:"include,omitempty" maxItems:"10" doc:"Parts to copy; all when absent."`
 }

@@ -65,7 +65,7 @@ func (h handler) logoEndpoints() []api.Endpoint {
 		api.Receive(api.Endpoint{
 			Method: http.MethodPut, Path: "/team/logo", ID: "putTeamLogo", Tag: "Teams", Summary: "Set the team's logo",
 			Doc: "The body is the image: a PNG or JPEG of at most 2 MiB and 16 megapixels. It is drawn anew in at " +
-				"most 800 by 320 pixels, without what else the file said, and stands on statements from then on. " +
+				"most 800 by 320 pixels, without the other data of the file, and is on statements from then on. " +
 				"Fails with 413 beyond 2 MiB, with the issue `contentTypeNotSupported` for what is no sound PNG or " +
 				"JPEG and with `imageTooLarge` beyond 16 megapixels.",
 			Scopes: []string{"team:write"}, MaxBody: maxLogo,
