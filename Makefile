@@ -64,7 +64,7 @@ chaos: ensure-postgres ## kill processes, crash the database, take the provider 
 bench: ensure-postgres ## measure against the limits of docs/ and print the figures
 	@cd bench && go run .
 
-# The packages whose rules are worth it: domain/books/ledger, domain/activity/fee, domain/settlement/statement, domain/settlement/payout, platform/money, platform/page, platform/api.
+# The packages with rules that are worth it: domain/books/ledger, domain/activity/fee, domain/settlement/statement, domain/settlement/payout, platform/money, platform/page, platform/api.
 .PHONY: mutate
 mutate: ensure-tools ensure-gremlins ## break the rules of PKG one by one and name those that its tests do not see: make mutate PKG=platform/money
 	@test -n '$(PKG)' || { echo 'say which package: make mutate PKG=platform/money' >&2; exit 2; }
@@ -75,7 +75,7 @@ fuzz: ## fuzz every parser for FUZZTIME (10s) each
 	@scripts/fuzz $(FUZZTIME)
 
 .PHONY: golden
-golden: ensure-tools ## rewrite the golden files from what the code gives now; read the diff before committing
+golden: ensure-tools ## rewrite the golden files from the output of the code now; read the diff before committing
 	@UPDATE_GOLDEN=1 go test -count=1 $$(git grep -l 'golden\.File(' -- '*_test.go' ':!platform/golden' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: openapi
@@ -90,7 +90,7 @@ openapi-lint: ## hold the description, in 3.1 and 3.0, to the rules of Redocly a
 migration: ## start the next migration: make migration NAME=guest_deposit
 	@scripts/migration '$(NAME)'
 
-# What the tests drive beside the service: the databases, an object store, an independent accounting program, readers of PDFs, a browser.
+# Other programs that the tests drive: the databases, an object store, an independent accounting program, readers of PDFs, a browser.
 .PHONY: ensure-tools
 ensure-tools:
 	@scripts/ensure postgres pgbouncer versitygw hledger poppler qpdf font chromium
