@@ -236,7 +236,7 @@ func TestChargesDoNotWrap(t *testing.T) {
 	}
 }
 
-// What a fee comes to depends on the stay and on the fees, not on their order, and is the same every time.
+// The amount of a fee depends on the stay and on the fees, not on their order, and is the same every time.
 func TestChargesDoNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

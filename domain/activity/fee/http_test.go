@@ -108,7 +108,7 @@ func TestTouchedReservations(t *testing.T) {
 	b.Put(path, object{"status": "inactive"}).Want(200)
 	b.wantStale(path, january, march)
 	b.Put(path, object{"defaultRate": 1}).Want(200)
-	b.wantStale(path) // nobody is charged
+	b.wantStale(path) // no one is charged
 }
 
 // Entries that the fee has made follow it, even where no listing period is left to say so.

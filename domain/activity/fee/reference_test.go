@@ -12,8 +12,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Fees build on fees and on accounts; what they come to follows when those change, and so does the text when those are
-// renamed.
+// Fees build on fees and on accounts; their amount follows when those change, and their text when those are renamed.
 func TestFeesOnFees(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -79,7 +79,7 @@ func (b *books) stayOn(listing id.ID, checkIn, status string) id.ID {
 	return v
 }
 
-// derive books what the fees on reservations come to.
+// derive books the amounts of the fees on reservations.
 func derive(ctx context.Context, tx *db.Tx, _ operation.Run, args ledger.RefreshArgs) error {
 	// As the real derivations do, so that two of the same reservation take turns.
 	if _, err := tx.Exec(ctx, `select from reservation where team_id = @team and id = any(@ids) order by id for update`, db.Args{"team": tx.Team, "ids": args.IDs}); err != nil {

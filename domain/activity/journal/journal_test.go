@@ -219,8 +219,8 @@ func TestJournalsNeedTheirOwnScopes(t *testing.T) {
 	w.As([]string{"journals:post"}, nil).Get(one).WantError(apierr.CodeForbidden, "")
 }
 
-// What became of the entries of a journal is told beside what became of the journal: how many came and went, and what
-// that changed on each account.
+// The event of a journal shows the change of its entries, too: how many came and went, and what that changed on each
+// account.
 func TestWhatAJournalPostedIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

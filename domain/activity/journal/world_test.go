@@ -27,7 +27,7 @@ type (
 )
 
 // world is a team with the standard chart, a villa that Ann owns until May 2026 and Bob from then on, a stay in it, and
-// a barn that nobody owns.
+// a barn without an owner.
 type world struct {
 	*apitest.Team
 	t           testing.TB
@@ -69,7 +69,7 @@ func (w *world) line(code string, cents int64, pairs ...any) object {
 	return l
 }
 
-// gift is what the manager gives the owners of the villa: 100.00 on a date.
+// gift is a gift of the manager to the owners of the villa: 100.00 on a date.
 func (w *world) gift(date string) object {
 	return object{"date": date, "description": "Goodwill", "lines": list{
 		w.line("5200", 10000, "party", "manager"), w.line("4000", -10000, "listingId", w.villa),
@@ -103,7 +103,7 @@ func (w *world) wantEntries(want ...string) {
 	}
 }
 
-// send makes a real call whose dry run answers another status.
+// send makes a real call when its dry run answers another status.
 func (w *world) send(path, body string) *httptest.ResponseRecorder {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(w.t.Context(), http.MethodPost, path, strings.NewReader(body))

@@ -38,7 +38,7 @@ func wantHeldBack(t *testing.T, when string, r *apitest.Response, want ...string
 	}
 }
 
-// monthly is a template of the villa whose first date is two months ago, with its dates up to today.
+// monthly is a template of the villa that began two months ago, with its dates up to today.
 func (w *world) monthly(pairs ...any) (path string, dates [3]string) {
 	w.T.Helper()
 	month := day.Of(w.DB.Now()).Month()
@@ -187,7 +187,7 @@ func TestADateThatIsHeldBackCanBeSkipped(t *testing.T) {
 	}
 }
 
-// A date whose transaction somebody made by hand meanwhile is not held back any more.
+// A date is not held back any more when somebody has made its transaction by hand meanwhile.
 func TestADateThatWasMadeByHandIsNotHeldBack(t *testing.T) {
 	t.Parallel()
 	byHand(t)

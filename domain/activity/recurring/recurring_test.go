@@ -212,7 +212,7 @@ func TestRunTemplate(t *testing.T) {
 	if listed.Int("pagination.total") != 3 || w.Get("/transactions?recurringTemplateId="+w.id().String()).Want(200).Int("pagination.total") != 0 {
 		t.Errorf("listed %s", listed.Body)
 	}
-	// A date whose instance was deleted is not due again, but can be made by hand.
+	// A date is not due again when its instance was deleted, but can be made by hand.
 	w.Delete("/transactions/" + listed.String("data.0.id")).Want(204)
 
 	if got := w.Post(path+"/run?dryRun=true", object{}).Want(200); got.Len("data") != 0 {

@@ -138,7 +138,7 @@ func TestBatch(t *testing.T) {
 	b.Post(path, object{"data": []any{}}).WantError(apierr.CodeBadRequest, "")
 }
 
-// Many good items beside a few bad ones take chunks apart without losing any.
+// Many good items with a few bad ones take chunks apart without losing any.
 func TestBatchOfSeveralChunks(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -138,7 +138,7 @@ func want(t *testing.T, got []ledger.Posting, expected string) {
 	}
 }
 
-// ownersNet is what a journal leaves to the owners, by ownership period.
+// ownersNet is the amount that a journal leaves to the owners, by ownership period.
 func ownersNet(postings []ledger.Posting) map[id.ID]money.Cents {
 	net := map[id.ID]money.Cents{}
 

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// previewed are the entries of a preview as books.entries tells stored ones.
+// previewed are the entries of a preview as books.entries shows stored ones.
 func previewed(b *books, r *apitest.Response) []string {
 	codes := map[string]string{"": "none"}
 	for _, code := range []string{"2000", "2100", "4000", "4010", "4100", "5100"} {
@@ -35,7 +35,7 @@ func previewed(b *books, r *apitest.Response) []string {
 	return out
 }
 
-// The preview is what would be derived now, whether or not it is stored.
+// The preview shows the journal that would be derived now, whether or not it is stored.
 // Proves: VER-05.
 func TestJournalPreview(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"stayledger/test/fixture"
 )
 
-// upload stands for an earlier upload of an attachment.
+// upload makes an attachment as if it had been uploaded earlier.
 func (w *world) upload(kind string) id.ID {
 	f := w.id()
 	w.Exec(`insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)

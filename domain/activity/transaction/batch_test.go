@@ -11,7 +11,7 @@ import (
 	"stayledger/test/fixture"
 )
 
-// The good items of a batch land as if each had been sent by itself, and each bad one is told with its reason; an
+// The good items of a batch land as if each had been sent by itself, and each bad one is listed with its reason; an
 // atomic batch lands as a whole or not at all.
 func TestABatchOfTransactions(t *testing.T) {
 	t.Parallel()

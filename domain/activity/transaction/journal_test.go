@@ -116,8 +116,8 @@ func expense(n int) transaction.Line {
 	return l
 }
 
-// withTaxInside is a bill of 115.00 of which 15.00 are the vendor's tax, charged on with 11.50 of which 1.50 are the
-// manager's.
+// withTaxInside is a bill of 115.00 with 15.00 tax of the vendor in it, charged on with 11.50 that have 1.50 of the
+// manager's in them.
 func withTaxInside(n int) transaction.Line {
 	l := ofListing(line(n, repairs, 11500, ledger.Owners))
 	l.AppliedAmount = &transaction.Applied{
@@ -444,7 +444,7 @@ func TestJournalNeedsAnOwner(t *testing.T) {
 	}
 }
 
-// Whatever the type, the accounts and the parties: on every day what one ledger owes the other is what that is owed.
+// Whatever the type, the accounts and the parties: on every day one ledger owes the amount that the other is owed.
 func TestLedgersEliminate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

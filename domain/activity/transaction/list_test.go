@@ -375,7 +375,7 @@ func TestPagesOfTooManyLines(t *testing.T) {
 	}
 }
 
-// A date that is probably a slip is told, and one that cannot be meant is refused.
+// A date that is probably a slip is reported, and one that cannot be meant is refused.
 func TestDatesFarAhead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

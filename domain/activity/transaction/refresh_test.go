@@ -177,7 +177,7 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 	if got := w.Get("/transactions/" + refreshed.String("id")).Want(200); got.String("lines.1.matchStatus") != "matched" {
 		t.Errorf("refreshed %s", got.Body)
 	}
-	// Two stays with one code: nobody can say which is meant.
+	// Two stays with one code: no one can say which is meant.
 	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM4")
 	w.coded(fixture.Stay(w.Team, w.villa, "booked", "2026-02-10", "2026-02-15"), "HM4")
 
@@ -197,7 +197,7 @@ func TestLinesWaitForTheirReservation(t *testing.T) {
 	}
 }
 
-// A line whose assignment lost its account says so.
+// A line says when its assignment has lost its account.
 func TestUnassignedAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

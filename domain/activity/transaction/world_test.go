@@ -62,7 +62,7 @@ func (w *world) fees() {
 		db.Args{"id": w.id(), "fee": fee, "listing": w.villa})
 }
 
-// guestPays is a card payment for the stay of which the processor keeps a part.
+// guestPays is a card payment for the stay; the processor keeps a part of it.
 func (w *world) guestPays(date string, cents, kept int64) object {
 	return fixture.With(w.deposit(date, cents), "lines", list{
 		object{"assignment": "accountsReceivable", "amount": cents, "reservationId": w.stay},

@@ -69,7 +69,7 @@ func TestLastDigitsAreUniqueOverAccountsAndAccountConnections(t *testing.T) {
 	duplicate(t, b.Post(batch, object{"data": array{
 		object{"name": "Bad", "lastDigits": "2222"}, object{"name": "Good", "lastDigits": "3333"}, object{"id": free, "lastDigits": "1111"}, object{"name": "Again", "lastDigits": "3333"},
 	}}), holders{digits: "2222", connections: one(connection)}, "data.0.lastDigits", "data.2.lastDigits", "data.3.lastDigits")
-	// Within one batch the second is at fault, and nobody has the digits yet.
+	// Within one batch the second is at fault, and none has the digits yet.
 	duplicate(t, b.Post(batch, object{"data": array{object{"name": "A", "lastDigits": "3333"}, object{"name": "B", "lastDigits": "3333"}}}), holders{digits: "3333"}, "data.1.lastDigits")
 	// What keeps its digits is no conflict with itself, nor are the two that are attached to each other.
 	b.Put(path(connection), object{"lastDigits": "2222", "name": "Same"}).Want(200)
@@ -79,7 +79,7 @@ func TestLastDigitsAreUniqueOverAccountsAndAccountConnections(t *testing.T) {
 	b.Put(path(same), object{"lastDigits": "1111"}).Want(200)
 	b.Put("/accounts/"+account.String(), object{"banking": object{"last4": "8888"}}).Want(200)
 	b.Put("/accounts/"+account.String(), object{"banking": object{"last4": "1111"}}).Want(200)
-	// Detached they may keep them, but nobody else gets them, and neither gets them back.
+	// Detached they may keep them, but no other gets them, and neither gets them back.
 	b.Put(path(same), object{"accountId": nil}).Want(200)
 	b.Put(path(same), object{"lastDigits": "1111", "name": "Kept"}).Want(200)
 	b.Put("/accounts/"+account.String(), object{"banking": object{"last4": "1111", "type": "checking"}}).Want(200)
@@ -109,7 +109,7 @@ func TestCopiedDigitsThatAreUsedHaveNoPath(t *testing.T) {
 	want(t, b.Get("/accounts/"+second.String()), map[string]string{"banking.last4": "1111"})
 }
 
-// An account tells when the account at the bank has other digits than itself.
+// An account says when the account at the bank has other digits than itself.
 func TestDigitsOutOfSyncAreAFinding(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -197,7 +197,7 @@ func TestOneOfManyWritersAttaches(t *testing.T) {
 	}
 }
 
-// Who loses digits to somebody else at the same moment is told who has them.
+// A caller who loses digits to another at the same moment learns who has them.
 //
 // Proves: ERR-118, RSN-18.
 func TestOneOfManyWritersGetsTheDigits(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// where tells of a record which account it is on, and whether it counts.
+// where returns the account that a record is on, and whether it counts.
 func (b *book) where(record id.ID) (account, status, currency string) {
 	b.t.Helper()
 	r := b.Get("/bank-records/" + record.String()).Want(200)

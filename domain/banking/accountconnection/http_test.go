@@ -175,7 +175,7 @@ func TestBatch(t *testing.T) {
 	refuses("twice the same", object{"data": array{object{"id": one}, object{"id": one}}}, "unique", "data.1.id")
 	refuses("an unknown one", object{"data": array{object{"name": "Good"}, object{"id": id.New(b.DB.Now()), "name": "X"}}}, "notFound", "data.1.id")
 	refuses("an unknown account", object{"data": array{object{"name": "X", "accountId": id.New(b.DB.Now())}}}, "notFound", "data.0.accountId")
-	// All faults of fields are told at once.
+	// All faults of fields are reported at once.
 	all := b.Post(batch, object{"data": array{object{"name": "X", "currency": "abc"}, object{}, object{"name": "Y", "mode": "detach-history"}}}).Want(400)
 	all.WantIssue("currency", "data.0.currency").WantIssue("required", "data.1.name").WantIssue("contradiction", "data.2.mode")
 

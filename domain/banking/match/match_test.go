@@ -33,8 +33,7 @@ func record(t testing.TB, n int, date string, amount money.Cents, description st
 	return match.Record{ID: seq(n), AccountID: seq(trustBank), Currency: "usd", Date: on(t, date), Amount: amount, Description: description}
 }
 
-// moved is a transaction on the trust bank in dollars, whose text has the name of its channel first when it says
-// "channel: text".
+// moved is a transaction on the trust bank in dollars. A text of the form "channel: text" names its channel first.
 func moved(t testing.TB, n int, date string, amount money.Cents, text string) match.Candidate {
 	t.Helper()
 
@@ -81,7 +80,7 @@ func TestTheWorkedCases(t *testing.T) {
 	deposits := []match.Candidate{
 		moved(t, 1, "2026-01-05", 62502, "Guest payment"), moved(t, 2, "2026-01-22", 62502, "Guest payment"),
 	}
-	// Eleven stays of a channel, of which the first is that of example E; one was paid before.
+	// Eleven stays of a channel; the first is that of example E, one was paid before.
 	nets := []money.Cents{86190, 41233, 129950, 77001, 58817, 93404, 31090, 110225, 64538, 50909, 72346}
 
 	var (
@@ -445,7 +444,7 @@ func TestAKeyOfThousandsIsNone(t *testing.T) {
 	}
 }
 
-// Two searches that the bounds can just hold: what is left of the steps tells whether the table halves the work.
+// Two searches that the bounds can just hold: the steps that are left show whether the table halves the work.
 func TestStepsAreBounded(t *testing.T) {
 	t.Parallel()
 
@@ -502,7 +501,7 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 }
 
-// hard is a record whose amount lies in the middle of all sums of n amounts, but is none of them.
+// hard is a record with an amount in the middle of all sums of n amounts, but is none of them.
 func hard(t testing.TB, n, candidates int) match.Record {
 	t.Helper()
 	return record(t, n, "2026-03-10", money.Cents(candidates)*100000+1, "")

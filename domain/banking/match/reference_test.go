@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// expected is what the rules say of a record, computed the slow way: every subset is tried.
+// expected is the answer of the rules for a record, computed the slow way: every subset is tried.
 type expected struct {
 	result    match.Result
 	reason    match.Reason
@@ -297,7 +297,7 @@ func TestPropertyAnswersAreThoseOfEverySubset(t *testing.T) {
 	})
 }
 
-// checkSets holds what is told to the input: amounts that sum up, in the order of days, every transaction once.
+// checkSets compares the answer with the input: amounts that sum up, in the order of days, every transaction once.
 func (w *world) checkSets(t *rapid.T, r match.Record, a match.Answer) {
 	for n, set := range a.Sets {
 		var sum money.Cents
@@ -347,8 +347,7 @@ func TestPropertyOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// However little a search may do, it never calls unique what is not, nor says that there is nothing where there is
-// something.
+// However little a search may do, it never calls a result unique that is not, nor says none where there is one.
 func TestPropertyCutSearchesSayLessNotWrong(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -28,7 +28,7 @@ type (
 	list   = fixture.Array
 )
 
-// office is a team with the standard chart, whose 1000 and 1010 are bank accounts.
+// office is a team with the standard chart, in which 1000 and 1010 are bank accounts.
 type office struct {
 	*apitest.Team
 	t        testing.TB
@@ -96,7 +96,7 @@ func made(transactions ...id.ID) object {
 }
 
 // Several transactions make a record up, and a transaction can be on several records, each with a part of it; what is
-// left is what the next can have.
+// left is the amount that the next can have.
 // Proves: RSN-50, RSN-67.
 func TestManyToMany(t *testing.T) {
 	t.Parallel()
@@ -140,8 +140,7 @@ func TestManyToMany(t *testing.T) {
 	o.Post(path(first, "reconcile"), made(whole)).Want(400)
 }
 
-// What a person can do with a record that is only partly made up: the rest comes later, and the list tells what state
-// it is in.
+// A person can make up a record in parts: the rest comes later, and the list shows its state.
 func TestPartOfARecord(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

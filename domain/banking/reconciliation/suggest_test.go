@@ -50,7 +50,7 @@ func suggested(t *testing.T, all *apitest.Response, record id.ID) map[string]any
 }
 
 // A payout of a channel is found as the set of its stays, a deposit as the one of its amount, a code before the amount;
-// two of one amount are told and not decided. What a record has is suggested no more, and neither is another team's.
+// two of one amount are shown and not decided. Reconciled ones and those of another team are not suggested.
 func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	o, other := newOffice(t), newOffice(t)

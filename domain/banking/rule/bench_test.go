@@ -12,8 +12,8 @@ import (
 const benchRecords = 100_000
 
 // BenchmarkRun is a run of 20 and of 200 rules over 100 thousand records. The shapes go from rules that differ in all
-// that they look at to rules that all ask for the same text, so that nothing but their other conditions tells them
-// apart.
+// that they look at to rules that all ask for the same text, so that they differ only in their other
+// conditions.
 func BenchmarkRun(b *testing.B) {
 	shapes := map[string]func(n int) rule.Rule{
 		"vendors": func(n int) rule.Rule {

@@ -283,8 +283,8 @@ func TestRulesRefuseDryRuns(t *testing.T) {
 	}
 }
 
-// What a rule names can vanish: the rule tells so, can be put away and named otherwise, and no other rule is the worse
-// for it.
+// Records that a rule names can vanish: the rule says so, can be put away and named otherwise, and other rules work as
+// before.
 func TestVanishedReferencesAreFindings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -335,7 +335,7 @@ func TestVanishedReferencesAreFindings(t *testing.T) {
 	if listed.String("data.0.vendorContact") != "null" || listed.Has("data.0.lines.0.account") || listed.Has("data.0.lines.0.listing") {
 		t.Errorf("names of what is gone: %s", listed.Body)
 	}
-	// What stands may stay, and nothing else that is gone may come.
+	// References that are there may stay, and nothing else that is gone may be added.
 	w.Put(path, object{"name": "Broken"}).Want(200)
 	w.Put(whole, object{"vendorContactId": vendor}).WantError(apierr.CodeBadRequest, "").WantIssue("notFound", "vendorContactId")
 	w.record(w.trust, "2026-02-03", -700, "Depot 1")

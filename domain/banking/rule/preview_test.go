@@ -232,7 +232,7 @@ func TestPreviewOfChosenRules(t *testing.T) {
 	if short.String("data.0.reason") != "splitMismatch" || short.String("data.0.transaction") != "null" || short.String("data.0.isAutoApplicable") != "false" {
 		t.Errorf("a rule that cannot book: %s", short.Body)
 	}
-	// What is previewed is what can be booked.
+	// The preview shows exactly what can be booked.
 	made := w.Post("/transactions", got.Value("data.1.transaction")).Want(201)
 	if made.Int("total") != 1000 || made.ID("accountId") != w.trust {
 		t.Errorf("booked %s", made.Body)

@@ -12,8 +12,8 @@ import (
 	"stayledger/test/fixture"
 )
 
-// A run books what the rule takes, reconciles it and tells what it did; what is refused for one record keeps the others
-// from nothing. Undone, everything is as it was.
+// A run books what the rule takes, reconciles it and reports what it did; a refusal for one record keeps no other
+// from being booked. Undone, everything is as it was.
 // Proves: INIT-28.
 func TestRunAndUndo(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"stayledger/test/fixture"
 )
 
-// movement is what a caller sends of a movement on the trust account.
+// movement is the request of a caller for a movement on the trust account.
 func (w *world) movement(date string, cents int64, description string, pairs ...any) object {
 	return fixture.With(object{"accountId": w.trust, "date": date, "amount": cents, "description": description}, pairs...)
 }
@@ -77,7 +77,7 @@ func TestRulesKeepOffOpenDuplicates(t *testing.T) {
 	path := w.made(w.depot("mode", "auto"))
 	csv := w.movement("2026-02-10", -1500, "HOME DEPOT", "source", "csv")
 
-	// The same file without references comes twice: the first record is booked, the second one and its pair are told.
+	// The same file without references comes twice: the first record is booked, the second one is listed with it.
 	first := w.add(csv)
 	second := w.add(csv)
 	record := second.String("data.0.id")
@@ -89,7 +89,7 @@ func TestRulesKeepOffOpenDuplicates(t *testing.T) {
 	second.WantFields("data.0.duplicates.0", object{"id": first.String("data.0.id"), "source": "csv"})
 	w.Get("/bank-records/"+record).Want(200).WantFields("reconciliation", object{"status": "unpaid"})
 
-	// Another source tells of two movements that are new to both.
+	// Another source has two movements that are new to both.
 	byHand := w.add(w.movement("2026-02-20", -2500, "Depot"))
 	w.Put(path, object{"status": "inactive"}).Want(200)
 	byFile := w.add(w.movement("2026-02-21", -3500, "Depot"), w.movement("2026-02-21", -3500, "The depot", "source", "csv"))
@@ -167,7 +167,7 @@ func TestRulesThatActNeedTheScopeToBook(t *testing.T) {
 	}
 }
 
-// A record that is restored, or comes to another account, is offered to rules as a new one is.
+// A record that is restored or moved to another account is offered to rules like a new one.
 func TestRulesTakeRestoredAndMovedRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

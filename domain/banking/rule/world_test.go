@@ -41,7 +41,7 @@ func newWorld(tb testing.TB) *world {
 
 func (w *world) id() id.ID { return id.New(w.DB.Now()) }
 
-// cost is a new account beside that of repairs.
+// cost is a new account besides that of repairs.
 func (w *world) cost(name string) id.ID {
 	w.T.Helper()
 	category := w.Get("/accounts/" + w.repairs.String()).Want(200).String("category.id")

@@ -166,7 +166,7 @@ func TestClassificationIsLockedByEntries(t *testing.T) {
 	x.Put("/account-categories/"+sibling, object{"name": "Renamed"}).Want(200)
 	x.Put("/account-categories/"+income, object{"classification": "expense"}).Want(200)
 	x.Put(path, object{"categoryId": category(x, "Liabilities too", "liability")}).Want(200)
-	// Entries that count nowhere lock it as well: they are told with their account.
+	// Entries that count nowhere lock it as well: they are shown with their account.
 	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, trigger_type, created_at)
 		select @team, gen_random_uuid(), @account, 'archived', cents::text, 'trust', 'inactive', '2026-02-01', @account, cents, 'usd', 'manual', now()
 		from (values (100), (-100)) v (cents)`, db.Args{"account": codes["2300"]})

@@ -56,7 +56,7 @@ func TestSummaryReconcilesTheBankWithTheBooks(t *testing.T) {
 	want["unmatchedTransactionsBalance"] = 0
 	totals(t, x.Get(path+"?dateRange=2026-01"), want)
 	totals(t, x.Get(path+"?dateRange=2026-02"), map[string]int64{"bankAccountBalance": 135004, "unclearedTransactionsBalance": 0, "difference": 0})
-	// A fee that nobody booked is what is left.
+	// The rest is a fee that no one booked.
 	record(x, bank, "2026-02-04", -500)
 	r = x.Get(path + "?dateRange=2026-02").Want(200)
 	totals(t, r, map[string]int64{"bankAccountBalance": 134504, "bookBalance": 135004, "unmatchedBankRecordsBalance": -500, "difference": -500})
@@ -85,7 +85,7 @@ func TestSummaryTakesPartsBalancesAndManualEntriesIntoAccount(t *testing.T) {
 		"bankAccountBalance": 700, "bookBalance": 1050, "unclearedTransactionsBalance": 650, "unmatchedTransactionsBalance": 650,
 		"unmatchedBankRecordsBalance": 300, "adjustedBankAccountBalance": 1350, "difference": 300,
 	})
-	// A stated balance stands for all records up to its day; one that is excluded, or of another currency in the books,
+	// A stated balance includes all records up to its day; one that is excluded, or of another currency in the books,
 	// is not there.
 	x.Exec(`insert into bank_record (team_id, id, account_id, date, status, type, amount, balance, created_at, updated_at) values
 		(@team, gen_random_uuid(), @account, '2026-03-02', 'active', 'balance', 0, 2000, now(), now()),

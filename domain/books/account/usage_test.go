@@ -80,7 +80,7 @@ func TestLockedHistoryKeepsAnAccountActive(t *testing.T) {
 	x.Put(path, object{"status": "inactive"}).Want(200)
 }
 
-// What stands in the tables of other packages keeps an account, and what still works with it keeps it active.
+// Rows in the tables of other packages keep an account, and those that still work with it keep it active.
 //
 // Proves: ERR-72, ERR-74, RSN-03.
 func TestEveryUserOfAnAccountIsNamed(t *testing.T) {

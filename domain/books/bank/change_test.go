@@ -79,7 +79,7 @@ func TestAReconciledRecordKeepsItsMoney(t *testing.T) {
 	made := w.deposit("1000", "2026-02-10", 60, false)
 	part := w.keep(100, "source", "csv")
 	w.reconcile(part, made, "1000", 60)
-	// Parts that come to nothing are parts nevertheless.
+	// Parts that add up to 0 are parts nevertheless.
 	nothing := w.keep(100, "source", "csv")
 	w.reconcile(nothing, made, "1000", 5)
 	w.reconcile(nothing, w.expense("1000", "2026-02-10", 5), "1000", -5)

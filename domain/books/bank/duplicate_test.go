@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// The same movement that comes from another source lands and is told of both, until one is excluded or both are
+// The same movement from another source lands, and both are shown as duplicates until one is excluded or both are
 // reconciled.
 func TestDuplicatesOfOtherSources(t *testing.T) {
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestDuplicatesOfOtherSources(t *testing.T) {
 	having("true")
 }
 
-// Another team's movements are nobody's duplicates.
+// Another team's movements are no duplicates.
 func TestDuplicatesAreOfTheTeam(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(t), newWorld(t)

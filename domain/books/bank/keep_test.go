@@ -19,7 +19,7 @@ const batch = "/bank-records/batch"
 
 func path(record id.ID) string { return "/bank-records/" + record.String() }
 
-// movement is what a caller sends of a movement on the account 1000.
+// movement is the request of a caller for a movement on the account 1000.
 func (w *world) movement(cents int64, more ...any) object {
 	return fixture.With(object{"accountId": w.accounts["1000"], "date": "2026-02-10", "description": "Rent", "amount": cents}, more...)
 }
@@ -261,7 +261,7 @@ func TestRecordsBeforeTheFirstDayAreLeftOut(t *testing.T) {
 	}
 }
 
-// Movements that would take an account beyond what a JSON number tells exactly are refused, so its reports stay
+// Movements that would take an account beyond the range of exact JSON numbers are refused, so its reports stay
 // readable.
 func TestMovementsBeyondTheRangeAreRefused(t *testing.T) {
 	t.Parallel()

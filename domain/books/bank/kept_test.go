@@ -39,7 +39,7 @@ var (
 	someCents = rapid.SampledFrom([]int64{300, 500, -500, 800})
 )
 
-// step changes one thing of the books, of the records or of what these are made of.
+// step changes one thing of the books, of the records or of their parts.
 func (b *booksAndBank) step(t *rapid.T) {
 	x := rapid.SampledFrom(b.transactions).Draw(t, "transaction")
 	args := func(more db.Args) db.Args {
@@ -74,9 +74,9 @@ func (b *booksAndBank) step(t *rapid.T) {
 	}
 }
 
-// What is kept beside bank records equals what the rows say, after every change of entries, records and
+// The sums kept next to bank records equal those of the rows, after every change of entries, records and
 // reconciliations: the part of a record that is made up, the sums by day before and after they are folded, and which
-// sources nobody has to look at who compares bank and books by a day.
+// sources a comparison of bank and books by a day can skip.
 func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 	t.Parallel()
 	b, settled := newBooksAndBank(t), 0

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// world is a team with the standard chart, whose 1000 and 1010 are bank accounts, and a stay in a villa.
+// world is a team with the standard chart, in which 1000 and 1010 are bank accounts, and a stay in a villa.
 type world struct {
 	*apitest.Team
 	t        testing.TB

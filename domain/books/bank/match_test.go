@@ -65,7 +65,7 @@ func TestMatchingTransactions(t *testing.T) {
 		t.Error("matching transactions are listed without a request")
 	}
 
-	// What is open of a record is what a transaction has to make up.
+	// A transaction has to make up the open amount of a record.
 	w.reconcile(r, far, "1000", 200)
 
 	if got := w.Get(one).Want(200); got.Len("matchingTransactions") != 0 {

@@ -39,7 +39,7 @@ var (
 	planRemoved = regexp.MustCompile(`Rows Removed by .*: (\d+)`)
 )
 
-// handled is how many rows a query looks at, as its plan tells.
+// handled is the number of rows that a query looks at by its plan.
 func handled(t *testing.T, plan []string) int {
 	t.Helper()
 
@@ -246,8 +246,8 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// rowsRead is how many rows of bank records, what is kept beside them and entries the connection has read since its
-// counts were last reported.
+// rowsRead is the number of rows of bank records, of the sums kept next to them and of entries that the connection has
+// read since its counts were last reported.
 func rowsRead(ctx context.Context, tx *db.Tx) (int64, error) {
 	return db.Get[int64](ctx, tx, `select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint from pg_stat_xact_user_tables
 		where relname like 'bank_%' or relname = 'ledger_entry'`, nil)

@@ -58,7 +58,7 @@ func together(t *testing.T, call func(n int) *apitest.Response) map[string]int {
 }
 
 // Many change, move, exclude and describe one record at once, while its accounts begin on other days: all of them are
-// served, one after the other, and what is kept beside the records equals them.
+// served, one after the other, and the sums kept next to the records equal them.
 func TestManyWritersOfOneRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

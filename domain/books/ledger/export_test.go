@@ -7,7 +7,7 @@ import (
 	"stayledger/platform/day"
 )
 
-// ErrFrozen is what the lock of the tests refuses with: one kind of lock more, on July 2019, made known to the list of
+// ErrFrozen is the refusal of the lock of the tests: one kind of lock more, on July 2019, made known to the list of
 // rules and nowhere else.
 var ErrFrozen = apierr.New(apierr.CodeForbidden, apierr.ReasonSelfModification, "A lock of a test holds July 2019")
 

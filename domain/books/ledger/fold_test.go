@@ -17,7 +17,7 @@ func (b *books) fold() {
 		b.t.Fatal(err)
 	}
 
-	if n := b.unfolded(); n != 0 { // nobody else writes for the team; another test may fold it at the moment
+	if n := b.unfolded(); n != 0 { // no one else writes for the team; another test may fold it at the moment
 		b.fold()
 	}
 }

@@ -305,7 +305,7 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 	}
 }
 
-// Of several days that hold a journal the earliest counts, be it where a posting stands or where it is to go: while
+// Of several days that hold a journal the earliest counts, whether a posting is there or is to go there: while
 // that one is closed, opening the other lets nothing through.
 func TestTheEarliestDayHolds(t *testing.T) {
 	t.Parallel()

@@ -143,8 +143,8 @@ func (m *matrix) refused(source id.ID) error {
 	return err
 }
 
-// told is what SQL says of every source: that a lock holds its journal for the reader, and that one holds its entries
-// for everybody.
+// told is the answer of SQL for every source: whether a lock holds its journal for the reader, and whether one holds
+// its entries for everybody.
 type told struct {
 	ID      id.ID
 	Journal bool
@@ -185,7 +185,7 @@ type lockCase struct {
 	name  string
 	lock  func(*matrix)
 	holds func(*shape) bool
-	// reason is what a write that the lock holds is refused with.
+	// reason is the refusal of a write that the lock holds.
 	reason apierr.Reason
 	// personal says that the lock holds the caller and not everybody.
 	personal bool
@@ -220,8 +220,8 @@ func lockCases() []lockCase {
 	}
 }
 
-// Go and SQL decide alike about every lock and every kind of posting on either side of the lock's last day: what a
-// write is refused is what the lock object, the filters of journals and entries, and the lock of a fee tell.
+// Go and SQL decide alike about every lock and every kind of posting on either side of the lock's last day: a
+// write is refused exactly as the lock object, the filters of journals and entries, and the lock of a fee say.
 //
 // Proves: RSN-16, RSN-56, RSN-61, RSN-63, RSN-66.
 func TestGoAndSQLDecideAlikeAboutLocks(t *testing.T) {

@@ -53,8 +53,8 @@ func (f *frozen) wantHeld(r *apitest.Response, reason apierr.Reason) {
 	}
 }
 
-// A kind of lock that is added to the list of rules reaches everything that tells or decides what is locked, without a
-// change there. Who decides for himself fails here: he does not know this lock.
+// A kind of lock that is added to the list of rules reaches everything that shows or decides what is locked, without a
+// change there. Code that decides by itself fails here: it does not know this lock.
 func TestANewLockReachesEveryPlace(t *testing.T) { //nolint:paralleltest // other tests of this package fold the sums of all teams, which a dry run must not see change
 	f := newFrozen(t)
 

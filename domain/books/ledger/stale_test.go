@@ -136,7 +136,7 @@ func TestOutdateStartsNothingForNothing(t *testing.T) {
 	})
 }
 
-// A journal is held by the lock that it met, for as long as that stands and no longer; whoever takes the lock away has
+// A journal is held by the lock that it met, as long as that is there and no longer; whoever takes the lock away has
 // it derived again.
 func TestJournalsAreHeldByLocksThatStand(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestJournalsAreHeldByLocksThatStand(t *testing.T) {
 	}
 }
 
-// What a refresh of a part leaves outstanding stays as it was, and nobody waits for a journal that a lock holds.
+// What a refresh of a part leaves outstanding stays as it was, and no one waits for a journal that a lock holds.
 func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -251,8 +251,8 @@ func TestPartsLeaveTheRestOutstanding(t *testing.T) {
 }
 
 // An operation that names the listing of a resource, or what made its journal stale, derives the journal: until it is
-// settled the journal is recalculating. One that names another listing says nothing of it, nor does a listing whose
-// owners a manual journal does not follow.
+// settled the journal is recalculating. One that names another listing does not, nor does a listing with
+// owners that a manual journal does not follow.
 // Proves: OPEN-59.
 func TestOperationsAroundAJournal(t *testing.T) {
 	t.Parallel()

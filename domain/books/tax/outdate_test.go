@@ -81,7 +81,7 @@ func (w *world) stay(fee id.ID) id.ID {
 	return stay
 }
 
-// stale are the sources whose journals are stale, each with what caused it.
+// stale are the sources with stale journals, each with the cause.
 func (w *world) stale() (out map[id.ID]id.ID) {
 	out = map[id.ID]id.ID{}
 

@@ -114,7 +114,7 @@ func TestJournalsFollowOwnership(t *testing.T) {
 	k.wantOwned(t, second)
 	k.Delete(periods+"/"+second.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
 
-	settled("failed", k.Put(periods+"/"+second.String()+"?dryRun=false", object{"startAt": "2026-04-01"})) // nobody owns on the day of the expense
+	settled("failed", k.Put(periods+"/"+second.String()+"?dryRun=false", object{"startAt": "2026-04-01"})) // no owner on that day
 	settled("completed", k.Put(periods+"/"+k.first.String(), object{"endAt": "2026-04-01"}))
 	k.wantOwned(t, k.first)
 	settled("completed", k.Delete(periods+"/"+second.String()))
@@ -151,7 +151,7 @@ func TestDryRunOfOwnershipDerives(t *testing.T) {
 	}
 }
 
-// An owners' expense in a month that nobody owns any more has no journal that could be derived. The old one stays, and
+// An owners' expense in a month without an owner any more has no journal that could be derived. The old one stays, and
 // the operation fails.
 func TestOrphanedTransactionFailsTheRefresh(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 type object = map[string]any
 
-// newTeam is a team without a general ledger, whose changes of ownership are done when they are answered.
+// newTeam is a team without a general ledger: its changes of ownership are done when they are answered.
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	x := newLedgerTeam(t)

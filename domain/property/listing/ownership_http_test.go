@@ -235,7 +235,7 @@ func TestTheLastPeriodIsDeletedOrArchived(t *testing.T) {
 	if got := x.Get(first).String("endAt"); got != "2026-01-01" {
 		t.Errorf("the period before ends %s", got)
 	}
-	// Only the last period has days to leave; an opening balance stands before the first day.
+	// Only the last period has days to leave; an opening balance is dated before the first day.
 	early := period(x, cabin, ada, "2024-01-01", "2024-06-01").Want(201).ID("id")
 	post(x, cabin, early, "2023-12-31")
 	x.Delete(periods + "/" + early.String() + "?onLast=extend&onLocked=archive").Want(204)

@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// told is an event as it is kept.
+// told is an event as it is stored.
 type told struct {
 	ID         id.ID
 	Revision   int
@@ -44,7 +44,7 @@ func newTrail(t *testing.T) trail {
 	return trail{apitest.New(t, apitest.Config{}), t}
 }
 
-// events are all that was told, in order.
+// events are all stored events, in order.
 func (x trail) events() []told {
 	x.t.Helper()
 
@@ -181,7 +181,7 @@ func TestWhatIsToldOfOneRecordIsOneEvent(t *testing.T) {
 	account := id.New(x.DB.Now())
 	x.do(func(tx *db.Tx) {
 		audit.NoteJournal(tx, "", made, audit.Effect{EntriesAdded: 2, Delta: []audit.Delta{{AccountID: account, CentTotal: 5}}})
-		audit.NoteJournal(tx, "", id.New(tx.Now), audit.Effect{EntriesAdded: 2}) // nobody tells of its record
+		audit.NoteJournal(tx, "", id.New(tx.Now), audit.Effect{EntriesAdded: 2}) // its record has no event
 		audit.Note(tx, audit.Created, audit.Listing, made, nil, named{"a"})
 		audit.Note(tx, audit.Updated, audit.Listing, made, named{"a"}, named{"b"})
 		audit.NoteJournal(tx, audit.Listing, made, audit.Effect{EntriesRetired: 1, Delta: []audit.Delta{{AccountID: account, CentTotal: -5}}})

@@ -66,7 +66,7 @@ func TestUploadAndDownload(t *testing.T) {
 		t.Error("more than the file was left")
 	}
 
-	long := "%PDF-1.7\n" + strings.Repeat("x", 100_000) // its beginning tells the type
+	long := "%PDF-1.7\n" + strings.Repeat("x", 100_000) // its beginning shows the type
 	if got := w.Get(attachments + w.upload(paper("a.pdf", "application/pdf", long)).Want(201).String("id") + "/download").Want(200); string(got.Body) != long {
 		t.Errorf("of %d bytes %d are downloaded", len(long), len(got.Body))
 	}

@@ -285,7 +285,7 @@ func bomb(t testing.TB, size int, unpacked uint64) string {
 	return b.String()
 }
 
-// densely is a sound office document whose content is much smaller than what it unpacks to.
+// densely is a sound office document that is much larger once it is unpacked.
 func densely(t testing.TB) string {
 	t.Helper()
 	return archive(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": strings.Repeat("\x00", 20<<20)})

@@ -128,7 +128,7 @@ func handlers() map[job.Kind]job.Handler {
 	}
 }
 
-// land does what the transaction keeps: an audit action stands for the work of a real task.
+// land does the lasting part of the task: an audit action instead of the work of a real task.
 func (t task) land(ctx context.Context, tx *db.Tx, run operation.Run) error {
 	if t.Note != "" {
 		_, err := tx.Exec(ctx, `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @user, @note, @attempt::int, @now)`,
@@ -138,7 +138,7 @@ func (t task) land(ctx context.Context, tx *db.Tx, run operation.Run) error {
 		}
 	}
 
-	if t.Slow { // and tells when it was done
+	if t.Slow { // and records when it was done
 		_, err := tx.Exec(ctx, `with slept as materialized (select pg_sleep(0.05))
 			insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at)
 			select @team, @id, @user, 'slow work ended', '', clock_timestamp() from slept`, db.Args{"team": tx.Team, "id": tx.NewID(), "user": tx.Actor.User})

@@ -77,7 +77,7 @@ func TestAnOperationFinishesWhenItsWorkIsDone(t *testing.T) {
 	}
 }
 
-// A single task can settle before its start was told.
+// A single task can settle before its start is known.
 // Proves: OPS-19, OPS-87, OPS-88, OPS-89.
 func TestQueuedCanSettleAtOnce(t *testing.T) {
 	t.Parallel()

@@ -110,7 +110,7 @@ func TestWaitingRequestsShareTheirLooks(t *testing.T) {
 	all.Wait()
 
 	looks := x.DB.Stats().Transactions - before - 2*requests
-	if looks > 3*seconds*2+requests/2 { // of which some come with requests that begin
+	if looks > 3*seconds*2+requests/2 { // some of them come with requests that begin
 		t.Errorf("%d looks at what %d requests waited for", looks, requests)
 	}
 }
@@ -128,8 +128,7 @@ func TestASlowLookIsFollowedSoon(t *testing.T) {
 	}
 }
 
-// Nobody looks by himself here; a notification is what ends the wait, of all who wait for the operation and nobody
-// else.
+// No waiter polls here: a notification ends the wait of all who wait for the operation, and of no one else.
 //
 // Proves: OPEN-04.
 func TestASettledOperationIsHeardOf(t *testing.T) {
@@ -160,7 +159,7 @@ func TestASettledOperationIsHeardOf(t *testing.T) {
 	answered(t, otherWaits)
 }
 
-// A server that is about to stop answers who waits with what there is, and holds nobody from then on.
+// A server that is about to stop answers those who wait with what it has, and lets no one wait from then on.
 func TestAStoppingServerHoldsNobody(t *testing.T) {
 	t.Parallel()
 	x := newWaitingToy(t, time.Hour)

@@ -52,7 +52,7 @@ func BenchmarkOwnerStatements(b *testing.B) {
 	b.ReportMetric(float64(n)/(processorTime(b)-before).Seconds(), "statements/core-s")
 }
 
-// processorTime is what the process has used: on a busy machine the clock on the wall says nothing.
+// processorTime is the time that the process has used: on a busy machine the clock on the wall says nothing.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 

@@ -163,7 +163,7 @@ func sampleReport(n int) document.ReportDoc {
 	return doc
 }
 
-// directionMarks are what pdftotext writes around passages from right to left.
+// directionMarks are the marks that pdftotext writes around passages from right to left.
 var directionMarks = strings.NewReplacer("\u202A", "", "\u202B", "", "\u202C", "")
 
 // letters puts the letters of a word from right to left in order: it is drawn in one order and read in the other.
@@ -238,7 +238,7 @@ func TestFilesAreSound(t *testing.T) {
 	}
 }
 
-// tool runs a program that looks at files. Only where nobody relies on the tests may it be missing.
+// tool runs a program that looks at files. It may be missing only where no one relies on the tests.
 func tool(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
 

@@ -24,7 +24,7 @@ func (w *world) fill(n int) {
 		db.Args{"debit": w.accounts["1000"], "credit": w.accounts["2000"], "listing": w.villa, "n": n})
 }
 
-// An index has the entries in their order, and only what the columns need is read beside them.
+// An index has the entries in their order, and only what the columns need is read besides them.
 func TestJournalEntriesAreNotSorted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,7 +14,8 @@ import (
 	"stayledger/test/fixture"
 )
 
-// listPath is the export of a collection. The one selects a single row of what lists adds, as a query and as a body.
+// listPath is the export of a collection. The one selects a single row of those that lists adds,
+// as a query and as a body.
 type listPath struct {
 	path, scope, sort string
 	one               []string

@@ -138,7 +138,7 @@ func TestProgressOfAQueuedExport(t *testing.T) {
 		Path: "/probes/csv", ID: "ProbesCSV", Tag: "Probes", Summary: "Export probes", Format: export.CSV, Scopes: []string{"reports:export"}, Name: "probes",
 		Count: func(context.Context, *db.Tx, *selection) (export.Size, error) { return export.Size{Rows: 40}, nil },
 		Render: func(_ context.Context, _ *db.Tx, _ *selection, out *export.Sink) error {
-			time.Sleep(1100 * time.Millisecond) // progress is told every second
+			time.Sleep(1100 * time.Millisecond) // progress is saved every second
 
 			half <- out.Count(20)
 

@@ -203,7 +203,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fullDisk is a store whose disk is full until it is told otherwise.
+// fullDisk is a store with a disk that is full until the test changes that.
 type fullDisk struct {
 	blob.Store
 
@@ -218,7 +218,7 @@ func (s *fullDisk) Create(ctx context.Context, key string) (blob.Writer, error) 
 	return s.Store.Create(ctx, key)
 }
 
-// lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
+// lag is how much the real clock may add to the time that Outlast lets pass, on a machine that is busy.
 const lag = 10 * time.Minute
 
 // A queued export waits for a disk that is full for minutes or hours, and is given up after a day; one that cannot be
@@ -338,7 +338,7 @@ func lostWhile(k *killer) map[string]export.Pair {
 	}
 }
 
-// A connection that is lost while an export renders is told as 503, and nothing is kept; the next one, and the next
+// A connection that is lost while an export renders gives 503, and nothing is kept; the next one, and the next
 // attempt, succeed.
 // Proves: EXP-16.
 func TestDatabaseIsLost(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"stayledger/test/fixture"
 )
 
-// steady are the columns whose cells are the same in every run.
+// steady are the columns with the same cells in every run.
 const steady = "uniqueRef,type,status,date,paymentDate,description,isOpeningBalance,accountCode,account,contact,line,lineUniqueRef,lineDescription," +
 	"lineAccountCode,lineAccount,lineContact,listing,reservation,party,amount,taxAmount,markupAmount,total,transactionTotal,currency"
 

@@ -79,7 +79,7 @@ func TestAwaitedExportsOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	next(third)
 }
 
-// A team that lets more than a hundred exports wait is refused the next, with a time to come back; nobody else is.
+// A team that lets more than a hundred exports wait is refused the next, with a time to come back; no other team is.
 func TestTooManyAwaitedExportsAreRefused(t *testing.T) {
 	t.Parallel()
 

@@ -74,7 +74,7 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 		exports.Part().Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}
 
-	scopes := []string{"statements:publish"} // checked beside those that endpoints declare
+	scopes := []string{"statements:publish"} // checked besides those that endpoints declare
 	for i := range w.endpoints {
 		scopes = append(scopes, w.endpoints[i].Scopes...)
 	}

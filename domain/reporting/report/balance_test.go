@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// Whatever the period, whole months and the days beside them count every day of it once and no other day, and at most
+// Whatever the period, whole months and the days next to them count every day of it once and no other day, and at most
 // half a month of days is read at either end.
 func TestReadingCountsEveryDayOnce(t *testing.T) {
 	t.Parallel()

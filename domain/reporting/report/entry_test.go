@@ -15,7 +15,7 @@ import (
 )
 
 // ledgerOfEverything is a team with six postings that credit rent with 1, 2, 4, 8, 16 and 32 cents, so that a sum of
-// credits tells which of them were selected. Each differs from the others in what it names.
+// credits shows which of them were selected. Each differs from the others in what it names.
 type ledgerOfEverything struct {
 	*books
 	stays, contacts, listings, periods, transactions, fees, statements, sources []id.ID
@@ -98,8 +98,8 @@ func (b *ledgerOfEverything) postEverything() {
 	}
 }
 
-// selected are the postings whose rent a filter selects. A page that has not all of the entries tells the same totals
-// of them.
+// selected are the postings with rent that a filter selects. A page that lacks some of the entries shows the same
+// totals.
 func (b *ledgerOfEverything) selected(t *testing.T, filter string) int64 {
 	t.Helper()
 

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// books is a team with the standard chart whose postings a test writes.
+// books is a team with the standard chart and with postings that a test writes.
 type books struct{ *posted.Books }
 
 func newBooks(tb testing.TB) *books {

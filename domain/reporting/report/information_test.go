@@ -33,7 +33,7 @@ func entriesBetween(w *whole.World, from, to string) int64 {
 	return w.Get("/reports/journal-entries?startDate=" + from + "&endDate=" + to).Want(200).Int("pagination.total")
 }
 
-// Gross rents are what was earned, not what was paid out: fees, expenses and payouts do not lower them, and owners
+// Gross rents are the earned rents, not those paid out: fees, expenses and payouts do not lower them, and owners
 // share them by their part.
 func TestInformationReturnsOfOwners(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestInformationReturnsOfOwners(t *testing.T) {
 }
 
 // Rent counts as far as it was paid: a cent of a part payment at a time, the rest in the year in which it comes, what
-// was paid ahead with the nights. It is the same for the owner whatever tax the guest pays beside.
+// was paid ahead with the nights. It is the same for the owner whatever tax the guest pays besides.
 func TestInformationReturnsCountWhatWasCollected(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)
@@ -180,7 +180,7 @@ func TestInformationReturnsOfVendors(t *testing.T) {
 }
 
 // Whoever is paid for work by an expense is reported, whatever the contact is else: an owner who mends the roof gets
-// both forms, for rent and for work (decision of 2026-11-25). Payouts of what an owner has earned are no work.
+// both forms, for rent and for work (decision of 2026-11-25). Payouts of earned money to an owner are no work.
 func TestInformationReturnsOfOwnersWhoWork(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)

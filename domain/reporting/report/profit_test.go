@@ -199,8 +199,8 @@ func TestProfitAndLossRefusals(t *testing.T) {
 	b.As(nil, nil).Get(path+"startDate=2026&endDate=2026").WantError(apierr.CodeForbidden, "")
 }
 
-// Every figure of every view is what the entries behind its drill-down come to, and the total is what all entries of
-// the period come to.
+// Every figure of every view is the sum of the entries behind its drill-down, and the total is the sum of all entries
+// of the period.
 func TestProfitAndLossAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 17, 150)

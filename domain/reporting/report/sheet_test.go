@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// The three legs of the worked trust reconciliation: what the bank holds is what guests, tax authorities, owners and
-// manager are owed.
+// The three legs of the worked trust reconciliation: the money at the bank is owed to guests, tax authorities, owners
+// and manager.
 func TestBalanceSheetOfTheWorkedExample(t *testing.T) {
 	t.Parallel()
 	b := workedBooks(t)
@@ -48,7 +48,7 @@ func TestBalanceSheetOfTheWorkedExample(t *testing.T) {
 }
 
 // What is booked for a party counts to it on every account but bank accounts and what guests owe; what is booked for
-// nobody on revenue or expense shows as unassigned.
+// no party on revenue or expense shows as unassigned.
 func TestBalanceSheetPlacesPartiesByAccount(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -87,8 +87,8 @@ func TestBalanceSheetRefusals(t *testing.T) {
 	b.As(nil, nil).Get(path+"date=2026").WantError(apierr.CodeForbidden, "")
 }
 
-// Assets equal liabilities and balances on any day, in total and in each ledger; every figure is what the entries
-// behind it come to.
+// Assets equal liabilities and balances on any day, in total and in each ledger; every figure is the sum of
+// the entries behind it.
 func TestBalanceSheetAddsUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 23, 150)
@@ -146,8 +146,8 @@ func TestBalanceSheetAgreesWithTheReconciliation(t *testing.T) {
 	}
 }
 
-// checkColumns holds every figure of an answer to the sum of its columns, and every group to the sum of what it is made
-// of.
+// checkColumns holds every figure of an answer to the sum of its columns, and every group to the sum of
+// its rows.
 func checkColumns(t *testing.T, r *apitest.Response) {
 	t.Helper()
 

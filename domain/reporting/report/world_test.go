@@ -19,7 +19,7 @@ import (
 )
 
 // world is a team with the standard chart, three listings and random postings from November 2025 to April 2026: of both
-// ledgers, every party and none, with and without a listing, beside postings in euros, inactive and historical ones.
+// ledgers, every party and none, with and without a listing, and postings in euros, inactive and historical ones.
 type world struct {
 	*books
 	listings []id.ID
@@ -118,7 +118,7 @@ type drilled struct {
 	filter     any
 }
 
-// drilldowns finds every drill-down in an answer, with the object it stands in.
+// drilldowns finds every drill-down in an answer, with the object that has it.
 func drilldowns(path string, node any) []drilled {
 	var out []drilled
 
@@ -141,7 +141,7 @@ func drilldowns(path string, node any) []drilled {
 	return out
 }
 
-// amount is a whole number that stands in a figure.
+// amount is a whole number that is a figure.
 func (d *drilled) amount(field string) int64 {
 	n, ok := d.figure[field].(float64)
 	if !ok {

@@ -65,7 +65,7 @@ func (w *owning) summaries(query string) summary.OwnerSummaries {
 	return found
 }
 
-// part is a member's part of cents, told apart from the report: by the weights of the ownership.
+// part is a member's part of cents, computed without the report: by the weights of the ownership.
 func part(s *statement.Statement, contact id.ID, cents money.Cents) money.Cents {
 	weights := make([]int64, len(s.Shares))
 	for i := range s.Shares {
@@ -80,7 +80,7 @@ func part(s *statement.Statement, contact id.ID, cents money.Cents) money.Cents 
 	return money.Split(cents, weights)[at]
 }
 
-// moved is what a figure adds to a member's part of all that was earned so far.
+// moved is the amount that a figure adds to a member's part of all that was earned so far.
 func moved(s *statement.Statement, contact id.ID, earned *money.Cents, by money.Cents) money.Cents {
 	before := part(s, contact, *earned)
 	*earned += by
@@ -119,7 +119,7 @@ func TestOwnerSummariesAreTheStatements(t *testing.T) {
 		}
 
 		if o.Contact.ContactID == w.ann {
-			payouts = -40_001 // of which the others have no part
+			payouts = -40_001 // the others have no part of it
 		}
 
 		if f.NetRevenue != revenue || f.Expenses != expenses || f.Payouts != payouts || f.NetIncome != revenue+expenses {

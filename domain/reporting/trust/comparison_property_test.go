@@ -29,7 +29,7 @@ type movement struct {
 	source int // the place of the source that makes it up; -1 for none
 }
 
-// bankModel is what a bank account and its books come to, computed in the plainest way from lists of all that happened.
+// bankModel has the figures of a bank account and its books, computed in the plainest way from lists of all events.
 type bankModel struct {
 	sources   []source
 	movements []movement

@@ -9,7 +9,7 @@ import (
 	whole "stayledger/test/world"
 )
 
-// compared is a team whose trust bank is compared with its books.
+// compared is a team that compares its trust bank with its books.
 type compared struct {
 	*whole.World
 
@@ -79,7 +79,7 @@ func (c *compared) begin(date string, cents int64) {
 	c.Post("/accounts/"+c.bank.String()+"/banking-init", whole.Object{"startingBalanceDate": date, "startingBalanceAmount": cents}).Want(200)
 }
 
-// figures are what bank and books say of the account at the end of a day.
+// figures are the balances of bank and books for the account at the end of a day.
 type figures struct {
 	held, book, transit, outstanding, atBank, atOpening, adjusted, difference int64
 }

@@ -131,7 +131,7 @@ func TestGuestBalances(t *testing.T) {
 	wantInts(t, l.Get("/reports/guest-balances?date=2026-01-30&occupancyStatus=upcoming").Want(200), map[string]int64{"total": 1700})
 }
 
-// A stay whose entries are in two listings is two rows that add up to what is open on it.
+// A stay with entries in two listings is two rows that add up to its open amount.
 func TestGuestBalancesOfAMovedStay(t *testing.T) {
 	t.Parallel()
 	l := newLodge(t)

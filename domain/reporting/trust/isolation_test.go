@@ -50,7 +50,7 @@ func (b *trustBooks) twin(t *testing.T) id.ID {
 	return other
 }
 
-// managing serves the reports to a caller whose transactions see a further team too, as a partner's do.
+// managing serves the reports to a caller with transactions that see a further team too, as a partner's do.
 func (b *trustBooks) managing(team id.ID) *api.Server {
 	scope := b.Scope()
 	scope.Managed = []id.ID{team}

@@ -62,7 +62,7 @@ func TestManagerStatementOfTheFirstMonth(t *testing.T) {
 	b.proves(t, list)
 }
 
-// What can be drawn is what the bank has beyond all that is held for others.
+// The manager can draw the money that the bank has beyond all that is held for others.
 func TestAvailableBalance(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)

@@ -15,7 +15,7 @@ import (
 	"stayledger/test/posted"
 )
 
-// guests adds so many stays of a listing, each of which owes what it was charged.
+// guests adds so many stays of a listing; each owes what it was charged.
 func guests(b *posted.Books, stays int) {
 	villa := fixture.Listing(b.Team, "Villa")
 	b.Exec(`insert into reservation (team_id, id, short_ref, listing_id, status, check_in, check_out, currency, guest_name, created_at, updated_at)

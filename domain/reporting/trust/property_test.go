@@ -15,7 +15,7 @@ import (
 	"stayledger/test/fixture"
 )
 
-// randomBooks is a team whose books are written anew for every draw.
+// randomBooks is a team with books that are written anew for every draw.
 type randomBooks struct {
 	*trustBooks
 	listings, periods, stays, contacts, transactions []id.ID
@@ -120,8 +120,8 @@ func (b *randomBooks) periodOf(listing id.ID, n int) id.ID {
 }
 
 // Whatever the books, the second and the third leg are equal: the money at the bank is guests', tax offices', vendors',
-// owners', the manager's, or between the ledgers (invariant 3). Its parts add up, by listing too, and what can be drawn
-// is what is left.
+// owners', the manager's, or between the ledgers (invariant 3). Its parts add up, by listing too, and the rest can
+// be drawn.
 func TestLegsOfRandomBooksAreEqual(t *testing.T) {
 	t.Parallel()
 	b := newRandomBooks(t)
@@ -238,7 +238,7 @@ func (b *randomBooks) canBeDrawn(t *rapid.T, at string, trust *apitest.Response)
 	}
 }
 
-// What a month ends with is what the next one starts with, in the list and in each statement; the end is the manager's
+// Each month starts with the end of the one before, in the list and in each statement; the end is the manager's
 // balance of the reconciliation.
 func TestManagerStatementsRollForward(t *testing.T) {
 	t.Parallel()

@@ -250,7 +250,7 @@ func TestTrustWarnings(t *testing.T) {
 	}
 }
 
-// Where a listing has had one ownership period only, what is dated outside it is still nobody's.
+// Where a listing has had one ownership period only, entries dated outside it still belong to no one.
 func TestOwnerBalanceOfTheOnlyPeriod(t *testing.T) {
 	t.Parallel()
 	b := newTrustBooks(t)

@@ -13,7 +13,7 @@ import (
 
 // Three owners of a third each, twelve months that leave a cent or two, payouts of all, of some and of none: the
 // statement, the owner's summary and the trust report say the same of every owner, at the end of every month, and none
-// is a cent or more off his part of what was earned so far.
+// is a cent or more off his part of the income so far.
 func TestStatementSummaryAndTrustAgreeOnShares(t *testing.T) {
 	t.Parallel()
 	w := whole.New(t)
@@ -152,7 +152,7 @@ func statements(t *testing.T, w *whole.World, query string) []statement.Statemen
 	return found.Data
 }
 
-// heldInTrust is what the trust report says of each owner.
+// heldInTrust is the figure of the trust report for each owner.
 func heldInTrust(t *testing.T, w *whole.World, date string) map[id.ID]int64 {
 	t.Helper()
 

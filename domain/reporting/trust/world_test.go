@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 var date = posted.Date
 
-// trustBooks are books whose ledger a test writes line by line.
+// trustBooks are books with a ledger that a test writes line by line.
 type trustBooks struct {
 	*posted.Books
 	posted []id.ID
@@ -167,7 +167,7 @@ type figureAt struct {
 	filter any
 }
 
-// figuresOf finds the figures of an answer that have a drill-down: beside it, or, in drilldowns, the field of the same
+// figuresOf finds the figures of an answer that have a drill-down: next to it, or, in drilldowns, the field of the same
 // name above it.
 func figuresOf(t *testing.T, path string, node any, above map[string]any) []figureAt {
 	t.Helper()

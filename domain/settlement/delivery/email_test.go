@@ -177,7 +177,7 @@ func TestPublishingTellsTheOwners(t *testing.T) {
 	if len(to) != 2 || !to["Ada@example.com"] || !to["Cleo@example.com"] {
 		t.Errorf("told were %v", to)
 	}
-	// What is not published when its turn comes is told to nobody, and neither is what nobody can be told of.
+	// A statement that is not published when its turn comes is sent to no one, and neither is one without an address.
 	f.Put("/statements/"+f.january.String(), object{"status": "draft"}).Want(200)
 	f.Put("/contacts/"+f.cleo.String(), object{"email": nil}).Want(200)
 	f.told(f.january, f.hers, id.New(f.DB.Now()))

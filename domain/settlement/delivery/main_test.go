@@ -58,7 +58,7 @@ func (o *outbox) messages() []mail.Message {
 	return slices.Clone(o.took)
 }
 
-// fixture is a team with a villa of Ada and Ben and a hut of Cleo, whose January is published, before the real gate as
+// fixture is a team with a villa of Ada and Ben and a hut of Cleo, with January published, before the real gate as
 // well.
 type fixture struct {
 	*world.World

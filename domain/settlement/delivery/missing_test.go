@@ -78,7 +78,7 @@ func TestPublishingSaysWhichOwnersHaveNoAddress(t *testing.T) {
 	}
 }
 
-// The warning is of what was published: it goes with the publication, and saves nothing from being published again.
+// The warning is about a publication: it goes with the publication, and saves nothing from being published again.
 func TestAMissingAddressBlocksNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -100,7 +100,7 @@ func TestAMissingAddressBlocksNothing(t *testing.T) {
 	}
 }
 
-// Archived owners are written to by nobody, so they lack no address.
+// Archived owners get no messages, so they lack no address.
 func TestAnArchivedOwnerLacksNoAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -19,7 +19,7 @@ import (
 
 const historical = "/statements/historical"
 
-// send starts a bulk import without the harness's dry run, whose answer is another one.
+// send starts a bulk import without the harness's dry run, since that has another answer.
 func (p *past) send(statements ...any) *apitest.Response {
 	p.T.Helper()
 	return p.Post(historical+"?dryRun=false", world.Object{"statements": append(world.Array{}, statements...)})

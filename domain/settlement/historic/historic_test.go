@@ -301,7 +301,7 @@ func TestTheReferenceOfAnotherListingsImport(t *testing.T) {
 	p.Post(single, fixture.With(p.month("11"), "uniqueRef", "mine")).Want(200)
 }
 
-// A payout goes to somebody who owns: nobody else's statement would ever show it.
+// A payout goes to an owner: no other statement would ever show it.
 //
 // Proves: HST-19.
 func TestAPayoutToNobodyWhoOwns(t *testing.T) {

@@ -175,7 +175,7 @@ func TestImportedBalancesChain(t *testing.T) {
 	})
 	owner := p.As([]string{"statements:read"}, &p.ben).Get("/statements?year=2025&sort=startAt").Want(200)
 	wantFields(t, owner, map[string]string{"data.1.financials.balanceEnd": "850", "pagination.total": "2"})
-	// A gap is told, not refused.
+	// A gap is reported, not refused.
 	p.Post(single, fixture.With(p.month("12", p.line("a", "4000", 50)), "centBalanceStart", 700)).Want(200)
 
 	gap := p.Get("/statements?listingIds=" + p.villa.ID.String() + "&year=2025&sort=startAt").Want(200)

@@ -100,7 +100,7 @@ func TestFormulasAreRefusedWithTheirPosition(t *testing.T) {
 	}
 }
 
-// Manager and owner may be shown the same account differently, and what nobody sees may repeat it.
+// Manager and owner may be shown the same account differently, and hidden columns may repeat it.
 func TestAccountsMayRepeatForDifferentViewers(t *testing.T) {
 	t.Parallel()
 	w := newTeam(t)
@@ -176,7 +176,7 @@ func TestFormulasFollowRenamedColumns(t *testing.T) {
 		wantFields(t, r, map[string]string{"netRevenueSections.0.columns.2.value.formula": want})
 	}
 	put("Rents", "B", "A - 50% * B", "Rents - 50% * B")
-	put("B", "Rents", "Rents - 50% * B", "B - 50% * Rents")     // swapped: each stands for its column
+	put("B", "Rents", "Rents - 50% * B", "B - 50% * Rents")     // swapped: each means its column
 	put("Net rent", "Rents", "B + Rents", `"Net rent" + Rents`) // changed, by an old name
 	put("x", "y", `"Net rent" + Rents`, "x + y")                // both
 	w.Put(path, object{"netRevenueSections": body("x", "y", "A")}).Want(400)

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// shareOf is what a percentage of two amounts shows.
+// shareOf is the figure of a percentage of two amounts.
 func shareOf(dividend, divisor money.Cents) *int64 {
 	d := &layout.Design{NetRevenueSections: []layout.Section{section("S", column(11, "A", layout.Accounts, of(rent)), column(12, "B", layout.Accounts, of(cleaning)),
 		column(13, "Share", layout.FormulaPercentage, formula("A / B", map[string]int{"A": 11, "B": 12}, nil)))}}
@@ -73,7 +73,7 @@ func TestPropertyPercentagesRoundHalfAwayFromZero(t *testing.T) {
 	})
 }
 
-// Whatever stands in a formula, rendering ends, repeats and gives no share of nothing; what can be read keeps its
+// Whatever a formula says, rendering ends, repeats and gives no share of nothing; what can be read keeps its
 // meaning when everything that it names is renamed.
 func FuzzFormula(f *testing.F) {
 	for _, seed := range []string{

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// drawDesign gives a layout whose columns share no account, with formulas and subtotals between them. Its sections list
-// some of the accounts; whether the rest is placed is up to the draw.
+// drawDesign gives a layout with columns that share no account, with formulas and subtotals between them. Its sections
+// list some of the accounts; whether the rest is placed is up to the draw.
 func drawDesign(r *rapid.T) *layout.Design {
 	d := &layout.Design{}
 	visible := func() layout.Visible {
@@ -113,8 +113,8 @@ func shownToAll(d *layout.Design) *layout.Design {
 	return &out
 }
 
-// What the accounts columns of all sections show adds up to the entries that are placed, and whatever is hidden from
-// whom changes no total.
+// What the accounts columns of all sections show adds up to the entries that are placed, and hiding columns
+// from a viewer changes no total.
 func TestPropertyEveryEntryIsPlacedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -120,8 +120,7 @@ func column(n int, name string, t layout.ColumnType, v layout.Value) layout.Colu
 
 func of(accounts ...id.ID) layout.Value { return layout.Value{AccountIDs: accounts} }
 
-// formula is the value of a formula whose plain names are those of columns, by number, and whose accounts are named by
-// code.
+// formula is the value of a formula that names columns by plain names, each with its number, and accounts by code.
 func formula(text string, columns map[string]int, accounts map[string]id.ID) layout.Value {
 	v := layout.Value{Formula: text}
 	for name, n := range columns {
@@ -377,7 +376,7 @@ func TestHiddenColumnsCount(t *testing.T) {
 	}
 }
 
-// A row whose amounts are all hidden says nothing, so its texts are not told either.
+// A row says nothing when all its amounts are hidden, so its texts are not shown either.
 func TestHiddenEntriesAreNotTold(t *testing.T) {
 	t.Parallel()
 

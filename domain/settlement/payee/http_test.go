@@ -55,7 +55,7 @@ func TestAnAccountIsVerifiedByItsNumbersWithoutAProvider(t *testing.T) {
 	}
 }
 
-// A name that no bank's file can hold is told at the method while the team pays by files (decision of 2026-11-25).
+// A name that no bank's file can hold is reported at the method while the team pays by files (decision of 2026-11-25).
 func TestAMethodSaysWhichAppsCannotPayToIt(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)
@@ -534,7 +534,7 @@ func TestOwnersReadTheVerificationOfTheirAccounts(t *testing.T) {
 	}
 }
 
-// scripted is a provider of which only VerifyAccount is asked.
+// scripted is a provider that only answers VerifyAccount.
 type scripted struct {
 	pay.Provider
 	verify func(ctx context.Context, key string) (pay.Verification, error)

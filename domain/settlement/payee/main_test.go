@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 type object = map[string]any
 
-// world is a team with an owner to pay, beside a real HTTP provider that is not connected yet.
+// world is a team with an owner to pay, and a real HTTP provider that is not connected yet.
 type world struct {
 	*apitest.Team
 	t        *testing.T
@@ -35,7 +35,7 @@ type world struct {
 	provider *provider
 }
 
-// provider verifies accounts as told, by their number; it takes all others.
+// provider verifies accounts as a test sets it, by their number; it takes all others.
 type provider struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -90,7 +90,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	answer(w)
 }
 
-// newWorld is a team whose providers are opened by the service's own opener, or by another.
+// newWorld is a team that opens its providers by the service's own opener, or by another.
 func newWorld(t *testing.T, open ...connection.Opener) *world {
 	t.Helper()
 
@@ -148,7 +148,7 @@ func (x *world) settled(operation string) string {
 	return x.Get("/operations/" + operation).Want(200).String("status")
 }
 
-// method is the owner's method whose account ends with digits.
+// method is the owner's method with an account that ends with digits.
 func (x *world) method(last4 string) *row {
 	x.t.Helper()
 

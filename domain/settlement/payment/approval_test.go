@@ -46,8 +46,8 @@ func (w *till) audited(endpoint string) int {
 	return n
 }
 
-// Neither an owner's balance nor the account is overdrawn by paying what was booked before; a bill is paid from what
-// the account holds.
+// Neither an owner's balance nor the account is overdrawn by paying earlier bookings; a bill is paid from the
+// balance of the account.
 func TestAProviderPaysNoMoreThanThereIs(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -66,7 +66,7 @@ func TestAProviderPaysNoMoreThanThereIs(t *testing.T) {
 		t.Errorf("the refusal is %s", r.Body)
 	}
 
-	pay(whole, nil).WantError(apierr.CodeConflict, "") // the cent that is booked beside it has been taken from the owner
+	pay(whole, nil).WantError(apierr.CodeConflict, "") // the cent that is booked with it has been taken from the owner
 	w.Delete("/transactions/" + most.String()).Want(204)
 	pay(whole, nil).Want(202)
 
@@ -159,8 +159,8 @@ func TestLimitsAreInTheTeamsCurrency(t *testing.T) {
 	w.wantStatus(large, payment.Submitted)
 }
 
-// What waits is unpaid and nobody is told of it; a second person sends it, once, however often and whoever else
-// approves.
+// A waiting payment is unpaid and no provider hears of it; a second person sends it, once, however often and whoever
+// else approves.
 func TestASecondPersonApproves(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)

@@ -12,13 +12,13 @@ import (
 	"stayledger/provider/pay"
 )
 
-// fault is what goes wrong in a call. The zero fault is none.
+// fault is a failure of a call. The zero fault is none.
 type fault string
 
 const (
 	away        fault = "away"        // the provider is not there
-	lostBefore  fault = "lostBefore"  // the provider never hears of it, and nobody tells us
-	lostAfter   fault = "lostAfter"   // the provider has it, and nobody tells us
+	lostBefore  fault = "lostBefore"  // the provider never hears of it, and we get no answer
+	lostAfter   fault = "lostAfter"   // the provider has it, and we get no answer
 	diesBefore  fault = "diesBefore"  // our process dies before the call
 	diesAfter   fault = "diesAfter"   // our process dies between the provider's answer and our note of it
 	half        fault = "half"        // the provider takes one payment of the batch, then the line is lost
@@ -37,8 +37,8 @@ type slip struct {
 	amount money.Cents
 }
 
-// bank is a provider that does what it is told. It keeps one payment per key, as its protocol promises, unless it is
-// told to pay twice.
+// bank is a provider that a test scripts. It keeps one payment per key, as its protocol promises, unless it is set to
+// pay twice.
 type bank struct {
 	mu      sync.Mutex
 	held    map[string][]*slip

@@ -45,7 +45,7 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// A provider that made a second payment under our key tells of it by another reference.
+// A provider that made a second payment under our key reports it by another reference.
 func TestACallbackOfASecondPayment(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -121,7 +121,7 @@ func TestACallbackOvertakesTheCommit(t *testing.T) {
 	}
 }
 
-// Many copies of the same news at once come to one return.
+// Many copies of the same news at once make one return.
 func TestReturnsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)

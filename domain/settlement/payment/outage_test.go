@@ -12,10 +12,10 @@ import (
 	"stayledger/provider/pay"
 )
 
-// lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
+// lag is how much the real clock may add to the time that Outlast lets pass, on a machine that is busy.
 const lag = 10 * time.Minute
 
-// A provider that is away for seconds, minutes or hours is waited for: every payment is made once, nobody has to do
+// A provider that is away for seconds, minutes or hours is waited for: every payment is made once, no one has to do
 // anything, and meanwhile the operation goes on and the money does not read as paid. After a day it is given up with an
 // issue.
 func TestAProviderThatIsAway(t *testing.T) {
@@ -218,8 +218,8 @@ func (w *till) wantVendorPaid(cents int64) {
 	}
 }
 
-// A payment of which nothing is known can be taken back while its job waits for the next attempt, and is not sent after
-// that.
+// A payment about which nothing is known can be taken back while its job waits for the next attempt, and is not sent
+// after that.
 func TestTakingBackWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)

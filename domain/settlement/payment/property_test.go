@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever goes wrong, in whatever order: the bank holds at most one payment under a key, no payout is paid by two
-// payments that live, and when all is heard every payment is what the bank says; one that the bank has never seen can
+// payments that live, and in the end every payment is as the bank says; one that the bank has never seen can
 // be canceled.
 func TestNoPaymentIsMadeTwiceOrLost(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestNoPaymentIsMadeTwiceOrLost(t *testing.T) {
 	})
 }
 
-// life is what happens to some payouts and the payments that are asked for them.
+// life is the history of some payouts and the payments that are asked for them.
 type life struct {
 	*till
 	payouts  []id.ID

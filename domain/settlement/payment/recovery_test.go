@@ -65,7 +65,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// However a cancellation breaks off, it can be done again and the payment is what the bank says.
+// However a cancellation breaks off, it can be done again and the payment is as the bank says.
 func TestEveryFailureOfACancellation(t *testing.T) {
 	t.Parallel()
 

@@ -26,7 +26,7 @@ func (w *till) published(cents int64) (statement, payout id.ID) {
 	return statement, payout
 }
 
-// received is what payouts brought on a statement.
+// received is the amount that payouts brought on a statement.
 func (w *till) received(statement id.ID) int64 {
 	w.tb.Helper()
 	return w.Get("/statements/" + statement.String()).Want(200).Int("payment.received")
@@ -139,7 +139,7 @@ func TestTheBankReturnsAPayment(t *testing.T) {
 		WantError(apierr.CodeBadRequest, apierr.ReasonProviderPaymentRecoveryUnavailable)
 }
 
-// A bill whose payment comes back is open, and can be paid again at once.
+// A bill is open when its payment comes back, and can be paid again at once.
 func TestTheBankReturnsThePaymentOfABill(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -185,7 +185,7 @@ func TestAReturnThatCannotBeBooked(t *testing.T) {
 	w.wantIssue(p, "")
 }
 
-// A provider that works by files makes one file per batch, whatever happens, and is told of returns by a file.
+// A provider that works by files makes one file per batch, whatever happens, and gets returns by a file.
 func TestFilesForABank(t *testing.T) {
 	t.Parallel()
 

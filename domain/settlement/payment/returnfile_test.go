@@ -15,7 +15,7 @@ import (
 // entry is a payment in a file of returns: its trace number and its name in the file.
 type entry struct{ trace, key, code string }
 
-// fileOf is what a bank sends back.
+// fileOf is the file that a bank sends back.
 func fileOf(tb testing.TB, entries ...entry) string {
 	tb.Helper()
 

@@ -79,7 +79,7 @@ func TestEveryFailureOfASubmission(t *testing.T) {
 	}
 }
 
-// A batch of which the bank takes a part is finished by the next attempt, and no part is sent twice.
+// A batch that the bank takes in part is finished by the next attempt, and no part is sent twice.
 func TestABatchIsFinished(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -114,7 +114,7 @@ func TestABatchIsFinished(t *testing.T) {
 	}
 }
 
-// An operation of which one payment failed has failed, whichever attempt heard of it, once the others have settled;
+// An operation with one failed payment has failed, whichever attempt heard of it, once the others have settled;
 // those are sent all the same.
 // Proves: OPS-84, OPS-85.
 func TestAnOperationFailsWithOneOfItsPayments(t *testing.T) {
@@ -287,7 +287,7 @@ func TestTwoWorkersWithOneBatch(t *testing.T) {
 	}
 }
 
-// Nobody is paid twice by asking twice at the same time.
+// No one is paid twice by asking twice at the same time.
 func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	w := newTill(t)
@@ -338,7 +338,7 @@ func TestAConnectionThatWasSwitchedOff(t *testing.T) {
 	}
 }
 
-// A payment that the bank holds twice is shown as such, and what the bank calls things is shown to nobody.
+// A payment that the bank holds twice is shown as such, and the bank's own words are shown to no one.
 //
 // Proves: ERR-100.
 func TestABankThatPaysTwice(t *testing.T) {

@@ -26,7 +26,7 @@ type (
 	list   = world.Array
 )
 
-// secret is what the test bank signs its callbacks with.
+// secret is the key that the test bank signs its callbacks with.
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 // till is a team that pays through a bank: an owner with a published statement, a vendor, both with a verified payment
@@ -41,7 +41,7 @@ type till struct {
 	store         blob.Store
 }
 
-// funded is what the owner has earned, and the trust bank holds, to make payments from.
+// funded is the amount that the owner has earned, and the trust bank holds, to make payments from.
 const funded = 100_000_00
 
 func newTill(tb testing.TB) *till {
@@ -190,7 +190,7 @@ func (w *till) recover(how string, transaction, p id.ID) string {
 	return w.operation(answer)
 }
 
-// balance is what the books say of an account of the chart, debit positive, apart from what the till was funded with.
+// balance is the balance of an account of the chart, debit positive, without the amount that the till was funded with.
 func (w *till) balance(code string) int64 {
 	w.tb.Helper()
 

@@ -9,7 +9,7 @@ import (
 
 const settled = "skipped: Other payouts have settled what was due"
 
-// total is what an entry of a result pays.
+// total is the amount that an entry of a result pays.
 func total(r *apitest.Response, at string) (sum int64) {
 	for i := range r.Len(at + ".payouts") {
 		sum += r.Int(at + ".payouts." + string(rune('0'+i)) + ".amount")
@@ -18,8 +18,8 @@ func total(r *apitest.Response, at string) (sum int64) {
 	return sum
 }
 
-// A statement holds what the ones before it left unpaid: paid together, in whatever order they are named, all of them
-// come to what the last one has, and no owner is paid the same money twice.
+// A statement holds what the ones before it left unpaid: paid together, in whatever order they are named, they
+// pay the amount of the last one, and no owner is paid the same money twice.
 func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 	t.Parallel()
 
@@ -73,7 +73,7 @@ func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 			if sum != c.available {
 				t.Errorf("%d are paid of %d", sum, c.available)
 			}
-			// One after the other comes to the same, the last one first as well.
+			// One after the other gives the same, the last one first as well.
 			sum = 0
 			for _, v := range ordered {
 				sum += total(h.Post("/statements/pay", body("2026-06-05", v)).Want(200), "results.0")
@@ -86,7 +86,7 @@ func TestStatementsOfOneChainAreNotPaidTwice(t *testing.T) {
 	}
 }
 
-// A payout that names no statement has settled what was due as well, and comes off the part of whom it names.
+// A payout that names no statement has settled what was due as well, and lowers the part of the member that it names.
 func TestPayoutsThatNameNoStatement(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -175,7 +175,7 @@ func TestManyStatements(t *testing.T) {
 
 const scale = 300
 
-// Two statements of one ownership period that are paid at the same time come to what the later one has: it holds what
+// Two statements of one ownership period that are paid at the same time pay the amount of the later one: it holds what
 // the earlier one left.
 func TestStatementsOfOneChainArePaidInTurn(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,7 @@ func TestLaterPayoutsAreNotAvailableAgain(t *testing.T) {
 func TestCostsComeOutOfTheReserveFirst(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)
-	statement := h.earn(h.villa, "2026-01", 50000) // of which 20000 are the reserve
+	statement := h.earn(h.villa, "2026-01", 50000) // 20000 of them are the reserve
 	ask := func(cents int64) object {
 		return with(object{"statementIds": array{statement}, "connectionId": c}, h.amount(statement, cents))
 	}
@@ -193,7 +193,7 @@ func TestWhatAChannelOwesACoHostIsNotCollected(t *testing.T) {
 }
 
 // Whoever pays a statement and whoever pays a bill of the same listing hold what they need in one order, so that
-// neither stands in the other's way: the one that came second waits for its turn before it holds anything else.
+// neither gets in the other's way: the one that came second waits for its turn before it holds anything else.
 //
 //nolint:paralleltest // It looks at all that waits in the database.
 func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
@@ -240,7 +240,7 @@ func TestPayingAStatementAndABillTakesTurns(t *testing.T) {
 	group.Wait()
 }
 
-// Of requests that come at once and that there is not enough for together, one is made: none goes on before all of them
+// Of requests that come at once and need more than there is, one is made: none goes on before all of them
 // have come as far as they can while no payment can be written.
 //
 //nolint:paralleltest // It holds a table that the other tests write.
@@ -288,7 +288,7 @@ func TestTwoRequestsDoNotSpendTheSame(t *testing.T) {
 	}
 }
 
-// Suggestions are of what guests have paid, unless the team goes by the books; both figures are told.
+// Suggestions are of what guests have paid, unless the team goes by the books; both figures are shown.
 func TestSuggestionsAreOfWhatWasCollected(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)
@@ -357,8 +357,8 @@ func TestAnApprovalTellsWhatIsLeftOfIt(t *testing.T) {
 	want("canceled", 10000, 2)
 }
 
-// What waits for a second person is booked and reads as unpaid; nobody pays it again meanwhile. Rejected, the statement
-// can be paid anew.
+// A payout that waits for a second person is booked and reads as unpaid; it is not paid again meanwhile. Rejected, the
+// statement can be paid anew.
 func TestPayoutsThatWaitAreUnpaid(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)

@@ -97,7 +97,7 @@ func (h *house) preview(o object) *apitest.Response {
 	return h.Get("/operations/" + op + "/result").Want(200)
 }
 
-// payouts are how many active payouts pay a statement, and what they come to.
+// payouts are how many active payouts pay a statement, and their total.
 func (h *house) payouts(statement id.ID) (n, total int64) {
 	h.T.Helper()
 

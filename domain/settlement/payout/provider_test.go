@@ -66,7 +66,7 @@ func (*teller) Cancel(context.Context, string) (pay.Outcome, error) {
 	return pay.Outcome{}, pay.ErrRefused
 }
 
-// newPayingHouse is a house whose owners can be paid through a connection.
+// newPayingHouse is a house with owners who can be paid through a connection.
 func newPayingHouse(t *testing.T, states map[money.Cents]pay.State) (h *house, c id.ID) {
 	t.Helper()
 
@@ -99,8 +99,8 @@ func (h *house) method(contact id.ID) {
 	})
 }
 
-// A payment through a provider is acknowledged at once and told by what becomes of its payments; what owners owe is
-// recorded beside it.
+// A payment through a provider is acknowledged at once and has the state of its payments; what owners owe is
+// recorded with it.
 // Proves: OPS-71, OPS-73, OPS-75, OPS-76, OPS-77, OPS-78, OPS-79, OPEN-03, OPEN-34.
 func TestPayThroughAProvider(t *testing.T) {
 	t.Parallel()
@@ -159,7 +159,7 @@ func TestPayThroughAProvider(t *testing.T) {
 	h.Post("/statements/pay", with(body(h.today(), even), object{"connectionId": c})).Want(200) // nothing for the provider to do
 }
 
-// A payout whose payment failed counts as paid until it is archived, so its statement is not paid over it. Proves:
+// A payout with a failed payment counts as paid until it is archived, so its statement is not paid over it. Proves:
 // RSN-06, OPS-74, OPS-80.
 func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	t.Parallel()
@@ -186,8 +186,8 @@ func TestAFailedPaymentIsArchivedFirst(t *testing.T) {
 	h.wantPayouts(january, 2, 63554)
 }
 
-// What can never be paid by its data is told by the preview as it is refused (decision of 2026-11-25): a name that no
-// bank's file can hold, and money in another currency.
+// The preview shows a payment that can never be made by its data, as it is refused (decision of 2026-11-25): a name
+// that no bank's file can hold, and money in another currency.
 func TestAPreviewTellsWhatCanNeverBePaid(t *testing.T) {
 	t.Parallel()
 	h, connected := newPayingHouse(t, nil)
@@ -218,7 +218,7 @@ func TestAPreviewTellsWhatCanNeverBePaid(t *testing.T) {
 	}
 }
 
-// Everybody whom the provider is to pay has a bank account there; a preview says who has none.
+// All people that the provider is to pay have a bank account there; a preview says who has none.
 func TestRecipientsMustBeReady(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)

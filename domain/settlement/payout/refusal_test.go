@@ -185,7 +185,7 @@ func TestAnotherAttemptPaysNothingTwice(t *testing.T) {
 	}
 }
 
-// An operation that never came to its statements says so. Proves: OPS-74.
+// An operation that never reached its statements says so. Proves: OPS-74.
 func TestAnOperationThatGaveUp(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

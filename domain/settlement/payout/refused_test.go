@@ -12,7 +12,7 @@ import (
 )
 
 // What a provider refused, gave back or does not answer for is open again at once on the statement, on the shares and
-// in the reports, with an issue that names the payment and its amount; what was put away is not told any more. Nothing
+// in the reports, with an issue that names the payment and its amount; archived ones are not shown any more. Nothing
 // goes out a second time for that.
 func TestWhatWasNotReceivedIsOpen(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"stayledger/test/world"
 )
 
-// A payout that was archived brought nobody anything: it neither keeps the statement published nor pays it.
+// A payout that was archived brought no one anything: it neither keeps the statement published nor pays it.
 // Proves: RSN-60.
 func TestAnArchivedPayoutHoldsNothing(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Whatever is posted into a month while its statement is published is either told by the statement or refused: no entry
-// of the month is left beside a published statement, and the stored figure is the sum of what is attached.
+// Whatever is posted into a month while its statement is published is either in the statement or refused: no entry
+// of the month is left out of a published statement, and the stored figure is the sum of what is attached.
 func TestPostingMeetsPublishing(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -44,7 +44,7 @@ func severalBooks(t *testing.T) *world.World {
 	return w
 }
 
-// Whatever reads many statements at a time tells of each what reading it alone does.
+// Reading many statements at a time shows of each the same as reading it alone.
 func TestManyStatementsAreToldAsOne(t *testing.T) {
 	t.Parallel()
 	w := severalBooks(t)
@@ -167,8 +167,7 @@ func TestFiguresAreTheStatements(t *testing.T) {
 	})
 }
 
-// A run is the same whatever order its statements come in. Gaps are adjustments; what is left is what the last one
-// leaves.
+// A run is the same whatever order its statements come in. Gaps are adjustments; the rest is that of the last one.
 func TestRun(t *testing.T) {
 	t.Parallel()
 

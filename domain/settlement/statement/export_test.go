@@ -22,7 +22,7 @@ func Chained(months []monthSum) []Financials {
 // MonthSum makes the sums of a month.
 type MonthSum = monthSum
 
-// StatusOf compares what was received of what is expected, and what is left of it.
+// StatusOf compares the received part of the expected amount, and the rest of it.
 var StatusOf = paymentStatus
 
 // History is the history of a chain that a test writes.
@@ -59,7 +59,7 @@ func (c *History) Lose() {
 	c.h.settle()
 }
 
-// Publish saves a statement over a month with the shares that it tells.
+// Publish saves a statement over a month with the shares that it shows.
 func (c *History) Publish(month day.Day, f Financials) {
 	r := &row{ID: id.Derive(time.UnixMilli(0), "statement", month.String()), StartAt: month, EndAt: month.LastOfMonth(), Status: Published}
 	c.h.balances = append(c.h.balances, balance{
@@ -69,7 +69,7 @@ func (c *History) Publish(month day.Day, f Financials) {
 	c.h.settle()
 }
 
-// Told is what statement n tells, and what its figures are to each member.
+// Told has the figures of statement n, and the part of each member.
 func (c *History) Told(n int) (Payment, []Share, []Financials) {
 	r, f := c.saved[n], &c.start[n]
 	s := c.h.standings(r, f)
@@ -77,13 +77,13 @@ func (c *History) Told(n int) (Payment, []Share, []Financials) {
 	return payment(s), shares(c.h.owners, s), c.h.divideFigures(r, f)
 }
 
-// Paid is what payouts have brought each member by name by the end of a day, and others by then.
+// Paid has the amounts that payouts have brought each member by name by the end of a day, and others by then.
 func (c *History) Paid(until day.Day) (own []money.Cents) { return c.h.ownPayouts(until, false) }
 
-// Left is what is still to be paid on the last statement.
+// Left is the unpaid amount of the last statement.
 func (c *History) Left() []money.Cents { return c.h.balances[len(c.h.balances)-1].left }
 
-// Now is what is available after all payouts up to a day, and what they have brought each member by name.
+// Now is the amount available after all payouts up to a day, with those that each member got by name.
 func (c *History) Now(until day.Day) (available money.Cents, own []money.Cents) {
 	last := &c.h.balances[len(c.h.balances)-1]
 

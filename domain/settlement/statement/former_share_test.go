@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Statements that were saved before shares were kept are given those that they told: the available balance by split
+// Statements that were saved before shares were kept are given those that they showed: the available balance by split
 // alone, to the cent.
 func TestFormerStatementsKeepTheirShares(t *testing.T) {
 	t.Parallel()

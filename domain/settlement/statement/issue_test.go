@@ -105,9 +105,9 @@ func imported(w *world.World, l world.Listing, over span, rent int64, rest ...an
 	}, rest...)).Want(201).ID("id").String()
 }
 
-// The first statement after imported ones starts with what the books have. It is saved once that is what the imported
-// ones ended with; an opening balance brings it into the books, however late. Imported statements are told their
-// mismatches and keep them.
+// The first statement after imported ones starts with the balance of the books. It is saved once the imported ones
+// ended with the same; an opening balance brings it into the books, however late. Imported statements get issues for
+// their mismatches and keep them.
 // Proves: ERR-112, ERR-113, RSN-59.
 func TestBalancesThatDoNotFollow(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestBalancesThatDoNotFollow(t *testing.T) {
 
 		w.Put(statement, world.Object{"status": "published"}).Want(200)
 	}
-	// Nothing of the API can change what a saved statement stands on; what was changed past it shows.
+	// Nothing of the API can change what a saved statement is built on; what was changed past it shows.
 	w.Exec(`update statement set balance_end = balance_end + 1, payouts = payouts + 1 where team_id = @team and start_at = '2026-01-01'`, nil)
 
 	if r := w.Get(february).Want(200); issuesAt(r, "issues") != "balanceMismatch_start error" || r.Int("issues.0.context.difference") != -1 {
@@ -184,7 +184,7 @@ func TestImportedMonthsHaveNoDrafts(t *testing.T) {
 
 	w.Post("/statements", world.Object{"month": "2025-11"}).WantError(apierr.CodeConflict, apierr.ReasonStatementExists)
 	w.Post("/statements", world.Object{"month": "2026-01", "listingPeriodIds": world.Array{villa.Period}}).WantIssue("outsidePeriod", "listingPeriodIds.0")
-	// The books have 100 more than the import told.
+	// The books have 100 more than the import said.
 	w.Post("/statements", world.Object{"month": "2026-02", "status": "published"}).WantError(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues)
 }
 

@@ -39,7 +39,7 @@ func newChain(t *testing.T) *chained {
 	return c
 }
 
-// verdict is what the model expects of a request: a status, and of a refusal its reason and what is in the way.
+// verdict is the answer that the model expects: a status, and of a refusal its reason and what is in the way.
 type verdict struct {
 	status     int
 	reason     apierr.Reason

@@ -181,8 +181,8 @@ func (b *books) wantOperations(r *apitest.Response, path string, operations []st
 	}
 }
 
-// A journal that only locks keep from changing is final as it is: it holds no statement up while that lock stands, and
-// is tried again once the statement that held it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
+// A journal that only locks keep from changing is final as it is: it holds no statement up while that lock is there,
+// and is tried again once the statement that held it is a draft. Proves: STM-13, ERR-60, ERR-61, ERR-62.
 func TestStatementsOverLockedJournals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// withinACent reports that a part of what members have in common is less than a cent off the exact one.
+// withinACent reports that a part of the common amount is less than a cent off the exact one.
 func withinACent(part, common money.Cents, split, whole int64) bool {
 	exact := new(big.Int).Mul(big.NewInt(int64(common)), big.NewInt(split))
 	off := new(big.Int).Sub(new(big.Int).Mul(big.NewInt(int64(part)), big.NewInt(whole)), exact)
@@ -52,9 +52,9 @@ func drawSplits(t *rapid.T) []int64 {
 	return splits
 }
 
-// Whatever is earned and paid, a statement's shares add up to what is available and are within a cent of what each
-// member earned so far less what he was paid; what a month is to the members adds up to the month, and goes on where
-// the one before ended. What is open on all statements together is what is open in all, member by member.
+// Whatever is earned and paid, a statement's shares add up to the available amount and are within a cent of the income
+// of each member so far less his payouts; the members' parts of a month add up to the month, and go on where the one
+// before ended. The open amounts of all statements add up to all that is open, member by member.
 func TestSharesFollowFromTheCumulativeBalance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -233,7 +233,7 @@ func TestPayoutsSettleTheOldestBalance(t *testing.T) {
 		expected, received, offset, broughtForward, open money.Cents
 		status                                           statement.PaymentStatus
 	}
-	// Months are what they earn and what is paid out within; later is paid after the last.
+	// Months have the income and the payouts within them; later is paid after the last.
 	for name, c := range map[string]struct {
 		earned, paid []money.Cents
 		later        money.Cents

@@ -46,7 +46,7 @@ func behind(w *world.World, drilldown any) int64 {
 	return total
 }
 
-// leads fails unless every amount of a statement is what the entries behind its drill-down come to; it counts the
+// leads fails unless every amount of a statement is the sum of the entries behind its drill-down; it counts the
 // amounts.
 func leads(w *world.World, s *apitest.Response) (amounts int) {
 	w.T.Helper()

@@ -39,8 +39,8 @@ func records(x *apitest.Team, query string) (n int, sums map[string]int64) {
 	return int(found.Int("pagination.total")), sums
 }
 
-// The bank's side shows everything that a reconciliation knows, and what it leaves unexplained is the records that
-// nobody has matched.
+// The bank's side shows everything that a reconciliation knows, and it leaves unexplained only the records
+// that no one has matched.
 func TestTheBankExplainsTheBooks(t *testing.T) {
 	t.Parallel()
 

@@ -71,7 +71,7 @@ func TestDemoDataBalancesAndRepeats(t *testing.T) {
 	}
 }
 
-// reported is what the bank says, with what it is made of, but for identifiers.
+// reported lists the figures of the bank with their parts, but for identifiers.
 func reported(x *apitest.Team) (lines []string) {
 	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		lines, err = db.Select[string](ctx, tx, `

@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// seen is what a toy tells of the scope it runs in.
+// seen is the scope that a toy runs in, as it reports it.
 type seen struct {
 	Team   string   `json:"team"`
 	Teams  []string `json:"teams"`

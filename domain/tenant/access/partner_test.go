@@ -81,7 +81,7 @@ func TestPartnerKeysWorkAcrossManagedTeams(t *testing.T) {
 		t.Errorf("a region that is served elsewhere: %s", got)
 	}
 
-	for _, region := range []string{"ap", "sa"} { // known, with and without teams of the partner, and nobody serves them
+	for _, region := range []string{"ap", "sa"} { // known, with and without teams of the partner, and no server for them
 		if got := w.get("/teams", e.key, "x-data-region", region).refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":null,"dataRegion":"`+region+`"}` {
 			t.Errorf("a region that nobody serves: %s", got)
 		}

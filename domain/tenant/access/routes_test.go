@@ -18,7 +18,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// The contract's choice for every route of the service, and not a reading of what the routes declare. All others are
+// The contract's choice for every route of the service, and not a copy of the routes' declarations. All others are
 // open to keys and to the people of a team, and closed to owners.
 var (
 	// Anybody may call these: what they take is a secret itself, or signed.
@@ -35,7 +35,7 @@ var (
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
 // Every route is called by every kind of caller, with all scopes and a parameter that no route has: whoever is let in
-// is told so, and nothing is done.
+// gets an answer that says so, and nothing is done.
 //
 // Proves: AUTH-24, AUTH-25, OPEN-65.
 func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {

@@ -151,7 +151,7 @@ func TestAConnectionConnectsAgain(t *testing.T) {
 	x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
 }
 
-// scripted is a provider of which only Check is asked.
+// scripted is a provider that only answers Check.
 type scripted struct {
 	pay.Provider
 	check func(ctx context.Context) error

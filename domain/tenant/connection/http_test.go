@@ -90,7 +90,7 @@ func TestSettingsAndCredentialsAreStrict(t *testing.T) {
 	x.Post("/connections?dryRun=true", nacha(nil)).WantError(apierr.CodeBadRequest, "").WantIssue("unknownParameter", "dryRun")
 }
 
-// Without the operator's setting no team reaches the machines beside the service.
+// Without the operator's setting no team reaches the machines next to the service.
 func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)

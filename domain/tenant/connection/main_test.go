@@ -30,7 +30,7 @@ const (
 	secret  = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 )
 
-// world is a team beside a real HTTP provider.
+// world is a team and a real HTTP provider.
 type world struct {
 	*apitest.Team
 	t        *testing.T
@@ -96,7 +96,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// newWorld is a team whose connections are opened by the service's own opener, or by another.
+// newWorld is a team that opens its connections by the service's own opener, or by another.
 func newWorld(t *testing.T, open ...connection.Opener) *world {
 	t.Helper()
 

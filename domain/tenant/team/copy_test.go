@@ -77,8 +77,8 @@ func settle(x *apitest.Team) {
 	})
 }
 
-// A team's own chart and fees stand for those of the other team; what nothing stands for is left out, with what builds
-// on it.
+// A team's own chart and fees take the place of those of the other team; those without a counterpart are left out, with
+// all that builds on them.
 func TestCopyingBringsWhatItCan(t *testing.T) {
 	t.Parallel()
 	from, to := newFilled(t), newFilled(t)

@@ -58,7 +58,7 @@ func newBooks(t *testing.T) *books {
 	return b
 }
 
-// on is what active entries of a source add up to on an account.
+// on is the sum of the active entries of a source on an account.
 func (b *books) on(source, code string) (sum int64) {
 	b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		sum, err = db.Get[int64](ctx, tx, `select coalesce(sum(cent_total), 0)::bigint from ledger_entry
@@ -133,7 +133,7 @@ func TestJournalsFollowAChangedAssignment(t *testing.T) {
 	if b.on(b.bill, "2200") != -1000 || b.status("/transactions/"+b.bill) != "current" {
 		t.Errorf("the bill is on %d", b.on(b.bill, "2200"))
 	}
-	// Parts that nobody asks for again start nothing; neither does one that stays where it is.
+	// Parts that are not asked for again start nothing; neither does one that stays where it is.
 	before := b.Get("/operations").Int("total")
 	b.assign("1010", "payout_bankAccount")
 	b.assign("2300", "accountsReceivable")
@@ -141,7 +141,7 @@ func TestJournalsFollowAChangedAssignment(t *testing.T) {
 	if got := b.Get("/operations").Int("total"); got != before {
 		t.Errorf("%d operations were started", got-before)
 	}
-	// A part that nobody played reaches all that might have waited for it.
+	// A part that no account had reaches all that might have waited for it.
 	b.assign("2300")
 	b.Work()
 	b.assign("2000", "accountsReceivable")

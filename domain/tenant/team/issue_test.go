@@ -9,7 +9,7 @@ import (
 	"stayledger/test/fixture"
 )
 
-// The issue names what is missing of what this team needs, and goes when it is there.
+// The issue names the assignments that this team needs and lacks, and goes when they are there.
 func TestATeamTellsWhichAssignmentsItLacks(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
@@ -29,7 +29,7 @@ func TestATeamTellsWhichAssignmentsItLacks(t *testing.T) {
 	}
 
 	x.Exec(`delete from account_assignment where team_id = @team and assignment in ('dueToFromTrust', 'expense_salesTax', 'deposit_coHostPayout', 'deferredRevenue')`, nil)
-	// Nobody has a co-host or a tax rate yet, but there is an operating account.
+	// No one has a co-host or a tax rate yet, but there is an operating account.
 	r = x.Get("/team").Want(200)
 	if r.String("issues.0.context.assignments") != `["dueToFromTrust"]` || r.Len("issues.0.context.accountIds") != 1 {
 		t.Errorf("an operating account without a way to the trust: %s", r.String("issues"))

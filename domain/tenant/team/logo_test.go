@@ -160,7 +160,7 @@ func TestHostileLogos(t *testing.T) {
 	reader.Delete("/team/logo").WantError(apierr.CodeForbidden, "")
 }
 
-// A camera tells how it was held instead of turning the picture.
+// A camera notes how it was held instead of turning the picture.
 func TestALogoIsKeptUpright(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)
