@@ -258,8 +258,8 @@ func TestNothingIsReadyBeforeTheSchema(t *testing.T) {
 	}
 }
 
-// A service whose file store belongs to another database ends at once, however long its drain, and answers no request
-// of the API before.
+// A service ends at once when its file store belongs to another database, however long its drain, and answers no
+// request of the API before.
 func TestAForeignFileStoreEndsTheService(t *testing.T) {
 	t.Parallel()
 	database := apitest.Database(t)

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// An operation whose work nobody handles would wait until a worker gives it up.
+// An operation with work that no one handles would wait until a worker gives it up.
 func TestEveryKindOfWorkIsHandled(t *testing.T) {
 	t.Parallel()
 

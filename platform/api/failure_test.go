@@ -312,7 +312,7 @@ func TestARequestIsObserved(t *testing.T) {
 	}
 }
 
-// discard is an answer that nobody reads.
+// discard is an answer that is not read.
 type discard struct{ header http.Header }
 
 // Header is where the edge writes to.

@@ -170,7 +170,7 @@ func TestAKeyIsFreeAgainAfterADay(t *testing.T) {
 	}
 }
 
-// Of five thousand answers, those go whose day is over; the others still answer, and the keys that went are free.
+// Of five thousand answers, those older than a day go; the others still answer, and the keys that went are free.
 func TestOldAnswersAreForgotten(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t)

@@ -103,7 +103,7 @@ type listInput struct {
 	Must   string   `header:"x-toy"`
 }
 
-// Heard is what an endpoint has been told.
+// Heard is the input that an endpoint got.
 type Heard struct {
 	Text   string   `json:"text"`
 	Flag   *bool    `json:"flag"`

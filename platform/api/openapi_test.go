@@ -279,8 +279,8 @@ func TestExamplesBelongToBodies(t *testing.T) {
 	}
 }
 
-// In 3.0 null is allowed where the type stands: a validator refuses it beside a reference to what has a type without
-// it.
+// In 3.0 null is allowed next to the type: a validator refuses it next to a reference to a schema with a type but
+// without null.
 func TestNullIn30StandsWithItsType(t *testing.T) {
 	t.Parallel()
 
@@ -326,8 +326,8 @@ func TestNullIn30StandsWithItsType(t *testing.T) {
 	}
 }
 
-// An operation tells the order of its failures where their answers do not: those of one status stand in their order
-// with its answer.
+// An operation gives the order of its failures where their answers do not: the answer of a status lists its failures
+// in their order.
 func TestOrderOfFailures(t *testing.T) {
 	t.Parallel()
 

@@ -42,7 +42,7 @@ func TestListsOfFreeTextsAreCSVRecords(t *testing.T) {
 	}
 }
 
-// A value with a quotation mark stands in quotation marks, and each parameter is a record by itself. Decided on
+// A value with a quotation mark is put in quotation marks, and each parameter is a record by itself. Decided on
 // 2026-11-25.
 func TestMalformedRecordsAreRefused(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// Box is what became of an upload.
+// Box is the outcome of an upload.
 type Box struct {
 	Size   int64             `json:"size"`
 	Name   string            `json:"name"`

@@ -180,7 +180,7 @@ func TestASuggestionThatIsNotTrueFailsTheTest(t *testing.T) {
 }
 
 // A change that no event names is found, whether an endpoint or a job makes it and whatever the row says; one that
-// comes to nothing, or that the test itself prepares, is not.
+// changes nothing in the end, or that the test itself prepares, is not.
 func TestAChangeWithoutEventIsFound(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{apitest.Kind("shout"): {Do: shout}}})

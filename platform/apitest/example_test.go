@@ -6,8 +6,8 @@ import (
 	"stayledger/platform/apitest"
 )
 
-// A test serves its package's endpoints to a fresh team; a mutation that declares dryRun is sent dry first, without
-// being told to.
+// A test serves its package's endpoints to a fresh team; a mutation that declares dryRun is sent dry first
+// by itself.
 func Example() {
 	test := func(t *testing.T) {
 		t.Helper()

@@ -58,7 +58,7 @@ func hold(t *testing.T, d *db.DB, team id.ID, n int) (end func()) {
 	return end
 }
 
-// The work of one team stands before a locked table, more of it than there are connections; another team is served
+// The work of one team waits for a locked table, more of it than there are connections; another team is served
 // meanwhile, and the service is ready. The work reads: writes leave a connection anyway.
 func TestOneTeamDoesNotTakeAllConnections(t *testing.T) {
 	t.Parallel()
@@ -192,8 +192,8 @@ func waiting(t *testing.T, d *db.DB) (n int64) {
 	return n
 }
 
-// All connections are in use; whether the database answers is told all the same, also after the connection that tells
-// was lost.
+// All connections are in use; the probe says all the same whether the database answers, also after its connection was
+// lost.
 func TestReadinessDoesNotWaitForAConnection(t *testing.T) {
 	t.Parallel()
 	line := apitest.NewLine(t)
@@ -226,7 +226,7 @@ func TestReadinessDoesNotWaitForAConnection(t *testing.T) {
 	}
 }
 
-// onlyConnection is a service whose server gives it a single connection, which is taken until end is called.
+// onlyConnection is a service that gets a single connection from its server, which is taken until end is called.
 func onlyConnection(t *testing.T, acquire time.Duration) (d *db.DB, end func()) {
 	t.Helper()
 	address := apitest.Database(t)
@@ -284,7 +284,7 @@ func TestPooledConnectionsServeWhenTheServerTakesNoMore(t *testing.T) {
 	}
 }
 
-// And when none gets free in time, the caller is told so.
+// And when none gets free in time, the answer says so.
 //
 // Proves: ERR-95.
 func TestAServerThatTakesNoMoreConnectionsIsUnavailable(t *testing.T) {

@@ -21,7 +21,7 @@ type fault struct {
 	attempts int
 	// undone reports that a savepoint around it takes it back, so that the work goes on.
 	undone bool
-	// is reports whether the caller is told what it must be told.
+	// is reports whether the caller gets the error that it must get.
 	is func(error) bool
 }
 
@@ -85,7 +85,7 @@ func steps(ctx context.Context, tx *db.Tx, name, position, broken string) error 
 }
 
 // TestAFaultAtEveryStatement breaks a transaction at each position, in each way and each mode: all of it is kept or
-// nothing, the caller is told which, it runs again only when that is safe, and the connections are sound afterwards.
+// nothing, the caller learns which, it runs again only when that is safe, and the connections are sound afterwards.
 //
 // Proves: ERR-96, DRY-01.
 func TestAFaultAtEveryStatement(t *testing.T) {
@@ -133,7 +133,7 @@ func TestAFaultAtEveryStatement(t *testing.T) {
 	}
 }
 
-// notesOf are the letters of the notes whose texts begin with a name.
+// notesOf are the letters of the notes with texts that begin with a name.
 func notesOf(t *testing.T, d *db.DB, scope db.Scope, name string) string {
 	t.Helper()
 

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// gated is a team at whose gate transactions can be watched.
+// gated is a team that lets a test watch transactions at its gate.
 type gated struct {
 	t     *testing.T
 	db    *db.DB

@@ -15,8 +15,8 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 var createNote sync.Once
 
-// newTeam is a team in a database that has the table note, whose texts are unique per team; that is checked at the end
-// of a transaction.
+// newTeam is a team in a database that has the table note. Its texts are unique per team; that is checked at the end of
+// a transaction.
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{})

@@ -80,7 +80,7 @@ func TestALostConnectionIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// The commit arrives and its answer does not: the row is there once, and the caller is told that nobody knows.
+// The commit arrives and its answer does not: the row is there once, and the caller learns that the outcome is unknown.
 //
 // Proves: ERR-96.
 func TestACommitWithoutAnAnswerIsNotTriedAgain(t *testing.T) {

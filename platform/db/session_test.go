@@ -52,7 +52,7 @@ func TestASuperuserIsRefused(t *testing.T) {
 	}
 }
 
-// shortDir is a folder whose name is short enough for a socket, and open to the account that PostgreSQL runs as for
+// shortDir is a folder with a name short enough for a socket, and open to the account that PostgreSQL runs as for
 // root.
 func shortDir(t *testing.T) string {
 	t.Helper()
@@ -71,7 +71,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// A pooler refuses the settings that a connection begins with, or swallows them when its operator told it to.
+// A pooler refuses the settings that a connection begins with, or swallows them when its operator set it to.
 func TestAPoolerIsRefused(t *testing.T) {
 	t.Parallel()
 

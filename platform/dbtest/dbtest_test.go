@@ -170,7 +170,7 @@ func TestDatabaseGoesWithItsTest(t *testing.T) {
 	}
 }
 
-// other runs a test process beside this one.
+// other runs a test process next to this one.
 func other(t *testing.T, hash string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// Everything that was noted is folded, however much it is; the notes of a team that cannot be folded stay, are told by
-// its name, and keep no other team waiting.
+// Everything that was noted is folded, however much it is; the notes of a team that cannot be folded stay, are
+// reported by its name, and keep no other team waiting.
 func TestATeamThatFailsKeepsNoOtherWaiting(t *testing.T) {
 	t.Parallel()
 	first := apitest.New(t, apitest.Config{})

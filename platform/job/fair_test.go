@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// street is a database of the test's own with several teams, whose work one worker does.
+// street is a database of the test's own with several teams and one worker for all of them.
 type street struct {
 	t     *testing.T
 	teams []*apitest.Team
@@ -66,7 +66,7 @@ func (s *street) work(c job.Config) (*job.Worker, func()) {
 	return runFor(s.t, s.teams[0].DB, id.Zero, c, time.Second)
 }
 
-// recorded is a handler that ends its jobs and tells in which order they began, by team.
+// recorded is a handler that ends its jobs and records in which order they began, by team.
 func (s *street) recorded() (job.Handler, func() []int) {
 	var (
 		mu    sync.Mutex
@@ -180,7 +180,7 @@ func TestWorkThatLastsLeavesAPlaceToOthers(t *testing.T) {
 	}
 }
 
-// Nobody polls here: the end of each job is what starts the next.
+// No worker polls here: the end of each job starts the next.
 func TestABacklogIsWorkedOffWithoutPolls(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t, 2)

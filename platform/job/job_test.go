@@ -245,7 +245,7 @@ func TestASilentWorkerLosesItsJob(t *testing.T) {
 	})
 }
 
-// A worker whose heartbeat failed can take its own job again; the earlier run must lose it all the same.
+// A worker can take its own job again after its heartbeat failed; the earlier run must lose it all the same.
 func TestAWorkerThatTakesItsOwnJobAgainLosesTheFirstRun(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
@@ -321,7 +321,7 @@ func TestFailuresAreTriedAgainAndThenGivenUp(t *testing.T) {
 	}
 }
 
-// lag is what the real clock may add to the time that Outlast lets pass, on a machine that is busy.
+// lag is how much the real clock may add to the time that Outlast lets pass, on a machine that is busy.
 const lag = 10 * time.Minute
 
 // Work on the outside is tried for a day, not for a number of attempts, unless the failure is final or the worker dies
@@ -422,7 +422,7 @@ func TestAFailedJobWaitsBeforeItIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A job whose worker dies every time is given up without being run once more.
+// A job that kills its worker every time is given up without being run once more.
 func TestAPoisonJobIsGivenUp(t *testing.T) {
 	t.Parallel()
 

@@ -42,7 +42,7 @@ func insert(t *testing.T, x *apitest.Team, n job.New) id.ID {
 	return made
 }
 
-// row is what a test looks at of a waiting job.
+// row has the fields of a waiting job that a test looks at.
 type row struct {
 	Attempt  int16
 	WorkerID id.ID

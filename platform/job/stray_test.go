@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// What a newer version asked for a moment ago waits for it; what nobody has taken for long is given up, and the log
-// tells of both.
+// A job that a newer version asked for a moment ago waits for it; one that no worker has taken for long is given up,
+// and the log names both.
 func TestWorkThatNobodyHandlesIsGivenUp(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})

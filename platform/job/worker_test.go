@@ -76,7 +76,7 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 	}
 }
 
-// A job whose row is locked by its own long transaction must not keep the other jobs from being given back.
+// A job with a row that its own long transaction locks must not keep the other jobs from being given back.
 func TestALockedJobDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})

@@ -46,7 +46,7 @@ func TestDecimal(t *testing.T) {
 	}
 }
 
-//nolint:paralleltest // AllocsPerRun does not run beside others.
+//nolint:paralleltest // AllocsPerRun does not run next to others.
 func TestAppendDecimalAllocatesNothing(t *testing.T) {
 	work := func() { _ = money.Cents(-1234567).AppendDecimal(make([]byte, 0, 32), 3) }
 	if n := testing.AllocsPerRun(100, work); n > 0 {

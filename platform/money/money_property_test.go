@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// genWeights draws weights whose sum is above 0 and within 64 bits.
+// genWeights draws weights with a sum above 0 and within 64 bits.
 func genWeights(t *rapid.T) []int64 {
 	largest := rapid.SampledFrom([]int64{3, 100_000, money.MaxCents, math.MaxInt64 / 8}).Draw(t, "largest")
 	weights := rapid.SliceOfN(rapid.Int64Range(0, largest), 1, 16).Draw(t, "weights")

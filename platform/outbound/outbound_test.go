@@ -104,7 +104,7 @@ func TestClientCallsPublicAddressesOnly(t *testing.T) {
 	}
 }
 
-// The proxies of the environment would be told where to go after the check.
+// The proxies of the environment would get the address after the check.
 func TestClientIgnoresProxies(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")

@@ -54,7 +54,7 @@ func Example() {
 	// Output: <nil> %PDF-1.7
 }
 
-// write draws sections of pages with a table each, whose cells go on over the pages.
+// write draws sections of pages with a table each, with cells that go on over the pages.
 func write(w io.Writer, sections, pages int) error {
 	d := pdf.New(w, info, fonts())
 	for s := range sections {

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/pdf/pdftest"
 )
 
-// withArabic returns fonts of which a fallback has Arabic.
+// withArabic returns fonts with a fallback that has Arabic.
 func withArabic(t testing.TB) *pdf.Fonts {
 	t.Helper()
 
@@ -139,7 +139,7 @@ func TestArabicLettersJoin(t *testing.T) {
 	}
 }
 
-// A mark that its letter has no composed form with stands over it and takes no room.
+// A mark without a composed form with its letter is put over it and takes no room.
 func TestCombiningMarks(t *testing.T) {
 	t.Parallel()
 

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/s3test"
 )
 
-// A test of a package whose TestMain calls Stop puts an object into the bucket and finds it there.
+// A test of a package with a TestMain that calls Stop puts an object into the bucket and finds it there.
 func Example() {
 	test := func(t *testing.T) {
 		t.Helper()

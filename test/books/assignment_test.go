@@ -84,7 +84,7 @@ func TestOneAccountForAllDepositCostsChargesThemOnce(t *testing.T) {
 	v.wantBooks("&party=owners&accountIds="+v.account("5110").String(), "2026-01-29 5110 owners 3")
 }
 
-// A channel's invoice is an expense: it is no cost that a deposit carried, and nobody is charged for it, let alone
+// A channel's invoice is an expense: it is no cost that a deposit carried, and no one is charged for it, let alone
 // credited.
 func TestOnlyDepositsCarryCosts(t *testing.T) {
 	t.Parallel()

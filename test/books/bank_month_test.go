@@ -16,7 +16,7 @@ import (
 // TestAMonthAtTheBank: what a back office does with a month of its trust account, through the endpoints alone. A
 // channel's payout of eleven stays is found as one set, a cleaner is booked by a rule as it arrives, a supplier from
 // the record itself, a transfer is reconciled on both of its accounts, what came twice is excluded. At the end nothing
-// is open, and bank, books and liabilities are the same to the cent; one row of the bank that nobody explains shows as
+// is open, and bank, books and liabilities are the same to the cent; one row of the bank that no one explains shows as
 // that difference.
 func TestAMonthAtTheBank(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ const (
 
 // TestBooksHoldWhateverHappensAtOnce has several people change a team's books at the same time, in any order and while
 // workers derive: they publish, return to draft, close, reopen, and edit whatever is under it. When all is done every
-// journal is the one that would be derived now or is held by a lock that stands, and every saved statement tells what
-// its entries come to. A failure names the seed of the case; the turns that people and workers take are not in it.
+// journal is the one that would be derived now or is held by a lock that is there, and every saved statement shows the
+// sum of its entries. A failure names the seed of the case; the turns that people and workers take are not in it.
 func TestBooksHoldWhateverHappensAtOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("lanes", func(t *testing.T) {

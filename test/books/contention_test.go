@@ -24,7 +24,7 @@ const (
 	contendedStays = 16
 )
 
-// Whatever many people change on the same two listings at the same time, nobody is refused for the others, the database
+// Whatever many people change on the same two listings at the same time, no one is refused for the others, the database
 // never has to break a deadlock, changes that touch all journals get through, and the sums are those of the entries.
 func TestManyWritersDoNotDeadlock(t *testing.T) {
 	t.Parallel()
@@ -68,14 +68,14 @@ func TestManyWritersDoNotDeadlock(t *testing.T) {
 		t.Errorf("changed without an audit event: %s", change)
 	}
 
-	d.Close() // a connection tells what it counted at its end at the latest
+	d.Close() // a connection reports what it counted at its end at the latest
 
 	if n := deadlocks(t, url); n != 0 {
 		t.Errorf("the database has broken %d deadlocks", n)
 	}
 }
 
-// contention is a team whose listings many people change.
+// contention is a team with listings that many people change.
 type contention struct {
 	*team
 	listings     [3]string // the third has nothing but its statements
@@ -145,7 +145,7 @@ func (c *contention) manual(date string, cents int) object {
 	return object{"date": date, "description": "by hand", "lines": list{line("5200", cents), line("4000", -cents)}}
 }
 
-// want makes a call that nobody but a lock may refuse.
+// want makes a call that only a lock may refuse.
 func (c *contention) want(method, path string, body any) {
 	status, answer := c.send(method, path, body)
 	if status >= 300 && status != http.StatusForbidden && status != http.StatusConflict {
@@ -153,7 +153,7 @@ func (c *contention) want(method, path string, body any) {
 	}
 }
 
-// change is what one of many does: dates move between months, stays and costs between listings.
+// change is the work of one of many: dates move between months, stays and costs between listings.
 func (c *contention) change(dice *rand.Rand, who, n int) {
 	date := fmt.Sprintf("2026-%02d-%02d", 2+dice.IntN(2), 1+dice.IntN(20))
 	listing := c.listings[dice.IntN(2)]

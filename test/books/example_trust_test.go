@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// bankRecord is what the bank says happened on the trust account; it stands for a transaction unless that is empty.
+// bankRecord is what the bank says happened on the trust account; it belongs to a transaction unless that is empty.
 func (v *villa) bankRecord(date string, amount int64, transaction string) {
 	v.t.Helper()
 	record := id.New(v.DB.Now())
@@ -20,8 +20,8 @@ func (v *villa) bankRecord(date string, amount int64, transaction string) {
 		db.Args{"id": record, "transaction": transaction, "account": v.account("1000"), "amount": amount})
 }
 
-// TestTrustReconciliation: the three legs of the worked table, on January 31, pro rata: what the bank says, what the
-// books say, and to whom it is owed.
+// TestTrustReconciliation: the three legs of the worked table, on January 31, pro rata: the balance of the bank,
+// that of the books, and the parties that it is owed to.
 func TestTrustReconciliation(t *testing.T) {
 	t.Parallel()
 	v := newVilla(t)

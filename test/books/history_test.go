@@ -16,12 +16,12 @@ import (
 	"stayledger/platform/day"
 )
 
-// history is what happens to a random team, step by step, over the HTTP API. A step that a rule or a lock refuses is
+// history is the life of a random team, step by step, over the HTTP API. A step that a rule or a lock refuses is
 // part of it; a failure of the service is not.
 type history struct {
 	*team
 	r *rapid.T
-	// rnd draws instead of r where several histories of a team run side by side; log takes what r would be told, and
+	// rnd draws instead of r where several histories of a team run side by side; log takes what r would log, and
 	// fail what the case fails with.
 	rnd          *rand.Rand
 	log          func(format string, args ...any)

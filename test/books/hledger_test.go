@@ -55,7 +55,7 @@ func dayOf(t testing.TB, text string) day.Day {
 	return d
 }
 
-// name is an account in the plain-text format, whose separator is the colon and where two spaces end a name.
+// name is an account in the plain-text format: the colon separates, and two spaces end a name.
 func (a account) name() string {
 	return a.Classification + ":" + strings.Join(strings.Fields(strings.ReplaceAll(a.Code+" "+a.Name, ":", "-")), " ")
 }

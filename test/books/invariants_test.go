@@ -83,7 +83,7 @@ func (h *history) balancedTrials(when string) {
 }
 
 // trustIsOwed is the third: what the trust's banks hold is owed to guests, tax authorities, vendors, owners and the
-// manager, and nothing is owed to nobody. It is what the party and the ownership period of every entry are for.
+// manager, and all of it has a party. The party and the ownership period of every entry serve for that.
 func (h *history) trustIsOwed(when string) {
 	h.none(when, "income or cost of nobody", `select concat_ws(' ', e.txn_code, e.ref) from ledger_entry e
 		join account a on a.team_id = e.team_id and a.id = e.account_id join account_category c on c.team_id = a.team_id and c.id = a.category_id
@@ -121,7 +121,7 @@ func (h *history) trustIsOwed(when string) {
 	}
 }
 
-// ledgersEliminate belongs to the third: what the trust owes the operating ledger is what that is owed, for every
+// ledgersEliminate belongs to the third: the trust owes the operating ledger the amount that that is owed, for every
 // posting, so that both together owe nothing.
 func (h *history) ledgersEliminate(when string) {
 	h.none(when, "the ledgers do not eliminate", `select concat_ws(' ', e.source_id, e.txn_at, e.currency, sum(e.cent_total)) from ledger_entry e
@@ -130,7 +130,7 @@ func (h *history) ledgersEliminate(when string) {
 }
 
 // statementsChain is the fourth: a statement starts where the one before it ended; and the sixth: the members' shares
-// are the whole of what is available.
+// are the whole of the available amount.
 func (h *history) statementsChain(when string) {
 	chains := map[string][]statement{}
 
@@ -164,8 +164,8 @@ func (h *history) statementsChain(when string) {
 	}
 }
 
-// staysAreBooked is the seventh, from the outside: however a stay is cut into nights, months and owners, what is posted
-// to the guest's account is what the guest owes, and what deposits post there is what the guest has paid.
+// staysAreBooked is the seventh, from the outside: however a stay is cut into nights, months and owners, the
+// entries on the guest's account are the guest's debt, and those of deposits there are the guest's payments.
 func (h *history) staysAreBooked(when string) {
 	var stays struct {
 		Data []struct {
@@ -228,8 +228,8 @@ func (h *history) journalStatuses() map[string]journalStatus {
 	return out
 }
 
-// heldByLocks fails unless every journal is current or is held by a lock that stands, and says so. Nothing is under way
-// when it is called.
+// heldByLocks fails unless every journal is current or is held by a lock that is there, and says so. Nothing is under
+// way when it is called.
 func (h *history) heldByLocks(when string) map[string]journalStatus {
 	said := h.journalStatuses()
 	for path, s := range said {
@@ -241,7 +241,7 @@ func (h *history) heldByLocks(when string) map[string]journalStatus {
 		if s.Status == "current" || collection == "/general-ledger/journals" {
 			continue
 		}
-		// Whoever insists on the journal is told the lock, so there is one.
+		// A strict refresh of the journal is refused with the lock, so there is one.
 		if status, answer := h.send("POST", collection+"/journal-entries", object{"ids": list{one}, "lockPolicy": "strict"}); status != http.StatusForbidden {
 			h.r.Fatalf("%s: no lock holds %s, which says that one does: %d %s", when, path, status, answer)
 		}
@@ -250,8 +250,8 @@ func (h *history) heldByLocks(when string) map[string]journalStatus {
 	return said
 }
 
-// settled fails unless every journal is the one that would be derived now, or is held by a lock that stands and says
-// so; and unless every saved statement tells what its entries come to. Nothing is under way when it is called.
+// settled fails unless every journal is the one that would be derived now, or is held by a lock that is there and
+// says so; and unless every saved statement shows the sum of its entries. Nothing is under way when it is called.
 func (h *history) settled(when string) {
 	said, stored := h.heldByLocks(when), h.rows("e.id || ' ' || ")
 	h.refreshAll()

@@ -123,7 +123,7 @@ func (j *january) lift(which int) {
 	}
 }
 
-// held is what a mutation is answered under each lock, in the order of the locks: a reason, or nothing when it is
+// held are the answers to a mutation under each lock, in the order of the locks: a reason, or nothing when it is
 // accepted.
 type held [lockCount]string
 

@@ -7,7 +7,8 @@ import (
 	"stayledger/platform/apitest"
 )
 
-// chainMonths are the months whose statements are saved, published, reopened and returned to draft in every order.
+// chainMonths are the months of the statements that are saved, published, reopened and returned to draft in every
+// order.
 var chainMonths = []string{"2026-01", "2026-02", "2026-03", "2026-04"}
 
 // chainState is the status of each month's statement.
@@ -42,7 +43,7 @@ func (s chainState) decide(month int, to string) verdict {
 	return verdict{}
 }
 
-// TestTheOrderRuleInEveryOrder goes through every state that four months of statements can come to, and in each tries
+// TestTheOrderRuleInEveryOrder goes through every state that four months of statements can reach, and in each tries
 // every change of every statement: those that the rule allows lead on, the others are refused with the statement in the
 // way.
 // Proves: STM-02, STM-03, STM-04, STM-05, STM-06, STM-07, STM-08, STM-09, STM-10, RSN-43, RSN-58.
@@ -66,7 +67,7 @@ func TestTheOrderRuleInEveryOrder(t *testing.T) {
 	}
 }
 
-// chainWalk visits states; the statements are in the state that it stands in.
+// chainWalk visits states; the statements are in the state that it is at.
 type chainWalk struct {
 	*villa
 	t       *testing.T

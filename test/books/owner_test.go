@@ -32,7 +32,7 @@ func sold(t *testing.T, from string) (v *villa, later string) {
 	return v, later
 }
 
-// What is recognised on a day that nobody owns belongs to the owners of the nearest night of the stay, and is on a
+// Revenue recognised on a day without an owner belongs to the owners of the nearest night of the stay, and is on a
 // statement of theirs.
 func TestRevenueOfADayWithoutOwnerGoesToTheNearestNight(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestAStayThatNobodyOwnsIsToldWithItsAmount(t *testing.T) {
 		team.Int("issues.0.context.amounts.0.centTotal") != 0 || team.Len("issues.0.context.reservationIds") != 2 {
 		t.Errorf("issues of the team %v", team.Value("issues"))
 	}
-	// The two cancel each other in the listing's balance, and are told all the same.
+	// The two cancel each other in the listing's balance, and are reported all the same.
 	trust := v.Get("/reports/trust-reconciliation?date=2026-02-28").Want(200)
 
 	var found []string

@@ -57,7 +57,7 @@ func (h *history) check() {
 }
 
 // rows are the entries of the team with everything that a reader can see but the statement that they are attached to,
-// in the order of their references; more is what else a row starts with.
+// in the order of their references; more has the other fields that a row starts with.
 func (h *history) rows(more string) (rows []string) {
 	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[string](ctx, tx, `

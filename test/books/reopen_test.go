@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// summer is a villa whose July and August are published: six stays of 1,000.00 each, of which the manager keeps 10 %.
+// summer is a villa with July and August published: six stays of 1,000.00 each; the manager keeps 10 % of them.
 type summer struct {
 	*villa
 	fee    string
@@ -49,7 +49,7 @@ func (s *summer) charge(rate int64) {
 	s.Work()
 }
 
-// wantPublished publishes both months and compares what each comes to.
+// wantPublished publishes both months and compares the total of each.
 func (s *summer) wantPublished(round int, net int64) {
 	s.t.Helper()
 	s.publish()

@@ -48,7 +48,7 @@ type year struct {
 func newYear(t *testing.T) *year {
 	t.Helper()
 	y := &year{team: newTeam(t), rng: rand.New(rand.NewPCG(2026, 11))}
-	// Nobody books what guests pay here, so what is paid out goes by the books.
+	// Payments of guests are not booked here, so payouts go by the books.
 	y.must("PUT", "/team", object{"statementStartAt": "2025-12-01", "payoutBasis": "books"})
 
 	owners := make([]string, 40)
@@ -205,7 +205,7 @@ func (y *year) lead() {
 	}
 }
 
-// owed is what the ledger owes the owners of a period at the end of the year.
+// owed is the amount that the ledger owes the owners of a period at the end of the year.
 func (y *year) owed(period string) (cents int64) {
 	y.t.Helper()
 	y.Tx(func(ctx context.Context, tx *db.Tx) (err error) {

@@ -176,7 +176,7 @@ func describe(d *runtime.ExceptionDetails) string {
 	return d.Exception.Description
 }
 
-// requests are those whose method and path begin so.
+// requests are those with a method and path that begin so.
 func (p *tab) requests(prefix string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -282,7 +282,7 @@ func (p *tab) signIn(key string) {
 	p.click("Sign in")
 }
 
-// downloaded waits for a file whose name ends so and gives its content.
+// downloaded waits for a file with a name that ends so and gives its content.
 func (p *tab) downloaded(ending string) []byte {
 	p.t.Helper()
 

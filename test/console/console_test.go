@@ -51,7 +51,7 @@ func TestConsole(t *testing.T) {
 	})
 }
 
-// testOperations: an export goes from queued over running to completed and its file is fetched, beside a failure.
+// testOperations: an export goes from queued over running to completed and its file is fetched, and another one fails.
 func testOperations(p *tab, o *office) {
 	p.signIn(o.key)
 	p.sees("Nothing has been started yet.")
@@ -192,7 +192,7 @@ func testStatements(p *tab, o *office) {
 	p.sees("$617.28")
 	p.until(`document.activeElement === document.querySelector("#statement h1")`)
 	p.checks("statement")
-	// What no table shows is told by its entries.
+	// Amounts that no table shows are shown by their entries.
 	evaluate[bool](p, `import("/console/statement.js").then((m) => {
 		const line = (section, description) => ({ section, description, date: "2026-01-02", total: 100, account: { name: "Account" } });
 		const table = { kind: "netRevenue", name: "Stays", columns: [{ name: "Sum" }], rows: [{ cells: [{ amount: 100 }] }], totals: [{ amount: 100 }] };

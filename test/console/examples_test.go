@@ -73,7 +73,7 @@ func (b *workbench) run(name string, arguments ...string) string {
 	return string(out)
 }
 
-// curl sends an example in a shell. The status is asked for beside what the example does.
+// curl sends an example in a shell. The status is asked for besides what the example does.
 func (b *workbench) curl(e example) reply {
 	b.t.Helper()
 
@@ -204,7 +204,7 @@ var malformed = []string{
 }
 
 // TestEveryExampleOfTheReferenceFitsTheService sends the example of every operation in each language: each answers what
-// the operation declares and testdata/examples.txt tells, in each language the same, and none is refused as malformed.
+// the operation declares and testdata/examples.txt says, in each language the same, and none is refused as malformed.
 // Where the description shows the answer, it is the one that the service gives.
 func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
 	t.Parallel()
@@ -332,7 +332,7 @@ func checkReply(t *testing.T, op *reference.Operation, got reply) {
 }
 
 // TestChaptersShowWhatTheServiceAnswers sends what the chapters show, in each language, in their order: the service
-// answers what stands there.
+// answers what is shown there.
 func TestChaptersShowWhatTheServiceAnswers(t *testing.T) {
 	t.Parallel()
 
@@ -413,8 +413,8 @@ func checkSamples(t *testing.T, known map[string]string, samples []reference.Sam
 	}
 }
 
-// comparison holds what is shown to what was answered. Identifiers and instants differ each time; which stands for
-// which is remembered.
+// comparison compares the shown answer with the real one. Identifiers and instants differ each time; it remembers which
+// belong together.
 type comparison struct {
 	say   func(form string, values ...any)
 	known map[string]string
@@ -630,7 +630,7 @@ func (c pageCheck) resolve(raw any) object {
 
 		merged := maps.Clone(target)
 
-		for name, value := range n { // what stands beside a reference goes before what it leads to
+		for name, value := range n { // fields next to a reference go before those that it leads to
 			if name != "$ref" {
 				merged[name] = value
 			}

@@ -7,8 +7,8 @@ import (
 	"stayledger/web/reference"
 )
 
-// scene is what the examples speak of, made for an office: its identifiers stand for those of the examples, which are
-// by the path before an identifier, or by what the examples call it.
+// scene is what the examples speak of, made for an office: its identifiers take the place of those of the examples,
+// by the path before an identifier, or by its name in the examples.
 type scene struct{ paths, ids map[string]string }
 
 // scene makes what the examples speak of. What they change or delete is not what they refer to, so that one does not

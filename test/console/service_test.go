@@ -213,7 +213,7 @@ func (o *office) call(method, path string, body any, status int) object {
 	return out
 }
 
-// hostile is what an attacker would call a listing.
+// hostile is a name that an attacker would give a listing.
 const hostile = `<img src=x onerror="window.hit=1"><script>window.hit=1</script>`
 
 // books gives the office two owners, the hostile listing with a stay of 1,234.56, a fee-free January that is published

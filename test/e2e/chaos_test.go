@@ -50,7 +50,7 @@ func TestChaos(t *testing.T) {
 	s.check()
 }
 
-// storm is a till whose surroundings fail: its own PostgreSQL, its own small disk, its own provider.
+// storm is a till with surroundings that fail: its own PostgreSQL, its own small disk, its own provider.
 type storm struct {
 	*till
 	dice    *rand.Rand
@@ -189,7 +189,7 @@ func (s *storm) replace(how syscall.Signal) {
 
 // crash ends the database at once, without a checkpoint, as when the power fails; its supervisor starts it again, which
 // recovers it. Killing the postmaster alone would leave its children with the shared memory, and nothing could start
-// beside them.
+// next to them.
 func (s *storm) crash() { _ = syscall.Kill(s.server.Pid(), syscall.SIGQUIT) }
 
 // revive brings back processes that ended because they started while the database was down.

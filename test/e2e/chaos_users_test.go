@@ -18,8 +18,8 @@ import (
 	"stayledger/provider/pay"
 )
 
-// users are people and programs that work while things fail. What they were told is done is kept here, to be looked for
-// in the end; what they were not told they ask for again under the same key, as callers should.
+// users are people and programs that work while things fail. Work that was confirmed to them is kept here, to be looked
+// for in the end; unconfirmed work they ask for again under the same key, as callers should.
 type users struct {
 	*client
 	owner    string
@@ -327,7 +327,7 @@ func (u *users) summary() string {
 	return fmt.Sprintf("%d stays, %d deposits, %d exports; asked again after %v", len(u.rents), len(u.deposits), len(u.exports), u.retries)
 }
 
-// payer pays some of the statements that nobody has paid yet, under a key.
+// payer pays some of the statements that no one has paid yet, under a key.
 func (s *storm) payer() func(*users) {
 	n := 0
 
@@ -450,7 +450,7 @@ func (s *storm) count(sql string) (n int64) {
 	return n
 }
 
-// earnedBy is what the statements to be paid are worth together.
+// earnedBy is the total of the statements to be paid.
 func earnedBy(t *testing.T, statements []owed) (total int64) {
 	t.Helper()
 

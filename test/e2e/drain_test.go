@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestStopInOrder tells a serving process to stop: a held poll is answered at once with the state that is; readiness
+// TestStopInOrder stops a serving process: a held poll is answered at once with the state that is; readiness
 // says 503 while requests are still served; then the process ends by itself.
 func TestStopInOrder(t *testing.T) {
 	t.Parallel()

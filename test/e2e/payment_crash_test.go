@@ -504,7 +504,7 @@ func (s *scene) wantStatements() int {
 	return paid
 }
 
-// wantBooks checks that what left the bank is what the provider has paid, to the cent.
+// wantBooks checks that the provider has paid the amount that left the bank, to the cent.
 func (w *till) wantBooks() {
 	w.t.Helper()
 

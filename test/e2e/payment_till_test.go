@@ -43,7 +43,7 @@ type till struct {
 	seen func(sandbox.Event)
 }
 
-// owed is a published statement that nobody has paid yet.
+// owed is a published statement that no one has paid yet.
 type owed struct {
 	id    string
 	cents string
@@ -106,7 +106,7 @@ func (w *till) connect() {
 	w.callBackTo(w.base)
 }
 
-// callBackTo tells the sandbox where the service is.
+// callBackTo gives the sandbox the address of the service.
 func (w *till) callBackTo(base string) {
 	address, secret := base+"/payment-callbacks/"+w.connection, callbackSecret
 	w.sandbox.Set(sandbox.Settings{CallbackURL: &address, CallbackSecret: &secret})
@@ -184,7 +184,7 @@ func (w *till) restart() {
 	w.service.untilReady()
 }
 
-// later is what time would bring: failed jobs are due again, and so is what is done every minute. The leases of workers
+// later does what time would: failed jobs are due again, and so is the work of every minute. The leases of workers
 // end when all are dead.
 func (w *till) later(dead bool) {
 	w.t.Helper()
@@ -244,7 +244,7 @@ func (w *till) onEvent(f func(sandbox.Event)) {
 	w.seen = f
 }
 
-// front is the provider's door: open, closed, or one behind which nobody answers.
+// front is the provider's door: open, closed, or one that nothing answers behind.
 type front struct {
 	t       *testing.T
 	address string
@@ -313,7 +313,7 @@ func (f *front) swallow() <-chan struct{} {
 	return taken
 }
 
-// tally is what the sandbox holds under a key.
+// tally has the payments that the sandbox holds under a key.
 func (w *till) tally(key string) []sandbox.Payment {
 	return slices.DeleteFunc(w.sandbox.Payments(), func(p sandbox.Payment) bool { return p.Key != key })
 }

@@ -291,7 +291,7 @@ func (a *answer) want(status int) *answer {
 	return a
 }
 
-// at finds what stands at a path such as "data.0.id".
+// at finds the value at a path such as "data.0.id".
 func (a *answer) at(path string) any {
 	a.t.Helper()
 

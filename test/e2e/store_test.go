@@ -96,7 +96,7 @@ func (c *client) part(path, asked string) *answer {
 	return &answer{t: c.t, status: response.StatusCode, header: response.Header, body: body.Bytes()}
 }
 
-// A service whose object store refuses it does not start, and says what to look at.
+// A service does not start when its object store refuses it, and says what to look at.
 func TestWrongStoreCredentials(t *testing.T) {
 	t.Parallel()
 	s3 := s3test.Start(t)

@@ -6,7 +6,7 @@ import (
 	"stayledger/test/world"
 )
 
-// newCurrencyTeam makes a team whose trust bank and only listing are in one currency, with a stay, an expense, a
+// newCurrencyTeam makes a team with its trust bank and only listing in one currency, with a stay, an expense, a
 // reserve and a published January.
 func newCurrencyTeam(t *testing.T, currency string) *goldenTeam {
 	t.Helper()

@@ -29,7 +29,7 @@ type pathCase struct {
 	path string
 	// selector are the fields of the selection, as the body of a POST has them.
 	selector world.Object
-	// today says that the artifact tells what is up to the current day, so that there is no golden file of it.
+	// today says that the artifact shows data up to the current day, so that there is no golden file of it.
 	today bool
 }
 
@@ -255,7 +255,7 @@ var (
 	gaps     = regexp.MustCompile(` {2,}`)
 	uuids    = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	instants = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
-	// A short reference is eight characters of base 32 of which, nearly always, one is a digit or all make no word.
+	// A short reference is eight characters of base 32; nearly always one of them is a digit or all make no word.
 	shortRefs = regexp.MustCompile(`(^|[ ,\n])[0-9abcdefghjkmnpqrstvwxyz]{8}([ ,\r\n]|$)`)
 )
 

@@ -10,7 +10,7 @@ import (
 	"stayledger/test/world"
 )
 
-// furnish gives the team what lists show beside names and rent: addresses, references, a group of listings, a reserve,
+// furnish gives the team what lists show besides names and rent: addresses, references, a group of listings, a reserve,
 // a bank's opening balance, stays of every status with every kind of line, and mappings of an app and a channel.
 func (g *goldenTeam) furnish(t *testing.T) {
 	t.Helper()

@@ -74,7 +74,7 @@ func (rows table) sum(t *testing.T, column string, having ...string) (total int6
 	return total
 }
 
-// reading is a report beside its export.
+// reading is a report and its export.
 type reading struct {
 	t    *testing.T
 	name string
@@ -103,7 +103,7 @@ func (g *goldenTeam) read(t *testing.T, report string, selector world.Object) (r
 	return reading{t, report, g.Get(report + query(selector)).Want(200)}, g.table(t, report+"/csv", selector)
 }
 
-// What an export adds up to is what its report says.
+// An export adds up to the figures of its report.
 func TestReportsAddUp(t *testing.T) {
 	t.Parallel()
 	g := newTroubledTeam(t)
@@ -153,7 +153,7 @@ func TestReportsAddUp(t *testing.T) {
 	r.equal("pagination.total", int64(len(rows)))
 }
 
-// What an export of the trust adds up to is what its report says.
+// An export of the trust adds up to the figures of its report.
 func TestTrustReportsAddUp(t *testing.T) {
 	t.Parallel()
 	g := newTroubledTeam(t)
@@ -185,8 +185,7 @@ func TestTrustReportsAddUp(t *testing.T) {
 	}
 }
 
-// What an export of the manager's statements adds up to is what they say; the first month has what was booked before
-// it.
+// An export of the manager's statements adds up to their figures; the first month has the entries booked before it.
 func TestManagerStatementsAddUp(t *testing.T) {
 	t.Parallel()
 	g := newTroubledTeam(t)

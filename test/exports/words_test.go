@@ -8,7 +8,7 @@ import (
 	"stayledger/test/world"
 )
 
-// told is everything that shows a statement of a month: the answer itself, the list, and the text of the documents.
+// told has all forms of a statement of a month: the answer itself, the list, and the text of the documents.
 func (g *goldenTeam) told(t *testing.T, month string, l world.Listing) map[string]string {
 	t.Helper()
 

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// counted are the tables whose rows are counted, with the part of them that is.
+// counted are the tables with counted rows, with the part of them that is.
 var counted = map[string]string{
 	"contact": "true", "listing": "true", "listing_ownership_period": "true", "account": "true", "fee": "true", "reservation": "true", "transaction": "true",
 	"journal": "true", "bank_record": "type = 'transaction'", "payment": "true", "account_connection": "true", "bank_rule": "true",
@@ -19,7 +19,7 @@ var counted = map[string]string{
 // runs, and folded; and in the transaction that adds some.
 func TestKeptTotalsEqualTheRows(t *testing.T) { //nolint:paralleltest // it folds the counts of all teams, which tests that compare tables must not see change
 	b := newBooks(t)
-	newBooks(t) // whose rows are not counted here
+	newBooks(t) // their rows are not counted here
 
 	count := func(sql string) (n int64) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) (err error) {

@@ -19,7 +19,7 @@ import (
 
 const unknown = "018bcfe5-6800-7000-8000-000000000000"
 
-// books are a world with rows in its lists, and examples of what filters by ids name.
+// books are a world with rows in its lists, and examples of ids that filters name.
 type books struct {
 	*world.World
 
@@ -516,7 +516,7 @@ func (p promise) narrows(t *testing.T, b *books, name string, values, all []stri
 	p.errorf(t, "%s selects all rows with each of %v", name, values)
 }
 
-// dates narrow to the days named, and leave the last one out when they are told to.
+// dates narrow to the days named, and leave the last one out when they are asked to.
 func (p promise) dates(t *testing.T, b *books) {
 	t.Helper()
 
@@ -555,7 +555,7 @@ func (promise) before(days map[string][]string, day string) []string {
 	return rows
 }
 
-// A reference with a comma or a quotation mark is found in quotation marks, beside others.
+// A reference with a comma or a quotation mark is found in quotation marks, among others.
 func TestReferencesWithACommaAreFound(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

@@ -146,7 +146,7 @@ func difference(at string, row, read any) string {
 	return ""
 }
 
-// What a payout of many statements suggests for each is what the payout of that one alone suggests.
+// A payout of many statements suggests for each the same as the payout of that one alone.
 func TestAPayoutOfManyIsThePayoutOfEach(t *testing.T) {
 	t.Parallel()
 

@@ -1,7 +1,8 @@
 package lists_test
 
-// promise is what the contract says of a list (domain.md 1.3 to 1.12, service.md "Pagination, sorting, filtering",
-// decisions.md "one name for one filter"). It is written by hand, apart from the declarations that it is held against.
+// promise has the words of the contract about a list (domain.md 1.3 to 1.12, service.md "Pagination, sorting,
+// filtering", decisions.md "one name for one filter"). It is written by hand, apart from the declarations that it is
+// held against.
 type promise struct {
 	path string
 	// ids is the filter by the rows' own ids.
@@ -111,7 +112,7 @@ var apart = []string{
 	"/statements/{id}/owner-links", "/team/books-closings", "/teams",
 }
 
-// shapes are parameters that change what is told of a row and not which rows there are.
+// shapes are parameters that change what is shown of a row and not which rows there are.
 var shapes = []string{"include", "includeLines", "includeBalanceRecords", "includeMatchingTransactions", "includeMatchingRules", "includeDuplicates", "viewAs", "dateField", "balanceSheetRows"}
 
 // unlike are filters by which the rows of the world do not differ; the tests of their own packages ask them.
@@ -119,8 +120,7 @@ var unlike = []string{
 	"/listings/ownership-periods date", "/reports/journal-entries notContactIds", "/reports/journal-entries notStatementIds", "/reports/journal-entries notChannels",
 }
 
-// telling are values of filters with which the world's lists differ from what they are without, by the filter alone or
-// by list and filter.
+// telling are values of filters that change the world's lists, by the filter alone or by list and filter.
 var telling = map[string]string{
 	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "lastDigits": "0000", "currency": "eur", "status": "inactive",
 	"date": "2001-01-01", "year": "2001", "month": "2001-01", "paidAtRange": "2001", "paidStatus": "paid", "appId": "none", "lineType": "none",

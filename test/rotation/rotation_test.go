@@ -161,7 +161,7 @@ func (s secrets) crowd(b *seal.Box, n int) {
 		db.Args{"ids": ids, "refs": refs, "values": values})
 }
 
-// reseal is what `stayledger reseal` does; it gives the counts by table and column.
+// reseal does the work of `stayledger reseal`; it gives the counts by table and column.
 func reseal(ctx context.Context, d *db.DB, keys ...[]byte) (map[string]app.Resealed, error) {
 	c, counts := app.Config{}, map[string]app.Resealed{}
 	for _, k := range keys {

@@ -199,7 +199,7 @@ func TestDomainPackagesImportOnlyThoseAboveThem(t *testing.T) {
 	}
 }
 
-// nounOf tells the package of domain/ that a folder belongs to, as "books/ledger".
+// nounOf returns the package of domain/ that a folder belongs to, as "books/ledger".
 func nounOf(folder string) (string, bool) {
 	rest, inside := strings.CutPrefix(folder, "domain/")
 	if !inside {
@@ -633,7 +633,8 @@ func TestErasingHasOneWay(t *testing.T) {
 	}
 }
 
-// bankTable matches what names the tables of what banks say, but for the question whether there is anything at all.
+// bankTable matches the names of the tables with data from banks, but for the question whether there is anything at
+// all.
 var (
 	bankTable    = regexp.MustCompile(`\bbank_(record|reconciliation)\b`)
 	bankAnything = regexp.MustCompile(`exists \(select from bank_(record|reconciliation) where`)
@@ -676,7 +677,7 @@ func TestFunctionsDoNotReorderTheirArguments(t *testing.T) {
 			given := sliceParameters(fn)
 			ast.Inspect(fn.Body, func(n ast.Node) bool {
 				switch n := n.(type) {
-				case *ast.AssignStmt: // From here on the name stands for another slice, unless the line changes the given one.
+				case *ast.AssignStmt: // From here on the name means another slice, unless the line changes the given one.
 					for _, call := range n.Rhs {
 						reportReorder(t, f, fn, given, call)
 					}

@@ -8,7 +8,7 @@ import (
 	"stayledger/test/world"
 )
 
-// The counts are what the writes of a day cost: they may fall, and whoever raises one says why.
+// The counts are the cost of the writes of a day: they may fall, and whoever raises one says why.
 func TestWritesSendFewStatements(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

@@ -66,7 +66,7 @@ func page(t *testing.T, s *reference.Site, path string) string {
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-// words are what a reader sees of a page.
+// words are the words of a page that a reader sees.
 func words(page string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(page, " "))), " ")
 }
