@@ -55,7 +55,7 @@ type book struct {
 	request *Request
 	date    day.Day
 	plans   []*plan
-	payers   map[id.ID]*payment.Payer
+	payers  map[id.ID]*payment.Payer
 	limits  *payment.CurrentLimits
 }
 
