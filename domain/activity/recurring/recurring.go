@@ -205,7 +205,7 @@ type Update struct {
 	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
-// checkedTemplate is a template on its way to be stored. instance is its transaction on the first date, which must be one
+// checkedTemplate is a template on its way to be stored. The field instance is its transaction on the first date, which must be one
 // that could be made.
 type checkedTemplate struct {
 	Template
