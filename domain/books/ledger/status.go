@@ -107,7 +107,7 @@ func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[
 }
 
 // loadStatuses loads the journal statuses of resources. The argument outstanding is the SQL of the outstanding changes on them: id,
-// cause_id, reason, status and since. around is the SQL of DerivingJournals, empty for none. Operations that name
+// cause_id, reason, status and since. The argument around is the SQL of DerivingJournals, empty for none. Operations that name
 // the cause of a stale journal derive it as well.
 func loadStatuses(
 	ctx context.Context, tx *db.Tx,
