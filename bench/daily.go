@@ -168,6 +168,7 @@ func (d *dailyBed) serveNoun(mux *http.ServeMux, size int, n *noun) {
 		mux.HandleFunc(path+"/{id}", d.bareAnswer(func(r *http.Request) (any, error) {
 			return n.read(r.Context(), d.pool, single, team)
 		}))
+
 		return
 	}
 

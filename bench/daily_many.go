@@ -64,6 +64,7 @@ func (d *dailyBed) crowds(ctx context.Context) (metrics []Metric, err error) {
 		{"reservation_post", post("/reservations", func(listing id.ID, n int) writeBody {
 			w := k.stay(n, true)
 			w.ListingID = listing
+
 			return w
 		})},
 		{"reservation_put", put("/reservations/", stays, func(_ id.ID, n int) writeBody { return k.stay(n, false) })},

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// mixedClients clients send the mixed load, at the part mixedShare of the highest rate that they reach.
+	// The mixed load comes from this many clients, at the part mixedShare of the highest rate that they reach.
 	mixedClients = 8
 	mixedShare   = 0.7
 	// The memory that the process takes in the first and in the last part of the time is compared.

@@ -68,8 +68,8 @@ const createIDs = `
 	create or replace function bench_id(team uuid, kind integer, n bigint) returns uuid language sql immutable parallel safe as $$
 		select (lpad(to_hex(1700000000000 + n), 12, '0') || '7' || lpad(to_hex(kind), 3, '0') || '8' || left(md5(team::text), 15))::uuid $$`
 
-// copied are the tables in which the service writes a few rows for each team, which are then copied as often as needed.
-// filled are all tables that are filled while they have no indexes.
+// The service writes a few rows for each team into templateTables, which are then copied as often as needed. The tables
+// of filledTables are filled while they have no indexes.
 var (
 	templateTables = []string{
 		"reservation",

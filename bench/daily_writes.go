@@ -206,6 +206,7 @@ func dailyWrites() []dailyWrite {
 
 			return func(c *client, client, _ int) []byte {
 				n := k.serial.Add(1)
+
 				return c.request(http.MethodPut, k.path(side, "/contacts/"+contacts[client]), body(writeBody{
 					Name:  fmt.Sprint("Margaret Ellison ", n),
 					Email: fmt.Sprintf("m%d@example.com", n),

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// backlog is how many jobs of one team wait while those of another are measured.
+	// So many jobs of one team wait while those of another are measured.
 	backlog     = 10_000
 	lastingTime = 100 * time.Millisecond
 )
