@@ -152,7 +152,7 @@ func (s *Server) matchesDigest(rc *requestContext, kept []byte) bool {
 		slices.ContainsFunc(s.FormerKeys, func(former []byte) bool { return hmac.Equal(kept, rc.mac(former)) })
 }
 
-// bindUpload prepares the reading of a form. Its digest is known once it has been read; received takes it then.
+// bindUpload prepares the reading of a form. Its digest is known once it has been read; finishUpload takes it then.
 func (s *Server) bindUpload(w http.ResponseWriter, r *http.Request, rc *requestContext, in reflect.Value) error {
 	if err := rc.takeKey(r); err != nil {
 		return err

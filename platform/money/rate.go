@@ -13,7 +13,7 @@ func (r Rate) Of(c Cents) Cents {
 }
 
 // TaxIn returns the tax at this rate that a gross amount contains: gross·r/(100000+r), rounded half away from
-// zero. Subtract it from the gross amount for the net one; Of the net amount can be a cent off. Included panics at
+// zero. Subtract it from the gross amount for the net one; Of the net amount can be a cent off. TaxIn panics at
 // −100 % and below, because no gross amount contains such a tax.
 func (r Rate) TaxIn(gross Cents) Cents {
 	if r <= -WholeRate {

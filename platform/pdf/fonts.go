@@ -56,7 +56,7 @@ var fallback struct {
 // UseFallbackFont names the font file for characters that the embedded fonts lack, such as those of Chinese, Japanese
 // and Korean; several are separated as in PATH. They must have TrueType outlines. They are read when they are first
 // needed. With an empty path fonts are looked for where systems usually have them. It fails when a file is not there.
-// To be called before anything is rendered.
+// Call it before anything is rendered.
 func UseFallbackFont(path string) error {
 	for _, one := range filepath.SplitList(path) {
 		if _, err := os.Stat(one); err != nil {

@@ -91,7 +91,7 @@ func narrowByFields(q *page.Query, f *Filter) {
 }
 
 // ListQuery returns the list of reservations r with their listings l that a valid filter selects, in rows of
-// Reservation without the fields that complete fills in. It joins money only when the filter asks about money.
+// Reservation without the fields that fillAll fills in. It joins money only when the filter asks about money.
 func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q := MoneyQuery(tx, f)
 	if f.Amount == nil && f.PaidStatus == "" {

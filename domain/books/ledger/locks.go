@@ -87,7 +87,7 @@ func (r *lockRow) lock() Lock {
 	return lock
 }
 
-// loadLocks loads the locks on all of the ids; ids that are not found are Unlocked.
+// loadLocks loads the locks on all of the ids; ids that are not found have NoLock.
 func loadLocks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]Lock, error) {
 	rows, err := db.Select[lockRow](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
 	if err != nil {

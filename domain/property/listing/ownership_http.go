@@ -155,6 +155,7 @@ func newPeriod(tx *db.Tx, listing id.ID, in *CreatedTerms) *Period {
 
 type createPeriodInput struct{ Body CreatePeriod }
 
+// createPeriod creates an ownership period of a listing. It fails with 400 at listingId for an unknown listing.
 func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err

@@ -49,7 +49,7 @@ type BalanceFilter struct {
 	// one.
 	ListingIDs page.Refs
 	AccountIDs []id.ID
-	// Party is owners, manager or Nobody, which means none; empty selects all.
+	// Party is owners, manager or WithoutParty, which means none; empty selects all.
 	Party ledger.Party
 }
 

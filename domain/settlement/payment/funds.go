@@ -40,7 +40,7 @@ var (
 	errLimit = apierr.New(apierr.CodeConflict, "", "The payment exceeds a limit of the team")
 )
 
-// Refusal returns the error and the issue code for a finding of Judge that refuses the payment; nil for any other
+// Refusal returns the error and the issue code for a finding of CheckFunds that refuses the payment; nil for any other
 // finding.
 func Refusal(f *finding.Finding) (*apierr.Error, apierr.IssueCode) {
 	if f.Severity != finding.Error {
@@ -119,10 +119,10 @@ type pool struct {
 
 // funds are the amounts that claims are paid from, and the sums that the claims take from them.
 type funds struct {
-	owned   map[statement.Chain]statement.Owned
-	held    map[pool]money.Cents
-	ofOwned map[statement.Chain]money.Cents
-	ofHeld  map[pool]money.Cents
+	owned               map[statement.Chain]statement.Owned
+	held                map[pool]money.Cents
+	claimedFromOwners   map[statement.Chain]money.Cents
+	claimedFromAccounts map[pool]money.Cents
 }
 
 // loadFunds loads the funds of today. Amounts that the books have taken already for the claims themselves are added
@@ -130,9 +130,9 @@ type funds struct {
 func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 	today := day.Of(tx.Now)
 	f := &funds{
-		held:    map[pool]money.Cents{},
-		ofOwned: map[statement.Chain]money.Cents{},
-		ofHeld:  map[pool]money.Cents{},
+		held:                map[pool]money.Cents{},
+		claimedFromOwners:   map[statement.Chain]money.Cents{},
+		claimedFromAccounts: map[pool]money.Cents{},
 	}
 	back := map[statement.Chain]money.Cents{}
 
@@ -142,7 +142,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 	for i := range claims {
 		c := &claims[i]
 		for chain, cents := range c.Owners {
-			f.ofOwned[chain] += cents
+			f.claimedFromOwners[chain] += cents
 			if c.BookedOn != nil {
 				back[chain] += cents
 			}
@@ -151,7 +151,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 		// The account's balance is as of today, so only bookings up to today are in it.
 		p := pool{c.FundingAccountID, c.Currency}
 
-		f.ofHeld[p] += c.Amount
+		f.claimedFromAccounts[p] += c.Amount
 		if c.BookedOn != nil && !c.BookedOn.After(today) {
 			f.held[p] += c.Amount
 		}
@@ -161,7 +161,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 
 	// OwnedOn takes off later payouts as well, so each booked claim is added back, whatever its day.
 	var err error
-	if f.owned, err = statement.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.ofOwned)), today); err != nil {
+	if f.owned, err = statement.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.claimedFromOwners)), today); err != nil {
 		return nil, err
 	}
 
@@ -279,7 +279,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 		sum.Available, sum.Collected = sum.Available+o.Available, sum.Collected+o.Collected
 
 		more := map[string]any{"balance": "owner", "ownershipPeriodId": chain.OwnershipPeriodID}
-		switch requested := f.ofOwned[chain]; {
+		switch requested := f.claimedFromOwners[chain]; {
 		case requested > o.Available:
 			add(InsufficientFunds, severity, requested, &o, more)
 		case requested > o.Collected:
@@ -288,7 +288,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 	}
 
 	// The account must cover all claims on it.
-	if requested := f.ofHeld[from]; requested > f.held[from] {
+	if requested := f.claimedFromAccounts[from]; requested > f.held[from] {
 		add(InsufficientFunds, severity, requested, sum, map[string]any{"balance": "fundingAccount"})
 	}
 

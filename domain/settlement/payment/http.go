@@ -138,7 +138,7 @@ func payEndpoints() []api.Endpoint {
 	}
 }
 
-// refusedFunds describes the refusals of Judge.
+// refusedFunds describes the refusals of CheckFunds.
 const refusedFunds = "409 CONFLICT with context.reason insufficientFunds (requested, available and collected of the " +
 	"owners, fundingBalance) when a payout takes more than what is available to the owners of its ownership period, " +
 	"or a payment more than what the funding account holds, unless allowOverdraft; 409 CONFLICT with context.reason " +

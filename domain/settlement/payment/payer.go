@@ -123,7 +123,7 @@ func (d *Payer) batchSize() int {
 // done. Every operation has a task, and this one succeeds at once.
 var emptyKind = job.NewKind("payment.nothing")
 
-// Terms are the conditions under which payments are asked for: the limits of the team, as Judge returns them, and
+// Terms are the conditions under which payments are asked for: the limits of the team, as CheckFunds returns them, and
 // whether the payments may exceed the funds.
 type Terms struct {
 	*CurrentLimits

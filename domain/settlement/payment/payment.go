@@ -8,7 +8,7 @@
 //
 // News that comes as answer, callback, poll or return file goes through one function, in any order and any number of
 // times. A payment that was refused or is unknown reads as open everywhere (the view payment_not_received), though it
-// stays booked until it is put away. Judge alone decides how much may leave, for previews, payments and approvals.
+// stays booked until it is put away. CheckFunds alone decides how much may leave, for previews, payments and approvals.
 //
 // The page docs/decisions/payment.md says what the contract leaves open and how it is answered here.
 package payment

@@ -36,7 +36,7 @@ func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Stateme
 	return out, err
 }
 
-// renderWithHistories returns statements as present does, and the histories that they were computed with.
+// renderWithHistories returns statements as render does, and the histories that they were computed with.
 func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
@@ -139,7 +139,7 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	return nil
 }
 
-// loadOneDraftData does the same as draw for a single statement.
+// loadOneDraftData does the same as loadDraftData for a single statement.
 func loadOneDraftData(ctx context.Context, tx *db.Tx, r *row) error {
 	rows := []row{*r}
 	err := loadDraftData(ctx, tx, rows)

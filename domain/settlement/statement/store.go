@@ -17,8 +17,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// row is a statement as read from the database. Saved statements have stored figures; drafts have none until draw
-// fills in what they are computed from.
+// row is a statement as read from the database. Saved statements have stored figures; drafts have none until
+// loadDraftData fills in what they are computed from.
 type row struct {
 	ID                id.ID
 	ShortRef          *string
@@ -43,8 +43,8 @@ type row struct {
 	UniqueRef         *string
 	PublishedAt       *day.Instant
 	StatementsFrom    *day.Day // of the team
-	// A draft is computed from months and design; draw fills them in. A saved statement has its figures and its own
-	// copy of a design.
+	// A draft is computed from months and design; loadDraftData fills them in. A saved statement has its figures and its
+	// own copy of a design.
 	months []monthSum
 	design *layout.Design
 }

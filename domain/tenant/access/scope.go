@@ -119,6 +119,7 @@ func (b Bundle) Scopes() []string {
 	return nil
 }
 
+// filter returns the scopes that keep accepts by their resource and action.
 func filter(keep func(resource, action string) bool) []string {
 	var out []string
 
