@@ -19,9 +19,9 @@ const (
 	// The sums are kept by account, listing and month.
 	bareSums = `create table bench_sum (like ledger_balance_kept including all)`
 
-	// The end of a statement that begins with the rows before the entries: $1 team, $2 source, $3 its date, $4 now, $5 user,
-	// $6 action, $7 listing, $8 ownership period, $9 reservation, $10 transaction, and from $11 on the columns of the
-	// entries.
+	// The end of a statement that begins with the rows before the entries: $1 team, $2 source, $3 its date, $4 now, $5
+	// user, $6 action, $7 listing, $8 ownership period, $9 reservation, $10 transaction, and from $11 on the columns of
+	// the entries.
 	barePost = `entries as (
 			insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party, listing_id, ownership_period_id,
 				reservation_id, transaction_id, recurring_fee_id, trigger_type, description, created_at)

@@ -31,8 +31,8 @@ func (m *mixedLoad) at(client, n int) (kind string, r request) {
 	return kind, m.requests[kind]
 }
 
-// measureMixed has clients read and write at the same time at a steady rate. It measures the longest waits of readers and
-// the memory of the process.
+// measureMixed has clients read and write at the same time at a steady rate. It measures the longest waits of readers
+// and the memory of the process.
 func (d *dailyBed) measureMixed(ctx context.Context) ([]Metric, error) {
 	k := d.desks[len(d.desks)-1]
 

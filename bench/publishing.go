@@ -153,7 +153,8 @@ func (b *bed) publish(ctx context.Context, periods int) (p publishResult, err er
 	return p, err
 }
 
-// measureWaits returns how long single reads of another team wait at a server, one every few milliseconds, until the end.
+// measureWaits returns how long single reads of another team wait at a server, one every few milliseconds, until the
+// end.
 func (b *bed) measureWaits(ctx context.Context, address string, ended <-chan time.Time) ([]float64, error) {
 	c, err := dial(ctx, address, b.large.secret)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// edgeConditions returns the conditions with which the edge itself refuses a request of the endpoint, in the order in which
-// it checks them.
+// edgeConditions returns the conditions with which the edge itself refuses a request of the endpoint, in the order in
+// which it checks them.
 func (s *Server) edgeConditions(e *Endpoint) []*apierr.Error {
 	p := s.plans[slices.IndexFunc(s.plans, func(p plan) bool { return p.endpoint.ID == e.ID })]
 

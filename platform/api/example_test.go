@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// An endpoint is a value in a list: its input says what it takes, its function what it does. A request that does not fit never reaches it.
+// An endpoint is a value in a list: its input says what it takes, its function what it does. A request that does not
+// fit never reaches it.
 func Example() {
 	type input struct {
 		Name string `path:"name"`
@@ -39,7 +40,6 @@ func Example() {
 		server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		fmt.Print(w.Code, " ", w.Body)
 	}
-	// Output:
-	// 200 {"text":"HELLO ANN"}
-	// 400 {"code":"BAD_REQUEST","message":"Request validation failed","issues":[{"message":"Value is not true or false","path":["loud"],"code":"boolean","schema":"query"}]}
+	// Output: 200 {"text":"HELLO ANN"} 400 {"code":"BAD_REQUEST","message":"Request validation
+	// failed","issues":[{"message":"Value is not true or false","path":["loud"],"code":"boolean","schema":"query"}]}
 }

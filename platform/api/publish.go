@@ -130,8 +130,8 @@ func inside(of tree, name string) tree {
 	return in
 }
 
-// addComponent names a component by the first name that is free, or has the same content, and gives a reference to it. Without
-// one it gives nil.
+// addComponent names a component by the first name that is free, or has the same content, and gives a reference to it.
+// Without one it gives nil.
 func (p *publication) addComponent(kind string, content any, names ...string) tree {
 	of := p.component(kind)
 	for _, name := range names {

@@ -24,7 +24,8 @@ type rendered struct {
 	body    []byte
 }
 
-// appender is an answer that writes its own JSON, for frequent reads where encoding by reflection takes most of the time.
+// appender is an answer that writes its own JSON, for frequent reads where encoding by reflection takes most of the
+// time.
 type appender interface{ AppendJSON(b []byte) []byte }
 
 // render encodes the answer of an endpoint with its status. It fails for a number that JSON cannot hold exactly.

@@ -1,8 +1,8 @@
 // Package day holds civil dates: days, months and ranges of days without a time zone.
 //
-// A day here is a date as printed on a statement, never an instant. The calendar runs from 0001-01-01 to 9999-12-31; the
-// day after its last exists only as the exclusive end of a Range. The zero value of each type is not a date: it says so
-// through IsZero and is refused by text, JSON and the database. A date that can be missing is a *Day.
+// A day here is a date as printed on a statement, never an instant. The calendar runs from 0001-01-01 to 9999-12-31;
+// the day after its last exists only as the exclusive end of a Range. The zero value of each type is not a date: it
+// says so through IsZero and is refused by text, JSON and the database. A date that can be missing is a *Day.
 package day
 
 import (

@@ -10,8 +10,8 @@ import (
 // RawText is the type of text among the types of raw rows.
 const RawText = pgtype.TextOID
 
-// RawRows has the rows of a query, undecoded: values in PostgreSQL's binary format, except those of types that only have
-// a text form here.
+// RawRows has the rows of a query, undecoded: values in PostgreSQL's binary format, except those of types that only
+// have a text form here.
 type RawRows struct {
 	// Types are the object ids of the columns' types.
 	Types []uint32

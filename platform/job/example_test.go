@@ -15,7 +15,8 @@ import (
 // greeting is a kind of work: its name is kept with the jobs that wait.
 var greeting = job.NewKind("greet")
 
-// A handler ends its job in the transaction that keeps the outcome, and says which failures another attempt cannot mend.
+// A handler ends its job in the transaction that keeps the outcome, and says which failures another attempt cannot
+// mend.
 func Example() {
 	greet := job.Handler{Timeout: time.Minute, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		var args struct{ Name string }

@@ -108,8 +108,8 @@ type Config struct {
 	GiveUp func(ctx context.Context, tx *db.Tx, j Job, cause error) error
 	// Poll is how long work can stay unseen when a wake-up is lost; zero means half a second.
 	Poll time.Duration
-	// Only, unless zero, is the only team that jobs are taken of: for a worker dedicated to it, and for tests that share
-	// a database.
+	// Only, unless zero, is the only team that jobs are taken of: for a worker dedicated to it, and for tests that
+	// share a database.
 	Only id.ID
 	// Started is called, a moment after the claim, with the jobs that still run.
 	Started func(ctx context.Context, jobs []Job, at time.Time) error

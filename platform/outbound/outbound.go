@@ -89,8 +89,8 @@ func Public(a netip.Addr) bool {
 	return true
 }
 
-// allocated is the block that IANA gives out as global unicast. Everything else of IPv6 is local, multicast, translated or
-// reserved, such as ::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 100::/64, 5f00::/16, fc00::/7, fe80::/10,
+// allocated is the block that IANA gives out as global unicast. Everything else of IPv6 is local, multicast, translated
+// or reserved, such as ::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 100::/64, 5f00::/16, fc00::/7, fe80::/10,
 // fec0::/10 and ff00::/8.
 var allocated = netip.MustParsePrefix("2000::/3")
 

@@ -21,8 +21,8 @@ type Font struct {
 	perEm    int
 	glyphs   int
 	longLoca bool
-	// advances are in thousandths of the font size, by glyph, rounded as documents state them, so that measured and drawn
-	// widths are equal.
+	// advances are in thousandths of the font size, by glyph, rounded as documents state them, so that measured and
+	// drawn widths are equal.
 	advances []uint16
 	// pages find the glyph of a character by its upper and lower bits.
 	pages  map[rune]*[256]uint16

@@ -453,8 +453,8 @@ func failure(status int, content []byte) error {
 	}
 }
 
-// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
-// error of the network names addresses, so it is not kept.
+// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed.
+// The error of the network names addresses, so it is not kept.
 func networkError(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {

@@ -59,8 +59,8 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 	return money.Cents(n), strings.Trim(rest, "0") != "", nil
 }
 
-// splitNumber writes a JSON number without its exponent, and returns the digits before and after the point. It fails for
-// everything else, and for exponents beyond maxExponent.
+// splitNumber writes a JSON number without its exponent, and returns the digits before and after the point. It fails
+// for everything else, and for exponents beyond maxExponent.
 //
 //nolint:revive // The parts of one number.
 func splitNumber(number string) (whole, fraction string, negative bool, err error) {

@@ -184,8 +184,8 @@ func classify(errorType, code string) error {
 	}
 }
 
-// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed. The
-// error of the network names addresses, so it is not kept.
+// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed.
+// The error of the network names addresses, so it is not kept.
 func networkError(err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {

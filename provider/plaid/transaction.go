@@ -20,8 +20,8 @@ type Transaction struct {
 	Unofficial string
 	// Rounded says that the amount had more digits than the currency: it is rounded half away from zero.
 	Rounded bool
-	// Date is the day on which it was posted, or on which it occurred if it is pending. AuthorizedOn is zero if the bank
-	// does not give it.
+	// Date is the day on which it was posted, or on which it occurred if it is pending. AuthorizedOn is zero if the
+	// bank does not give it.
 	Date         day.Day
 	AuthorizedOn day.Day
 	// Name describes it, Original is the bank's own text. At most 500 characters each, like all texts.

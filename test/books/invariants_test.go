@@ -121,8 +121,8 @@ func (h *history) trustIsOwed(when string) {
 	}
 }
 
-// ledgersEliminate belongs to the third: the trust owes the operating ledger the amount that the latter is owed, for every
-// posting, so that both together owe nothing.
+// ledgersEliminate belongs to the third: the trust owes the operating ledger the amount that the latter is owed, for
+// every posting, so that both together owe nothing.
 func (h *history) ledgersEliminate(when string) {
 	h.none(when, "the ledgers do not eliminate", `select concat_ws(' ', e.source_id, e.txn_at, e.currency, sum(e.cent_total)) from ledger_entry e
 		join account_assignment s on s.team_id = e.team_id and s.account_id = e.account_id and s.assignment = 'dueToFromTrust'

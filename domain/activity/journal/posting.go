@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// derivePosting returns the posting of a journal. It fails with the issue ownershipPeriodMissing for an owners' line on a
-// listing that had no owner on the date.
+// derivePosting returns the posting of a journal. It fails with the issue ownershipPeriodMissing for an owners' line on
+// a listing that had no owner on the date.
 func (j *Journal) derivePosting(n *references) (ledger.Posting, error) {
 	p := ledger.Posting{
 		SourceID: j.ID,

@@ -81,8 +81,8 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return nil
 }
 
-// save completes a draft, checks it, stores it and posts it. The argument before is the journal as stored, or the original of a
-// reversal; accounts that it names may stay in use.
+// save completes a draft, checks it, stores it and posts it. The argument before is the journal as stored, or the
+// original of a reversal; accounts that it names may stay in use.
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
 	var t *terms
 

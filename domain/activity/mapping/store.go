@@ -77,8 +77,8 @@ func List(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 	return found, nil
 }
 
-// copyMappings copies the line mappings of another team that have a counterpart of their account, unless the team has one
-// for the same lines. Running it again adds nothing.
+// copyMappings copies the line mappings of another team that have a counterpart of their account, unless the team has
+// one for the same lines. Running it again adds nothing.
 func copyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
 	var (
 		writes []db.Stmt

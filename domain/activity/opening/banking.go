@@ -109,8 +109,8 @@ func (b *bankAccount) startDay(wanted *day.Day) (day.Day, error) {
 	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
-// computeMissing returns the starting balance, and the amount that the books lack of it before the first day, without the
-// opening transaction.
+// computeMissing returns the starting balance, and the amount that the books lack of it before the first day, without
+// the opening transaction.
 func (b *bankAccount) computeMissing(
 	ctx context.Context, tx *db.Tx,
 	in *bankingInput,
@@ -155,8 +155,8 @@ type shortfall struct {
 	amount money.Cents
 }
 
-// saveOpening keeps the one opening transaction of a bank account: it makes, changes or deletes it. The money beyond the
-// owners' and guests' is the manager's.
+// saveOpening keeps the one opening transaction of a bank account: it makes, changes or deletes it. The money beyond
+// the owners' and guests' is the manager's.
 func (b *bankAccount) saveOpening(ctx context.Context, tx *db.Tx, o shortfall) (*transaction.Transaction, error) {
 	line := transaction.LineInput{Amount: o.amount}
 	line.Assignment, line.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)

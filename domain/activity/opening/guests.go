@@ -56,8 +56,8 @@ func getGuestOpening(ctx context.Context, tx *db.Tx, _ *api.None) (*Guests, erro
 
 type putGuestOpening struct{ Body PutGuests }
 
-// putGuestOpeningBalance keeps one deposit for the team, dated the day before the first day of the books. Putting it again
-// as it is changes nothing.
+// putGuestOpeningBalance keeps one deposit for the team, dated the day before the first day of the books. Putting it
+// again as it is changes nothing.
 func putGuestOpeningBalance(ctx context.Context, tx *db.Tx, in *putGuestOpening) (*Guests, error) {
 	terms, err := trial.LockTerms(ctx, tx)
 	if err != nil {
@@ -151,8 +151,8 @@ func saveGuestOpening(
 	return err
 }
 
-// isSameOpening reports whether a stored opening deposit is the wanted one. A line that names the assigned account counts as
-// one that names the assignment.
+// isSameOpening reports whether a stored opening deposit is the wanted one. A line that names the assigned account
+// counts as one that names the assignment.
 func isSameOpening(
 	old *transaction.Transaction,
 	at day.Day,

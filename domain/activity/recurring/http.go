@@ -321,8 +321,8 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the template as inactive instead of deleting it."`
 }
 
-// deleteOrArchive deletes a recurring template, or archives it if the caller asks for that. It fails with inUse for one that
-// has made transactions.
+// deleteOrArchive deletes a recurring template, or archives it if the caller asks for that. It fails with inUse for one
+// that has made transactions.
 func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	t, err := loadTemplate(ctx, tx, in.ID, true)
 	if err != nil {

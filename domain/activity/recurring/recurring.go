@@ -108,9 +108,9 @@ func (t *Template) nextOpen() (next *day.Day) {
 	return next
 }
 
-// dueDates returns the dates that the next task of a run tries, in order: the open dates up to today, at most maxInstances of
-// them, then, as far as there is room, the dates that are held back, those first that were not tried for the
-// longest time. It also returns the last day up to which no open date is left out.
+// dueDates returns the dates that the next task of a run tries, in order: the open dates up to today, at most
+// maxInstances of them, then, as far as there is room, the dates that are held back, those first that were not tried
+// for the longest time. It also returns the last day up to which no open date is left out.
 func (t *Template) dueDates(today day.Day) (dates []day.Day, through day.Day) {
 	through = today
 
@@ -205,15 +205,15 @@ type Update struct {
 	SkippedDates  api.Opt[[]day.Day]      `json:"skippedDates,omitzero" maxItems:"1000" doc:"Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed."`
 }
 
-// checkedTemplate is a template on its way to be stored. The field instance is its transaction on the first date, which must be one
-// that could be made.
+// checkedTemplate is a template on its way to be stored. The field instance is its transaction on the first date, which
+// must be one that could be made.
 type checkedTemplate struct {
 	Template
 	instance *transaction.Checked
 }
 
-// checkTemplate checks a template against the rules of the transactions that it will make. It fails with patternInvalid, as
-// transaction.Check does, and with paymentStatusMismatch for a bill that cannot be unpaid.
+// checkTemplate checks a template against the rules of the transactions that it will make. It fails with
+// patternInvalid, as transaction.Check does, and with paymentStatusMismatch for a bill that cannot be unpaid.
 func checkTemplate(ctx context.Context, tx *db.Tx, t *Template, c *transaction.Create) (*checkedTemplate, error) {
 	if issues := t.Pattern.check(t.Date); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)

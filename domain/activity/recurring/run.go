@@ -60,8 +60,8 @@ func (in *runInput) args() runArgs {
 	return args
 }
 
-// startRun starts the operation that makes instances of a template (INIT-30, INIT-31). It fails for an archived template and for dates
-// with too many lines.
+// startRun starts the operation that makes instances of a template (INIT-30, INIT-31). It fails for an archived
+// template and for dates with too many lines.
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Answer[RunPreview], error) {
 	t, err := loadTemplate(ctx, tx, in.ID, false)
 	if err != nil {

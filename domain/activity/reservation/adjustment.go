@@ -61,8 +61,8 @@ func (a *Adjustment) partyOrDefault() ledger.Party {
 	return defaultParty(a.Classification)
 }
 
-// defaultParty returns the party that an amount on an account belongs to if the caller named none: the owners for income
-// and cost, no party for money that is owed.
+// defaultParty returns the party that an amount on an account belongs to if the caller named none: the owners for
+// income and cost, no party for money that is owed.
 func defaultParty(c account.Classification) ledger.Party {
 	if c == account.Revenue || c == account.Expense {
 		return ledger.Owners

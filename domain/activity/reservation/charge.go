@@ -32,8 +32,8 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	}
 }
 
-// amountByName returns the amount that a name in the formula of a fee has for this stay: the active lines of a type, the
-// costs of deposits, or the sum that was kept of a cancellation.
+// amountByName returns the amount that a name in the formula of a fee has for this stay: the active lines of a type,
+// the costs of deposits, or the sum that was kept of a cancellation.
 func (in *Input) amountByName(name string) (sum money.Cents) {
 	r := &in.Reservation
 

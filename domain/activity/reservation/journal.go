@@ -255,8 +255,8 @@ func (j *journal) entry(s segment, trigger, description string) ledger.Line {
 	return l
 }
 
-// requireAccount returns the account of an assignment. If the team has not made it, it returns the zero id and notes the
-// assignment as missing.
+// requireAccount returns the account of an assignment. If the team has not made it, it returns the zero id and notes
+// the assignment as missing.
 func (j *journal) requireAccount(a account.Assignment) id.ID {
 	accountID := j.in.Assigned[a]
 	if accountID.IsZero() && !slices.Contains(j.out.Missing, a) {
@@ -266,8 +266,8 @@ func (j *journal) requireAccount(a account.Assignment) id.ID {
 	return accountID
 }
 
-// receivableAssignment returns the assignment of the account that guests owe on. Where the channel pays owner and co-host
-// separately, the co-host waits for the channel's payout.
+// receivableAssignment returns the assignment of the account that guests owe on. Where the channel pays owner and
+// co-host separately, the co-host waits for the channel's payout.
 func receivableAssignment(p *listing.Period) account.Assignment {
 	if p == nil {
 		return account.AccountsReceivable

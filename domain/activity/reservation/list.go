@@ -38,8 +38,8 @@ type Filter struct {
 	Amount         money.Ranges            `query:"amount" json:"amount,omitempty" doc:"Financial total in cents, or 100...200 with both ends; several are separated by commas."`
 }
 
-// narrowByDate narrows a list to a range of days. With dateField intersection a reservation only has to touch the range:
-// its last night counts and its check-out does not.
+// narrowByDate narrows a list to a range of days. With dateField intersection a reservation only has to touch the
+// range: its last night counts and its check-out does not.
 func narrowByDate(q *page.Query, f *Filter) {
 	span := cmp.Or(f.DateRange, f.Date)
 	if span.IsZero() {

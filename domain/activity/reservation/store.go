@@ -33,10 +33,10 @@ func loadReservation(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Rese
 	return &r, err
 }
 
-// lockReservations makes changes and derivations of the same reservations take turns, and keeps their listings from being
-// deleted or deactivated, until the transaction ends. Everything else that journals depend on changes under the
-// team's gate. Reservations are locked in the order of their ids, so that two transactions cannot wait for each
-// other in a ring.
+// lockReservations makes changes and derivations of the same reservations take turns, and keeps their listings from
+// being deleted or deactivated, until the transaction ends. Everything else that journals depend on changes under the
+// team's gate. Reservations are locked in the order of their ids, so that two transactions cannot wait for each other
+// in a ring.
 //
 // The rows are read afterwards, in a statement of its own: one that locked and read at once would, after waiting
 // for a reservation to be moved, join it with the listing that it has left and find nothing.
@@ -101,8 +101,8 @@ func loadIDsByListing(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.
 		db.Args{"team": tx.Team, "listings": listingIDs})
 }
 
-// loadUnlinkedTransactions loads the active transactions with a line that is not linked and names one of these confirmation codes
-// or guests. Empty texts name nothing.
+// loadUnlinkedTransactions loads the active transactions with a line that is not linked and names one of these
+// confirmation codes or guests. Empty texts name nothing.
 func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []string) ([]id.ID, error) {
 	named := func(text string) bool { return text != "" }
 	if !slices.ContainsFunc(codes, named) && !slices.ContainsFunc(guests, named) {
@@ -513,8 +513,8 @@ func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*mone
 	return out, nil
 }
 
-// loadByCostAccounts loads the reservations, in the order of their ids, that have a deposit with a line on an account that
-// gained or lost an assignment, if the line was or becomes the cost of the channel or the processor. Fees charge
+// loadByCostAccounts loads the reservations, in the order of their ids, that have a deposit with a line on an account
+// that gained or lost an assignment, if the line was or becomes the cost of the channel or the processor. Fees charge
 // that cost on, and no entry of the stay's own journal names the account.
 func loadByCostAccounts(ctx context.Context, tx *db.Tx, changed []ledger.Reassigned) ([]id.ID, error) {
 	costs := []string{string(account.DepositChannelFee), string(account.DepositMerchantFee)}

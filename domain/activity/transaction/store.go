@@ -81,8 +81,8 @@ func columnsSQL(withLines bool) string {
 	return head + "null::jsonb as lines"
 }
 
-// listColumnsSQL returns the columns of a list. Without lines it selects one for each listing that a transaction has lines
-// on, with nothing but the listing: Show needs that.
+// listColumnsSQL returns the columns of a list. Without lines it selects one for each listing that a transaction has
+// lines on, with nothing but the listing: Show needs that.
 func listColumnsSQL(withLines bool) string {
 	if withLines {
 		return columnsSQL(true)

@@ -73,8 +73,8 @@ const (
 // Enum lists the payees.
 func (TaxPayee) Enum() []string { return []string{string(TaxToVendor), string(TaxToAuthority)} }
 
-// orDefault returns the payee, or the usual one if it is empty: a tax that the bill contains is the vendor's, a tax on top
-// of it is charged by the manager.
+// orDefault returns the payee, or the usual one if it is empty: a tax that the bill contains is the vendor's, a tax on
+// top of it is charged by the manager.
 func (p TaxPayee) orDefault(behavior TaxBehavior) TaxPayee {
 	switch {
 	case p != "":

@@ -305,8 +305,8 @@ func fillDrafts(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *t
 	return t, r, err
 }
 
-// findBankAccounts finds the bank accounts that drafts name by their last digits alone. It fails with the issue notFound for
-// digits without an active account.
+// findBankAccounts finds the bank accounts that drafts name by their last digits alone. It fails with the issue
+// notFound for digits without an active account.
 func findBankAccounts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	for _, d := range drafts {
 		if d.bankLast4 == "" || !d.AccountID.IsZero() {

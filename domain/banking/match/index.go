@@ -52,8 +52,8 @@ var epoch = day.Of(time.Unix(0, 0).UTC())
 // ordinal numbers the days.
 func ordinal(d day.Day) int { return epoch.DaysUntil(d) }
 
-// indexCandidates returns the books of candidates by place. A candidate without an amount explains nothing and would fit
-// every set, so it is left out.
+// indexCandidates returns the books of candidates by place. A candidate without an amount explains nothing and would
+// fit every set, so it is left out.
 func indexCandidates(candidates []Candidate) map[place]*book {
 	books := map[place]*book{}
 

@@ -36,9 +36,9 @@ type Record struct {
 	Channel string
 }
 
-// Candidate is the amount that a transaction moves on a bank account, as long as no record of that account is reconciled
-// with it. A transfer between two bank accounts is two candidates. A transaction has one candidate per account and
-// currency.
+// Candidate is the amount that a transaction moves on a bank account, as long as no record of that account is
+// reconciled with it. A transfer between two bank accounts is two candidates. A transaction has one candidate per
+// account and currency.
 type Candidate struct {
 	TransactionID id.ID
 	AccountID     id.ID

@@ -175,8 +175,8 @@ func (a *ask) findSets(nodes int) int {
 	return ways
 }
 
-// group has the items of one amount, the nearest to the record first: which of them belong to a set cannot be known from
-// sums.
+// group has the items of one amount, the nearest to the record first: which of them belong to a set cannot be known
+// from sums.
 type group struct {
 	// amount is positive in the direction of the record.
 	amount money.Cents

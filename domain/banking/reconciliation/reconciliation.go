@@ -76,8 +76,8 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 	return made, nil
 }
 
-// renderRefusal returns a refusal with the path that callers of a single record know: the first transactions of a match are
-// those of the request, the others those that it created.
+// renderRefusal returns a refusal with the path that callers of a single record know: the first transactions of a match
+// are those of the request, the others those that it created.
 func renderRefusal(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
 

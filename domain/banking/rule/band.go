@@ -7,8 +7,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// bands divides amounts at all limits of rules, from the lowest up. Each stretch has the set of rules that have it within their
-// limits it lies.
+// bands divides amounts at all limits of rules, from the lowest up. Each stretch has the set of rules that have it
+// within their limits it lies.
 type bands struct {
 	from []money.Cents
 	sets []set

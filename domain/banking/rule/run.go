@@ -92,8 +92,8 @@ func (e *Engine) hasAuto() bool {
 	return slices.ContainsFunc(e.rules, func(c compiled) bool { return c.Mode == Auto })
 }
 
-// selectTaken returns those of some open records that the rules of a run may book: the ones of any rule in a person's run,
-// else those that an auto rule takes.
+// selectTaken returns those of some open records that the rules of a run may book: the ones of any rule in a person's
+// run, else those that an auto rule takes.
 func (p *Pass) selectTaken(open []bank.Open, byPerson bool) (taken []bank.Open, rules map[id.ID]bool) {
 	rules = map[id.ID]bool{}
 

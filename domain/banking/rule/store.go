@@ -63,8 +63,8 @@ var sorts = page.Sorts{
 // load reads a rule. It fails with apierr.NotFound.
 func load(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) { return read(ctx, tx, one, "") }
 
-// lockForChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by it
-// meanwhile. It fails with apierr.NotFound.
+// lockForChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by
+// it meanwhile. It fails with apierr.NotFound.
 func lockForChange(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
 	return read(ctx, tx, one, " for no key update")
 }

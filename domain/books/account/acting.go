@@ -2,10 +2,10 @@ package account
 
 import "strings"
 
-// assignmentsSQL returns the SQL of the assignments that the account of a transaction line has. It does not matter whether
-// the line named its account by the assignment or by its id. If an account has no assignment any more, the
-// assignment by which the line named it counts, so that earlier bookings keep their meaning. The line is given by
-// its alias, in a query that takes the argument team.
+// assignmentsSQL returns the SQL of the assignments that the account of a transaction line has. It does not matter
+// whether the line named its account by the assignment or by its id. If an account has no assignment any more, the
+// assignment by which the line named it counts, so that earlier bookings keep their meaning. The line is given by its
+// alias, in a query that takes the argument team.
 func assignmentsSQL(line string) string {
 	return "(select coalesce(array_agg(y.assignment), array[" + line + ".assignment]) from account_assignment y" +
 		" where y.team_id = @team and y.account_id = " + line + ".account_id)"

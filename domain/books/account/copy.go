@@ -87,7 +87,8 @@ func loadChartCopy(ctx context.Context, tx *db.Tx, team id.ID) (*chartCopy, erro
 	return c, nil
 }
 
-// copyAccounts inserts the categories and accounts of a chart that the team does not have. Running it again adds nothing.
+// copyAccounts inserts the categories and accounts of a chart that the team does not have. Running it again adds
+// nothing.
 func (c *chartCopy) copyAccounts(ctx context.Context, tx *db.Tx) error {
 	categories, accounts := append([]Category{}, c.categories...), append([]chartAccount{}, c.accounts...)
 	for i := range categories {
@@ -191,8 +192,8 @@ func (c *chartCopy) loadCounterparts(ctx context.Context, tx *db.Tx) (map[id.ID]
 	return out, nil
 }
 
-// copyAssignments makes the assignments of a chart, with the counterparts of its accounts, unless the team has made them
-// itself.
+// copyAssignments makes the assignments of a chart, with the counterparts of its accounts, unless the team has made
+// them itself.
 func (c *chartCopy) copyAssignments(ctx context.Context, tx *db.Tx, counterparts map[id.ID]id.ID) error {
 	rows := []assignmentRow{}
 

@@ -28,8 +28,8 @@ func bookedSQL(account, currency, before string) string {
 }
 
 var (
-	// The plainBanking has the stored fields of a bank account; fullBanking adds the figures of the bank and the books, as
-	// of the day @today.
+	// The plainBanking has the stored fields of a bank account; fullBanking adds the figures of the bank and the books,
+	// as of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
 		'connections', coalesce((select jsonb_agg(jsonb_build_object('id', k.id, 'connectionId', k.connection_id, 'name', k.name, 'lastDigits', k.last_digits,

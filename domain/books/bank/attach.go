@@ -121,8 +121,8 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	return nil
 }
 
-// lockFeedRecords locks the records of an account at a bank that are on an account of the chart, or for nil on none, until the
-// transaction ends. It fails with ErrTooManyRecords.
+// lockFeedRecords locks the records of an account at a bank that are on an account of the chart, or for nil on none,
+// until the transaction ends. It fails with ErrTooManyRecords.
 func lockFeedRecords(ctx context.Context, tx *db.Tx, bankAccount id.ID, account *id.ID) ([]id.ID, error) {
 	on := "account_id is null"
 

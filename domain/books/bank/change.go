@@ -57,8 +57,8 @@ func (h *lockedRecord) equal(to *storedRecord) bool {
 		same(h.UniqueRef, to.UniqueRef)
 }
 
-// apply returns the changed record, or the issues of all fields that keep it from being changed. The account is the
-// one that the record moves to or stays on, nil if there is none. The result leftOut says that the record counts nowhere
+// apply returns the changed record, or the issues of all fields that keep it from being changed. The account is the one
+// that the record moves to or stays on, nil if there is none. The result leftOut says that the record counts nowhere
 // because its account begins later.
 func (u *Update) apply(h *lockedRecord, a *chartAccount) (to storedRecord, leftOut bool, err error) {
 	to = h.storedRecord

@@ -352,8 +352,8 @@ func lockRecord(
 	return accounts, h, err
 }
 
-// lockAndLoad locks the record and loads it. Its state is loaded by a statement of its own, which sees everything that was
-// done to the record until it was locked.
+// lockAndLoad locks the record and loads it. Its state is loaded by a statement of its own, which sees everything that
+// was done to the record until it was locked.
 func (h *lockedRecord) lockAndLoad(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
 	args := db.Args{"team": tx.Team, "id": record}
 

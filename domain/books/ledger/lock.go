@@ -279,8 +279,8 @@ type Closing struct {
 	MayPost bool
 }
 
-// checkClosedBooks refuses a reported posting of a day before the first open one. The argument soft is that day for softly closed
-// books, else nil.
+// checkClosedBooks refuses a reported posting of a day before the first open one. The argument soft is that day for
+// softly closed books, else nil.
 func checkClosedBooks(first, soft *day.Day, p *Touched) error {
 	if first == nil || !p.isReported() || !p.TxnAt.Before(*first) {
 		return nil

@@ -130,9 +130,9 @@ func otherLocksSQL() string {
 	})
 }
 
-// otherLocksExistSQL returns the condition that one of the described entries h is held by a lock that Lock has no field for. If
-// there is no such lock it asks nothing: PostgreSQL would start parallel workers to find out that no row fulfills
-// "false".
+// otherLocksExistSQL returns the condition that one of the described entries h is held by a lock that Lock has no field
+// for. If there is no such lock it asks nothing: PostgreSQL would start parallel workers to find out that no row
+// fulfills "false".
 func otherLocksExistSQL(entries string) string {
 	condition := otherLocksSQL()
 	if condition == noLock {

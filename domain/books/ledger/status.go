@@ -106,9 +106,9 @@ func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[
 		`select r.listing_id from reservation r where r.team_id = @team and r.id = p.touched and r.listing_id = any(@ids)`)
 }
 
-// loadStatuses loads the journal statuses of resources. The argument outstanding is the SQL of the outstanding changes on them: id,
-// cause_id, reason, status and since. The argument around is the SQL of DerivingJournals, empty for none. Operations that name
-// the cause of a stale journal derive it as well.
+// loadStatuses loads the journal statuses of resources. The argument outstanding is the SQL of the outstanding changes
+// on them: id, cause_id, reason, status and since. The argument around is the SQL of DerivingJournals, empty for none.
+// Operations that name the cause of a stale journal derive it as well.
 func loadStatuses(
 	ctx context.Context, tx *db.Tx,
 	ids []id.ID,

@@ -139,8 +139,8 @@ func forceNewPlans(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// loadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list, or
-// for an order, it can prefer to read all of the team's entries.
+// loadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list,
+// or for an order, it can prefer to read all of the team's entries.
 func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
 	var postings []Posting
 

@@ -179,8 +179,8 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a listing in use."`
 }
 
-// deleteListing deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for that, and
-// refuses otherwise.
+// deleteListing deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for
+// that, and refuses otherwise.
 func deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {

@@ -61,8 +61,8 @@ var opened = `exists (select from transaction t join transaction_line o on o.tea
 		and ` + account.ActingSQL("o", account.OpeningBalance) + `
 		and not exists (select from transaction_line m where m.team_id = t.team_id and m.transaction_id = t.id and m.id <> o.id))`
 
-// narrowByFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none, the
-// id of a fee, a type of fees, or "!" and a type for listings without one.
+// narrowByFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none,
+// the id of a fee, a type of fees, or "!" and a type for listings without one.
 func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 	if wanted == "" {
 		return

@@ -79,8 +79,8 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 	return err
 }
 
-// today has what listings show besides their own rows: the ownership periods that cover today, with their locks, and the
-// fees that are charged today.
+// today has what listings show besides their own rows: the ownership periods that cover today, with their locks, and
+// the fees that are charged today.
 type today struct {
 	owned []Period
 	fees  []charged

@@ -1,6 +1,6 @@
-// Package audit owns the trail of who did what. Every write inserts one action in its own transaction, and the code that
-// changes a record calls Note, which inserts an event that says which fields changed and how. Actions and events commit
-// together with the change or not at all, and are never changed afterwards.
+// Package audit owns the trail of who did what. Every write inserts one action in its own transaction, and the code
+// that changes a record calls Note, which inserts an event that says which fields changed and how. Actions and events
+// commit together with the change or not at all, and are never changed afterwards.
 //
 // Events of queued work belong to the action that asked for it. Work of the service itself has an action of its own for
 // each transaction.

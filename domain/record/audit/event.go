@@ -80,8 +80,8 @@ const (
 	RoleParent      Role = "parent"
 )
 
-// Source says how a change came about. Unless From says otherwise, it comes from the user or key that acted, or from the
-// service itself.
+// Source says how a change came about. Unless From says otherwise, it comes from the user or key that acted, or from
+// the service itself.
 type Source string
 
 // The sources that cannot be known from the actor.

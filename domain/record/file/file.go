@@ -1,5 +1,5 @@
-// Package file owns stored files: finished exports, payment files, and the attachments of transactions. The bytes are in
-// the blob store under a key made of ids; the row has the team, the name and the time of the purge.
+// Package file owns stored files: finished exports, payment files, and the attachments of transactions. The bytes are
+// in the blob store under a key made of ids; the row has the team, the name and the time of the purge.
 //
 // No bytes are left behind: a draft row exists from before the first byte until the row of the file replaces it, so the
 // sweep finds the bytes of a writer that died in between.

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/job"
 )
 
-// every lists the periodic tasks of the package: the purge of content after its time, and the sweep of bytes that a dead
-// writer left. Both can be stopped anywhere and run again.
+// every lists the periodic tasks of the package: the purge of content after its time, and the sweep of bytes that a
+// dead writer left. Both can be stopped anywhere and run again.
 func every(store blob.Store) []job.Every {
 	return []job.Every{
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {

@@ -203,8 +203,8 @@ func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 
 // AddResult attaches a resource that the operation made. Call it in the transaction that settles the task.
 func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) error {
-	// Lock the operation in a statement of its own, so that the next statement sees the rows that another task has added
-	// until then.
+	// Lock the operation in a statement of its own, so that the next statement sees the rows that another task has
+	// added until then.
 	err := tx.Pipeline(ctx,
 		db.Stmt{SQL: `select from operation where team_id = @team and id = @operation for update`, Args: db.Args{"team": tx.Team, "operation": operation}},
 		db.Stmt{

@@ -71,8 +71,8 @@ func (t *table) measure(s *sheet) {
 	}
 }
 
-// chooseSize sets the largest text size at which figures stay on one line and words are whole. It returns false if no size
-// does.
+// chooseSize sets the largest text size at which figures stay on one line and words are whole. It returns false if no
+// size does.
 func (t *table) chooseSize(s *sheet, width float64) bool {
 	t.gap = cellGap
 

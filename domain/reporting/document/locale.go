@@ -48,8 +48,8 @@ func localeTag(locale string) string {
 	return tag
 }
 
-// documentLanguage returns the language in which readers should read the document aloud: English whatever the locale is,
-// unless the caller gave other labels.
+// documentLanguage returns the language in which readers should read the document aloud: English whatever the locale
+// is, unless the caller gave other labels.
 func documentLanguage(given StatementLabels, tag string) string {
 	if language, _, _ := strings.Cut(strings.ToLower(tag), "-"); language == "en" || given != (StatementLabels{}) {
 		return tag

@@ -259,8 +259,8 @@ func (p *Declaration[S]) renderNow(ctx context.Context, e *Exports, d *db.DB, sc
 	}, nil
 }
 
-// translateError returns the error that a waiting caller gets: a refusal as it is, 504 if the budget was used up, 502 if
-// the renderer failed, 503 if too many wait. A client that is gone gets nothing.
+// translateError returns the error that a waiting caller gets: a refusal as it is, 504 if the budget was used up, 502
+// if the renderer failed, 503 if too many wait. A client that is gone gets nothing.
 func translateError(client, budget context.Context, err error, rendering bool) error {
 	var refusal *apierr.Error
 	switch {

@@ -56,8 +56,8 @@ func columnNames[C named[C]](columns []C) []string {
 	return names
 }
 
-// selectColumns returns the columns that a selector names, in its order, or all columns if it names none. Amounts need the
-// currency, which says how many decimal places they have. If the selector does not name it, it is added as a hidden
+// selectColumns returns the columns that a selector names, in its order, or all columns if it names none. Amounts need
+// the currency, which says how many decimal places they have. If the selector does not name it, it is added as a hidden
 // column.
 func selectColumns[C named[C], N ~string](columns []C, names []N) []C {
 	if len(names) == 0 {

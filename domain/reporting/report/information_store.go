@@ -24,9 +24,9 @@ type figure1099 struct {
 	drilldowns []Drilldown
 }
 
-// ownershipRents are the collected revenue of an ownership in a year. Late are stays of earlier years with revenue collected
-// in this year. Unstayed means that the channel pays the owner and the manager separately, so that only revenue
-// without a stay counts.
+// ownershipRents are the collected revenue of an ownership in a year. Late are stays of earlier years with revenue
+// collected in this year. Unstayed means that the channel pays the owner and the manager separately, so that only
+// revenue without a stay counts.
 type ownershipRents struct {
 	PeriodID    id.ID
 	Live        money.Cents

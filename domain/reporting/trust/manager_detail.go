@@ -246,8 +246,8 @@ func (r *managerBooks) sections(m *ManagerMonth, accounts []ManagerAccount) []Ma
 	return out
 }
 
-// deriveTiming returns the differences between the manager's balance and the money that can be drawn: debts of others are
-// not in the bank, and money that the trust owes to the manager's own account is. Money that is held for guests,
+// deriveTiming returns the differences between the manager's balance and the money that can be drawn: debts of others
+// are not in the bank, and money that the trust owes to the manager's own account is. Money that is held for guests,
 // tax offices, vendors and owners is theirs.
 func (p *position) deriveTiming(owners []OwnerListing) []TimingRow {
 	var owing []stayBalance

@@ -224,8 +224,8 @@ func (p Post) sendEmails(ctx context.Context, tx *db.Tx, in *emailsInput) (*Emai
 	return &Emails{Data: queued}, nil
 }
 
-// chooseMembers returns the members to write to, each once: the given contacts, or all reachable members. It fails for a
-// contact who cannot get the message, and if no member is reachable.
+// chooseMembers returns the members to write to, each once: the given contacts, or all reachable members. It fails for
+// a contact who cannot get the message, and if no member is reachable.
 func (p *publication) chooseMembers(ctx context.Context, tx *db.Tx, contacts []id.ID) ([]member, error) {
 	if len(contacts) == 0 {
 		to := p.reachable()

@@ -111,8 +111,8 @@ func (p Post) send(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// sendLetter gives a letter to the mail server and returns why it was not sent, and whether to try again. It fails if the
-// worker is being stopped: then the result is not known.
+// sendLetter gives a letter to the mail server and returns why it was not sent, and whether to try again. It fails if
+// the worker is being stopped: then the result is not known.
 func (p Post) sendLetter(ctx context.Context, l *letter) (f Failure, retry bool, err error) {
 	token, err := p.Box.Open(l.Token, label(l.ID))
 	if err != nil {

@@ -94,8 +94,8 @@ func (s *arrivals) checkNoImport(ctx context.Context, tx *db.Tx) error {
 // stagedChunk is how many statements one insert of staging carries.
 const stagedChunk = 250
 
-// insertStaged inserts the statements for the task of the import. It also deletes the statements that failed imports have
-// left.
+// insertStaged inserts the statements for the task of the import. It also deletes the statements that failed imports
+// have left.
 func (s *arrivals) insertStaged(ctx context.Context, tx *db.Tx, operationID id.ID) error {
 	if _, err := tx.Exec(ctx, `
 		delete from statement_import i where i.team_id = @team

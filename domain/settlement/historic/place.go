@@ -65,10 +65,10 @@ func (a *arrival) reopens() bool {
 	return a.replaces.Reopens(statement.Status(a.Status))
 }
 
-// findPlaces finds the places of the statements and refuses those that have none. It locks the ownership periods and the
-// replaced statements until the transaction ends. Failures in order: an unknown listing; no single ownership period
-// over the range; payouts without members or without an account for them; no layout; a reference of a live
-// statement or of another listing's; payouts that would lose their statement; the order rule; an overlap.
+// findPlaces finds the places of the statements and refuses those that have none. It locks the ownership periods and
+// the replaced statements until the transaction ends. Failures in order: an unknown listing; no single ownership period
+// over the range; payouts without members or without an account for them; no layout; a reference of a live statement or
+// of another listing's; payouts that would lose their statement; the order rule; an overlap.
 func (s *arrivals) findPlaces(ctx context.Context, tx *db.Tx) error {
 	// The periods come first, because they are locked and all else depends on them.
 	if err := s.findPeriods(ctx, tx); err != nil {

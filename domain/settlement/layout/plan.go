@@ -110,8 +110,8 @@ func newOutline(s *Section) outline {
 	return o
 }
 
-// planColumn plans a column after those that it builds on. No stored layout contains a ring; if there were one, it would
-// be cut where it closes.
+// planColumn plans a column after those that it builds on. No stored layout contains a ring; if there were one, it
+// would be cut where it closes.
 func (o *outline) planColumn(at int, visited []bool) {
 	if visited[at] {
 		return

@@ -157,8 +157,8 @@ func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
 	return &found[0], nil
 }
 
-// LoadStored returns the designs as LoadChosen does, but only stored layouts: a listing without a layout and a default is
-// missing.
+// LoadStored returns the designs as LoadChosen does, but only stored layouts: a listing without a layout and a default
+// is missing.
 func LoadStored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
 	type choice struct{ ListingID, LayoutID id.ID }
 

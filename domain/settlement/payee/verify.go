@@ -66,8 +66,8 @@ func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{verifyKind: h}
 }
 
-// saveFailure saves the consequences of a failed verification. After any other failure the account is still unknown: the
-// method stays as it was, and can be verified again.
+// saveFailure saves the consequences of a failed verification. After any other failure the account is still unknown:
+// the method stays as it was, and can be verified again.
 func saveFailure(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 	// The provider rejected the account itself.
 	if errors.Is(cause, errRejected) {

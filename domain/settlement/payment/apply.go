@@ -202,8 +202,8 @@ func savePayments(ctx context.Context, tx *db.Tx, all []lockedPayment) error {
 	return nil
 }
 
-// bookConsequences books the consequences of a new status. The books never keep us from saving the provider's news: if a
-// consequence cannot be booked, for example because of a lock, the payment gets an issue instead.
+// bookConsequences books the consequences of a new status. The books never keep us from saving the provider's news: if
+// a consequence cannot be booked, for example because of a lock, the payment gets an issue instead.
 func (h *lockedPayment) bookConsequences(ctx context.Context, tx *db.Tx) error {
 	var do db.Work
 

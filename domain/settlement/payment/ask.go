@@ -199,8 +199,8 @@ func noteUnknown(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	return savePayments(ctx, tx, all)
 }
 
-// requeueStranded queues the batches of payments that are sending and that their provider has never seen, under their old
-// keys, if no job is left to send them because the workers have died. After a day a person must decide instead.
+// requeueStranded queues the batches of payments that are sending and that their provider has never seen, under their
+// old keys, if no job is left to send them because the workers have died. After a day a person must decide instead.
 func requeueStranded(ctx context.Context, tx *db.Tx, payments []id.ID) error {
 	if len(payments) == 0 {
 		return nil
@@ -290,8 +290,8 @@ func restartBatch(ctx context.Context, tx *db.Tx, batch, one id.ID, left []locke
 	return nil
 }
 
-// delayQuestions delays the questions of a provider that does not answer. If it refuses the credentials, the connection is
-// marked so that no one asks before they are corrected.
+// delayQuestions delays the questions of a provider that does not answer. If it refuses the credentials, the connection
+// is marked so that no one asks before they are corrected.
 func delayQuestions(ctx context.Context, tx *db.Tx, one id.ID, failure error) error {
 	if failure == nil {
 		return nil

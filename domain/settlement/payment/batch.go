@@ -128,8 +128,8 @@ type work struct {
 // firstQuestion is how long after it was sent a payment is first asked for, unless its outcome is known at once.
 const firstQuestion = 2 * time.Minute
 
-// beginAttempt marks the requested payments of a batch as sending and gives the batch its identity. The provider may hear
-// of them only after this has committed.
+// beginAttempt marks the requested payments of a batch as sending and gives the batch its identity. The provider may
+// hear of them only after this has committed.
 func (s *Gateway) beginAttempt(ctx context.Context, tx *db.Tx, run operation.Run, one id.ID) (*work, error) {
 	b, err := lockBatch(ctx, tx, one)
 	if err != nil {

@@ -60,8 +60,8 @@ func (s *Gateway) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	return &api.None{}, nil
 }
 
-// findCalledConnection loads the connection that a callback names. The callback names no team, so this one query looks at all
-// teams. The result is trusted only after the signature was checked with the connection's own secret.
+// findCalledConnection loads the connection that a callback names. The callback names no team, so this one query looks
+// at all teams. The result is trusted only after the signature was checked with the connection's own secret.
 func (s *Gateway) findCalledConnection(
 	ctx context.Context,
 	d *db.DB,

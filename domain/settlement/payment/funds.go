@@ -66,9 +66,9 @@ func CheckOverdraft(tx *db.Tx, allowed bool) error {
 	return nil
 }
 
-// CheckFunds returns the findings on claims that are made together, by claim. The amounts that they take from the owners
-// of a period must be available to them, the amounts that they take from an account must be on it, and the limits
-// of the team must hold. With overdraft the first two are warnings. Previews call it too; callers that pay call
+// CheckFunds returns the findings on claims that are made together, by claim. The amounts that they take from the
+// owners of a period must be available to them, the amounts that they take from an account must be on it, and the
+// limits of the team must hold. With overdraft the first two are warnings. Previews call it too; callers that pay call
 // LockDecisions first.
 func CheckFunds(
 	ctx context.Context,

@@ -30,8 +30,9 @@ type payInput struct {
 	Body Pay
 }
 
-// payTransaction pays a bill or a payout. It answers with the acknowledgement of a payment that a provider is asked for,
-// or with the bill that was paid by hand. A credential that may only record payments can give only a date (RSN-37).
+// payTransaction pays a bill or a payout. It answers with the acknowledgement of a payment that a provider is asked
+// for, or with the bill that was paid by hand. A credential that may only record payments can give only a date
+// (RSN-37).
 func payTransaction(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Answer[transaction.Transaction], error) {
 	b := &in.Body
 	if !tx.Actor.Has("transactions:pay") &&

@@ -55,8 +55,8 @@ func TestWhatIsNotPaid(t *testing.T) {
 	w.Delete("/transactions/" + archived.String() + "?onLocked=archive").Want(204)
 	ask(archived, over).WantError(apierr.CodeBadRequest, apierr.ReasonTransactionInactive)
 
-	// Data that no bank's file can hold is reported before anything is written (decision of 2026-11-25); a provider over
-	// the network may take it.
+	// Data that no bank's file can hold is reported before anything is written (decision of 2026-11-25); a provider
+	// over the network may take it.
 	file := object{"connectionId": w.connect("nacha", &bank{files: true})}
 	w.Exec(`update payee_method set account_holder = '李小龍' where team_id = @team and contact_id = @vendor`, db.Args{"vendor": w.vendor})
 	chosen := object{"connectionId": file["connectionId"], "contactPaymentMethodId": w.method(w.vendor, "verified", false)}

@@ -39,10 +39,10 @@ type Payer struct {
 	Methods map[id.ID]payee.Method
 }
 
-// LoadPayer loads the payer of contacts over a connection, under the lock of the connection. If funding is the zero id, the
-// connection's own account is used, else the one assigned to payout_bankAccount. It fails with 400 for an unknown
-// connection (path connectionId) or account (path fundingAccountId), with the reasons payProviderConnectionInactive
-// and payProviderAccountNotReady.
+// LoadPayer loads the payer of contacts over a connection, under the lock of the connection. If funding is the zero id,
+// the connection's own account is used, else the one assigned to payout_bankAccount. It fails with 400 for an unknown
+// connection (path connectionId) or account (path fundingAccountId), with the reasons payProviderConnectionInactive and
+// payProviderAccountNotReady.
 func LoadPayer(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, contacts []id.ID) (*Payer, error) {
 	// The connection cannot be closed until the payments are written.
 	c, err := connection.Hold(ctx, tx, connectionID)

@@ -40,8 +40,8 @@ type link struct {
 	payment *id.ID
 }
 
-// addCounterPayout books a payout on the contact, listing and statement of another one, negative for money that came back,
-// and links the two.
+// addCounterPayout books a payout on the contact, listing and statement of another one, negative for money that came
+// back, and links the two.
 func addCounterPayout(
 	ctx context.Context,
 	tx *db.Tx,

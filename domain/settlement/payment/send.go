@@ -250,8 +250,8 @@ func find(ctx context.Context, p pay.Provider, key string) (pay.Outcome, error) 
 	return o, nil
 }
 
-// matchOutcomes returns the outcomes of payments by their keys, and the payments without one. Outcomes of other keys do not
-// belong to the batch and are dropped.
+// matchOutcomes returns the outcomes of payments by their keys, and the payments without one. Outcomes of other keys do
+// not belong to the batch and are dropped.
 func matchOutcomes(payments []pay.Payment, outcomes []pay.Outcome) (answered []pay.Outcome, silent []pay.Payment) {
 	byKey := make(map[string][]pay.Outcome, len(outcomes))
 	for _, o := range outcomes {

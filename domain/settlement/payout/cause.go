@@ -68,7 +68,8 @@ func (c cause) isSkipped() bool {
 	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
 }
 
-// refusalConditions are the refusals with a reason that is a cause; their messages are its texts. The locks are among them.
+// refusalConditions are the refusals with a reason that is a cause; their messages are its texts. The locks are among
+// them.
 var refusalConditions = apierr.List{
 	transaction.ErrNotReady,
 	transaction.ErrNotBank,

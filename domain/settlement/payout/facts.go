@@ -36,8 +36,8 @@ type bank struct {
 	Currency *string
 }
 
-// lockPeriods locks the ownership periods of statements. Payouts of the same period must wait for each other, since each
-// decides by what the others have paid on any statement of the chain. Changes of the statements wait as well: they
+// lockPeriods locks the ownership periods of statements. Payouts of the same period must wait for each other, since
+// each decides by what the others have paid on any statement of the chain. Changes of the statements wait as well: they
 // lock the ownership period first.
 func lockPeriods(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	err := tx.Pipeline(ctx,

@@ -25,8 +25,8 @@ type fund struct {
 	account id.ID
 }
 
-// warnOfOverdrafts adds issues to payouts that take more than there is on their date. They are made all the same, because the
-// caller may know of money on its way.
+// warnOfOverdrafts adds issues to payouts that take more than there is on their date. They are made all the same,
+// because the caller may know of money on its way.
 func (b *book) warnOfOverdrafts(ctx context.Context, tx *db.Tx) error {
 	funds, err := b.loadFunds(ctx, tx)
 	if err != nil {
@@ -134,8 +134,8 @@ func (b *book) checkFunds() error {
 	return first.At(issues...)
 }
 
-// checkOutgoing refuses requests for outgoing money that a provider cannot carry out: an overdraft without the scope, and
-// a day that has passed or is too far ahead.
+// checkOutgoing refuses requests for outgoing money that a provider cannot carry out: an overdraft without the scope,
+// and a day that has passed or is too far ahead.
 func (r *Request) checkOutgoing(tx *db.Tx) error {
 	if err := payment.CheckOverdraft(tx, r.AllowOverdraft); err != nil {
 		return err

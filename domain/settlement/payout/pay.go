@@ -70,7 +70,8 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Answer[Outcom
 	return &operation.Answer[Outcome]{Started: ack}, nil
 }
 
-// requestPayments asks the provider for the recorded payouts that it makes, and returns the tasks that send the payments.
+// requestPayments asks the provider for the recorded payouts that it makes, and returns the tasks that send the
+// payments.
 func (b *book) requestPayments(ctx context.Context, tx *db.Tx) ([]operation.Task, error) {
 	orders := map[id.ID][]payment.Order{}
 	asked := map[id.ID][]*Payout{}

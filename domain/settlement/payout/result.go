@@ -19,8 +19,8 @@ type Result struct {
 
 type resultInput struct{ operation.Ref }
 
-// getResult returns the result of a payout, of its preview or of a payment. Other operations have none and are not found
-// (OPEN-34).
+// getResult returns the result of a payout, of its preview or of a payment. Other operations have none and are not
+// found (OPEN-34).
 func getResult(ctx context.Context, tx *db.Tx, in *resultInput) (*operation.Answer[Result], error) {
 	o, err := operation.Find(ctx, tx, &in.Ref)
 	if err != nil {

@@ -35,8 +35,8 @@ func (p *plan) row() resultRow {
 
 const rowsOf = `jsonb_to_recordset(@rows::jsonb) as r (position integer, statement_id uuid, status text, cause text, payouts jsonb, issues jsonb)`
 
-// insertResults inserts the results of an operation at the end of the transaction, because the operation itself is inserted
-// there.
+// insertResults inserts the results of an operation at the end of the transaction, because the operation itself is
+// inserted there.
 func insertResults(tx *db.Tx, of id.ID, rows []resultRow) {
 	tx.AtEnd(db.Stmt{
 		SQL: `insert into payout_result (team_id, operation_id, position, statement_id, status, cause, payouts, issues)
@@ -80,8 +80,8 @@ func updateResults(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) erro
 	return nil
 }
 
-// lockResults reports whether an earlier attempt of the operation has handled its statements, which all settle together,
-// and how many of them failed. It locks the results, so two attempts at a time wait for each other.
+// lockResults reports whether an earlier attempt of the operation has handled its statements, which all settle
+// together, and how many of them failed. It locks the results, so two attempts at a time wait for each other.
 func lockResults(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
 	rows, err := db.Select[resultRow](ctx, tx, `
 		select position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result

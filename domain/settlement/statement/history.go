@@ -163,8 +163,8 @@ func (h *history) pay(p *distribution) {
 	h.payouts = append(h.payouts, *p)
 }
 
-// ownPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative amounts.
-// Imported statements count imported payouts only, and live books live ones only.
+// ownPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative
+// amounts. Imported statements count imported payouts only, and live books live ones only.
 func (h *history) ownPayouts(until day.Day, imported bool) []money.Cents {
 	own := make([]money.Cents, len(h.splits))
 	for i := range h.payouts {
@@ -330,8 +330,8 @@ func (h *history) balanceFor(r *row, f *Financials) *balance {
 	return b
 }
 
-// previousBalance returns the balance that a statement continues, nil for the first one. Before a published statement that
-// is the last published one. A draft continues the draft of the month before, unless a statement was saved over
+// previousBalance returns the balance that a statement continues, nil for the first one. Before a published statement
+// that is the last published one. A draft continues the draft of the month before, unless a statement was saved over
 // that month.
 func (h *history) previousBalance(r *row) *balance {
 	var last *balance
@@ -400,8 +400,8 @@ func (h *history) standings(r *row, f *Financials) []standing {
 	return out
 }
 
-// divideFigures returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever the
-// statement showed them. Without members it returns nil.
+// divideFigures returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever
+// the statement showed them. Without members it returns nil.
 func (h *history) divideFigures(r *row, f *Financials) []Financials {
 	if len(h.owners) == 0 {
 		return nil

@@ -220,8 +220,8 @@ func findChainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][
 	return nil
 }
 
-// expectedStart returns the balance that a statement must start with after its predecessor: the predecessor's balance at
-// the end plus the entries between the two. Opening balances are added unless the predecessor is imported: they
+// expectedStart returns the balance that a statement must start with after its predecessor: the predecessor's balance
+// at the end plus the entries between the two. Opening balances are added unless the predecessor is imported: they
 // bring the balance of an imported statement into the books.
 func (p *predecessor) expectedStart(r *row) money.Cents {
 	expected := p.BalanceEnd
@@ -281,8 +281,8 @@ func loadPredecessors(ctx context.Context, tx *db.Tx, rows []row) (map[key]*pred
 	return out, nil
 }
 
-// loadGapMonths loads the months of saved statements that do not start where the one before them ended. There are few of
-// them.
+// loadGapMonths loads the months of saved statements that do not start where the one before them ended. There are few
+// of them.
 func loadGapMonths(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
 	var (
 		periods []id.ID

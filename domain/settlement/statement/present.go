@@ -87,8 +87,8 @@ func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	return tx.Together(ctx, works...)
 }
 
-// loadDraftData loads the data that drafts are computed from: the months of their chains and the designs that their listings
-// have now.
+// loadDraftData loads the data that drafts are computed from: the months of their chains and the designs that their
+// listings have now.
 func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	var (
 		drafts            []*row
@@ -97,7 +97,7 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	)
 
 	for i := range rows {
-		// A row that has a design was drawn before, or shows an unsaved layout.
+		// The data of a row with a design was loaded before, or it shows an unsaved layout.
 		r := &rows[i]
 		if !r.isDraft() || r.design != nil {
 			continue

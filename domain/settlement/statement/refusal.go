@@ -139,8 +139,8 @@ func loadDataToSave(ctx context.Context, tx *db.Tx, rows []row, to Status) error
 	return loadDraftData(ctx, tx, rows)
 }
 
-// checkNotImported refuses to return imported statements to draft: their entries are in no live book, so no draft could be
-// computed.
+// checkNotImported refuses to return imported statements to draft: their entries are in no live book, so no draft could
+// be computed.
 func checkNotImported(_ context.Context, _ *db.Tx, rows []row) (refused, error) {
 	// The check is only asked for imported statements, so it refuses them all.
 	r := refused{each: map[id.ID]error{}, together: apierr.BadRequest.At(apierr.IssueImported.InBody("status"))}
@@ -257,9 +257,9 @@ func checkJournals(ctx context.Context, tx *db.Tx, rows []row) (refused, error) 
 	return r, nil
 }
 
-// checkEarlierPublished refuses to publish statements while an earlier month of their chain is not published: in review, or a
-// draft with entries. Months before the team's statements begin do not count, and neither do months without
-// entries. Rule RSN-43.
+// checkEarlierPublished refuses to publish statements while an earlier month of their chain is not published: in
+// review, or a draft with entries. Months before the team's statements begin do not count, and neither do months
+// without entries. Rule RSN-43.
 func checkEarlierPublished(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	terms, err := loadTerms(ctx, tx)
 	if err != nil {
@@ -328,8 +328,8 @@ func checkEarlierPublished(ctx context.Context, tx *db.Tx, rows []row) (refused,
 	return r, nil
 }
 
-// checkNoPayouts refuses to reopen or remove statements that payouts are linked to. Archived payouts do not count, since
-// they paid nothing. The rows are locked first, so that no payout is linked meanwhile. Rule RSN-60.
+// checkNoPayouts refuses to reopen or remove statements that payouts are linked to. Archived payouts do not count,
+// since they paid nothing. The rows are locked first, so that no payout is linked meanwhile. Rule RSN-60.
 func checkNoPayouts(ctx context.Context, tx *db.Tx, rows []row) (refused, error) {
 	// Payouts lock the rows of their statements too.
 	ids := rowIDs(rows)

@@ -58,10 +58,10 @@ func ownerSplits(owners []owner) []int64 {
 	return splits
 }
 
-// divideFigures divides the figures of a statement among the members. Before are the payouts to each member by name before
-// the statement began, and during those until it ended, both negative. A member's part of a figure is the
-// difference that the figure makes to the member's balance. So the parts of all members add up to each figure, and
-// the figures of a member add up as those of the statement do.
+// divideFigures divides the figures of a statement among the members. Before are the payouts to each member by name
+// before the statement began, and during those until it ended, both negative. A member's part of a figure is the
+// difference that the figure makes to the member's balance. So the parts of all members add up to each figure, and the
+// figures of a member add up as those of the statement do.
 func divideFigures(f *Financials, splits []int64, before, during []money.Cents) []Financials {
 	parts := make([]Financials, len(splits))
 	own := make([]money.Cents, len(splits))

@@ -43,8 +43,8 @@ type row struct {
 	UniqueRef         *string
 	PublishedAt       *day.Instant
 	StatementsFrom    *day.Day // of the team
-	// A draft is computed from months and design; loadDraftData fills them in. A saved statement has its figures and its
-	// own copy of a design.
+	// A draft is computed from months and design; loadDraftData fills them in. A saved statement has its figures and
+	// its own copy of a design.
 	months []monthSum
 	design *layout.Design
 }

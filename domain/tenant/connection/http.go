@@ -289,8 +289,8 @@ type deleteInput struct {
 	Outcome string `query:"outcome" enum:"archive,delete" doc:"archive when payments were made over the connection, else delete, when absent."`
 }
 
-// deleteConnection deletes a connection that was never used. It archives a used one in an operation, unless the caller asked for
-// deletion.
+// deleteConnection deletes a connection that was never used. It archives a used one in an operation, unless the caller
+// asked for deletion.
 func deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {

@@ -91,8 +91,8 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	return len(was) > 0, nil
 }
 
-// RequireReconnect records that the app has refused the credentials of a connection: nothing is sent over it until it is
-// connected again.
+// RequireReconnect records that the app has refused the credentials of a connection: nothing is sent over it until it
+// is connected again.
 func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	_, err := move(ctx, tx, connection, ReconnectRequired, Active)
 	return err

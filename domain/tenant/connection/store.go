@@ -93,8 +93,8 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// usage lists what refers to a connection: any payment or account connection keeps it from being deleted, a payment under
-// way from being archived.
+// usage lists what refers to a connection: any payment or account connection keeps it from being deleted, a payment
+// under way from being archived.
 type usage struct{ Payments, PaymentsUnderWay, AccountConnections bool }
 
 // deletion returns the reasons why a connection cannot be deleted, as the API names them.

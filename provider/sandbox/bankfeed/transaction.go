@@ -286,7 +286,8 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 			t.ID, t.AccountID = randomID("txn"), fresh
 			i.note(&row{Transaction: t})
 
-			// Without removeOld changed becomes 0: no entry of the log counts for the row, so no page says that it is gone.
+			// Without removeOld changed becomes 0: no entry of the log counts for the row, so no page says that it is
+			// gone.
 			if removeOld {
 				i.remove(r)
 			} else {

@@ -205,8 +205,8 @@ func (s *Server) sendItemWebhook(itemID, topic, code string, body map[string]any
 	s.sendWebhook(Message{ItemID: itemID, Type: topic, Code: code, URL: to}, body)
 }
 
-// sendLinkWebhook sends the webhook that a person has ended the use of a link. A link without an address for webhooks gets
-// none.
+// sendLinkWebhook sends the webhook that a person has ended the use of a link. A link without an address for webhooks
+// gets none.
 func (s *Server) sendLinkWebhook(token, status string, publics []string) {
 	s.mu.Lock()
 
@@ -225,7 +225,8 @@ func (s *Server) sendLinkWebhook(token, status string, publics []string) {
 	s.sendWebhook(Message{Type: "LINK", Code: "SESSION_FINISHED", URL: to}, body)
 }
 
-// sendWebhook sends a webhook in the background and repeats it until it is accepted. Without an address it does nothing.
+// sendWebhook sends a webhook in the background and repeats it until it is accepted. Without an address it does
+// nothing.
 func (s *Server) sendWebhook(m Message, body map[string]any) {
 	body["webhook_type"], body["webhook_code"], body["environment"] = m.Type, m.Code, "sandbox"
 
