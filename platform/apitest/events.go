@@ -17,7 +17,7 @@ import (
 
 // record says which entity a row belongs to, and which columns need no event: those that only the service reads, and
 // computed ones.
-type record struct{ entity, id, untold string }
+type record struct{ entity, id, unshown string }
 
 // records lists the tables with rows that callers see, alone or as part of another record. A transaction that changes
 // another column of such a row must insert an audit event of that record. The list states the choice of the contract;
@@ -26,17 +26,17 @@ var records = map[string]record{
 	"access_key":                {entity: "api-key", id: "id"},
 	"access_key_team":           {entity: "api-key", id: "key_id"},
 	"access_member":             {entity: "user", id: "user_id"},
-	"access_owner_link":         {entity: "owner-link", id: "id", untold: "last_used_at"}, // when the owner came is no change of the link
+	"access_owner_link":         {entity: "owner-link", id: "id", unshown: "last_used_at"}, // when the owner came is no change of the link
 	"account":                   {entity: "account", id: "id"},
 	"account_assignment":        {entity: "account", id: "account_id"},
 	"account_category":          {entity: "category", id: "id"},
 	"account_connection":        {entity: "account-connection", id: "id"},
 	"account_excluded_record":   {entity: "bank-record", id: "bank_record_id"},
 	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
-	"bank_record":               {entity: "bank-record", id: "id", untold: "made"}, // added up from its reconciliation, which has events
+	"bank_record":               {entity: "bank-record", id: "id", unshown: "made"}, // added up from its reconciliation, which has events
 	"bank_rule":                 {entity: "bank-rule", id: "id"},
 	"connection":                {entity: "connection", id: "id"},
-	"contact":                   {entity: "contact", id: "id", untold: "tax_identifier"}, // sealed anew with each write; events have its last digits
+	"contact":                   {entity: "contact", id: "id", unshown: "tax_identifier"}, // sealed anew with each write; events have its last digits
 	"fee":                       {entity: "recurring-fee", id: "id"},
 	"fee_condition":             {entity: "recurring-fee", id: "fee_id"},
 	"fee_listing_period":        {entity: "recurring-fee-period", id: "id"},
@@ -44,30 +44,30 @@ var records = map[string]record{
 	"historical_import":         {entity: "historical-import", id: "id"},
 	"journal":                   {entity: "journal", id: "id"},
 	"journal_line":              {entity: "journal", id: "journal_id"},
-	"layout":                    {entity: "statement-layout", id: "id", untold: "version"}, // counts the changes
+	"layout":                    {entity: "statement-layout", id: "id", unshown: "version"}, // counts the changes
 	"layout_listing":            {entity: "statement-layout", id: "layout_id"},
 	"listing":                   {entity: "listing", id: "id"},
 	"listing_ownership_member":  {entity: "ownership-period", id: "period_id"},
 	"listing_ownership_period":  {entity: "ownership-period", id: "id"},
 	"opening_balance":           {entity: "transaction", id: "transaction_id"},
-	"opening_trial_balance":     {entity: "team", id: "team_id", untold: "refreshed_at"}, // when its transactions were last made anew
+	"opening_trial_balance":     {entity: "team", id: "team_id", unshown: "refreshed_at"}, // when its transactions were last made anew
 	"opening_trial_balance_row": {entity: "team", id: "team_id"},
-	"payee_method":              {entity: "payment-method", id: "id", untold: "chosen_at, numbers"}, // the order in which defaults were chosen; sealed
-	"payment":                   {entity: "payment", id: "id", untold: "ask_at, unknown_since, recovery_operation_id"},
-	"payment_approval":          {entity: "payment-approval", id: "id", untold: "operation_id"},
+	"payee_method":              {entity: "payment-method", id: "id", unshown: "chosen_at, numbers"}, // the order in which defaults were chosen; sealed
+	"payment":                   {entity: "payment", id: "id", unshown: "ask_at, unknown_since, recovery_operation_id"},
+	"payment_approval":          {entity: "payment-approval", id: "id", unshown: "operation_id"},
 	"payment_limit":             {entity: "team", id: "team_id"},
 	"reservation":               {entity: "reservation", id: "id"},
 	"reservation_adjustment":    {entity: "adjustment", id: "id"},
-	"reservation_line":          {entity: "reservation", id: "reservation_id", untold: "id"},
+	"reservation_line":          {entity: "reservation", id: "reservation_id", unshown: "id"},
 	"reservation_line_mapping":  {entity: "line-mapping", id: "id"},
-	"statement":                 {entity: "statement", id: "id", untold: "words, shares"}, // search words and what each owner has, both computed
+	"statement":                 {entity: "statement", id: "id", unshown: "words, shares"}, // search words and what each owner has, both computed
 	"tax_rate":                  {entity: "tax-rate", id: "id"},
 	"team":                      {entity: "team", id: "id"},
 	"team_logo":                 {entity: "team", id: "team_id"},
 	"transaction":               {entity: "transaction", id: "id"},
-	"transaction_attachment":    {entity: "file", id: "id", untold: "position"},
-	"transaction_line":          {entity: "transaction", id: "transaction_id", untold: "id"},
-	"transaction_template":      {entity: "recurring-transaction-template", id: "id", untold: "done_through, next_at, failed_at, held_back"}, // how far it was run
+	"transaction_attachment":    {entity: "file", id: "id", unshown: "position"},
+	"transaction_line":          {entity: "transaction", id: "transaction_id", unshown: "id"},
+	"transaction_template":      {entity: "recurring-transaction-template", id: "id", unshown: "done_through, next_at, failed_at, held_back"}, // how far it was run
 }
 
 // derived are the other tables of teams, each with what keeps its rows from being records of their own.
@@ -128,18 +128,18 @@ create index on apitest.action (team_id);
 
 create function apitest.changed() returns trigger language plpgsql as $$
 declare
-	untold text[] := string_to_array(tg_argv[2], ', ') || '{updated_at}';
+	unshown text[] := string_to_array(tg_argv[2], ', ') || '{updated_at}';
 begin
 	if current_setting('apitest.setup', true) = 'on' or stayledger_erasing() is not null then
 		return null; -- what a team takes with it is told by the operation that deletes it
 	end if;
 	if tg_op <> 'INSERT' then
 		insert into apitest.change values (pg_current_xact_id(), old.team_id, tg_argv[0], (to_jsonb(old) ->> tg_argv[1])::uuid, tg_table_name,
-			-hashtextextended(tg_table_name || (to_jsonb(old) - untold)::text, 0)::numeric);
+			-hashtextextended(tg_table_name || (to_jsonb(old) - unshown)::text, 0)::numeric);
 	end if;
 	if tg_op <> 'DELETE' then
 		insert into apitest.change values (pg_current_xact_id(), new.team_id, tg_argv[0], (to_jsonb(new) ->> tg_argv[1])::uuid, tg_table_name,
-			hashtextextended(tg_table_name || (to_jsonb(new) - untold)::text, 0)::numeric);
+			hashtextextended(tg_table_name || (to_jsonb(new) - unshown)::text, 0)::numeric);
 	end if;
 	return null;
 end $$;
@@ -165,7 +165,7 @@ var watchScript = func() string {
 	for _, table := range slices.Sorted(maps.Keys(records)) {
 		r := records[table]
 		fmt.Fprintf(&out, "create trigger apitest_changed after insert or update or delete on %s for each row execute function apitest.changed('%s', '%s', '%s');\n",
-			table, r.entity, r.id, r.untold)
+			table, r.entity, r.id, r.unshown)
 	}
 
 	return out.String()
@@ -232,7 +232,7 @@ func (x *Team) Untold() []string {
 	var found []string
 
 	err := x.DB.Read(context.WithoutCancel(x.t.Context()), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = untold(ctx, tx, x.ID)
+		found, err = unshown(ctx, tx, x.ID)
 		return err
 	})
 	if err != nil {
@@ -242,8 +242,8 @@ func (x *Team) Untold() []string {
 	return found
 }
 
-// untold selects the changes of a team that add up to something and have no event.
-func untold(ctx context.Context, tx *db.Tx, team id.ID) ([]string, error) {
+// unshown selects the changes of a team that add up to something and have no event.
+func unshown(ctx context.Context, tx *db.Tx, team id.ID) ([]string, error) {
 	return db.Select[string](ctx, tx, `
 		select c.entity || ' ' || coalesce(c.id::text, 'without id') || ' (' || string_agg(c.source, ', ' order by c.source) || ') by ' ||
 			coalesce((select string_agg(a.endpoint, ', ') from apitest.action a where a.xact = c.xact and a.team_id = @team), 'the service itself')

@@ -61,21 +61,21 @@ type lockRule struct {
 	// holder is the SQL condition that the statement or bank record s.held_by still holds the source s.source_id. Only
 	// the first of the rules that name such a holder has it.
 	holder string
-	// told says that Lock has a field for the holder. Any other lock shows in its status alone.
-	told bool
+	// visible says that Lock has a field for the holder. Any other lock shows in its status alone.
+	visible bool
 }
 
 // lockRules are the locks in the order in which a write is refused with them. Every question whether something is
 // locked is answered by this list.
 var lockRules = []lockRule{
 	{
-		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, told: true, day: "? < " + closedBefore,
+		refusals: []*apierr.Error{ErrBooksClosed}, ignorable: true, visible: true, day: "? < " + closedBefore,
 		holds: func(c Closing, p *Touched) error { return checkClosedBooks(c.BooksClosedAt, nil, p) },
 	},
 	{
 		refusals:  []*apierr.Error{ErrBooksClosed},
 		ignorable: true,
-		told:      true,
+		visible:   true,
 		personal:  true,
 		day:       "? < " + softClosedBefore,
 		holds: func(c Closing, p *Touched) error {
@@ -87,12 +87,12 @@ var lockRules = []lockRule{
 		},
 	},
 	{
-		refusals: []*apierr.Error{ErrStatementAttachment}, told: true, entry: "h.statement_id is not null",
+		refusals: []*apierr.Error{ErrStatementAttachment}, visible: true, entry: "h.statement_id is not null",
 		holder: "exists (select from statement x where x.team_id = s.team_id and x.id = s.held_by)",
 		holds:  func(_ Closing, p *Touched) error { return checkStatements(ErrStatementAttachment, p.AttachedTo) },
 	},
 	{
-		refusals: []*apierr.Error{ErrStatementPeriod, ErrStatementInReview}, told: true,
+		refusals: []*apierr.Error{ErrStatementPeriod, ErrStatementInReview}, visible: true,
 		entry: reported + " and h.party = 'owners' and exists (select from statement x where " + covers + ")",
 		holds: func(_ Closing, p *Touched) error {
 			if !p.isReported() {
@@ -106,7 +106,7 @@ var lockRules = []lockRule{
 		},
 	},
 	{
-		refusals: []*apierr.Error{ErrReconciled}, told: true,
+		refusals: []*apierr.Error{ErrReconciled}, visible: true,
 		entry: "exists (select from bank_reconciliation x where x.team_id = @team and x.transaction_id = h.source_id)" +
 			" and exists (select from account x where x.team_id = @team and x.id = h.account_id and x.type = 'bank')",
 		source: "exists (select from bank_reconciliation x where x.team_id = @team and x.transaction_id = ?)",

@@ -122,7 +122,7 @@ const closedAt = `case when first.txn_at < closing.books then closing.books when
 // otherLocksSQL returns the condition that an entry h is held by a lock that Lock has no field for.
 func otherLocksSQL() string {
 	return anyLock(func(r *lockRule) string {
-		if r.told {
+		if r.visible {
 			return ""
 		}
 

@@ -138,7 +138,8 @@ func TestProgressOfAQueuedExport(t *testing.T) {
 		Path: "/probes/csv", ID: "ProbesCSV", Tag: "Probes", Summary: "Export probes", Format: export.CSV, Scopes: []string{"reports:export"}, Name: "probes",
 		Count: func(context.Context, *db.Tx, *selection) (export.Size, error) { return export.Size{Rows: 40}, nil },
 		Render: func(_ context.Context, _ *db.Tx, _ *selection, out *export.Sink) error {
-			time.Sleep(1100 * time.Millisecond) // progress is saved every second
+			// Progress is saved once a second has gone by on the clock, so a longer pause always lets it be saved.
+			time.Sleep(1100 * time.Millisecond)
 
 			half <- out.Count(20)
 

@@ -16,9 +16,9 @@ type Sink struct {
 	io.Writer
 
 	done, total int64
-	tell        func(done, total int64) error
+	save        func(done, total int64) error
 	now         func() time.Time
-	told        time.Time // when progress was last saved
+	savedAt     time.Time // when progress was last saved
 	due         int64     // the count from which the clock is read again
 }
 
@@ -33,7 +33,7 @@ const (
 // work could not be saved either.
 func (s *Sink) Count(n int64) error {
 	s.done += n
-	if s.tell == nil || s.done < s.due {
+	if s.save == nil || s.done < s.due {
 		return nil
 	}
 
@@ -41,13 +41,13 @@ func (s *Sink) Count(n int64) error {
 	s.due = s.done + s.total/clockReads
 
 	now := s.now()
-	if now.Sub(s.told) < saveEvery {
+	if now.Sub(s.savedAt) < saveEvery {
 		return nil
 	}
 
-	s.told = now
+	s.savedAt = now
 
-	return s.tell(s.done, s.total)
+	return s.save(s.done, s.total)
 }
 
 // newProgressSink returns a sink that saves its progress in an operation. It saves the total first.
@@ -55,12 +55,12 @@ func newProgressSink(ctx context.Context, d *db.DB, scope db.Scope, op id.ID, to
 	// Saving progress relies on nothing that exclusive work changes, and must not fail because of such work: then the
 	// export would fail too.
 	scope.Ungated = true
-	s := &Sink{total: total, now: d.Now, told: d.Now()}
-	s.tell = func(done, total int64) error {
+	s := &Sink{total: total, now: d.Now, savedAt: d.Now()}
+	s.save = func(done, total int64) error {
 		return d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 			return operation.Advance(ctx, tx, op, done, total)
 		})
 	}
 
-	return s, s.tell(0, total)
+	return s, s.save(0, total)
 }

@@ -26,7 +26,7 @@ const failures = "`historicalImportPending` while a bulk import that is not fini
 	"a new place before a live statement that is saved; `statementExists` for days that another statement of the " +
 	"ownership period and currency has; unknown accounts, reservations and contacts, and payouts to a contact who " +
 	"is no member of the ownership period (`notMember`). Closed books do not refuse it: no live books change. " +
-	"Nothing is refused for balances that do not meet those of the neighbours or the lines; the statements tell " +
+	"Nothing is refused for balances that do not meet those of the neighbours or the lines; the statements show " +
 	"such mismatches as issues."
 
 // endpoints returns the imports of statements of an earlier system.

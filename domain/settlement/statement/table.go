@@ -88,7 +88,7 @@ func loadKept(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, er
 		from statement where team_id = @team and id = any(@ids)`,
 		db.Args{"team": tx.Team, "ids": saved})
 	if err != nil {
-		return nil, fmt.Errorf("read how statements are told: %w", err)
+		return nil, fmt.Errorf("read how statements are shown: %w", err)
 	}
 
 	out := make(map[id.ID]kept, len(found))
