@@ -80,7 +80,7 @@ golden: ensure-tools ## rewrite the golden files from the output of the code now
 
 .PHONY: openapi
 openapi: ## write docs/openapi from the endpoints
-	@UPDATE_GOLDEN=1 go test -count=1 -run TestDescriptionIsCurrentAndValid ./app
+	@go run ./cmd/stayledger openapi --by-tag docs/openapi
 
 .PHONY: openapi-lint
 openapi-lint: ## hold the description, in 3.1 and 3.0, to the rules of Redocly and Spectral, where Node is there

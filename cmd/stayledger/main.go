@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"stayledger/app"
+	"stayledger/platform/api"
 	"stayledger/platform/pgserver"
 )
 
@@ -138,15 +139,20 @@ func (c *migrateCmd) Run(r *runContext) error {
 }
 
 type openapiCmd struct {
-	JSON   bool `help:"As JSON instead of YAML." xor:"form"`
-	JSON30 bool `name:"json30" help:"As JSON in OpenAPI 3.0, for older tools." xor:"form"`
+	JSON   bool   `help:"As JSON instead of YAML." xor:"form"`
+	JSON30 bool   `name:"json30" help:"As JSON in OpenAPI 3.0, for older tools." xor:"form"`
+	ByTag  string `name:"by-tag" help:"Write it to this folder instead, as one YAML file per tag." type:"path" xor:"form"`
 }
 
-// Run prints the description; it needs no database.
+// Run prints the description or writes its files; it needs no database.
 func (c *openapiCmd) Run(*runContext) error {
 	d, err := app.Describe()
 	if err != nil {
 		return err
+	}
+
+	if c.ByTag != "" {
+		return writeByTag(d, c.ByTag)
 	}
 
 	out := d.YAML
@@ -161,6 +167,22 @@ func (c *openapiCmd) Run(*runContext) error {
 	_, err = os.Stdout.Write(out)
 
 	return err
+}
+
+// writeByTag writes the files of a description to a folder, and leaves other files there as they are.
+func writeByTag(d api.Description, folder string) error {
+	files, err := d.Files()
+	if err != nil {
+		return err
+	}
+
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil { //nolint:gosec // it is published
+			return err
+		}
+	}
+
+	return nil
 }
 
 type versionCmd struct{}
