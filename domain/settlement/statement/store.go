@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -141,7 +142,10 @@ func loadFoundRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 }
 
 //go:embed sql/statement_months.sql
-var statementMonths string
+var statementMonthsFile string
+
+// statementMonths is the query without its comments, which would be sent with each statement.
+var statementMonths = regexp.MustCompile(`(?m)^\s*--.*\n`).ReplaceAllString(statementMonthsFile, "")
 
 // rowTablesSQL returns the SQL of the statements that k selects as g, with their listing l and ownership period p.
 func rowTablesSQL(k *keyFilter) string {
