@@ -284,9 +284,9 @@ func (d *dailyBed) copyTables(
 	rows = map[string]int64{}
 
 	for _, table := range tables {
-		file, err := os.Create(filepath.Join(d.folder, table)) //nolint:gosec // The folder is the bed's.
-		if err != nil {
-			return nil, 0, fmt.Errorf("copy: %w", err)
+		file, failure := os.Create(filepath.Join(d.folder, table)) //nolint:gosec // The folder is the bed's.
+		if failure != nil {
+			return nil, 0, fmt.Errorf("copy: %w", failure)
 		}
 		defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 

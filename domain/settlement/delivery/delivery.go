@@ -102,8 +102,8 @@ func (refusingSender) Send(context.Context, mail.Message) error {
 	return fmt.Errorf("%w: there is no mail server", mail.ErrRefused)
 }
 
-// handlers returns the handlers of the jobs of this package. They run in the lane of bulk work: a mail server that
-// hangs must not hold up the work of people.
+// handlers returns the handlers of the jobs of this package. Messages are sent in the lane of bulk work, because a mail
+// server that hangs must not hold up the work of people.
 func (p Post) handlers() map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		statement.MailKind: {Do: p.announce},
