@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/platform/id"
 	whole "stayledger/test/world"
@@ -144,11 +145,15 @@ func (m *bankModel) place(s *source, date, statedAt string, out *figures) {
 	}
 }
 
-// dayBefore returns the day before one of the model.
+// dayBefore returns the day before another by the calendar, which can be one that the model does not use, such as
+// 2026-01-31. The opening transaction is booked on it.
 func dayBefore(date string) string {
-	days := modelDays()
+	at, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		panic(err)
+	}
 
-	return days[slices.Index(days, date)-1]
+	return at.AddDate(0, 0, -1).Format(time.DateOnly)
 }
 
 // modelDays are the days of the model in their order.
