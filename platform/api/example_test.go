@@ -40,6 +40,7 @@ func Example() {
 		server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		fmt.Print(w.Code, " ", w.Body)
 	}
-	// Output: 200 {"text":"HELLO ANN"} 400 {"code":"BAD_REQUEST","message":"Request validation
-	// failed","issues":[{"message":"Value is not true or false","path":["loud"],"code":"boolean","schema":"query"}]}
+	// Output:
+	// 200 {"text":"HELLO ANN"}
+	// 400 {"code":"BAD_REQUEST","message":"Request validation failed","issues":[{"message":"Value is not true or false","path":["loud"],"code":"boolean","schema":"query"}]}
 }

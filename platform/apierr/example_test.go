@@ -17,6 +17,7 @@ func Example() {
 	body, _ := json.Marshal(failure.Body())
 	fmt.Println(failure.Code().Status(), string(body))
 	fmt.Println(errors.Is(err, errStatementExists))
-	// Output: 409 {"code":"CONFLICT","reason":"statementExists","message":"A statement of this period
-	// exists","issues":[],"context":{"statementIds":["s1"]}} true
+	// Output:
+	// 409 {"code":"CONFLICT","reason":"statementExists","message":"A statement of this period exists","issues":[],"context":{"statementIds":["s1"]}}
+	// true
 }
