@@ -103,6 +103,7 @@ func (c *Config) Check() error {
 	return c.checkMail()
 }
 
+// checkMail fails if mail is configured with a malformed server or sender.
 func (c *Config) checkMail() error {
 	if c.SMTPURL == "" {
 		return nil
@@ -165,6 +166,7 @@ func (c *Config) keys() ([][]byte, error) {
 	return out, nil
 }
 
+// regions returns the base URLs of the regions that this process serves and of those served elsewhere.
 func (c *Config) regions() (here, elsewhere map[access.Region]string) {
 	here, elsewhere = map[access.Region]string{}, map[access.Region]string{}
 	for _, r := range c.Regions {

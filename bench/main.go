@@ -75,6 +75,7 @@ type options struct {
 	timed               bool
 }
 
+// main reads the flags and measures until it is done or interrupted.
 func main() {
 	var o options
 	flag.StringVar(&o.out, "out", "results.json", "where to write the figures as JSON")

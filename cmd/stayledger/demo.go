@@ -375,6 +375,7 @@ func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 	return &d, nil
 }
 
+// writeDemo writes the demo file, which has keys, for its owner's eyes only. It is replaced as a whole.
 func writeDemo(path string, d *demoFile) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -388,6 +389,7 @@ func writeDemo(path string, d *demoFile) error {
 	return os.Rename(path+".new", path)
 }
 
+// greet prints where the demo is served and what to try first.
 func greet(d *demoFile, path string) {
 	fmt.Printf(`
 stayledger serves sample books at %[1]s

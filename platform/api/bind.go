@@ -127,6 +127,8 @@ func (p *param) mustBind() {
 	panic("unsupported type of parameter " + p.name + ": " + p.field.Type.String())
 }
 
+// bound returns the number in a field's tag, of the tag for numbers or that for lengths, nil without one. It
+// panics on a malformed one.
 func bound(f reflect.StructField, number, length string) *int64 {
 	tag := f.Tag.Get(number)
 	if tag == "" {
@@ -251,6 +253,7 @@ func (p *plan) bindParams(
 	return issues
 }
 
+// text returns the text of a parameter in a request, and whether the request has it.
 func (p *param) text(r *http.Request, query map[string]string) (string, bool) {
 	switch p.in {
 	case "path":

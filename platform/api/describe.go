@@ -32,6 +32,7 @@ func newRegistry() huma.Registry {
 	return r
 }
 
+// schemaName returns the name of a type's schema in the description. A type without a name gets that of hint.
 func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -240,6 +241,7 @@ func nonNil(list []string) []string {
 	return list
 }
 
+// security returns which credentials an endpoint takes, any one of them.
 func security(e *Endpoint) []map[string][]string {
 	var out []map[string][]string
 	if slices.Contains(e.Credentials(), TeamKey) || slices.Contains(e.Credentials(), PartnerKey) {

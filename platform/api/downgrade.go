@@ -136,6 +136,7 @@ func withNull(schemas, s tree) tree {
 	return out
 }
 
+// downgradeNode rewrites a node and all below it from OpenAPI 3.1 to 3.0.
 func downgradeNode(node any) {
 	switch n := node.(type) {
 	case []any:
@@ -153,6 +154,8 @@ func downgradeNode(node any) {
 	}
 }
 
+// downgradeSchema rewrites what 3.0 says in another way: nullable types, references beside other words, binary
+// bodies, examples.
 func downgradeSchema(n tree) {
 	if types, ok := n["type"].([]any); ok && len(types) == 2 {
 		n["type"], n["nullable"] = types[0], true

@@ -30,6 +30,7 @@ type (
 	rateNumber    int64
 )
 
+// registerNamed makes the schemas of basic types refer to one named schema each.
 func registerNamed(r huma.Registry) {
 	for t, described := range map[reflect.Type]reflect.Type{
 		reflect.TypeFor[id.ID]():        reflect.TypeFor[idText](),

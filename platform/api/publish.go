@@ -54,6 +54,7 @@ func (s *Server) OpenAPI() (d Description, err error) {
 // tree is an object of the description.
 type tree = map[string]any
 
+// decodeTree decodes a description and keeps its numbers as they are written.
 func decodeTree(text []byte) (tree, error) {
 	var root tree
 
@@ -104,6 +105,8 @@ type publication struct {
 	fields     map[string]string
 }
 
+// share moves what occurs several times into components. The order matters: later steps count what earlier ones
+// have named.
 func (p *publication) share() {
 	p.eachSchema(p.noteEnum)
 	p.eachSchema(p.nameSchema)

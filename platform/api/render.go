@@ -121,6 +121,7 @@ func (s *Server) sendSuccess(w http.ResponseWriter, r *http.Request, rc *request
 	return s.send(w, rc, v)
 }
 
+// send writes a response and returns its status, 499 if the client was gone.
 func (s *Server) send(w http.ResponseWriter, rc *requestContext, v *rendered) int {
 	h := w.Header()
 	common(h, rc)

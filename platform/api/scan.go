@@ -84,6 +84,7 @@ type token struct {
 	nul bool
 }
 
+// String returns the text of the token without its escapes.
 func (t token) String() string {
 	if !t.escaped {
 		return string(t.raw)

@@ -24,6 +24,8 @@ type repeats struct {
 	order  []*repeated
 }
 
+// add counts an occurrence of content. place puts a reference where it stood; names are those it can get, the best
+// first.
 func (r *repeats) add(content any, place func(ref tree), names ...string) {
 	text, _ := json.Marshal(content)
 
@@ -212,6 +214,7 @@ func (p *publication) liftParameters() {
 	}
 }
 
+// shareHeaders moves response headers into components, under their names without the service's prefix.
 func (p *publication) shareHeaders() {
 	var r repeats
 
@@ -228,6 +231,7 @@ func (p *publication) shareHeaders() {
 	p.shareAll("headers", &r, 1)
 }
 
+// shareParameters moves parameters that occur twice into components.
 func (p *publication) shareParameters() {
 	var r repeats
 
@@ -249,6 +253,7 @@ func (p *publication) shareParameters() {
 	p.shareAll("parameters", &r, 2)
 }
 
+// shareResponses moves responses that occur twice into components.
 func (p *publication) shareResponses() {
 	var r repeats
 

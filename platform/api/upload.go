@@ -233,6 +233,7 @@ func (u *Upload) value(part *multipart.Part, declared *Part) (string, error) {
 	return string(content), nil
 }
 
+// file gives a file of the upload to take, and reads on to its end if take did not.
 func (u *Upload) file(part *multipart.Part, take func(Incoming) error) error {
 	f := &fileReader{upload: u, part: part}
 	u.identify(part.FileName())

@@ -73,6 +73,7 @@ func checkBody(registry huma.Registry, schema *huma.Schema, body []byte, accepte
 
 func (v *validator) refuse(code apierr.IssueCode) { v.add(&v.issues, code) }
 
+// add adds an issue at the current path, at most maxIssues. The path ends before a field with an overlong name.
 func (v *validator) add(to *[]apierr.Issue, code apierr.IssueCode) {
 	if len(*to) == maxIssues {
 		return
@@ -204,6 +205,7 @@ func (v *validator) value(schema *huma.Schema, depth int) error {
 	}
 }
 
+// amount validates a number against its schema: kind and range.
 func (v *validator) amount(s *huma.Schema, raw []byte) {
 	n, whole, ok := plain(raw)
 	if !ok {

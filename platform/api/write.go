@@ -112,6 +112,7 @@ func (rc *requestContext) readKey(r *http.Request, body []byte) error {
 	return nil
 }
 
+// takeKey reads the Idempotency-Key of a request. It fails with 400 for a malformed one.
 func (rc *requestContext) takeKey(r *http.Request) error {
 	rc.key = r.Header.Get("Idempotency-Key")
 	if rc.key == "" {

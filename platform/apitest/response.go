@@ -177,6 +177,7 @@ func (r *Response) at(path string) any {
 	return v
 }
 
+// tree decodes the body and keeps its numbers as they are written. It is nil for a body that is not JSON.
 func (r *Response) tree() any {
 	var tree any
 
@@ -216,6 +217,7 @@ func walk(v any, path []string) (any, bool) {
 	return v, true
 }
 
+// text returns a value as the assertions compare it.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -198,6 +198,7 @@ type localWriter struct {
 	closed    bool
 }
 
+// Write writes to the temporary file. After a failure every later call fails with it.
 func (w *localWriter) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, fmt.Errorf("blob: write: %w", ErrClosed)
@@ -258,6 +259,7 @@ func (w *localWriter) Abort() error {
 	return nil
 }
 
+// publish gives the finished file its name and syncs the folders.
 func (w *localWriter) publish() error {
 	if err := w.file.Close(); err != nil {
 		return err

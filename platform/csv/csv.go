@@ -161,6 +161,7 @@ func (c *Writer) Flush() error {
 	return c.err
 }
 
+// head writes the row of headings, once.
 func (c *Writer) head() {
 	if c.headed || c.err != nil {
 		return
@@ -330,6 +331,7 @@ func deref[T any](p *T) any {
 	return *p
 }
 
+// isCurrency returns true for three letters.
 func isCurrency(code string) bool {
 	if len(code) != 3 {
 		return false
@@ -344,6 +346,7 @@ func isCurrency(code string) bool {
 	return true
 }
 
+// isDate returns true for a text of the form 2006-01-02.
 func isDate(s string) bool {
 	if len(s) != len("2006-01-02") {
 		return false

@@ -149,6 +149,7 @@ func (c *Writer) rawCellFor(kind Kind, oid uint32) rawCell {
 	return nil
 }
 
+// rawInteger decodes an integer of PostgreSQL's binary format, false for another length.
 func rawInteger(value []byte) (int64, bool) {
 	switch len(value) {
 	case 8:
@@ -195,6 +196,7 @@ func appendRawBool(line, value []byte) ([]byte, bool) {
 	return strconv.AppendBool(line, len(value) == 1 && value[0] != 0), len(value) == 1
 }
 
+// appendRawCurrency appends a currency in capitals, and returns false for what is none.
 func appendRawCurrency(line, value []byte) ([]byte, bool) {
 	for _, c := range value {
 		if c >= 'a' && c <= 'z' {
@@ -207,6 +209,7 @@ func appendRawCurrency(line, value []byte) ([]byte, bool) {
 	return line, len(value) == 0 || isCurrency(string(value))
 }
 
+// appendRawUUID appends a UUID of PostgreSQL's binary format, and returns false for another length.
 func appendRawUUID(line, value []byte) ([]byte, bool) {
 	if len(value) != 16 {
 		return line, false

@@ -25,6 +25,7 @@ func ParseRange(s string, endInclusive bool) (Range, error) {
 	return span.Range(&endInclusive), nil
 }
 
+// parseEnds parses two days with three dots between them, or one period: a year, a month or a day.
 func parseEnds(s string) (first, last Day, err error) {
 	from, to, isRange := strings.Cut(s, "...")
 	if !isRange {

@@ -197,6 +197,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
+// pingPooled asks the database for an answer over a connection of the pool.
 func (d *DB) pingPooled(ctx context.Context) error {
 	conn, err := d.connection(ctx)
 	if err != nil {
@@ -211,6 +212,7 @@ func (d *DB) pingPooled(ctx context.Context) error {
 	return nil
 }
 
+// close closes the connection of the probe, and waits a second at most.
 func (p *probe) close() {
 	if p.conn == nil {
 		return

@@ -265,6 +265,7 @@ func (d *DB) DryRun(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeDryRun, work)
 }
 
+// run does the work in a transaction, and again if it met another transaction.
 func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 	for attempt := 1; ; attempt++ {
 		err := d.once(ctx, s, m, work)

@@ -128,6 +128,7 @@ type turn struct {
 	err      error
 }
 
+// newTurn returns work that pauses whenever it sends statements, so that those of several can be sent together.
 func newTurn(ctx context.Context, tx *Tx, work Work) *turn {
 	t := &turn{}
 	t.next, t.stop = iter.Pull(func(yield func([]*request) bool) {

@@ -209,6 +209,7 @@ func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error)
 	return r.affected, r.err
 }
 
+// exchangeAll sends requests in one round trip, or gives them to who sends for several at once.
 func (tx *Tx) exchangeAll(ctx context.Context, all []*request) {
 	if tx.exchange != nil {
 		tx.exchange(ctx, all)

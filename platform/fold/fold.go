@@ -62,6 +62,7 @@ func (s Sums) Fold(ctx context.Context, d *db.DB) error {
 	return errors.Join(failed...)
 }
 
+// foldTeam adds up the notes of a team, a batch per transaction, until few are left.
 func (s Sums) foldTeam(ctx context.Context, d *db.DB, team id.ID) error {
 	for folded := int64(batch); folded >= batch; {
 		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {

@@ -238,6 +238,7 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 	helpers.Wait()
 }
 
+// claimLoop claims jobs of a lane and starts them until ctx is done.
 func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	for ctx.Err() == nil {
 		// Not with ctx: a claim that commits while the worker is stopped would leave jobs with a lease but no worker.
@@ -293,6 +294,7 @@ func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
 	return jobs, nil
 }
 
+// start runs claimed jobs, each in a goroutine.
 func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 	at := w.DB.Now()
 
@@ -316,6 +318,7 @@ func (w *Worker) start(ctx context.Context, l *lane, jobs []Job) {
 	}
 }
 
+// tellStarted calls Started for those of jobs that still run.
 func (w *Worker) tellStarted(ctx context.Context, jobs []Job, at time.Time) {
 	still := make([]Job, 0, len(jobs))
 
@@ -484,6 +487,7 @@ func (w *Worker) heartbeat(ctx context.Context) {
 	}
 }
 
+// inHand returns the jobs that run here.
 func (w *Worker) inHand() []id.ID {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -519,6 +523,8 @@ func (w *Worker) giveBack(ids []id.ID) {
 	}
 }
 
+// listen wakes the worker when PostgreSQL notifies it of new jobs. A lost connection is opened again after a
+// second.
 func (w *Worker) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := w.DB.Listen(ctx, channel, w.Wake)
@@ -553,6 +559,7 @@ func (w *Worker) repeat(ctx context.Context, e Every) {
 	}
 }
 
+// once runs a periodic task if it is due and no other process has run it.
 func (w *Worker) once(ctx context.Context, e Every) error {
 	// Only the process that moves the clock of the task runs it. The interval is a tenth shorter, so that a tick
 	// that comes a little early still counts.

@@ -124,6 +124,7 @@ var special = prefixes(
 	"3fff::/20",         // documentation
 )
 
+// prefixes parses addresses and prefixes. It panics on a malformed one.
 func prefixes(texts ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(texts))
 	for i, text := range texts {

@@ -177,6 +177,7 @@ func findMajor(ctx context.Context, dir string) (int, error) {
 	return strconv.Atoi(string(match[1]))
 }
 
+// missing returns an error that says which version of PostgreSQL to install, and how.
 func missing(found []binaries, version int) *MissingError {
 	e := &MissingError{Wanted: version, Pinned: os.Getenv("PG_BIN")}
 	if len(found) > 0 {

@@ -38,6 +38,7 @@ func (c *cluster) path(elem ...string) string {
 	return filepath.Join(append([]string{c.dir}, elem...)...)
 }
 
+// openCluster reads the state of a cluster from its folder, or makes new passwords for a new one.
 func openCluster(dir string) (*cluster, error) {
 	c := &cluster{dir: dir}
 
@@ -203,6 +204,7 @@ func (c *cluster) await(ctx context.Context, p *process) error {
 	}
 }
 
+// ask fails unless the server at the cluster's port is that of the cluster.
 func (c *cluster) ask(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

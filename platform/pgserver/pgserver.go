@@ -261,6 +261,7 @@ func (s *Server) unlock() error {
 	return nil
 }
 
+// url returns the connection URL of a user for a database of the cluster.
 func (c *cluster) url(user, database string) string {
 	u := url.URL{
 		Scheme:   "postgres",

@@ -57,6 +57,7 @@ type Error struct {
 	Until time.Time
 }
 
+// Error returns the text for logs: kind, code and request.
 func (e *Error) Error() string {
 	text := e.Kind.Error()
 	if e.Code != "" {

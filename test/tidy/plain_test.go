@@ -22,12 +22,14 @@ const (
 	mostParticiples = 1.5 // percent of the functions
 	mostOfs         = 0.5 // percent of the functions
 	mostOddWords    = 1   // per 1000 words of comment
+	mostSilent      = 0   // functions of ten lines and more without a comment above
 )
 
 const (
 	lineWidth = 120
 	tabWidth  = 4
 	longBody  = 25
+	shortBody = 10
 )
 
 // gauges counts what the goals of plain text are about.
@@ -37,7 +39,7 @@ type gauges struct {
 	functions        int
 	participles, ofs int
 	long25, walls    int
-	inside           int
+	inside, silent   int
 	named, things    int
 	worst            []string
 }
@@ -77,6 +79,7 @@ func TestTextIsPlain(t *testing.T) {
 		{"percent of function comments say what the function is, not what it does", share(g.things, g.named, 100), mostThings, false},
 		{"percent of function names begin with a participle", share(g.participles, g.functions, 100), mostParticiples, false},
 		{"percent of function names end in Of", share(g.ofs, g.functions, 100), mostOfs, false},
+		{"functions of ten lines and more have no comment above", float64(g.silent), mostSilent, false},
 		{"words of 1000 in comments are not plain", share(g.oddWords, g.words, 1000), mostOddWords, false},
 	} {
 		t.Logf("%6.1f %s (goal %v)", gauge.value, gauge.name, gauge.goal)
@@ -155,6 +158,11 @@ func (g *gauges) countFunctions(file sourceFile) {
 		}
 
 		g.inside += comments
+
+		if len(body) >= shortBody && fn.Doc == nil {
+			g.silent++
+			g.worst = append(g.worst, file.name+": "+fn.Name.Name+" has no comment")
+		}
 
 		if len(body) >= longBody {
 			if g.long25++; !blank && comments == 0 {

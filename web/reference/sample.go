@@ -72,6 +72,7 @@ func (p pairs) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
+// compact encodes a value as JSON and leaves the characters of HTML as they are.
 func compact(v any) ([]byte, error) {
 	var out bytes.Buffer
 

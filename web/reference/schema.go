@@ -27,6 +27,7 @@ func (n node) flag(name string) bool {
 	return b
 }
 
+// list returns the objects in the list of a name, none without it.
 func (n node) list(name string) []node {
 	raw, _ := n[name].([]any)
 

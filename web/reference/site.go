@@ -243,6 +243,7 @@ func (s *Site) prose(text string) []Span {
 	return out
 }
 
+// link returns the page of an operation or of a reason, empty for another word.
 func (s *Site) link(word string) string {
 	if s.operations[word] != nil {
 		return "/docs/operations/" + word

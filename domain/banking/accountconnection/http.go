@@ -65,6 +65,7 @@ type putInput struct {
 	Body Fields
 }
 
+// update changes an account connection. It fails with 404 for one that does not exist.
 func update(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, error) {
 	found, err := lock(ctx, tx, []id.ID{in.ID})
 	if err != nil {
@@ -102,6 +103,7 @@ type Batch struct {
 
 type batchInput struct{ Body Batch }
 
+// batch changes many account connections, all or none.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	drafts, err := newDrafts(ctx, tx, in.Body.Data)
 	if err != nil {

@@ -25,6 +25,7 @@ type listInput struct {
 	Search        string    `query:"search" maxLength:"200" doc:"Part of the name or the last digits."`
 }
 
+// list returns a page of account connections.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[AccountConnection], error) {
 	q := query(tx)
 	q.IDs("c.id = any(?)", in.IDs)

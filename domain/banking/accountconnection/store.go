@@ -32,6 +32,7 @@ func query(tx *db.Tx) page.Query {
 
 var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "createdAt", Expr: "c.created_at"}}
 
+// loadConnection loads an account connection. It fails with 404 for one that does not exist.
 func loadConnection(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountConnection, error) {
 	q := query(tx)
 	q.And("c.id = @id", db.Args{"id": connection})

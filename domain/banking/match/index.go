@@ -126,6 +126,8 @@ const (
 	keyWords = 8
 )
 
+// addKeys adds transaction i to an index under the words of its texts. Texts that are too short or have too many
+// words are left out.
 func (b *book) addKeys(index map[string][]int, texts []string, i int) {
 	for _, text := range texts {
 		words := plain.Words(text)

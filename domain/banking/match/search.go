@@ -35,6 +35,8 @@ type partial struct {
 	choice int
 }
 
+// newSearch returns a search for sets of groups that sum up to target. It computes what the groups after each can
+// add at least and at most, so that the search can stop early.
 func newSearch(groups []group, target money.Cents, budget int) *search {
 	s := &search{groups: groups, target: target, budget: budget, taken: make(way, len(groups))}
 

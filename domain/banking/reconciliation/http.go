@@ -56,6 +56,7 @@ type reconcileInput struct {
 	Body Request
 }
 
+// reconcile matches a bank record with transactions, some of them booked by the same request.
 func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record, error) {
 	// First, book the new transactions; then they are parts of the match like the others.
 	made, err := book(ctx, tx, in.Body.Create)

@@ -136,6 +136,7 @@ func (t *test) holds(f *facts) bool {
 	return false
 }
 
+// holdsFor returns true if the test holds for an amount. Operators for texts hold for none.
 func (t *test) holdsFor(amount money.Cents) bool {
 	within := t.amounts.Low <= amount && amount <= t.amounts.High
 	switch t.operator {

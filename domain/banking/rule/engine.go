@@ -85,6 +85,8 @@ func Compile(rules []Rule) (*Engine, error) {
 	return e, nil
 }
 
+// compileConditions gives every rule the numbers of its conditions. Equal conditions of several rules share a
+// number, and are tested once for a record.
 func (e *Engine) compileConditions() {
 	numbers := map[test]int{}
 
@@ -288,6 +290,8 @@ func (p *Pass) add(k key) {
 	}
 }
 
+// meets returns true if the record meets all conditions of a rule, or any of them, as the rule says. Results are
+// kept for the other rules with the same conditions.
 func (p *Pass) meets(c *compiled) bool {
 	for _, n := range c.tests {
 		if p.known[n] != p.record {

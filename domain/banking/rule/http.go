@@ -210,6 +210,7 @@ type getInput struct {
 	Version *int64 `query:"version" minimum:"1" doc:"The rule as it was in this version."`
 }
 
+// get returns a rule, or one of its earlier versions.
 func get(ctx context.Context, tx *db.Tx, in *getInput) (*Stored, error) {
 	var (
 		s   *Stored
@@ -310,6 +311,7 @@ type versionsInput struct {
 	page.Params
 }
 
+// versions returns a page of the versions of a rule, the newest first.
 func versions(ctx context.Context, tx *db.Tx, in *versionsInput) (*page.Page[Version], error) {
 	if _, err := load(ctx, tx, in.ID); err != nil {
 		return nil, err

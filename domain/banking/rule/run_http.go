@@ -263,6 +263,7 @@ type listRunInput struct {
 	Outcome []RunOutcome `query:"outcome" doc:"Only records with one of these outcomes."`
 }
 
+// listRun returns a page of what a run did with each bank record.
 func listRun(ctx context.Context, tx *db.Tx, in *listRunInput) (*page.Page[RunItem], error) {
 	if err := checkTookPart(ctx, tx, &in.runPath); err != nil {
 		return nil, err

@@ -103,6 +103,7 @@ type batcher struct {
 	out    api.Outcome
 }
 
+// newBatcher returns a batcher over the contacts that the items name by id or reference.
 func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
 	b := &batcher{
 		tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, done: map[id.ID]bool{},
@@ -118,6 +119,7 @@ func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
 	return b
 }
 
+// add decides what item index writes, or adds its refusal to the outcome.
 func (b *batcher) add(index int, item *BatchItem) {
 	c, isNew, err := b.decide(item)
 	if err != nil {
@@ -197,6 +199,7 @@ func (b *batcher) target(item *BatchItem) (*stored, error) {
 	return b.byID[target], nil
 }
 
+// checkComplete refuses a new contact without a type or a name.
 func checkComplete(item *BatchItem) error {
 	var issues []apierr.Issue
 

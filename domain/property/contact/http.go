@@ -96,6 +96,7 @@ type putInput struct {
 	Body Update
 }
 
+// update changes a contact. It fails with 404 for one that does not exist.
 func (e edge) update(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
@@ -160,6 +161,8 @@ func fill(tx *db.Tx, c *Contact) {
 	}
 }
 
+// writer returns what a request needs to write contacts: the payout accounts that changes name, and whether the
+// caller may write vendors only.
 func (e edge) writer(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error) {
 	var named []id.ID
 

@@ -62,6 +62,7 @@ type Common struct {
 	Address         api.Opt[contact.Address] `json:"address,omitzero"`
 }
 
+// apply sets the fields of l that the request has. It fails with 400 for an unknown currency.
 func (in *Common) apply(l *Listing) error {
 	if in.DefaultCurrency != nil {
 		currency, err := money.ParseCurrency(*in.DefaultCurrency)

@@ -48,6 +48,7 @@ func findAttachment(ctx context.Context, tx *db.Tx, file id.ID) (*row, error) {
 	return r, err
 }
 
+// openToOwners sets whether owners can read an attachment. It fails with 404 for one that does not exist.
 func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	type view struct {
 		IsOwnerAccessible bool `json:"isOwnerAccessible"`

@@ -82,6 +82,7 @@ func readMarker(ctx context.Context, store blob.Store) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
+// writeMarker writes the file that says which service owns the file store.
 func writeMarker(ctx context.Context, store blob.Store, marker string) error {
 	w, err := store.Create(ctx, markerKey)
 	if err != nil {

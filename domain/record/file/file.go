@@ -109,6 +109,8 @@ func Keep(
 	return s, nil
 }
 
+// fill creates a file with what write gives. A file whose write fails is not kept; failures of the store itself
+// are ErrStore.
 func fill(ctx context.Context, store blob.Store, key string, write func(io.Writer) error) (blob.Info, error) {
 	w, err := store.Create(ctx, key)
 	if err != nil {
@@ -161,6 +163,7 @@ type untilDone struct {
 	w   io.Writer
 }
 
+// Write writes unless the context is done. Failures of the store are ErrStore.
 func (u untilDone) Write(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err

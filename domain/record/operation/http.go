@@ -82,6 +82,7 @@ func (in *listInput) Resolve() []apierr.Issue {
 	return issues
 }
 
+// listOperations returns a page of operations, the newest first, after the one that the cursor names.
 func listOperations(ctx context.Context, tx *db.Tx, in *listInput) (*List, error) {
 	before := id.Zero
 

@@ -104,6 +104,7 @@ func (o *Operation) appendFields(b []byte) []byte {
 	return appendInstant(append(b, `,"finishedAt":`...), o.FinishedAt)
 }
 
+// append appends the resource as JSON.
 func (r *Resource) append(b []byte) []byte {
 	b = appendText(append(b, `{"type":`...), string(r.Type))
 	b = appendID(append(b, `,"id":`...), r.ID)

@@ -17,6 +17,7 @@ const insertOperation = `
 	insert into operation (team_id, id, type, status, initiated_by, action_id, resource_type, resource_id, resource_role, tasks_open, created_at)
 	values (@team, @id, nullif(@type, ''), 'queued', @user, @action, nullif(@rtype, ''), @rid, nullif(@rrole, ''), @tasks, @now)`
 
+// insertResources returns the statement that saves the resources of an operation, in their order.
 func insertResources(tx *db.Tx, operation id.ID, resources []Resource) db.Stmt {
 	types, ids, roles := make([]string, len(resources)), make([]id.ID, len(resources)), make([]string, len(resources))
 	for i, r := range resources {
@@ -117,6 +118,7 @@ func rowColumns(owner *id.ID) string {
 		", o.resource_id, o.resource_role, o.failure_code, o.created_at, o.started_at, o.finished_at"
 }
 
+// public returns an operation as callers see it.
 func (r row) public() Operation {
 	o := Operation{
 		ID: r.ID, Type: r.Type, Status: r.Status, Initiator: Initiator{Type: "user", UserID: r.InitiatedBy},

@@ -336,6 +336,7 @@ func grant(tx *db.Tx) {
 	tx.Actor.Scopes = append(tx.Actor.Scopes, "contacts:write", "statements:publish", "transactions:write")
 }
 
+// accountCodes returns the accounts of the chart by code.
 func accountCodes(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 	type coded struct {
 		Code string

@@ -271,6 +271,7 @@ type adjustment struct {
 	party   *ledger.Party
 }
 
+// addAdjustment adds an adjustment to a stay.
 func addAdjustment(ctx context.Context, tx *db.Tx, stay id.ID, a adjustment) error {
 	terms := reservation.AdjustmentTerms{Type: &a.kind, Description: api.Set(a.what), AccountID: api.Set(a.account)}
 	if a.party != nil {
@@ -294,6 +295,7 @@ type deposit struct {
 	keeper account.Assignment
 }
 
+// deposit books a guest's payment for a stay, less the fee that the payer keeps.
 func (s *seller) deposit(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) error {
 	paid := transaction.LineInput{Amount: d.total}
 	paid.Assignment, paid.ReservationID = api.Set(account.AccountsReceivable), api.Set(stay)

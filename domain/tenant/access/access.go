@@ -259,6 +259,8 @@ func hasAll(held, required []string) bool {
 	return true
 }
 
+// readRegion returns the data region that a request asks for, none without the header or where the endpoint has no
+// regions. It fails with 400 for an unknown one.
 func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 	region := Region(r.Header.Get("x-data-region"))
 	if !e.Region || region == "" {

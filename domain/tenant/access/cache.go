@@ -47,6 +47,8 @@ func (c *cache) get(key secretKey, now time.Time) (found *credential, age uint64
 	return nil, c.age
 }
 
+// add caches what a secret gives access to. Entries read before the cache was last emptied are dropped, as they
+// can be out of date.
 func (c *cache) add(key secretKey, e cached, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -59,6 +59,7 @@ func requestTeam(r *http.Request, e *api.Endpoint) (*id.ID, error) {
 	return path, err
 }
 
+// parseTeam returns a team's id, nil for an empty text. It fails with 400 for a malformed one.
 func parseTeam(text, name, schema string) (*id.ID, error) {
 	if text == "" {
 		return nil, nil

@@ -82,6 +82,7 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 	return out, issues
 }
 
+// wrong returns the code of what is wrong with the text of a setting, empty for nothing.
 func (f *field) wrong(text string, r rules) apierr.IssueCode {
 	if n := utf8.RuneCountInString(text); n < f.min || n > f.max {
 		return apierr.IssueLength

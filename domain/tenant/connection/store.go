@@ -72,6 +72,7 @@ func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return conflict(err)
 }
 
+// conflict returns the error of a write, with 409 for a reference that another connection has.
 func conflict(err error) error {
 	if err == nil {
 		return nil

@@ -184,6 +184,7 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 	return markInitialized(ctx, tx)
 }
 
+// installStandard adds the standard settings of every noun to a new team.
 func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 	for i := range nouns {
 		if nouns[i].Standard == nil {

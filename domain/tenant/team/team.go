@@ -272,6 +272,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 	)
 }
 
+// list returns a page of the teams that the caller manages.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], error) {
 	q := page.Query{Columns: columns, From: "team t", Sorts: sorts, Default: "name", ID: "t.id"}
 	q.And("t.team_id = any(@managed::uuid[])", db.Args{"managed": tx.Teams})

@@ -251,6 +251,7 @@ func (r *reader) do(o Operator) error {
 	return nil
 }
 
+// show reads the operands of TJ: glyphs, and moves between them.
 func (r *reader) show(list []any) {
 	units := 0.0
 

@@ -44,6 +44,7 @@ const (
 	delimiters = spaces + "()<>[]{}/%"
 )
 
+// skip skips white space and comments.
 func (l *lexer) skip() {
 	for l.at < len(l.data) && (strings.IndexByte(spaces, l.data[l.at]) >= 0 || l.data[l.at] == '%') {
 		if l.data[l.at] == '%' {
