@@ -24,7 +24,7 @@ type repeats struct {
 	order  []*repeated
 }
 
-// add counts an occurrence of content. place puts a reference where it stood; names are those it can get, the best
+// add counts an occurrence of content, where place can put a reference. Of the names that it can have, the best is
 // first.
 func (r *repeats) add(content any, place func(ref tree), names ...string) {
 	text, _ := json.Marshal(content)

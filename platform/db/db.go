@@ -147,15 +147,6 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// plans are the settings with which PostgreSQL plans statements. It plans one once for whatever its parameters are, and
-// keeps the plan: left alone it plans nearly every statement each time, which takes several times as long as running
-// it. The plan must therefore be good for the empty team and the large one, so it walks indexes even where a table is
-// so small that reading all of it looks cheaper, and never asks parallel workers to help with what takes a millisecond.
-var plans = map[string]string{"plan_cache_mode": keptPlans, "enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
-
-// keptPlans has PostgreSQL keep one plan for a statement.
-const keptPlans = "force_generic_plan"
-
 // statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
 const statementTimeout = "30s"
 

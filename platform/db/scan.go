@@ -97,8 +97,8 @@ func structFields(t reflect.Type) map[string][]int {
 	return known
 }
 
-// addFields adds the fields of a struct by the names of their columns. prefix is the index of the struct in the
-// outer one.
+// addFields adds the fields of a struct by the names of their columns. The index of each begins with prefix, that of
+// the struct in the outer one.
 func addFields(known map[string][]int, t reflect.Type, prefix []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -177,16 +177,3 @@ func LoadBy[T, A any](into *T, read func(context.Context, *Tx, A) (T, error), of
 func Send(stmts ...Stmt) Work {
 	return func(ctx context.Context, tx *Tx) error { return tx.Pipeline(ctx, stmts...) }
 }
-
-// Afresh returns work whose statements, all sent at once, are planned for their actual parameters instead of with
-// the cached plan (ADR 12). Use it if the right plan depends on how many rows the parameters select, and the
-// statement takes far longer than its planning.
-func Afresh(work Work) Work {
-	plans := func(mode string) Work {
-		return Send(Stmt{SQL: `select set_config('plan_cache_mode', '` + mode + `', true)`})
-	}
-
-	return func(ctx context.Context, tx *Tx) error {
-		return tx.Together(ctx, plans("force_custom_plan"), work, plans(keptPlans))
-	}
-}

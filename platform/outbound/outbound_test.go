@@ -1,10 +1,14 @@
 package outbound_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -133,4 +137,34 @@ func get(t *testing.T, c *http.Client, address string) (int, error) {
 	_ = answer.Body.Close()
 
 	return answer.StatusCode, nil
+}
+
+// A cause names no address, and only what is known of it.
+func TestCause(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct{ err, want error }{
+		{fmt.Errorf("dial 10.0.0.1: %w", context.Canceled), context.Canceled},
+		{fmt.Errorf("dial 10.0.0.1: %w", context.DeadlineExceeded), outbound.ErrTimeout},
+		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, outbound.ErrTimeout},
+		{fmt.Errorf("dial: %w", outbound.ErrNotPublic), outbound.ErrNotPublic},
+		{errors.New("connection refused"), nil},
+	} {
+		if got := outbound.Cause(c.err); !errors.Is(got, c.want) || (c.want == nil) != (got == nil) {
+			t.Errorf("%v: cause is %v, want %v", c.err, got, c.want)
+		}
+	}
+}
+
+func TestTextsOfProviders(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string][2]bool{
+		"": {false, false}, "R01": {true, true}, "a.b-c_d": {true, true}, "a b": {false, false}, "<b>": {true, false},
+		"é": {false, false}, "123456789": {false, false}, "\x00": {false, false},
+	} {
+		if outbound.Printable(text, 8) != want[0] || outbound.IsCode(text, 8) != want[1] {
+			t.Errorf("%q: printable, code are %v, %v, want %v", text, outbound.Printable(text, 8), outbound.IsCode(text, 8), want)
+		}
+	}
 }

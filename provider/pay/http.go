@@ -86,7 +86,7 @@ func NewHTTP(settings, credentials json.RawMessage, options ...HTTPOption) (Prov
 	}
 
 	// The key goes into a header, so it must not have blanks or line ends.
-	if !printable(c.APIKey, 500) {
+	if !outbound.Printable(c.APIKey, 500) {
 		return nil, &SettingsError{Field: "apiKey", Problem: "is missing or holds characters that no key has"}
 	}
 
@@ -453,18 +453,14 @@ func failure(status int, content []byte) error {
 	}
 }
 
-// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed.
-// The error of the network names addresses, so it is not kept.
+// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable with its cause.
 func networkError(err error) error {
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("%w: %w", ErrUnavailable, context.Canceled)
-	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout()):
-		return ErrTimeout
-	case errors.Is(err, outbound.ErrNotPublic):
-		return fmt.Errorf("%w: %w", ErrUnavailable, outbound.ErrNotPublic)
-	default:
+	switch cause := outbound.Cause(err); {
+	case cause == nil:
 		return ErrUnavailable
+	case errors.Is(cause, outbound.ErrTimeout):
+		return ErrTimeout
+	default:
+		return fmt.Errorf("%w: %w", ErrUnavailable, cause)
 	}
 }

@@ -2,10 +2,10 @@ package pay
 
 import (
 	"encoding/json"
-	"strings"
 
 	"stayledger/platform/day"
 	"stayledger/platform/money"
+	"stayledger/platform/outbound"
 )
 
 // What crosses the network; docs/guides/payment-provider.md describes it.
@@ -56,7 +56,7 @@ const (
 // outcome checks the answer of a provider about a payment, and returns it. It fails with ErrUnavailable if the
 // answer cannot have been meant, so that nothing of it is kept.
 func (w wirePayment) outcome() (Outcome, error) {
-	if !printable(w.ID, maxRef) || !printable(w.Key, maxRef) {
+	if !outbound.Printable(w.ID, maxRef) || !outbound.Printable(w.Key, maxRef) {
 		return Outcome{}, ErrUnavailable
 	}
 
@@ -100,19 +100,9 @@ func (w wirePayments) outcome(key string) (Outcome, error) {
 // isFinal reports whether a payment in this state holds no money of ours.
 func isFinal(s State) bool { return s == Failed || s == Canceled || s == Returned }
 
-// printable reports whether a text is not empty, not longer than most bytes, and has only visible ASCII.
-func printable(s string, most int) bool {
-	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
-// tidyCode returns a code of a provider if it looks like a code, or else "unspecified". Codes are stored, so no
-// other text may get in this way.
+// tidyCode returns a code of a provider if it looks like a code, or else "unspecified".
 func tidyCode(code string) string {
-	plain := func(r rune) bool {
-		return r == '_' || r == '-' || r == '.' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') ||
-			('a' <= r && r <= 'z')
-	}
-	if len(code) > maxCode || strings.ContainsFunc(code, func(r rune) bool { return !plain(r) }) {
+	if code != "" && !outbound.IsCode(code, maxCode) {
 		return "unspecified"
 	}
 

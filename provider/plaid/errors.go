@@ -1,7 +1,6 @@
 package plaid
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -185,19 +184,15 @@ func classify(errorType, code string) error {
 	}
 }
 
-// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable if the connection failed.
-// The error of the network names addresses, so it is not kept.
+// networkError returns the error that a missing answer means: ErrTimeout, or ErrUnavailable with its cause.
 func networkError(err error) error {
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.Is(err, context.Canceled):
-		return &Error{Kind: fmt.Errorf("%w: %w", ErrUnavailable, context.Canceled)}
-	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &timeout) && timeout.Timeout()):
-		return &Error{Kind: ErrTimeout}
-	case errors.Is(err, outbound.ErrNotPublic):
-		return &Error{Kind: fmt.Errorf("%w: %w", ErrUnavailable, outbound.ErrNotPublic)}
-	default:
+	switch cause := outbound.Cause(err); {
+	case cause == nil:
 		return &Error{Kind: ErrUnavailable}
+	case errors.Is(cause, outbound.ErrTimeout):
+		return &Error{Kind: ErrTimeout}
+	default:
+		return &Error{Kind: fmt.Errorf("%w: %w", ErrUnavailable, cause)}
 	}
 }
 
@@ -212,18 +207,9 @@ const (
 	maxCode  = 100
 )
 
-// printable reports whether a text is not empty, not longer than most bytes, and has only visible ASCII.
-func printable(s string, most int) bool {
-	return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
-// tidyCode returns a code if it looks like a code, or else "UNSPECIFIED". Codes are stored and shown, so no other
-// text may get in this way.
+// tidyCode returns a code if it looks like a code, or else "UNSPECIFIED".
 func tidyCode(code string) string {
-	plain := func(r rune) bool {
-		return r == '_' || ('0' <= r && r <= '9') || ('A' <= r && r <= 'Z') || ('a' <= r && r <= 'z')
-	}
-	if code == "" || len(code) > maxCode || strings.ContainsFunc(code, func(r rune) bool { return !plain(r) }) {
+	if !outbound.IsCode(code, maxCode) {
 		return "UNSPECIFIED"
 	}
 
@@ -232,7 +218,7 @@ func tidyCode(code string) string {
 
 // tidyID returns an identifier, or "" if it cannot be one.
 func tidyID(id string) string {
-	if !printable(id, maxCode) {
+	if !outbound.Printable(id, maxCode) {
 		return ""
 	}
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stayledger/platform/money"
+	"stayledger/platform/outbound"
 )
 
 // Item is a login at a bank as the vendor sees it.
@@ -36,7 +37,7 @@ type wireItem struct {
 
 // item checks an item of the vendor, and returns it. It fails if it has no identifier.
 func (w *wireItem) item(requestID string) (Item, error) {
-	if !printable(w.ID, maxToken) {
+	if !outbound.Printable(w.ID, maxToken) {
 		return Item{}, badAnswer("has no item")
 	}
 
@@ -211,7 +212,7 @@ func (w *wireAccount) account() (Account, error) {
 		Type:         AccountType(text(w.Type, maxCode)),
 		Subtype:      text(w.Subtype, maxCode),
 	}
-	if !printable(a.ID, maxToken) {
+	if !outbound.Printable(a.ID, maxToken) {
 		return Account{}, badAnswer("has an account without a name")
 	}
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"stayledger/platform/outbound"
 )
 
 // LinkLifetime is how long a link can be used.
@@ -134,7 +136,7 @@ func (c *Client) CreateLink(ctx context.Context, r LinkRequest) (Link, error) {
 	}
 
 	// Both texts are given to a browser or sent back, so they must look like what they are.
-	if !printable(w.LinkToken, maxToken) || !printable(w.URL, 2000) {
+	if !outbound.Printable(w.LinkToken, maxToken) || !outbound.Printable(w.URL, 2000) {
 		return Link{}, fmt.Errorf("create link: %w", badAnswer("has no page"))
 	}
 
@@ -200,7 +202,7 @@ type wireAdded struct {
 // item checks an item that a person linked, and returns it. It fails if its public token or an account cannot be
 // used.
 func (w wireAdded) item() (AddedItem, error) {
-	if !printable(w.PublicToken, maxToken) {
+	if !outbound.Printable(w.PublicToken, maxToken) {
 		return AddedItem{}, badAnswer("has no public token")
 	}
 
@@ -215,7 +217,7 @@ func (w wireAdded) item() (AddedItem, error) {
 		a := &w.Accounts[i]
 
 		// Accounts are matched by their identifiers later, so one without is of no use.
-		if !printable(a.id(), maxToken) {
+		if !outbound.Printable(a.id(), maxToken) {
 			return AddedItem{}, badAnswer("has an account without a name")
 		}
 
@@ -305,7 +307,7 @@ func (c *Client) Exchange(ctx context.Context, publicToken string) (Access, erro
 	}
 
 	// Without the token the item could never be read or removed, and without the identifier no webhook would find it.
-	if !printable(w.AccessToken, maxToken) || !printable(w.ItemID, maxToken) {
+	if !outbound.Printable(w.AccessToken, maxToken) || !outbound.Printable(w.ItemID, maxToken) {
 		return Access{}, fmt.Errorf("exchange public token: %w", badAnswer("has no access token"))
 	}
 

@@ -73,9 +73,9 @@ func New(c Config) (*Client, error) {
 		return nil, &ConfigError{Field: "address", Problem: "has more than a host and a path"}
 	case u.Scheme != "https" && (u.Scheme != "http" || !c.AllowPrivate):
 		return nil, &ConfigError{Field: "address", Problem: "does not start with https://"}
-	case !printable(c.ClientID, maxToken):
+	case !outbound.Printable(c.ClientID, maxToken):
 		return nil, &ConfigError{Field: "clientId", Problem: "is missing or holds characters that none has"}
-	case !printable(c.Secret, maxToken):
+	case !outbound.Printable(c.Secret, maxToken):
 		return nil, &ConfigError{Field: "secret", Problem: "is missing or holds characters that none has"}
 	}
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"stayledger/platform/outbound"
 )
 
 // UpdateStatus is how much of an item's history the vendor has fetched.
@@ -218,7 +220,7 @@ func readPage(content []byte) (Page, error) {
 // assemble makes a page of its decoded parts, with read for each row. It fails if the cursor or an account cannot
 // be used.
 func assemble[Row any](w *wirePage[Row], read func(*Row) (Transaction, string)) (Page, error) {
-	if len(w.Next) > 256 || (w.Next != "" && !printable(w.Next, 256)) {
+	if len(w.Next) > 256 || (w.Next != "" && !outbound.Printable(w.Next, 256)) {
 		return Page{}, badAnswer("has a cursor that is none")
 	}
 

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"stayledger/platform/outbound"
 )
 
 // VerificationHeader is the header of a webhook that proves where it comes from.
@@ -146,7 +148,7 @@ func readJWS(s string) (jws, error) {
 	// No extension that must be understood is understood here (RFC 7515, crit).
 	err := decodePart(parts[0], &out.header)
 	if err != nil || out.header.Algorithm != "ES256" || len(out.header.Critical) > 0 ||
-		!printable(out.header.KeyID, maxCode) {
+		!outbound.Printable(out.header.KeyID, maxCode) {
 		return jws{}, ErrWebhook
 	}
 

@@ -222,7 +222,7 @@ func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposi
 			select l.reservation_id, l.amount, `+guestMoney+` as owed, `+depositCost+` as cost
 			from transaction_line l
 			join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
-			where l.team_id = @team and l.reservation_id = any(@ids) offset 0) l
+			where l.team_id = @team and l.reservation_id = any(@ids)`+db.Fence+`) l
 		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read deposits of reservations: %w", err)

@@ -102,8 +102,7 @@ const itemsSQL = `
 			union all
 			select r.date, 0, n.cent_total, true from bank_reconciliation n
 				join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
-				where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = s.id and r.status = 'active'
-			offset 0) x
+				where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = s.id and r.status = 'active'` + db.Fence + `) x
 		group by s.id, s.first, s.stated_at, s.source_id
 	), opened as (
 		select d.*, case when d.matched then d.before else 0 end as transit,
@@ -211,8 +210,8 @@ const describedSQL = `
 	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(t.date, j.date, @date) as date,
 		coalesce(t.description, j.description, '') as description, i.booked::bigint as booked, i.seen::bigint as at_bank, i.open::bigint as open
 	from item i
-	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id offset 0) t on true
-	left join lateral (select j.id, j.date, j.description from journal j where j.team_id = @team and j.id = i.source_id offset 0) j on true`
+	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id` + db.Fence + `) t on true
+	left join lateral (select j.id, j.date, j.description from journal j where j.team_id = @team and j.id = i.source_id` + db.Fence + `) j on true`
 
 // Largest loads the items of accounts with the largest amounts, at most so many for each account.
 func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, error) {
@@ -275,10 +274,10 @@ func TransitAt(ctx context.Context, tx *db.Tx, account id.ID, currency string, f
 		cross join lateral (
 			select coalesce(sum(e.cent_total), 0) as cents from ledger_entry e
 			where e.team_id = @team and e.source_id = s.source_id and e.account_id is not distinct from @account and e.currency = @currency
-				and e.status = 'active' and e.ledger <> 'historical' and e.txn_at < @first offset 0) e
+				and e.status = 'active' and e.ledger <> 'historical' and e.txn_at < @first`+db.Fence+`) e
 		cross join lateral (
 			select coalesce(sum(n.cent_total), 0) as cents from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
-			where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = @account and r.status = 'active' and r.date < @first offset 0) b
+			where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = @account and r.status = 'active' and r.date < @first`+db.Fence+`) b
 		where e.cents <> 0`, db.Args{"team": tx.Team, "account": account, "currency": currency, "first": first})
 	if err != nil {
 		return 0, fmt.Errorf("read what was in transit on the first day of a bank account: %w", err)

@@ -62,7 +62,7 @@ var duplicateSearches = func() (all []string) {
 // hasDuplicates is the SQL condition on records r that have any. The offset keeps it a search for each record, for
 // any number of records.
 var hasDuplicates = `(r.status = 'active' and r.type = 'transaction' and r.account_id is not null
-	and (exists (select from ` + strings.Join(duplicateSearches, ` offset 0) or exists (select from `) + ` offset 0)))`
+	and (exists (select from ` + strings.Join(duplicateSearches, db.Fence+`) or exists (select from `) + db.Fence + `)))`
 
 // duplicatesShown is how many duplicates a record lists.
 const duplicatesShown = 25

@@ -39,7 +39,7 @@ var found = `
 // foundTables are tables with the records r that were found, each looked up by its id. As a condition on the ids, they
 // would be gone through for each record as soon as the planner expects more of them than it may keep in a hash table.
 var foundTables = `(` + found + `) found cross join lateral (
-	select b.* from bank_record b where b.team_id = @team and b.id = found.id offset 0) r` + beside
+	select b.* from bank_record b where b.team_id = @team and b.id = found.id` + db.Fence + `) r` + beside
 
 // open is the SQL condition on records r that transactions can make up.
 const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is not null and r.amount <> r.made`

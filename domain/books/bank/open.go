@@ -113,8 +113,7 @@ func ListOpenPage(ctx context.Context, tx *db.Tx, d Days, limit, skip int64) (fo
 			select r.id, r.account_id, `+Currency+` as currency, r.date, r.amount, r.description, r.unique_ref, k.default_currency as team_currency, r.arrival, count(*) over () as total
 			from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
 			where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.amount <> 0 and r.made <> r.amount and r.date >= @from and r.date < @to`+accounts+`
-				and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)
-			offset 0) r
+				and not exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id)`+db.Fence+`) r
 		order by r.date desc, r.arrival desc, r.id desc limit @limit offset @skip`, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read open bank records: %w", err)

@@ -492,7 +492,7 @@ func ListMovables(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, 
 		cross join lateral (
 			select e.currency, e.txn_at, e.cent_total from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.status = 'active'
-				and e.ledger <> 'historical' and e.source_id <> e.team_id offset 0) e
+				and e.ledger <> 'historical' and e.source_id <> e.team_id`+db.Fence+`) e
 		where not exists (select from bank_reconciliation n where n.team_id = @team and n.transaction_id = u.source_id and n.account_id is not distinct from a.id)
 		group by 1, 2, 3 having sum(e.cent_total) <> 0 and min(e.txn_at) >= @from and min(e.txn_at) < @to
 		order by 4 desc, 1 limit @most`,

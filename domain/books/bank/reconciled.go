@@ -84,11 +84,10 @@ func ListUnmatched(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (
 	rows, err := db.Select[row](ctx, tx, `
 		select u.id, u.account_id, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
 			select r.*, a.first from (
-				select id, coalesce(banking_opening_at, '-infinity') as first from account where team_id = @team and id = any(@accounts::uuid[]) offset 0) a
+				select id, coalesce(banking_opening_at, '-infinity') as first from account where team_id = @team and id = any(@accounts::uuid[])`+db.Fence+`) a
 			cross join lateral (
 				select r.id, r.account_id, r.date, r.amount - r.made as open from bank_record r
-				where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount
-				offset 0) r /* days and order must not lead to an index of all records by date: what is open is little */
+				where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount`+db.Fence+`) r /* days and order must not lead to an index of all records by date: what is open is little */
 			where r.date < @before and r.date >= greatest(a.first, @first::date)) u
 		order by `+string(by)+` limit @most`,
 		db.Args{"team": tx.Team, "accounts": s.Accounts, "first": s.First, "before": s.Before, "most": most})

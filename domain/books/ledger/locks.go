@@ -154,7 +154,7 @@ func LoadLocks(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock,
 				array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
 				coalesce(bool_or(`+otherLocksSQL()+`), false) as held
 			from unnest(@ids::uuid[]) as s (id)
-			left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+` offset 0) h on true
+			left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+db.Fence+`) h on true
 			left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
 			group by s.id) first`+closing, sources)
 }
@@ -175,7 +175,7 @@ func LoadFeeLocks(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock,
 			coalesce((select jsonb_agg(jsonb_build_object('listingId', n.listing_id, 'txnAt', n.txn_at, 'openFrom', n.open_from) order by n.txn_at desc, n.listing_id)
 				from (select n.listing_id, n.txn_at, max(n.open_from) as open_from from (
 					select h.listing_id, h.txn_at, o.open_from
-					from (select * from ledger_entry h where `+entries+` and `+covered+` order by h.txn_at desc offset 0) h
+					from (select * from ledger_entry h where `+entries+` and `+covered+` order by h.txn_at desc`+db.Fence+`) h
 					cross join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+`) o
 					where o.open_from is not null limit 100) n group by 1, 2) n), '[]') as hits,
 			'{}'::uuid[] as records, `+otherLocksExistSQL(entries)+` as held

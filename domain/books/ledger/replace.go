@@ -101,7 +101,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 	}
 
 	if len(ordered) > fewSources {
-		if err := forceNewPlans(ctx, tx); err != nil {
+		if err := tx.PlanAfresh(ctx); err != nil {
 			return Change{}, err
 		}
 	}

@@ -129,16 +129,6 @@ type storedEntry struct {
 	Description       string
 }
 
-// forceNewPlans makes PostgreSQL plan the statements of this transaction for their parameters and for the tables as
-// they are now. A plan that was made when the ledger was empty would read all of it for every source.
-func forceNewPlans(ctx context.Context, tx *db.Tx) error {
-	if _, err := tx.Exec(ctx, `select set_config('plan_cache_mode', 'force_custom_plan', true)`, nil); err != nil {
-		return fmt.Errorf("ask for new plans: %w", err)
-	}
-
-	return nil
-}
-
 // loadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list,
 // or for an order, it can prefer to read all of the team's entries.
 func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
@@ -151,7 +141,7 @@ func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, e
 		select e.* from unnest(@sources::uuid[]) as s (id) cross join lateral (
 			select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
 				ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type, description
-			from ledger_entry where team_id = @team and source_id = s.id offset 0) e`,
+			from ledger_entry where team_id = @team and source_id = s.id` + db.Fence + `) e`,
 		Args: db.Args{"team": tx.Team, "sources": sources},
 	}, func(e storedEntry) error {
 		// The entries of a posting may arrive in any order.

@@ -8,8 +8,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// EntryStatements are the statement that writes journal entries with the given columns, and the one before it.
-func EntryStatements(team id.ID, columns, sort string) (before string, s db.Stmt) {
+// EntryStatement returns the statement that writes journal entries with the given columns, and whether an index has
+// its order.
+func EntryStatement(team id.ID, columns, sort string) (s db.Stmt, inOrder bool) {
 	l := entryList{query: report.EntryQuery(report.Selection{}), sort: sort, daily: true}
 
 	if columns != "" {
@@ -25,12 +26,7 @@ func EntryStatements(team id.ID, columns, sort string) (before string, s db.Stmt
 		expressions[i] = rows.columns[i].SQL
 	}
 
-	before = "select true"
-	if l.inOrder() {
-		before = keepOrderSQL
-	}
-
 	rows.query.Columns, rows.query.Args["team"] = strings.Join(expressions, ", "), team
 
-	return before, db.Stmt{SQL: rows.query.SQL(sort), Args: rows.query.Args}
+	return db.Stmt{SQL: rows.query.SQL(sort), Args: rows.query.Args}, l.inOrder()
 }

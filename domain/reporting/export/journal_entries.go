@@ -216,11 +216,6 @@ func (l *entryList) inOrder() bool {
 	return l.daily && (l.sort == "" || strings.TrimPrefix(l.sort, "-") == "txnAt")
 }
 
-// keepOrderSQL is SQL that keeps the server from sorting rows that an index has in order. Teams differ so much in size
-// that its estimate for one of them can be wrong by any factor, and a sort that it takes for small does not fit
-// into memory.
-const keepOrderSQL = "select set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)"
-
 // writeEntries writes a CSV row for each entry of the list.
 func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error {
 	// First load the dictionaries: rows are written while they are read, and the connection is busy until the last
@@ -237,8 +232,8 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 
 	// Settings last until the end of the transaction, which does nothing but this export.
 	if l.inOrder() {
-		if _, err := tx.Exec(ctx, keepOrderSQL, nil); err != nil {
-			return fmt.Errorf("set the order of entries: %w", err)
+		if err := tx.KeepIndexOrder(ctx); err != nil {
+			return err
 		}
 	}
 

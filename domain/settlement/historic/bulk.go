@@ -174,16 +174,19 @@ type stagedStatement struct {
 // Bulk imports of a team run one after another: an import that finds another one at work fails with errOtherImport
 // and is tried again later, because waiting here would occupy a connection and the team's gate.
 func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statement, error) {
-	// A cached plan may date from when the tables were small, and would read all of them for every statement.
-	turn, err := db.Get[bool](ctx, tx, `
-		select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))
-		from set_config('plan_cache_mode', 'force_custom_plan', true)`, db.Args{"team": tx.Team.String()})
+	turn, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))`,
+		db.Args{"team": tx.Team.String()})
 	if err != nil {
 		return nil, fmt.Errorf("take the turn of an import: %w", err)
 	}
 
 	if !turn {
 		return nil, errOtherImport
+	}
+
+	// A cached plan may date from when the tables were small, and would read all of them for every statement.
+	if err := tx.PlanAfresh(ctx); err != nil {
+		return nil, err
 	}
 
 	// First read all statements without their lines: they must be placed together.
