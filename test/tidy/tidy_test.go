@@ -38,7 +38,7 @@ var folders = []struct{ name, nouns string }{
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection reconciliation"},
-	{"settlement", "layout statement historic delivery payee payment payout"},
+	{"settlement", "layout chain statement historic delivery payee payment payout"},
 	{"reporting", "report trust summary document export"},
 	{"setup", "demo"},
 }

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
@@ -271,10 +272,10 @@ func (s *arrivals) checkOverlaps(ctx context.Context, tx *db.Tx) error {
 	// First compare the statements of the import with each other, by day. The one that reaches furthest so far is
 	// enough to compare with.
 	byDay := slices.SortedFunc(slices.Values(s.all), func(a, b *arrival) int { return a.StartAt.Compare(b.StartAt) })
-	last := map[statement.Chain]*arrival{}
+	last := map[chain.Chain]*arrival{}
 
 	for _, a := range byDay {
-		c := statement.Chain{OwnershipPeriodID: a.period.ID, Currency: a.Currency}
+		c := chain.Chain{OwnershipPeriodID: a.period.ID, Currency: a.Currency}
 
 		before := last[c]
 		if before != nil && !a.StartAt.After(before.EndAt) {

@@ -7,7 +7,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/settlement/statement"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -362,7 +362,7 @@ func loadClaims(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, 
 	for _, r := range rows {
 		c := byID[r.ID]
 		if c == nil {
-			c = &Claim{Owners: map[statement.Chain]money.Cents{}, Amount: r.Total, Currency: r.Currency}
+			c = &Claim{Owners: map[chain.Chain]money.Cents{}, Amount: r.Total, Currency: r.Currency}
 			if r.Type == transaction.Payout {
 				c.BookedOn = &r.Date
 			}
@@ -371,7 +371,7 @@ func loadClaims(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, 
 		}
 
 		if r.OwnershipPeriodID != nil && r.Cents > 0 {
-			c.Owners[statement.Chain{OwnershipPeriodID: *r.OwnershipPeriodID, Currency: r.Currency}] += r.Cents
+			c.Owners[chain.Chain{OwnershipPeriodID: *r.OwnershipPeriodID, Currency: r.Currency}] += r.Cents
 		}
 	}
 

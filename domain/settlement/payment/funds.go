@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"stayledger/domain/settlement/statement"
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -18,7 +18,7 @@ import (
 // Claim is money that a provider is to be asked for, and where it comes from.
 type Claim struct {
 	// Owners are the amounts that it takes from the owners of ownership periods; none for a bill.
-	Owners           map[statement.Chain]money.Cents
+	Owners           map[chain.Chain]money.Cents
 	FundingAccountID id.ID
 	Amount           money.Cents
 	Currency         string
@@ -119,9 +119,9 @@ type pool struct {
 
 // funds are the amounts that claims are paid from, and the sums that the claims take from them.
 type funds struct {
-	owned               map[statement.Chain]statement.Owned
+	owned               map[chain.Chain]chain.Owned
 	held                map[pool]money.Cents
-	claimedFromOwners   map[statement.Chain]money.Cents
+	claimedFromOwners   map[chain.Chain]money.Cents
 	claimedFromAccounts map[pool]money.Cents
 }
 
@@ -131,20 +131,20 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 	today := day.Of(tx.Now)
 	f := &funds{
 		held:                map[pool]money.Cents{},
-		claimedFromOwners:   map[statement.Chain]money.Cents{},
+		claimedFromOwners:   map[chain.Chain]money.Cents{},
 		claimedFromAccounts: map[pool]money.Cents{},
 	}
-	back := map[statement.Chain]money.Cents{}
+	back := map[chain.Chain]money.Cents{}
 
 	var accounts []id.ID
 
 	// Add up the claims by owner and by account.
 	for i := range claims {
 		c := &claims[i]
-		for chain, cents := range c.Owners {
-			f.claimedFromOwners[chain] += cents
+		for owners, cents := range c.Owners {
+			f.claimedFromOwners[owners] += cents
 			if c.BookedOn != nil {
-				back[chain] += cents
+				back[owners] += cents
 			}
 		}
 
@@ -159,16 +159,16 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 		accounts = append(accounts, c.FundingAccountID)
 	}
 
-	// OwnedOn takes off later payouts as well, so each booked claim is added back, whatever its day.
+	// LoadOwned takes off later payouts as well, so each booked claim is added back, whatever its day.
 	var err error
-	if f.owned, err = statement.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.claimedFromOwners)), today); err != nil {
+	if f.owned, err = chain.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.claimedFromOwners)), today); err != nil {
 		return nil, err
 	}
 
-	for chain, cents := range back {
-		o := f.owned[chain]
+	for owners, cents := range back {
+		o := f.owned[owners]
 		o.Available, o.Collected = o.Available+cents, o.Collected+cents
-		f.owned[chain] = o
+		f.owned[owners] = o
 	}
 
 	return f, f.addAccounts(ctx, tx, accounts, claimedPayments(claims), today)
@@ -247,7 +247,7 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 		code string,
 		severity finding.Severity,
 		requested money.Cents,
-		of *statement.Owned,
+		of *chain.Owned,
 		more map[string]any,
 	) {
 		context := map[string]any{
@@ -266,20 +266,20 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 		out = append(out, finding.Finding{Code: code, Severity: severity, Context: context})
 	}
 
-	var sum *statement.Owned
+	var sum *chain.Owned
 
 	// A claim is compared with the sum of all claims on the same owners.
-	for chain := range c.Owners {
-		o := f.owned[chain]
+	for owners := range c.Owners {
+		o := f.owned[owners]
 
 		if sum == nil {
-			sum = &statement.Owned{}
+			sum = &chain.Owned{}
 		}
 
 		sum.Available, sum.Collected = sum.Available+o.Available, sum.Collected+o.Collected
 
-		more := map[string]any{"balance": "owner", "ownershipPeriodId": chain.OwnershipPeriodID}
-		switch requested := f.claimedFromOwners[chain]; {
+		more := map[string]any{"balance": "owner", "ownershipPeriodId": owners.OwnershipPeriodID}
+		switch requested := f.claimedFromOwners[owners]; {
 		case requested > o.Available:
 			add(InsufficientFunds, severity, requested, &o, more)
 		case requested > o.Collected:

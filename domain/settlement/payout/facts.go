@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
@@ -214,6 +215,6 @@ func checkAccount(banks map[id.ID]bank, account id.ID, field string) error {
 }
 
 // chainFor returns the chain of a statement.
-func chainFor(p *statement.Payable) statement.Chain {
-	return statement.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
+func chainFor(p *statement.Payable) chain.Chain {
+	return chain.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
 }

@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"slices"
 
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/payment"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -20,7 +20,7 @@ import (
 // fund is money that payouts come out of: the owners' balance of one ownership period, or a bank account. The
 // surplus of one listing covers no deficit of another one, even if they have the same owners.
 type fund struct {
-	statement.Chain
+	chain.Chain
 
 	account id.ID
 }
@@ -63,7 +63,7 @@ func (b *book) checkPayments(ctx context.Context, tx *db.Tx) error {
 			}
 
 			claims = append(claims, payment.Claim{
-				Owners: map[statement.Chain]money.Cents{{
+				Owners: map[chain.Chain]money.Cents{{
 					OwnershipPeriodID: p.of.OwnershipPeriodID,
 					Currency:          p.of.Currency,
 				}: o.Amount},
@@ -194,7 +194,7 @@ func (b *book) drawFunds(p *plan, funds map[fund]money.Cents) {
 	for _, account := range order {
 		take(fund{
 			account: account,
-			Chain:   statement.Chain{Currency: p.of.Currency},
+			Chain:   chain.Chain{Currency: p.of.Currency},
 		}, sums[account], map[string]any{"balance": "bankAccount", "accountId": account})
 	}
 }
@@ -248,7 +248,7 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	}
 
 	for _, o := range owners {
-		out[fund{Chain: statement.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
+		out[fund{Chain: chain.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
 	}
 
 	// Bank accounts are funds too.
@@ -278,7 +278,7 @@ func loadBankBalances(ctx context.Context, tx *db.Tx, accounts []id.ID, date day
 
 	out := make(map[fund]money.Cents, len(rows))
 	for _, r := range rows {
-		out[fund{account: r.AccountID, Chain: statement.Chain{Currency: r.Currency}}] = r.Total
+		out[fund{account: r.AccountID, Chain: chain.Chain{Currency: r.Currency}}] = r.Total
 	}
 
 	return out, nil

@@ -7,7 +7,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/settlement/statement"
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -195,7 +195,7 @@ func findOverdrafts(
 	found(manager, map[string]any{"balance": "manager", "ledger": from.Ledger})
 	found(held[fund{
 		account: from.ID,
-		Chain:   statement.Chain{Currency: t.Currency},
+		Chain:   chain.Chain{Currency: t.Currency},
 	}], map[string]any{"balance": "bankAccount", "accountId": from.ID})
 
 	return issues, nil

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -64,7 +65,7 @@ func (s *monthSum) total() money.Cents {
 }
 
 // sums are the months of each chain.
-type sums map[Chain][]monthSum
+type sums map[chain.Chain][]monthSum
 
 // figuresAt returns the financials of a month of a chain without the reserve. The balance at the start adds up all
 // earlier months and the opening balances of the month. So a statement starts with the balance that the one before

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -62,12 +63,12 @@ type distribution struct {
 // histories holds the histories of ownership periods by chain.
 type histories struct {
 	owners map[id.ID][]owner
-	chains map[Chain]*history
+	chains map[chain.Chain]*history
 }
 
 // chain returns the history of a chain. A chain without saved statements and payouts has only members.
 func (all *histories) chain(period id.ID, currency string) *history {
-	c := Chain{period, currency}
+	c := chain.Chain{OwnershipPeriodID: period, Currency: currency}
 	if all.chains[c] == nil {
 		// Without members everything goes to a single part.
 		h := &history{owners: all.owners[period], splits: ownerSplits(all.owners[period])}
@@ -100,7 +101,7 @@ func loadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories,
 	}
 
 	// Sort them by chain: balances are settled per ownership period and currency.
-	all := &histories{owners: owners, chains: map[Chain]*history{}}
+	all := &histories{owners: owners, chains: map[chain.Chain]*history{}}
 	for i := range balances {
 		h := all.chain(balances[i].OwnershipPeriodID, balances[i].Currency)
 		h.balances = append(h.balances, balances[i])

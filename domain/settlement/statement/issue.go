@@ -317,7 +317,7 @@ func loadGapMonths(ctx context.Context, tx *db.Tx, rows []row, before map[key]*p
 
 	for i := range rows {
 		if r := &rows[i]; gap(r) {
-			r.months = added[Chain{r.OwnershipPeriodID, r.Currency}]
+			r.months = added[r.chain()]
 		}
 	}
 

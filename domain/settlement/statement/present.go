@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -66,7 +67,7 @@ func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	// Every reader sees these.
 	works := []db.Work{
 		db.LoadBy(&t.histories, loadHistories, periodIDs(rows)),
-		db.LoadBy(&t.owed, loadUncollectedByID, rows),
+		db.LoadBy(&t.owed, loadUncollected, rows),
 		db.LoadBy(&t.published, countVersions, rowIDs(rows)),
 		db.LoadBy(&t.journals, ledger.LoadListingStatuses, listingIDs(rows)),
 	}
@@ -133,10 +134,35 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	}
 
 	for _, r := range drafts {
-		r.months, r.design = added[Chain{r.OwnershipPeriodID, r.Currency}], designs[r.ListingID]
+		r.months, r.design = added[r.chain()], designs[r.ListingID]
 	}
 
 	return nil
+}
+
+// loadUncollected returns the uncollected amounts of statements by id. Imported statements have none, because their
+// money was collected in the earlier system.
+func loadUncollected(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
+	var (
+		ids    []id.ID
+		chains []chain.Until
+	)
+
+	for i := range rows {
+		// Each statement is a chain with its own last day.
+		if r := &rows[i]; !r.Imported {
+			ids, chains = append(ids, r.id()), append(chains, chain.Until{Chain: r.chain(), Day: r.EndAt})
+		}
+	}
+
+	owed, err := chain.LoadUncollected(ctx, tx, chains)
+
+	out := make(map[id.ID]money.Cents, len(ids))
+	for i, cents := range owed {
+		out[ids[i]] = cents
+	}
+
+	return out, err
 }
 
 // loadOneDraftData does the same as loadDraftData for a single statement.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -75,6 +76,11 @@ func (r *row) firstMonth() day.Day {
 // key returns the key of the statement.
 func (r *row) key() key { return key{r.OwnershipPeriodID, r.Currency, r.StartAt} }
 
+// chain returns the chain that the statement is part of.
+func (r *row) chain() chain.Chain {
+	return chain.Chain{OwnershipPeriodID: r.OwnershipPeriodID, Currency: r.Currency}
+}
+
 // id returns the stored id, or the one that is derived for a draft.
 func (r *row) id() id.ID {
 	if r.ID.IsZero() {
@@ -93,16 +99,10 @@ func (r *row) shortRef() string {
 	return r.id().ShortRef()
 }
 
-// reserveSQL returns the SQL of the reserve of an ownership period p of a listing l for a chain in a currency. A
-// reserve is an amount in the listing's currency: a chain in another currency has none.
-func reserveSQL(currency string) string {
-	return `case when ` + currency + ` = l.default_currency then coalesce(p.reserve, 0) else 0 end`
-}
-
 var rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
 	coalesce(g.end_at, (g.start_at + interval '1 month')::date - 1) as end_at, coalesce(g.status, 'draft') as status,
 	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
-	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, ` + reserveSQL("g.currency") + `) as reserve,
+	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, ` + chain.ReserveSQL("g.currency") + `) as reserve,
 	l.name as listing_name, l.unique_ref as listing_ref, l.default_currency, p.start_at as period_start_at, p.end_at as period_end_at,
 	coalesce(g.imported, false) as imported, g.published_at,
 	(select statement_start_at from team where id = @team) as statements_from`
@@ -292,7 +292,7 @@ func loadMonthSums(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day
 	out := sums{}
 
 	for i := range months {
-		c := Chain{months[i].OwnershipPeriodID, months[i].Currency}
+		c := chain.Chain{OwnershipPeriodID: months[i].OwnershipPeriodID, Currency: months[i].Currency}
 		out[c] = append(out[c], months[i])
 	}
 

@@ -1,4 +1,4 @@
-package statement
+package chain
 
 import (
 	"context"
@@ -10,12 +10,6 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
-
-// Chain names the statements that follow each other: those of one ownership period in one currency.
-type Chain struct {
-	OwnershipPeriodID id.ID
-	Currency          string
-}
 
 // Owned is the money of the owners of a chain on a day.
 type Owned struct {
@@ -35,10 +29,10 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 		return out, nil
 	}
 
-	// The query and uncollected take chains as columns.
-	periods, currencies, until := make([]id.ID, len(chains)), make([]string, len(chains)), make([]day.Day, len(chains))
+	// The query takes chains as columns.
+	periods, currencies, until := make([]id.ID, len(chains)), make([]string, len(chains)), make([]Until, len(chains))
 	for i, c := range chains {
-		periods[i], currencies[i], until[i] = c.OwnershipPeriodID, c.Currency, on
+		periods[i], currencies[i], until[i] = c.OwnershipPeriodID, c.Currency, Until{c, on}
 	}
 
 	type row struct {
@@ -49,8 +43,8 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 
 	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
 	rows, err := db.Select[row](ctx, tx, `
-		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+reserveSQL("k.currency")+`
-			else greatest(0, least(s.reserve, `+reserveSQL("k.currency")+`) - greatest(0, -b.earned)) end)::bigint as available
+		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency")+`
+			else greatest(0, least(s.reserve, `+ReserveSQL("k.currency")+`) - greatest(0, -b.earned)) end)::bigint as available
 		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
 		join listing l on l.team_id = @team and l.id = p.listing_id
@@ -71,7 +65,7 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 	}
 
 	// Collected leaves out the amounts that guests still owe.
-	owed, err := loadUncollected(ctx, tx, periods, currencies, until)
+	owed, err := LoadUncollected(ctx, tx, until)
 	if err != nil {
 		return nil, err
 	}
@@ -93,40 +87,47 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
 
-// loadUncollected returns, for each chain, how much guests (or the channels that pay for them) still owe today on the
-// stays that earned the owners something up to a day. For each stay this is the open amount, but no more than the
-// stay brought. A guest who paid in advance does not make up for another guest's debt. Chains are given by the same
-// place in periods, currencies and until.
-func loadUncollected(
-	ctx context.Context,
-	tx *db.Tx,
-	periods []id.ID,
-	currencies []string,
-	until []day.Day,
-) ([]money.Cents, error) {
-	out := make([]money.Cents, len(periods))
-	if len(periods) == 0 {
+// Until is a chain up to the end of a day.
+type Until struct {
+	Chain
+
+	Day day.Day
+}
+
+// LoadUncollected returns, for each chain in its place, how much guests (or the channels that pay for them) still owe
+// today on the stays that earned the owners something up to a day. For each stay this is the open amount, but no more
+// than the stay brought. A guest who paid in advance does not make up for another guest's debt.
+func LoadUncollected(ctx context.Context, tx *db.Tx, chains []Until) ([]money.Cents, error) {
+	out := make([]money.Cents, len(chains))
+	if len(chains) == 0 {
 		return out, nil
 	}
 
+	periods := make([]id.ID, len(chains))
+	for i := range chains {
+		periods[i] = chains[i].OwnershipPeriodID
+	}
+
+	periods = id.Distinct(periods)
+
 	// Usually few stays are open, so the debts are loaded first and earnings only for these stays.
-	owed, err := loadStayDebts(ctx, tx, id.Distinct(periods))
+	owed, err := loadStayDebts(ctx, tx, periods)
 	if err != nil || len(owed) == 0 {
 		return out, err
 	}
 
-	brought, err := loadStayEarnings(ctx, tx, id.Distinct(periods), owed)
+	brought, err := loadStayEarnings(ctx, tx, periods, owed)
 	if err != nil {
 		return nil, err
 	}
 
 	// Limit each debt to the earnings of the stay until the day of the chain.
-	for i, period := range periods {
-		for of, earnings := range brought[Chain{period, currencies[i]}] {
+	for i := range chains {
+		for of, earnings := range brought[chains[i].Chain] {
 			var cents money.Cents
 
 			for _, e := range earnings {
-				if !e.TxnAt.After(until[i]) {
+				if !e.TxnAt.After(chains[i].Day) {
 					cents += e.Cents
 				}
 			}
@@ -224,31 +225,4 @@ func loadStayEarnings(
 	}
 
 	return brought, nil
-}
-
-// loadUncollectedByID returns the uncollected amounts of statements by id. Imported statements have none, because their
-// money was collected in the earlier system.
-func loadUncollectedByID(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
-	var (
-		ids, periods []id.ID
-		currencies   []string
-		until        []day.Day
-	)
-
-	for i := range rows {
-		// Each statement is a chain with its own last day.
-		if r := &rows[i]; !r.Imported {
-			ids, periods = append(ids, r.id()), append(periods, r.OwnershipPeriodID)
-			currencies, until = append(currencies, r.Currency), append(until, r.EndAt)
-		}
-	}
-
-	owed, err := loadUncollected(ctx, tx, periods, currencies, until)
-
-	out := make(map[id.ID]money.Cents, len(ids))
-	for i, cents := range owed {
-		out[ids[i]] = cents
-	}
-
-	return out, err
 }

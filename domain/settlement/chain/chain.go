@@ -1,0 +1,24 @@
+// Package chain answers what is true of the statements that follow each other, of one ownership period in one currency:
+// what their owners have on a day.
+//
+// It reads statements, entries and payouts, and writes nothing. Statements belong to package statement, which asks here
+// as payouts, payments and reports do; so this package knows nothing of how a statement looks.
+//
+// Amounts are owner-facing: a balance that the owners are owed is positive; a journal entry has the opposite sign.
+package chain
+
+import (
+	"stayledger/platform/id"
+)
+
+// Chain names the statements that follow each other: those of one ownership period in one currency.
+type Chain struct {
+	OwnershipPeriodID id.ID
+	Currency          string
+}
+
+// ReserveSQL returns the SQL of the reserve of an ownership period p of a listing l for a chain in a currency. A
+// reserve is an amount in the listing's currency: a chain in another currency has none.
+func ReserveSQL(currency string) string {
+	return `case when ` + currency + ` = l.default_currency then coalesce(p.reserve, 0) else 0 end`
+}
