@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stayledger/domain/reporting/report"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -140,7 +141,7 @@ func (s *summing) loadOwners(ctx context.Context, tx *db.Tx, currency money.Curr
 	}
 
 	// One query for all periods.
-	current, err := statement.CurrentShares(ctx, tx, periods, string(currency))
+	current, err := chain.CurrentShares(ctx, tx, periods, string(currency))
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/settlement/statement"
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -354,7 +354,7 @@ func (f *ownerFacts) splitByMember(listingID id.ID, of *listing.Period, cents mo
 	}
 
 	// Divide as the owner statements do, so that both show the same.
-	for i, part := range statement.Divide(cents, splits, paid) {
+	for i, part := range chain.Divide(cents, splits, paid) {
 		shares[i].CentTotal = part
 	}
 

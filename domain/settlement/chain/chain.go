@@ -1,10 +1,12 @@
 // Package chain answers what is true of the statements that follow each other, of one ownership period in one currency:
-// what their owners have on a day.
+// what their owners have on a day, which share of a balance is whose, and what can still be paid on a statement.
 //
 // It reads statements, entries and payouts, and writes nothing. Statements belong to package statement, which asks here
 // as payouts, payments and reports do; so this package knows nothing of how a statement looks.
 //
 // Amounts are owner-facing: a balance that the owners are owed is positive; a journal entry has the opposite sign.
+//
+// The page docs/decisions/chain.md says what the contract leaves open and how it is answered here.
 package chain
 
 import (

@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"stayledger/platform/day"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
-	"stayledger/platform/money"
 )
 
 // How many statements are held at a time. Those with their lines are bigger.
@@ -172,40 +169,4 @@ func CountLines(ctx context.Context, tx *db.Tx, f Filter) (int64, error) {
 	}
 
 	return n, nil
-}
-
-// CurrentShares returns the balance of each member of ownership periods by the books, in the order of the members,
-// by the end of the current month. They are the parts of the balance at the end of this month's statements.
-func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency string) (map[id.ID][]money.Cents, error) {
-	type sum struct {
-		Period id.ID
-		Total  money.Cents
-	}
-
-	// The balance comes from the month sums of ledger_owner: entries of later months do not count.
-	rows, err := db.Select[sum](ctx, tx, `
-		select e.ownership_period_id as period, -sum(e.cents)::bigint as total from ledger_owner e
-		where e.team_id = @team and e.ownership_period_id = any(@periods) and e.currency = @currency and e.month <= @last group by 1`,
-		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": day.Of(tx.Now)})
-	if err != nil {
-		return nil, fmt.Errorf("read current balances: %w", err)
-	}
-
-	held := make(map[id.ID]money.Cents, len(rows))
-	for _, r := range rows {
-		held[r.Period] = r.Total
-	}
-
-	// Then divide it as a statement at the end of the month would.
-	histories, err := loadHistories(ctx, tx, periods)
-	if err != nil {
-		return nil, err
-	}
-
-	out := make(map[id.ID][]money.Cents, len(periods))
-	for _, period := range periods {
-		out[period] = histories.chain(period, currency).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
-	}
-
-	return out, nil
 }

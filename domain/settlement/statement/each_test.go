@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -150,7 +151,7 @@ func TestFiguresAreTheStatements(t *testing.T) {
 			return err
 		}
 
-		current, err := statement.CurrentShares(ctx, tx, periods, "usd")
+		current, err := chain.CurrentShares(ctx, tx, periods, "usd")
 
 		for period, cents := range last {
 			var held money.Cents

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -271,23 +272,21 @@ func saveImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 	periods := make([]id.ID, len(all))
 	rows := make([]memberShares, 0, len(all))
 
-	imported := make(map[id.ID]bool, len(all))
 	for i := range all {
-		periods[i], imported[all[i].ID] = all[i].OwnershipPeriodID, true
+		periods[i] = all[i].OwnershipPeriodID
 	}
 
 	// Load the histories after the write: they contain the new statements and payouts.
-	histories, err := loadHistories(ctx, tx, id.Distinct(periods))
+	histories, err := chain.LoadHistories(ctx, tx, id.Distinct(periods))
 	if err != nil {
 		return err
 	}
 
 	// Payouts that came in now may change the parts of statements of this import only; others keep theirs.
-	for _, h := range histories.chains {
-		for i := range h.balances {
-			if b := &h.balances[i]; imported[b.ID] {
-				rows = append(rows, memberShares{b.ID, h.divide(b.Available, b.EndAt, true)[:len(h.owners)]})
-			}
+	for i := range all {
+		h := histories.Chain(chain.Chain{OwnershipPeriodID: all[i].OwnershipPeriodID, Currency: all[i].Currency})
+		if b := h.Balance(all[i].ID); b != nil {
+			rows = append(rows, memberShares{b.ID, h.Shares(b.Available, b.EndAt, true)})
 		}
 	}
 

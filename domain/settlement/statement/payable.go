@@ -3,9 +3,9 @@ package statement
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -27,40 +27,21 @@ type Payable struct {
 	Received      money.Cents
 	JournalStatus ledger.JournalStatus
 
-	history *history // that of all payables of the chain
+	history *chain.History // that of all payables of the chain
 }
 
 // Left returns the part of each share that is still to be paid, in their order: the part that payouts have left
 // open on this statement and on every later published one of the ownership period and currency, since each of these
 // contains what the earlier ones left unpaid. It is negative when the member owes it. Without members it has one
 // part. Everything that is booked counts as paid, whether it has arrived or not.
-func (p *Payable) Left() []money.Cents {
-	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
-
-	// A draft is not in the history: nothing can be paid on it.
-	if i < 0 {
-		return make([]money.Cents, len(p.history.splits))
-	}
-
-	return p.history.balances[i].payable
-}
+func (p *Payable) Left() []money.Cents { return p.history.Payable(p.ID) }
 
 // Unpaid returns the available balance of the statement less all payouts that were booked since its end.
-func (p *Payable) Unpaid() money.Cents {
-	i := slices.IndexFunc(p.history.balances, func(b balance) bool { return b.ID == p.ID })
-	if i < 0 {
-		return 0
-	}
-
-	return p.history.balances[i].unpaid
-}
+func (p *Payable) Unpaid() money.Cents { return p.history.Unpaid(p.ID) }
 
 // Pay counts a payment to a member on a day for all payables that were loaded together.
 func (p *Payable) Pay(date day.Day, contact id.ID, cents money.Cents) {
-	p.history.pay(&distribution{ContactID: contact, Date: date, Since: date, Total: cents})
-
-	// Settle again: the payment changes the open part of other statements of the chain too.
-	p.history.settle()
+	p.history.Pay(date, contact, cents)
 }
 
 // Payables loads statements that money may be paid on, drafts included, in the order of the ids. Ids that name none
@@ -113,7 +94,7 @@ func Payables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payabl
 			Shares:            s.Shares,
 			Received:          received,
 			JournalStatus:     s.JournalStatus,
-			history:           histories.chain(s.Ownership.ID, s.Currency),
+			history:           histories.Chain(chain.Chain{OwnershipPeriodID: s.Ownership.ID, Currency: s.Currency}),
 		}
 	}
 

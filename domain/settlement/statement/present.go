@@ -18,7 +18,7 @@ import (
 
 // viewData is everything that statements show besides their rows, loaded for all of them in one round trip.
 type viewData struct {
-	histories *histories
+	histories *chain.Histories
 	payouts   map[id.ID][]linkedPayout
 	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
@@ -38,7 +38,7 @@ func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Stateme
 }
 
 // renderWithHistories returns statements as render does, and the histories that they were computed with.
-func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *histories, error) {
+func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *chain.Histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
 		return out, nil, nil
@@ -66,7 +66,7 @@ func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner boo
 func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	// Every reader sees these.
 	works := []db.Work{
-		db.LoadBy(&t.histories, loadHistories, periodIDs(rows)),
+		db.LoadBy(&t.histories, chain.LoadHistories, periodIDs(rows)),
 		db.LoadBy(&t.owed, loadUncollected, rows),
 		db.LoadBy(&t.published, countVersions, rowIDs(rows)),
 		db.LoadBy(&t.journals, ledger.LoadListingStatuses, listingIDs(rows)),
@@ -186,8 +186,8 @@ func (t *viewData) summaryType(r *row) string {
 // statement returns a row as the API shows it.
 func (t *viewData) statement(r *row) Statement {
 	f := r.financials()
-	h := t.histories.chain(r.OwnershipPeriodID, r.Currency)
-	owners, standings := h.owners, h.standings(r, &f)
+	h := t.histories.Chain(r.chain())
+	owners, standings := h.Owners, r.standings(h, &f)
 
 	// The members of the ownership, in their order.
 	members := make([]Member, len(owners))
@@ -237,8 +237,8 @@ func (t *viewData) statement(r *row) Statement {
 		Financials:    Funds{f, f.Available - t.owed[r.id()]},
 		Shares:        shares(owners, standings),
 		Summary:       f.summary(t.summaryType(r)),
-		Parts:         h.divideFigures(r, &f),
-		Earned:        f.BalanceStart - total(h.ownPayouts(r.StartAt.AddDays(-1), r.Imported)),
+		Parts:         r.divideFigures(h, &f),
+		Earned:        f.BalanceStart - chain.Total(h.OwnPayouts(r.StartAt.AddDays(-1), r.Imported)),
 		Payment:       payment(standings),
 		Payouts:       payouts,
 		JournalStatus: t.journalStatus(r),

@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -59,7 +60,7 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 		t := viewData{}
 
 		var err error
-		if t.histories, err = loadHistories(ctx, tx, periodIDs(rows)); err != nil {
+		if t.histories, err = chain.LoadHistories(ctx, tx, periodIDs(rows)); err != nil {
 			return err
 		}
 
@@ -79,7 +80,7 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 
 // figures returns the figures of a row.
 func (t *viewData) figures(r *row) *Figures {
-	h := t.histories.chain(r.OwnershipPeriodID, r.Currency)
+	h := t.histories.Chain(r.chain())
 
 	f := Figures{
 		ID:         r.id(),
@@ -99,11 +100,11 @@ func (t *viewData) figures(r *row) *Figures {
 	}
 
 	// The owners and their parts have the same order.
-	for _, o := range h.owners {
+	for _, o := range h.Owners {
 		f.Owners = append(f.Owners, Owner{ContactID: o.ContactID, Name: o.Name, Split: o.Split})
 	}
 
-	f.Parts, f.Left = h.divideFigures(r, &f.Financials), total(h.balanceFor(r, &f.Financials).left)
+	f.Parts, f.Left = r.divideFigures(h, &f.Financials), chain.Total(r.balance(h, &f.Financials).Left())
 	for _, p := range t.payouts[f.ID] {
 		f.Paid = append(f.Paid, Receipt{
 			ContactID: p.ContactID,

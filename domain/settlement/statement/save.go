@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -115,7 +116,7 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	}
 
 	// The members' shares are stored with the statement, so that later payouts do not change them.
-	histories, err := loadHistories(ctx, tx, periodIDs(drafts))
+	histories, err := chain.LoadHistories(ctx, tx, periodIDs(drafts))
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	rows, ids, frozen := make([]storedRow, len(drafts)), rowIDs(drafts), designs{place: map[*layout.Design]int{}}
 	for i := range drafts {
 		d, f := &drafts[i], drafts[i].financials()
-		h := histories.chain(d.OwnershipPeriodID, d.Currency)
+		h := histories.Chain(d.chain())
 		rows[i] = storedRow{
 			ID:                ids[i],
 			ShortRef:          ids[i].ShortRef(),
@@ -139,7 +140,7 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 			Payouts:           f.Payouts,
 			BalanceEnd:        f.BalanceEnd,
 			Reserve:           f.Reserve,
-			Shares:            h.divide(f.Available, d.EndAt, false)[:len(h.owners)],
+			Shares:            h.Shares(f.Available, d.EndAt, false),
 			Design:            frozen.at(d.design),
 		}
 	}

@@ -1,61 +1,70 @@
 package statement
 
 import (
-	"stayledger/platform/id"
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/money"
 )
 
-// Divide returns the part of a balance that belongs to each member of an ownership: the common earnings by split,
-// less the payouts to the member. Own is what belongs to single members alone, by their place: the payouts that
-// name them, as negative amounts. The rest of the balance is everybody's and goes by split. Every part is floored,
-// and the remaining cents go to the largest remainders, the earlier member first.
-//
-// The parts add up to the balance, and each is less than a cent off the exact one. The balance contains all months,
-// so the result of a month for a member is the difference of two balances: the odd cent moves from member to
-// member, and no member is ahead by a cent however many months there are.
-//
-// Splits are parts per 100000 and must not be all 0. Without members there are no parts.
-func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cents {
-	if len(splits) == 0 {
-		return []money.Cents{}
+// balance returns the balance of a statement in the history of its chain: of a draft, the one that it would have.
+func (r *row) balance(h *chain.History, f *Financials) *chain.Balance {
+	if b := h.Balance(r.ID); b != nil {
+		return b
 	}
 
-	// Take out the amounts of single members, divide the rest, and add them again.
-	common := balance - total(own)
-
-	parts := money.Split(common, splits)
-	for i := range parts {
-		parts[i] += own[i]
-	}
-
-	return parts
+	return h.WeighDraft(chain.Balance{
+		OwnershipPeriodID: r.OwnershipPeriodID,
+		Currency:          r.Currency,
+		ID:                r.ID,
+		StartAt:           r.StartAt,
+		EndAt:             r.EndAt,
+		Published:         r.Status == Published,
+		Available:         f.Available,
+	})
 }
 
-// total returns the sum.
-func total(cents []money.Cents) (sum money.Cents) {
-	for _, c := range cents {
-		sum += c
+// previousBalance returns the balance that a statement continues, nil for the first one. Before a published statement
+// that is the last published one. A draft continues the draft of the month before, unless a statement was saved over
+// that month.
+func (r *row) previousBalance(h *chain.History) *chain.Balance {
+	last := h.Last(r.StartAt, r.Status == Published)
+	if !r.isDraft() {
+		return last
 	}
 
-	return sum
-}
-
-// owner is a member with a name.
-type owner struct {
-	PeriodID  id.ID
-	ContactID id.ID
-	Name      string
-	Split     int64
-}
-
-// ownerSplits returns the splits of owners in their order.
-func ownerSplits(owners []owner) []int64 {
-	splits := make([]int64, len(owners))
-	for i := range owners {
-		splits[i] = owners[i].Split
+	// The month before has no draft if a saved statement reaches into it or if the chain starts later.
+	month := r.StartAt.AddDays(-1)
+	if last != nil && !last.EndAt.Before(month.FirstOfMonth()) || month.Before(r.firstMonth()) {
+		return last
 	}
 
-	return splits
+	// Compute the draft of the month before as financials would.
+	f := figuresAt(r.months, month.FirstOfMonth())
+	f.Reserve = r.Reserve
+
+	return h.WeighDraft(chain.Balance{StartAt: month.FirstOfMonth(), EndAt: month, Available: f.complete().Available})
+}
+
+// standings returns the standing of each of a statement's members, or a single one when there are none.
+func (r *row) standings(h *chain.History, f *Financials) []chain.Standing {
+	return h.Standings(r.balance(h, f), r.previousBalance(h))
+}
+
+// divideFigures returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever
+// the statement showed them. Without members it returns nil.
+func (r *row) divideFigures(h *chain.History, f *Financials) []Financials {
+	if len(h.Owners) == 0 {
+		return nil
+	}
+
+	// Payouts in the time of the statement are those by its end less those by its start.
+	before := h.OwnPayouts(r.StartAt.AddDays(-1), r.Imported)
+
+	during := h.OwnPayouts(r.EndAt, r.Imported)
+	for i := range during {
+		during[i] -= before[i]
+	}
+
+	return divideFigures(f, h.Splits(), before, during)
 }
 
 // divideFigures divides the figures of a statement among the members. Before are the payouts to each member by name
@@ -69,12 +78,12 @@ func divideFigures(f *Financials, splits []int64, before, during []money.Cents) 
 
 	// Start with the members' parts of the balance at the start.
 	balance := f.BalanceStart
-	at := Divide(balance, splits, own)
+	at := chain.Divide(balance, splits, own)
 
 	// step adds an amount to the balance and returns the change for each member.
 	step := func(by money.Cents) []money.Cents {
 		balance += by
-		next := Divide(balance, splits, own)
+		next := chain.Divide(balance, splits, own)
 
 		moved := make([]money.Cents, len(next))
 		for i := range next {
@@ -101,7 +110,7 @@ func divideFigures(f *Financials, splits []int64, before, during []money.Cents) 
 	// The reserve is the difference between the balance at the end and the available one.
 	end := at
 
-	available := Divide(f.Available, splits, own)
+	available := chain.Divide(f.Available, splits, own)
 	for i := range parts {
 		parts[i] = Financials{
 			BalanceStart: start[i],
@@ -116,4 +125,59 @@ func divideFigures(f *Financials, splits []int64, before, during []money.Cents) 
 	}
 
 	return parts
+}
+
+// shares returns the members' shares of an available balance as the API shows them.
+func shares(owners []chain.Owner, of []chain.Standing) []Share {
+	out := make([]Share, len(owners))
+	for i := range owners {
+		o, s := &owners[i], &of[i]
+		out[i] = Share{
+			ContactID:      o.ContactID,
+			Name:           o.Name,
+			Split:          o.Split,
+			Amount:         s.Amount,
+			Received:       s.Received,
+			Offset:         s.Offset,
+			BroughtForward: s.BroughtForward,
+			Open:           s.Open,
+		}
+	}
+
+	return out
+}
+
+// payment adds up the amounts that the members are due and have received. It is also settled if it has an offset
+// but nothing open.
+func payment(of []chain.Standing) Payment {
+	var p Payment
+	for i := range of {
+		p.Expected += of[i].Due
+		p.Received += of[i].Received
+		p.Offset += of[i].Offset
+		p.BroughtForward += of[i].BroughtForward
+		p.Open += of[i].Open
+	}
+
+	p.Status = paymentStatus(p.Expected, p.Received, p.Open+p.BroughtForward)
+
+	return p
+}
+
+// paymentStatus compares in the direction in which money is due: a negative expectation is due from the owners.
+func paymentStatus(expected, received, left money.Cents) PaymentStatus {
+	if expected < 0 {
+		received, left = -received, -left
+	}
+
+	switch {
+	case left == 0:
+		return Paid
+	case left < 0:
+		return Overpaid
+	case received == 0:
+		return Unpaid
+	default:
+		return Underpaid
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/day"
 	"stayledger/platform/money"
@@ -170,7 +171,7 @@ func checkOpen(t *rapid.T, c *statement.History, months int, splits []int64, now
 	}
 
 	available, own := c.Now(now.LastOfMonth())
-	if want := statement.Divide(available, splits, own); !slices.Equal(open, want) {
+	if want := chain.Divide(available, splits, own); !slices.Equal(open, want) {
 		t.Fatalf("%v are open, the books hold %v", open, want)
 	}
 }
@@ -296,7 +297,7 @@ func TestPayoutsSettleTheOldestBalance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			chain := statement.NewHistory([]int64{100_000})
+			history := statement.NewHistory([]int64{100_000})
 			month := day.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 
 			var balance money.Cents
@@ -304,25 +305,25 @@ func TestPayoutsSettleTheOldestBalance(t *testing.T) {
 				f := statement.Financials{BalanceStart: balance, NetRevenue: earned, NetIncome: earned}
 				if n < len(c.paid) && c.paid[n] != 0 {
 					f.Payouts = -c.paid[n]
-					chain.Pay(month.AddDays(9), 1, c.paid[n])
+					history.Pay(month.AddDays(9), 1, c.paid[n])
 
 					if c.lost {
-						chain.Lose()
+						history.Lose()
 					}
 				}
 
 				f.BalanceEnd = balance + earned + f.Payouts
 				f.Available, balance = f.BalanceEnd, f.BalanceEnd
-				chain.Publish(month, f)
+				history.Publish(month, f)
 				month = month.LastOfMonth().AddDays(1)
 			}
 
 			if c.later != 0 {
-				chain.Pay(month.AddDays(4), 0, c.later)
+				history.Pay(month.AddDays(4), 0, c.later)
 			}
 
 			for n, want := range c.want {
-				p, _, _ := chain.Told(n)
+				p, _, _ := history.Told(n)
 				if got := (told{p.Expected, p.Received, p.Offset, p.BroughtForward, p.Open, p.Status}); got != want {
 					t.Errorf("month %d is told as %+v, want %+v", n+1, got, want)
 				}

@@ -299,25 +299,6 @@ func loadMonthSums(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day
 	return out, nil
 }
 
-// loadOwners loads the members of ownership periods in their order.
-func loadOwners(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID][]owner, error) {
-	members, err := db.Select[owner](ctx, tx, `
-		select m.period_id, m.contact_id, c.name, m.split::bigint as split
-		from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
-		where m.team_id = @team and m.period_id = any(@periods) order by m.period_id, m.position`,
-		db.Args{"team": tx.Team, "periods": periods})
-	if err != nil {
-		return nil, fmt.Errorf("read owners: %w", err)
-	}
-
-	out := map[id.ID][]owner{}
-	for i := range members {
-		out[members[i].PeriodID] = append(out[members[i].PeriodID], members[i])
-	}
-
-	return out, nil
-}
-
 // linkedPayout is a payout that names a statement.
 type linkedPayout struct {
 	StatementID id.ID

@@ -1,33 +1,33 @@
-package statement
+package chain
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
-	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// history holds everything that a chain's balances are divided by and settled with: its members, the balances of
+// History holds everything that a chain's balances are divided by and settled with: its members, the balances of
 // its saved statements, and all payouts, whatever statement they name.
-type history struct {
-	owners   []owner
+type History struct {
+	Owners []Owner // the members in their order
+
 	splits   []int64 // of the owners; a single part when there are none
-	balances []balance
-	payouts  []distribution
+	balances []Balance
+	payouts  []Distribution
 }
 
-// balance is the amount that a statement makes available at its end.
-type balance struct {
+// Balance is the amount that a statement makes available at its end.
+type Balance struct {
 	OwnershipPeriodID id.ID
 	Currency          string
 	ID                id.ID // zero of a draft
 	StartAt, EndAt    day.Day
-	Status            Status
+	Published         bool
 	Imported          bool
 	Available         money.Cents
 	// Shares are the amounts that the statement showed its members, in their order; those of a draft follow from the
@@ -42,9 +42,12 @@ type balance struct {
 	unpaid money.Cents
 }
 
-// distribution adds up the payouts of one day to a member, or to all of them when it names none. It is negative
+// Left returns the part of each member that is still to be paid, in their order. Without members it has one part.
+func (b *Balance) Left() []money.Cents { return slices.Clone(b.left) }
+
+// Distribution adds up the payouts of one day to a member, or to all of them when it names none. It is negative
 // when money came back.
-type distribution struct {
+type Distribution struct {
 	OwnershipPeriodID id.ID
 	Currency          string
 	ContactID         id.ID
@@ -60,34 +63,88 @@ type distribution struct {
 	member int // the place of the contact among the members; -1 when the payout is everybody's
 }
 
-// histories holds the histories of ownership periods by chain.
-type histories struct {
-	owners map[id.ID][]owner
-	chains map[chain.Chain]*history
+// NewHistory returns the history of a chain from its members, the balances of its saved statements, oldest first, and
+// its payouts.
+func NewHistory(owners []Owner, balances []Balance, payouts []Distribution) *History {
+	h := &History{Owners: owners, balances: slices.Clone(balances)}
+
+	// Without members everything goes to a single part.
+	h.splits = h.Splits()
+	if len(owners) == 0 {
+		h.splits = []int64{1}
+	}
+
+	for i := range payouts {
+		h.pay(payouts[i])
+	}
+
+	// Last settle, when the history is complete.
+	h.settle()
+
+	return h
 }
 
-// chain returns the history of a chain. A chain without saved statements and payouts has only members.
-func (all *histories) chain(period id.ID, currency string) *history {
-	c := chain.Chain{OwnershipPeriodID: period, Currency: currency}
-	if all.chains[c] == nil {
-		// Without members everything goes to a single part.
-		h := &history{owners: all.owners[period], splits: ownerSplits(all.owners[period])}
-		if len(h.owners) == 0 {
-			h.splits = []int64{1}
-		}
+// Splits returns the splits of the members in their order.
+func (h *History) Splits() []int64 {
+	splits := make([]int64, len(h.Owners))
+	for i := range h.Owners {
+		splits[i] = h.Owners[i].Split
+	}
 
-		all.chains[c] = h
+	return splits
+}
+
+// Histories holds the histories of ownership periods by chain.
+type Histories struct {
+	owners map[id.ID][]Owner
+	chains map[Chain]*History
+}
+
+// newHistories returns the histories of chains. Balances and payouts are those of all of them, oldest first.
+func newHistories(owners map[id.ID][]Owner, balances []Balance, payouts []Distribution) *Histories {
+	// Sort by chain: balances are settled per ownership period and currency.
+	saved, paid := map[Chain][]Balance{}, map[Chain][]Distribution{}
+
+	for i := range balances {
+		c := Chain{balances[i].OwnershipPeriodID, balances[i].Currency}
+		saved[c] = append(saved[c], balances[i])
+	}
+
+	for i := range payouts {
+		c := Chain{payouts[i].OwnershipPeriodID, payouts[i].Currency}
+		paid[c] = append(paid[c], payouts[i])
+	}
+
+	// A chain has saved statements, payouts or both; those with neither are made when they are asked for.
+	all := &Histories{owners: owners, chains: map[Chain]*History{}}
+	for c := range saved {
+		all.chains[c] = NewHistory(owners[c.OwnershipPeriodID], saved[c], paid[c])
+	}
+
+	for c := range paid {
+		if all.chains[c] == nil {
+			all.chains[c] = NewHistory(owners[c.OwnershipPeriodID], nil, paid[c])
+		}
+	}
+
+	return all
+}
+
+// Chain returns the history of a chain. A chain without saved statements and payouts has only members.
+func (all *Histories) Chain(c Chain) *History {
+	if all.chains[c] == nil {
+		all.chains[c] = NewHistory(all.owners[c.OwnershipPeriodID], nil, nil)
 	}
 
 	return all.chains[c]
 }
 
-// loadHistories loads the histories of ownership periods and settles their balances.
-func loadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories, error) {
+// LoadHistories loads the histories of ownership periods and settles their balances.
+func LoadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*Histories, error) {
 	var (
-		owners   map[id.ID][]owner
-		balances []balance
-		payouts  []distribution
+		owners   map[id.ID][]Owner
+		balances []Balance
+		payouts  []Distribution
 	)
 
 	// Load members, balances and payouts in one round trip.
@@ -100,29 +157,13 @@ func loadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*histories,
 		return nil, err
 	}
 
-	// Sort them by chain: balances are settled per ownership period and currency.
-	all := &histories{owners: owners, chains: map[chain.Chain]*history{}}
-	for i := range balances {
-		h := all.chain(balances[i].OwnershipPeriodID, balances[i].Currency)
-		h.balances = append(h.balances, balances[i])
-	}
-
-	for i := range payouts {
-		all.chain(payouts[i].OwnershipPeriodID, payouts[i].Currency).pay(&payouts[i])
-	}
-
-	// Last settle, when each history is complete.
-	for _, h := range all.chains {
-		h.settle()
-	}
-
-	return all, nil
+	return newHistories(owners, balances, payouts), nil
 }
 
 // loadBalances loads the balances of the saved statements of ownership periods, those of each chain oldest first.
-func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, error) {
-	balances, err := db.Select[balance](ctx, tx, `
-		select ownership_period_id, currency, id, start_at, end_at, status, imported, balance_end - reserve as available, shares
+func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Balance, error) {
+	balances, err := db.Select[Balance](ctx, tx, `
+		select ownership_period_id, currency, id, start_at, end_at, status = 'published' as published, imported, balance_end - reserve as available, shares
 		from statement where team_id = @team and ownership_period_id = any(@periods) order by ownership_period_id, currency, start_at`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read balances of statements: %w", err)
@@ -132,11 +173,11 @@ func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]balance, e
 }
 
 // loadDistributions loads the payouts of ownership periods, one sum per day and member, oldest first.
-func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distribution, error) {
+func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Distribution, error) {
 	// Payouts are the owners' entries on the distribution account, of live books and of imported statements. The
 	// lines come first, in an array: a plan that starts from the imported statements would read all of them for
 	// every payout.
-	payouts, err := db.Select[distribution](ctx, tx, `
+	payouts, err := db.Select[Distribution](ctx, tx, `
 		select ownership_period_id, currency, contact_id, date, since, imported, sum(total)::bigint as total, sum(missing)::bigint as missing from (
 			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, e.cent_total as total,
 				greatest(0, least(e.cent_total, coalesce(y.missing, 0))) as missing,
@@ -159,14 +200,14 @@ func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]distr
 }
 
 // pay adds a payout. A payout that names a contact who is no member is everybody's.
-func (h *history) pay(p *distribution) {
-	p.member = slices.IndexFunc(h.owners, func(o owner) bool { return o.ContactID == p.ContactID })
-	h.payouts = append(h.payouts, *p)
+func (h *History) pay(p Distribution) {
+	p.member = slices.IndexFunc(h.Owners, func(o Owner) bool { return o.ContactID == p.ContactID })
+	h.payouts = append(h.payouts, p)
 }
 
-// ownPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative
+// OwnPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative
 // amounts. Imported statements count imported payouts only, and live books live ones only.
-func (h *history) ownPayouts(until day.Day, imported bool) []money.Cents {
+func (h *History) OwnPayouts(until day.Day, imported bool) []money.Cents {
 	own := make([]money.Cents, len(h.splits))
 	for i := range h.payouts {
 		p := &h.payouts[i]
@@ -179,12 +220,18 @@ func (h *history) ownPayouts(until day.Day, imported bool) []money.Cents {
 }
 
 // divide returns the members' parts of a balance at the end of a day.
-func (h *history) divide(cents money.Cents, at day.Day, imported bool) []money.Cents {
-	return Divide(cents, h.splits, h.ownPayouts(at, imported))
+func (h *History) divide(cents money.Cents, at day.Day, imported bool) []money.Cents {
+	return Divide(cents, h.splits, h.OwnPayouts(at, imported))
+}
+
+// Shares returns the members' shares of a balance at the end of a day, as the statement that is saved then keeps them.
+// Without members there are none.
+func (h *History) Shares(cents money.Cents, at day.Day, imported bool) []money.Cents {
+	return h.divide(cents, at, imported)[:len(h.Owners)]
 }
 
 // parts returns the parts that a statement showed its members, or those that a draft would show.
-func (h *history) parts(b *balance) []money.Cents {
+func (h *History) parts(b *Balance) []money.Cents {
 	if len(b.Shares) == len(h.splits) {
 		return b.Shares
 	}
@@ -194,7 +241,7 @@ func (h *history) parts(b *balance) []money.Cents {
 
 // spread returns the members' parts of an amount that is derived from each payout. A payout that names no member is
 // everybody's: it lowers each member's part of the common balance.
-func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money.Cents {
+func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money.Cents {
 	parts := make([]money.Cents, len(h.splits))
 
 	// First add up what belongs to single members, and what to all.
@@ -215,7 +262,7 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 
 	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
 	// parts agree with those that Divide gives, to the cent.
-	common := b.Available - total(h.ownPayouts(b.EndAt, b.Imported))
+	common := b.Available - Total(h.OwnPayouts(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {
@@ -228,8 +275,8 @@ func (h *history) spread(b *balance, of func(*distribution) money.Cents) []money
 // settle computes the open part of each balance. Of a published statement only that part is open that is still open
 // in every later published one. So payouts settle the oldest balance first, and a later loss lowers what was not
 // paid before it. Owners have not seen the other balances yet: these are taken as they are.
-func (h *history) settle() {
-	var later *balance // the published statement after this one, on which never more is left than on any behind it
+func (h *History) settle() {
+	var later *Balance // the published statement after this one, on which never more is left than on any behind it
 
 	// Go backward: each statement is limited by the one after it.
 	for i := len(h.balances) - 1; i >= 0; i-- {
@@ -237,7 +284,7 @@ func (h *history) settle() {
 		b := &h.balances[i]
 		h.weigh(b)
 
-		if b.Status != Published {
+		if !b.Published {
 			continue
 		}
 
@@ -254,11 +301,11 @@ func (h *history) settle() {
 }
 
 // weigh sets the amounts of a balance without regard to other balances.
-func (h *history) weigh(b *balance) {
+func (h *History) weigh(b *Balance) {
 	shown := h.parts(b)
 
 	// Payouts until the end of the statement are in its balance. Those that did not arrive are due again.
-	missing := h.spread(b, func(p *distribution) money.Cents {
+	missing := h.spread(b, func(p *Distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return 0
 		}
@@ -267,7 +314,7 @@ func (h *history) weigh(b *balance) {
 	})
 
 	// Later payouts pay the balance, as far as they arrived.
-	b.paid = h.spread(b, func(p *distribution) money.Cents {
+	b.paid = h.spread(b, func(p *Distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total - p.Missing
 		}
@@ -276,14 +323,14 @@ func (h *history) weigh(b *balance) {
 	})
 
 	// Everything that is booked counts for payable and unpaid: a payment on its way must not be made twice.
-	booked := h.spread(b, func(p *distribution) money.Cents {
+	booked := h.spread(b, func(p *Distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total
 		}
 
 		return 0
 	})
-	b.unpaid = b.Available - total(booked)
+	b.unpaid = b.Available - Total(booked)
 
 	b.due = make([]money.Cents, len(shown))
 	b.left = make([]money.Cents, len(shown))
@@ -308,168 +355,103 @@ func commonPart(a, b money.Cents) money.Cents {
 	}
 }
 
-// balanceFor returns the balance of a row: of a saved one the balance in the history, of a draft a new one.
-func (h *history) balanceFor(r *row, f *Financials) *balance {
-	if !r.isDraft() {
-		if i := slices.IndexFunc(h.balances, func(b balance) bool { return b.ID == r.ID }); i >= 0 {
-			return &h.balances[i]
-		}
-	}
-
-	// A draft is not part of the history, so its balance is weighed by itself.
-	b := &balance{
-		OwnershipPeriodID: r.OwnershipPeriodID,
-		Currency:          r.Currency,
-		ID:                r.ID,
-		StartAt:           r.StartAt,
-		EndAt:             r.EndAt,
-		Status:            r.Status,
-		Available:         f.Available,
-	}
-	h.weigh(b)
-
-	return b
-}
-
-// previousBalance returns the balance that a statement continues, nil for the first one. Before a published statement
-// that is the last published one. A draft continues the draft of the month before, unless a statement was saved over
-// that month.
-func (h *history) previousBalance(r *row) *balance {
-	var last *balance
-
-	// The balances are oldest first, so the last one that fits is the predecessor.
-	for i := range h.balances {
-		if b := &h.balances[i]; b.StartAt.Before(r.StartAt) && (r.Status != Published || b.Status == Published) {
-			last = b
-		}
-	}
-
-	if !r.isDraft() {
-		return last
-	}
-
-	// The month before has no draft if a saved statement reaches into it or if the chain starts later.
-	month := r.StartAt.AddDays(-1)
-	if last != nil && !last.EndAt.Before(month.FirstOfMonth()) || month.Before(r.firstMonth()) {
-		return last
-	}
-
-	// Compute the draft of the month before as financials would.
-	f := figuresAt(r.months, month.FirstOfMonth())
-	f.Reserve = r.Reserve
-	b := &balance{StartAt: month.FirstOfMonth(), EndAt: month, Status: Draft, Available: f.complete().Available}
-	h.weigh(b)
-
-	return b
-}
-
-// standing is the state of a member's part of a statement's balance. Due is the part; open is due less received,
-// offset and brought forward.
-type standing struct {
-	amount         money.Cents // of the available balance
-	due, received  money.Cents
-	offset         money.Cents // set off by later statements: a loss against income, or income against a debt
-	broughtForward money.Cents // still open from the statements before
-	open           money.Cents
-}
-
-// standings returns the standing of each of a statement's members, or a single one when there are none.
-func (h *history) standings(r *row, f *Financials) []standing {
-	b := h.balanceFor(r, f)
-
-	// What is settled was paid as far as payouts explain it; the rest was set off.
-	out, shown := make([]standing, len(b.due)), h.parts(b)
-	for i := range out {
-		s := &out[i]
-		s.amount = shown[i]
-		settled := b.due[i] - b.left[i]
-		s.due, s.received = b.due[i], commonPart(settled, b.paid[i])
-		s.offset = settled - s.received
-	}
-
-	// The part that earlier statements still owe is shown there and not here.
-	if before := h.previousBalance(r); before != nil {
-		for i := range out {
-			out[i].broughtForward = before.left[i]
-		}
-	}
-
-	for i := range out {
-		out[i].open = b.left[i] - out[i].broughtForward
-	}
-
-	return out
-}
-
-// divideFigures returns the members' parts of a statement's figures, computed from their earnings and payouts, whatever
-// the statement showed them. Without members it returns nil.
-func (h *history) divideFigures(r *row, f *Financials) []Financials {
-	if len(h.owners) == 0 {
+// Balance returns the balance of a saved statement, nil if the chain has none with this id.
+func (h *History) Balance(statement id.ID) *Balance {
+	i := slices.IndexFunc(h.balances, func(b Balance) bool { return b.ID == statement })
+	if i < 0 {
 		return nil
 	}
 
-	// Payouts in the time of the statement are those by its end less those by its start.
-	before := h.ownPayouts(r.StartAt.AddDays(-1), r.Imported)
-
-	during := h.ownPayouts(r.EndAt, r.Imported)
-	for i := range during {
-		during[i] -= before[i]
-	}
-
-	return divideFigures(f, h.splits, before, during)
+	return &h.balances[i]
 }
 
-// shares returns the members' shares of an available balance as the API shows them.
-func shares(owners []owner, of []standing) []Share {
-	out := make([]Share, len(owners))
-	for i := range owners {
-		o, s := &owners[i], &of[i]
-		out[i] = Share{
-			ContactID:      o.ContactID,
-			Name:           o.Name,
-			Split:          o.Split,
-			Amount:         s.amount,
-			Received:       s.received,
-			Offset:         s.offset,
-			BroughtForward: s.broughtForward,
-			Open:           s.open,
+// Last returns the balance of the last saved statement that begins before a day, or of the last published one. It is
+// nil when there is none.
+func (h *History) Last(before day.Day, published bool) *Balance {
+	// The balances are oldest first.
+	for i := len(h.balances) - 1; i >= 0; i-- {
+		if b := &h.balances[i]; b.StartAt.Before(before) && (!published || b.Published) {
+			return b
 		}
+	}
+
+	return nil
+}
+
+// WeighDraft returns the balance of a draft with the amounts that it would have. A draft is not part of the history,
+// so it is weighed by itself.
+func (h *History) WeighDraft(draft Balance) *Balance {
+	h.weigh(&draft)
+
+	return &draft
+}
+
+// Standing is the state of a member's part of a statement's balance.
+type Standing struct {
+	Amount money.Cents // of the available balance
+	// Due is the part with payouts in it that did not arrive; Open is due less received, offset and brought forward.
+	Due, Received  money.Cents
+	Offset         money.Cents // set off by later statements: a loss against income, or income against a debt
+	BroughtForward money.Cents // still open from the statements before
+	Open           money.Cents
+}
+
+// Standings returns the standing of each of the members, or a single one when there are none, in the balance of a
+// statement. Before is the balance that it continues, nil for the first one.
+func (h *History) Standings(b, before *Balance) []Standing {
+	// What is settled was paid as far as payouts explain it; the rest was set off.
+	out, shown := make([]Standing, len(b.due)), h.parts(b)
+	for i := range out {
+		s := &out[i]
+		s.Amount = shown[i]
+		settled := b.due[i] - b.left[i]
+		s.Due, s.Received = b.due[i], commonPart(settled, b.paid[i])
+		s.Offset = settled - s.Received
+	}
+
+	// The part that earlier statements still owe is shown there and not here.
+	if before != nil {
+		for i := range out {
+			out[i].BroughtForward = before.left[i]
+		}
+	}
+
+	for i := range out {
+		out[i].Open = b.left[i] - out[i].BroughtForward
 	}
 
 	return out
 }
 
-// payment adds up the amounts that the members are due and have received. It is also settled if it has an offset
-// but nothing open.
-func payment(of []standing) Payment {
-	var p Payment
-	for i := range of {
-		p.Expected += of[i].due
-		p.Received += of[i].received
-		p.Offset += of[i].offset
-		p.BroughtForward += of[i].broughtForward
-		p.Open += of[i].open
+// Payable returns the part of each member that can still be paid on a statement, in their order: the part that payouts
+// have left open on it and on every later published one, since each of these contains what the earlier ones left
+// unpaid. It is negative when the member owes it. Without members it has one part. Everything that is booked counts as
+// paid, whether it has arrived or not.
+func (h *History) Payable(statement id.ID) []money.Cents {
+	b := h.Balance(statement)
+
+	// A draft is not in the history: nothing can be paid on it.
+	if b == nil {
+		return make([]money.Cents, len(h.splits))
 	}
 
-	p.Status = paymentStatus(p.Expected, p.Received, p.Open+p.BroughtForward)
-
-	return p
+	return slices.Clone(b.payable)
 }
 
-// paymentStatus compares in the direction in which money is due: a negative expectation is due from the owners.
-func paymentStatus(expected, received, left money.Cents) PaymentStatus {
-	if expected < 0 {
-		received, left = -received, -left
+// Unpaid returns the available balance of a statement less all payouts that were booked since its end.
+func (h *History) Unpaid(statement id.ID) money.Cents {
+	b := h.Balance(statement)
+	if b == nil {
+		return 0
 	}
 
-	switch {
-	case left == 0:
-		return Paid
-	case left < 0:
-		return Overpaid
-	case received == 0:
-		return Unpaid
-	default:
-		return Underpaid
-	}
+	return b.unpaid
+}
+
+// Pay counts a payment to a member on a day.
+func (h *History) Pay(date day.Day, contact id.ID, cents money.Cents) {
+	h.pay(Distribution{ContactID: contact, Date: date, Since: date, Total: cents})
+
+	// Settle again: the payment changes the open part of other statements of the chain too.
+	h.settle()
 }
