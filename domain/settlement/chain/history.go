@@ -422,36 +422,3 @@ func (h *History) Standings(b, before *Balance) []Standing {
 
 	return out
 }
-
-// Payable returns the part of each member that can still be paid on a statement, in their order: the part that payouts
-// have left open on it and on every later published one, since each of these contains what the earlier ones left
-// unpaid. It is negative when the member owes it. Without members it has one part. Everything that is booked counts as
-// paid, whether it has arrived or not.
-func (h *History) Payable(statement id.ID) []money.Cents {
-	b := h.Balance(statement)
-
-	// A draft is not in the history: nothing can be paid on it.
-	if b == nil {
-		return make([]money.Cents, len(h.splits))
-	}
-
-	return slices.Clone(b.payable)
-}
-
-// Unpaid returns the available balance of a statement less all payouts that were booked since its end.
-func (h *History) Unpaid(statement id.ID) money.Cents {
-	b := h.Balance(statement)
-	if b == nil {
-		return 0
-	}
-
-	return b.unpaid
-}
-
-// Pay counts a payment to a member on a day.
-func (h *History) Pay(date day.Day, contact id.ID, cents money.Cents) {
-	h.pay(Distribution{ContactID: contact, Date: date, Since: date, Total: cents})
-
-	// Settle again: the payment changes the open part of other statements of the chain too.
-	h.settle()
-}

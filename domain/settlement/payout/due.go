@@ -1,7 +1,7 @@
 package payout
 
 import (
-	"stayledger/domain/settlement/statement"
+	"stayledger/domain/settlement/chain"
 	"stayledger/platform/money"
 )
 
@@ -40,7 +40,7 @@ func computeDue(available money.Cents, left []money.Cents) money.Cents {
 // splitDue splits the amount among the members in proportion to the amount that is left to pay to them, or to collect
 // from them. If another member was paid too much, the ownership has no more to give. The remaining cents go to the
 // largest remainders, and the parts add up to the amount.
-func splitDue(amount money.Cents, shares []statement.Share, left []money.Cents) []Payout {
+func splitDue(amount money.Cents, owners []chain.Owner, left []money.Cents) []Payout {
 	weights := make([]int64, len(left))
 
 	// Members who are open in the other direction have no weight.
@@ -57,7 +57,7 @@ func splitDue(amount money.Cents, shares []statement.Share, left []money.Cents) 
 	// Members without a part get no payout.
 	for i, cents := range money.Split(amount, weights) {
 		if cents != 0 {
-			out = append(out, Payout{ContactID: shares[i].ContactID, Amount: cents})
+			out = append(out, Payout{ContactID: owners[i].ContactID, Amount: cents})
 		}
 	}
 

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/payout"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -50,13 +50,13 @@ func TestPartsAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		left := rapid.SliceOfN(rapid.Map(rapid.Int64Range(-1_000_000, 1_000_000), func(v int64) money.Cents { return money.Cents(v) }), 1, 7).Draw(t, "left")
-		shares, byContact := make([]statement.Share, len(left)), map[id.ID]money.Cents{}
+		owners, byContact := make([]chain.Owner, len(left)), map[id.ID]money.Cents{}
 
 		var open money.Cents
 
 		for i, cents := range left {
-			shares[i].ContactID = id.Derive(time.UnixMilli(0), "member", string(rune('a'+i)))
-			byContact[shares[i].ContactID] = cents
+			owners[i].ContactID = id.Derive(time.UnixMilli(0), "member", string(rune('a'+i)))
+			byContact[owners[i].ContactID] = cents
 			open += cents
 		}
 
@@ -71,7 +71,7 @@ func TestPartsAddUp(t *testing.T) {
 
 		var sum money.Cents
 
-		for _, part := range payout.Divide(amount, shares, left) {
+		for _, part := range payout.Divide(amount, owners, left) {
 			if part.Amount == 0 || (part.Amount < 0) != (amount < 0) {
 				t.Fatalf("a part of %d of %d", part.Amount, amount)
 			}

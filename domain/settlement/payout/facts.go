@@ -17,7 +17,7 @@ import (
 
 // facts is the data that payouts are decided on, loaded for all statements at once.
 type facts struct {
-	found map[id.ID]*statement.Payable
+	found map[id.ID]*chain.Payable
 	// failed are the active payouts, by statement, with a payment that brought nothing and was not put away. unknown
 	// are the statements with a payout about which the provider has not reported yet.
 	failed  map[id.ID][]id.ID
@@ -64,12 +64,12 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 	}
 
 	// Then the statements with their balances.
-	payables, err := statement.Payables(ctx, tx, r.StatementIDs, toPay)
+	payables, err := loadPayables(ctx, tx, r.StatementIDs, toPay)
 	if err != nil {
 		return nil, err
 	}
 
-	f := &facts{found: make(map[id.ID]*statement.Payable, len(payables))}
+	f := &facts{found: make(map[id.ID]*chain.Payable, len(payables))}
 
 	var owners []id.ID
 
@@ -78,8 +78,8 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 		p := &payables[i]
 
 		f.found[p.ID] = p
-		for j := range p.Shares {
-			owners = append(owners, p.Shares[j].ContactID)
+		for _, o := range p.Owners() {
+			owners = append(owners, o.ContactID)
 		}
 	}
 
@@ -88,6 +88,32 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 		db.Load(&f.basis, loadBasis),
 		func(ctx context.Context, tx *db.Tx) error { return f.loadFailed(ctx, tx, r.StatementIDs) },
 		func(ctx context.Context, tx *db.Tx) error { return f.loadAccounts(ctx, tx, r, id.Distinct(owners)) })
+}
+
+// loadPayables loads the statements of a request. Drafts are among them, since a payout on one is refused otherwise than
+// one on an unknown statement.
+func loadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]chain.Payable, error) {
+	payables, err := chain.LoadPayables(ctx, tx, ids, toPay)
+	if err != nil {
+		return nil, err
+	}
+
+	// In most cases all are saved, and none has to be looked for among the drafts.
+	saved := make(map[id.ID]bool, len(payables))
+	for i := range payables {
+		saved[payables[i].ID] = true
+	}
+
+	rest := slices.DeleteFunc(slices.Clone(ids), func(v id.ID) bool { return saved[v] })
+
+	chains, err := statement.FindDrafts(ctx, tx, rest)
+	if err != nil {
+		return nil, err
+	}
+
+	drafts, err := chain.LoadDrafts(ctx, tx, chains)
+
+	return append(payables, drafts...), err
 }
 
 // loadBasis loads the basis on which the team has payouts suggested.
@@ -212,9 +238,4 @@ func checkAccount(banks map[id.ID]bank, account id.ID, field string) error {
 	}
 
 	return nil
-}
-
-// chainFor returns the chain of a statement.
-func chainFor(p *statement.Payable) chain.Chain {
-	return chain.Chain{OwnershipPeriodID: p.OwnershipPeriodID, Currency: p.Currency}
 }

@@ -63,11 +63,10 @@ func (b *book) checkPayments(ctx context.Context, tx *db.Tx) error {
 			}
 
 			claims = append(claims, payment.Claim{
-				Owners: map[chain.Chain]money.Cents{{
-					OwnershipPeriodID: p.of.OwnershipPeriodID,
-					Currency:          p.of.Currency,
-				}: o.Amount},
-				FundingAccountID: p.accounts[i], Amount: o.Amount, Currency: p.of.Currency,
+				Owners:           map[chain.Chain]money.Cents{p.of.Chain: o.Amount},
+				FundingAccountID: p.accounts[i],
+				Amount:           o.Amount,
+				Currency:         p.of.Currency,
 			})
 			of = append(of, p)
 		}
@@ -150,7 +149,7 @@ func (r *Request) checkOutgoing(tx *db.Tx) error {
 
 // drawFunds takes the payouts of a statement from the owners' balance and from the bank accounts.
 func (b *book) drawFunds(p *plan, funds map[fund]money.Cents) {
-	owners := fund{Chain: chainFor(p.of)}
+	owners := fund{Chain: p.of.Chain}
 
 	// A negative amount is paid in by the owner, so it never lacks funds.
 	take := func(f fund, amount money.Cents, context map[string]any) {
@@ -215,9 +214,9 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 		}
 
 		accounts = append(accounts, p.accounts...)
-		if _, known := out[fund{Chain: chainFor(p.of)}]; !known {
+		if _, known := out[fund{Chain: p.of.Chain}]; !known {
 			periods, currencies = append(periods, p.of.OwnershipPeriodID), append(currencies, p.of.Currency)
-			out[fund{Chain: chainFor(p.of)}] = 0
+			out[fund{Chain: p.of.Chain}] = 0
 		}
 	}
 

@@ -7,8 +7,8 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/payment"
-	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -23,7 +23,7 @@ type plan struct {
 	// at is the statement's place in the request.
 	at    int
 	id    id.ID
-	of    *statement.Payable
+	of    *chain.Payable
 	cause cause
 	// path leads to the field of the request that the cause is about.
 	path    []any
@@ -167,8 +167,8 @@ func (b *book) blockedBy(p *plan, given []int) cause {
 
 	// The issue names the amount and not the statement.
 	for _, i := range given {
-		isMember := func(s statement.Share) bool { return s.ContactID == b.request.Amounts[i].ContactID }
-		if !slices.ContainsFunc(p.of.Shares, isMember) {
+		isMember := func(o chain.Owner) bool { return o.ContactID == b.request.Amounts[i].ContactID }
+		if !slices.ContainsFunc(p.of.Owners(), isMember) {
 			p.path = []any{"amounts", i, "contactId"}
 			return causeNotMember
 		}
@@ -176,15 +176,15 @@ func (b *book) blockedBy(p *plan, given []int) cause {
 
 	// The first of these in the order of the documentation is reported.
 	switch {
-	case p.of.Status != statement.Published:
+	case !p.of.Published:
 		return causeNotPublished
 	case p.of.JournalStatus.Blocks():
 		return causeRecalculating
 	case len(b.failed[p.id]) > 0:
 		return causeArchive
-	case isSettled(p.of.Financials.Available, p.of.Received) && b.unknown[p.id]:
+	case isSettled(p.of.Available, p.of.Received) && b.unknown[p.id]:
 		return causeUnknown
-	case isSettled(p.of.Financials.Available, p.of.Received):
+	case isSettled(p.of.Available, p.of.Received):
 		return causePaid
 	}
 
@@ -209,20 +209,20 @@ func (b *book) setAmounts(p *plan, given []int) {
 	}
 
 	// Otherwise suggest the amount that is left by the books.
-	available, left := p.of.Financials.Available, p.of.Left()
+	available, left := p.of.Available, p.of.Left()
 	booked := computeDue(available, left)
 
 	amount := booked
 	// If the team pays collected money only, the part that guests still owe is held back.
-	held := available - p.of.Financials.Collected
+	held := available - p.of.Collected
 	if b.basis == team.ByCollected && available > 0 && held > 0 {
 		amount = min(booked, max(0, p.of.Unpaid()-held))
 	}
 
 	// Say why nothing is suggested.
 	switch {
-	case amount != 0 && len(p.of.Shares) > 0:
-		p.payouts = splitDue(amount, p.of.Shares, left)
+	case amount != 0 && len(p.of.Owners()) > 0:
+		p.payouts = splitDue(amount, p.of.Owners(), left)
 	case amount != booked:
 		p.cause = causeNotCollected
 	case available == p.of.Received:

@@ -143,14 +143,25 @@ func TestPayRecordsAtOnce(t *testing.T) {
 	h.wantPayouts(january, 2, 63554)
 }
 
+// amount asks for an amount to a contact on a statement.
+func amount(statement, contact id.ID) object {
+	return object{"statementId": statement, "contactId": contact, "centTotal": 100}
+}
+
 // Only published statements are paid; a preview shows what is not ready. Proves: RSN-62.
 func TestOnlyPublishedStatementsArePaid(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.Stay(h.villa, "2026-01-20", 50000)
-	draft := h.Statement(h.villa, "2026-01")
+	draft, stranger := h.Statement(h.villa, "2026-01"), h.Contact("owner", "Eve")
 
 	for range 2 {
+		// The members of a draft are known: one who is none is refused first.
+		h.Post("/statements/pay", with(body("2026-02-05", draft), object{"amounts": array{amount(draft, stranger)}})).
+			WantError(apierr.CodeBadRequest, "").WantIssue("notMember", "amounts.0.contactId")
+		h.Post("/statements/pay", with(body("2026-02-05", draft), object{"amounts": array{amount(draft, h.ada)}})).
+			WantError(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment)
+
 		for _, path := range []string{"/statements/pay", "/statements/payouts"} {
 			h.Post(path, body("2026-02-05", draft)).WantError(apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment).
 				WantIssue("statementNotReadyForPayment", "statementIds.0")
@@ -170,9 +181,6 @@ func TestMistakesAreNamed(t *testing.T) {
 	january, stranger := h.january(), h.Contact("owner", "Eve")
 	foreign := newHouse(t).january()
 
-	amount := func(statement, contact id.ID) object {
-		return object{"statementId": statement, "contactId": contact, "centTotal": 100}
-	}
 	for _, c := range map[string]struct {
 		body        object
 		code, where string

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -51,7 +52,7 @@ func (r *row) issue(code string, context map[string]any) finding.Finding {
 // paymentIssues returns the payouts that have not arrived. A payout that was given back and booked so is an issue
 // until the statement is paid in another way. These issues do not affect the figures, so they keep no statement
 // from being saved.
-func paymentIssues(s *Statement, payouts []linkedPayout) []finding.Finding {
+func paymentIssues(s *Statement, payouts []chain.Payout) []finding.Finding {
 	var issues []finding.Finding
 
 	for i := range payouts {

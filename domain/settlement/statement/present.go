@@ -19,7 +19,7 @@ import (
 // viewData is everything that statements show besides their rows, loaded for all of them in one round trip.
 type viewData struct {
 	histories *chain.Histories
-	payouts   map[id.ID][]linkedPayout
+	payouts   map[id.ID][]chain.Payout
 	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
 	issues    map[id.ID][]finding.Finding
@@ -33,33 +33,27 @@ type viewData struct {
 
 // render returns statements of rows. The figures of saved ones are stored; those of drafts are added up now.
 func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
-	out, _, err := renderWithHistories(ctx, tx, rows, asOwner)
-	return out, err
-}
-
-// renderWithHistories returns statements as render does, and the histories that they were computed with.
-func renderWithHistories(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, *chain.Histories, error) {
 	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
-		return out, nil, nil
+		return out, nil
 	}
 
 	// Drafts first get the sums and the layout that they are computed from.
 	if err := loadDraftData(ctx, tx, rows); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	// Then everything else is loaded for all statements together.
 	t := viewData{asOwner: asOwner}
 	if err := t.load(ctx, tx, rows); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	for i := range rows {
 		out = append(out, t.statement(&rows[i]))
 	}
 
-	return out, t.histories, nil
+	return out, nil
 }
 
 // load loads the data of statements in one round trip.
@@ -74,7 +68,7 @@ func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 
 	// Only saved statements have payouts and names of their own.
 	if saved := savedIDs(rows); len(saved) > 0 {
-		works = append(works, db.LoadBy(&t.payouts, loadPayouts, saved), db.LoadBy(&t.kept, loadKept, saved))
+		works = append(works, db.LoadBy(&t.payouts, chain.LoadPayouts, saved), db.LoadBy(&t.kept, loadKept, saved))
 	}
 
 	// Issues and drill-downs are for the manager.
@@ -209,7 +203,7 @@ func (t *viewData) statement(r *row) Statement {
 			Date:           p.Date,
 			Total:          p.Total,
 			TotalFormatted: p.Total.Format(r.Currency, "en"),
-			Received:       p.receivedAmount(),
+			Received:       p.Received(),
 		})
 	}
 

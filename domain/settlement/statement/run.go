@@ -46,9 +46,6 @@ type Receipt struct {
 	Missing   money.Cents
 }
 
-// receivedAmount returns the positive amount that a payout has brought a member.
-func (p *linkedPayout) receivedAmount() money.Cents { return -p.Total - p.Missing }
-
 // EachFigures passes the figures of all selected statements to f in their order. It reads much less than Each.
 func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures) error) error {
 	return eachRows(ctx, tx, &filter, eachChunk, func(rows []row) error {
@@ -64,7 +61,7 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 			return err
 		}
 
-		if t.payouts, err = loadPayouts(ctx, tx, savedIDs(rows)); err != nil {
+		if t.payouts, err = chain.LoadPayouts(ctx, tx, savedIDs(rows)); err != nil {
 			return err
 		}
 
@@ -109,7 +106,7 @@ func (t *viewData) figures(r *row) *Figures {
 		f.Paid = append(f.Paid, Receipt{
 			ContactID: p.ContactID,
 			Date:      p.Date,
-			Total:     p.receivedAmount(),
+			Total:     p.Received(),
 			Missing:   p.Missing,
 		})
 	}

@@ -184,48 +184,6 @@ func sum64(values []int64) (total int64) {
 	return total
 }
 
-// A cent that does not divide goes around: over a year of months that leave one, no owner has more than his part by a
-// cent.
-func TestTheOddCentGoesAround(t *testing.T) {
-	t.Parallel()
-
-	c := statement.NewHistory([]int64{33333, 33333, 33334})
-	month := day.Of(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-
-	var (
-		got    [3]money.Cents
-		months [][]money.Cents
-	)
-
-	for n := range 12 {
-		f := statement.Financials{NetRevenue: 100_001, NetIncome: 100_001, BalanceEnd: 100_001, Available: 100_001}
-		if n > 0 {
-			f.BalanceStart, f.Payouts = 100_001, -100_001
-		}
-
-		c.Publish(month, f)
-		_, shares, _ := c.Told(n)
-
-		var amounts []money.Cents
-		for i := range shares {
-			amounts = append(amounts, shares[i].Amount)
-			got[i] += shares[i].Amount
-			c.Pay(month.LastOfMonth().AddDays(5), i, shares[i].Amount)
-		}
-
-		months = append(months, amounts)
-		month = month.LastOfMonth().AddDays(1)
-	}
-	// 1200012 by 33333, 33333 and 33334.
-	if want := [3]money.Cents{400_000, 400_000, 400_012}; got != want {
-		t.Errorf("over the year the owners have %v, want %v: %v", got, want, months)
-	}
-
-	if slices.Equal(months[0], months[1]) && slices.Equal(months[1], months[2]) {
-		t.Errorf("every month divides alike: %v", months)
-	}
-}
-
 // Payouts settle the oldest open balance first, whatever statement they name.
 func TestPayoutsSettleTheOldestBalance(t *testing.T) {
 	t.Parallel()

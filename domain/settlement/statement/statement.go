@@ -12,6 +12,8 @@
 // Every change of statements, of one or of ten thousand, passes the same rules as one set, with an answer for each
 // statement, before it is applied.
 //
+// Package chain divides balances among owners, and says what was paid and is still to be paid on statements.
+//
 // The page docs/decisions/statement.md says what the contract leaves open and how it is answered here.
 package statement
 

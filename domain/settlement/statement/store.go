@@ -270,6 +270,25 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	return found, nil
 }
 
+// FindDrafts returns the chains of the drafts that ids name, by their ids. Ids that name none are left out.
+func FindDrafts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]chain.Chain, error) {
+	if len(ids) == 0 {
+		return map[id.ID]chain.Chain{}, nil
+	}
+
+	at, err := resolve(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]chain.Chain, len(at))
+	for _, k := range at {
+		out[k.ID()] = chain.Chain{OwnershipPeriodID: k.OwnershipPeriodID, Currency: k.Currency}
+	}
+
+	return out, nil
+}
+
 // loadMonthSums adds up the entries of ownership periods by month, up to the month of a day.
 func loadMonthSums(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
 	// Months without entries are skipped; that happens if all of them were taken back.
@@ -294,47 +313,6 @@ func loadMonthSums(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day
 	for i := range months {
 		c := chain.Chain{OwnershipPeriodID: months[i].OwnershipPeriodID, Currency: months[i].Currency}
 		out[c] = append(out[c], months[i])
-	}
-
-	return out, nil
-}
-
-// linkedPayout is a payout that names a statement.
-type linkedPayout struct {
-	StatementID id.ID
-	ID          id.ID
-	ContactID   *id.ID
-	Date        day.Day
-	Total       money.Cents
-	// Missing is the positive amount that did not arrive because of PaymentID. Refused is the payment's amount, and
-	// Code says what happened to it. All are zero for money that is on its way or has arrived.
-	Missing   money.Cents
-	PaymentID *id.ID
-	Refused   money.Cents
-	Code      string
-}
-
-// loadPayouts loads the payouts that name statements, with the amount that they brought the owners by the books, and
-// the amount that did not arrive. A payout has one line, so its entries are those of the line.
-func loadPayouts(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]linkedPayout, error) {
-	// The total is that of the active entries, which may lag behind the transaction.
-	payouts, err := db.Select[linkedPayout](ctx, tx, `
-		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, coalesce((
-			select -sum(e.cent_total) from ledger_entry e cross join `+specialAccounts+`
-			where `+ledger.OwnersEntry+` and e.source_id = x.id and e.account_id is not distinct from s.payout), 0)::bigint as total,
-			coalesce(y.missing, 0) as missing, y.payment_id, coalesce(y.amount, 0) as refused, coalesce(y.code, '') as code
-		from transaction_line n join transaction x on x.team_id = n.team_id and x.id = n.transaction_id
-		left join payment_not_received y on y.team_id = n.team_id and y.transaction_id = x.id
-		where n.team_id = @team and n.statement_id = any(@statements) and x.type = 'payout' and x.status = 'active'
-		order by x.date, x.id`,
-		db.Args{"team": tx.Team, "statements": statements})
-	if err != nil {
-		return nil, fmt.Errorf("read payouts: %w", err)
-	}
-
-	out := map[id.ID][]linkedPayout{}
-	for i := range payouts {
-		out[payouts[i].StatementID] = append(out[payouts[i].StatementID], payouts[i])
 	}
 
 	return out, nil

@@ -1,0 +1,193 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Payable is a statement as payouts see it.
+type Payable struct {
+	Chain
+
+	ID        id.ID
+	ListingID id.ID
+	StartAt   day.Day
+	Published bool
+	// Available is the balance that the statement makes available by the books; Collected is that less what guests still
+	// owe on stays counted in it.
+	Available, Collected money.Cents
+	// Received adds up the payouts that name the statement, by the books.
+	Received      money.Cents
+	JournalStatus ledger.JournalStatus
+
+	history *History // that of all payables of the chain
+}
+
+// Owners returns the members that the available balance divides among, in their order.
+func (p *Payable) Owners() []Owner { return p.history.Owners }
+
+// Left returns the part of each member that is still to be paid, in their order: the part that payouts have left
+// open on this statement and on every later published one of the ownership period and currency, since each of these
+// contains what the earlier ones left unpaid. It is negative when the member owes it. Without members it has one
+// part. Everything that is booked counts as paid, whether it has arrived or not.
+func (p *Payable) Left() []money.Cents {
+	b := p.history.Balance(p.ID)
+
+	// A draft is not in the history: nothing can be paid on it.
+	if b == nil {
+		return make([]money.Cents, len(p.history.splits))
+	}
+
+	return slices.Clone(b.payable)
+}
+
+// Unpaid returns the available balance of the statement less all payouts that were booked since its end.
+func (p *Payable) Unpaid() money.Cents {
+	b := p.history.Balance(p.ID)
+	if b == nil {
+		return 0
+	}
+
+	return b.unpaid
+}
+
+// Pay counts a payment to a member on a day for all payables that were loaded together.
+func (p *Payable) Pay(date day.Day, contact id.ID, cents money.Cents) {
+	p.history.pay(Distribution{ContactID: contact, Date: date, Since: date, Total: cents})
+
+	// Settle again: the payment changes the open part of other statements of the chain too.
+	p.history.settle()
+}
+
+// saved is the place of a saved statement in its chain.
+type saved struct {
+	Chain
+
+	ID             id.ID
+	ListingID      id.ID
+	StartAt, EndAt day.Day
+	Published      bool
+	Imported       bool
+}
+
+// loadSaved loads the places of saved statements. If toPay is set, their rows are locked, so that no other request
+// reopens or pays them meanwhile.
+func loadSaved(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]saved, error) {
+	lock := ""
+	if toPay {
+		lock = " for update"
+	}
+
+	rows, err := db.Select[saved](ctx, tx, `
+		select ownership_period_id, currency, id, listing_id, start_at, end_at, status = 'published' as published, imported
+		from statement where team_id = @team and id = any(@ids) order by id`+lock, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read statements to pay: %w", err)
+	}
+
+	return rows, nil
+}
+
+// LoadPayables loads the saved statements that money may be paid on. Ids that name none, those of drafts among them,
+// are left out. If toPay is set, their rows are locked first, so that no other request reopens or pays them meanwhile.
+func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payable, error) {
+	rows, err := loadSaved(ctx, tx, ids, toPay)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+
+	var (
+		periods, listings []id.ID
+		counted           []id.ID // the statements at the places of chains
+		chains            []Until
+	)
+
+	for i := range rows {
+		r := &rows[i]
+		periods, listings = append(periods, r.OwnershipPeriodID), append(listings, r.ListingID)
+
+		// The money of imported statements was collected in the earlier system.
+		if !r.Imported {
+			counted, chains = append(counted, r.ID), append(chains, Until{r.Chain, r.EndAt})
+		}
+	}
+
+	var (
+		histories *Histories
+		owed      []money.Cents
+		booked    map[id.ID]money.Cents
+		journals  map[id.ID]ledger.JournalStatus
+	)
+
+	// The rows are locked by now, so the figures are those under the lock.
+	err = tx.Together(ctx,
+		db.LoadBy(&histories, LoadHistories, id.Distinct(periods)),
+		db.LoadBy(&owed, LoadUncollected, chains),
+		db.LoadBy(&booked, loadBooked, ids),
+		db.LoadBy(&journals, ledger.LoadListingStatuses, id.Distinct(listings)),
+	)
+	if err != nil {
+		return nil, err
+	}
+
+	uncollected := make(map[id.ID]money.Cents, len(counted))
+	for i := range counted {
+		uncollected[counted[i]] = owed[i]
+	}
+
+	// Payables of a chain share its history, so that a payment on one counts for the others.
+	out := make([]Payable, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		p := Payable{
+			Chain:         r.Chain,
+			ID:            r.ID,
+			ListingID:     r.ListingID,
+			StartAt:       r.StartAt,
+			Published:     r.Published,
+			Received:      booked[r.ID],
+			JournalStatus: journals[r.ListingID],
+			history:       histories.Chain(r.Chain),
+		}
+
+		if b := p.history.Balance(r.ID); b != nil {
+			p.Available, p.Collected = b.Available, b.Available-uncollected[r.ID]
+		}
+
+		out[i] = p
+	}
+
+	return out, nil
+}
+
+// LoadDrafts returns drafts, whose chains are given by their ids, as payouts see them. Nothing is paid on a draft, so
+// it has members and no amounts.
+func LoadDrafts(ctx context.Context, tx *db.Tx, chains map[id.ID]Chain) ([]Payable, error) {
+	if len(chains) == 0 {
+		return nil, nil
+	}
+
+	periods := make([]id.ID, 0, len(chains))
+	for _, c := range chains {
+		periods = append(periods, c.OwnershipPeriodID)
+	}
+
+	owners, err := loadOwners(ctx, tx, id.Distinct(periods))
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]Payable, 0, len(chains))
+	for draft, c := range chains {
+		out = append(out, Payable{Chain: c, ID: draft, history: NewHistory(owners[c.OwnershipPeriodID], nil, nil)})
+	}
+
+	return out, nil
+}
