@@ -29,16 +29,17 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 		return out, nil
 	}
 
-	// The query takes chains as columns.
-	periods, currencies, until := make([]id.ID, len(chains)), make([]string, len(chains)), make([]Until, len(chains))
+	periods, currencies := columns(chains)
+
+	until := make([]Until, len(chains))
 	for i, c := range chains {
-		periods[i], currencies[i], until[i] = c.OwnershipPeriodID, c.Currency, Until{c, on}
+		until[i] = Until{c, on}
 	}
 
 	type row struct {
-		OwnershipPeriodID id.ID
-		Currency          string
-		Available         money.Cents
+		Chain
+
+		Available money.Cents
 	}
 
 	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
@@ -71,8 +72,7 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 	}
 
 	for _, r := range rows {
-		c := Chain{r.OwnershipPeriodID, r.Currency}
-		out[c] = Owned{Available: r.Available, Collected: r.Available}
+		out[r.Chain] = Owned{Available: r.Available, Collected: r.Available}
 	}
 
 	for i, c := range chains {
@@ -86,6 +86,48 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 
 const payoutAccount = `(select
 	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) a`
+
+// LoadBalances returns the balances of the owners of chains by the books at the end of a day, the reserve included.
+func LoadBalances(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Chain]money.Cents, error) {
+	periods, currencies := columns(chains)
+
+	type row struct {
+		Chain
+
+		Total money.Cents
+	}
+
+	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
+	rows, err := db.Select[row](ctx, tx, `
+		select k.period as ownership_period_id, k.currency, coalesce(s.balance_end, 0) - coalesce((
+			select sum(e.cent_total) from ledger_entry e
+			where `+ledger.OwnersEntry+` and e.ownership_period_id = k.period and e.currency = k.currency
+				and e.txn_at between coalesce(s.end_at + 1, '-infinity') and @on), 0)::bigint as total
+		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
+		left join lateral (
+			select balance_end, end_at from statement
+			where team_id = @team and ownership_period_id = k.period and currency = k.currency and end_at <= @on order by end_at desc limit 1) s on true`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "on": on})
+	if err != nil {
+		return nil, fmt.Errorf("read the owners' balances: %w", err)
+	}
+
+	out := make(map[Chain]money.Cents, len(rows))
+	for _, r := range rows {
+		out[r.Chain] = r.Total
+	}
+
+	return out, nil
+}
+
+// columns returns chains as the columns that a query takes.
+func columns(chains []Chain) (periods []id.ID, currencies []string) {
+	for _, c := range chains {
+		periods, currencies = append(periods, c.OwnershipPeriodID), append(currencies, c.Currency)
+	}
+
+	return periods, currencies
+}
 
 // Until is a chain up to the end of a day.
 type Until struct {

@@ -203,8 +203,8 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 	out := map[fund]money.Cents{}
 
 	var (
-		periods, accounts []id.ID
-		currencies        []string
+		chains   []chain.Chain
+		accounts []id.ID
 	)
 
 	// Plans with a cause pay nothing, so their funds do not matter.
@@ -215,39 +215,22 @@ func (b *book) loadFunds(ctx context.Context, tx *db.Tx) (map[fund]money.Cents, 
 
 		accounts = append(accounts, p.accounts...)
 		if _, known := out[fund{Chain: p.of.Chain}]; !known {
-			periods, currencies = append(periods, p.of.OwnershipPeriodID), append(currencies, p.of.Currency)
+			chains = append(chains, p.of.Chain)
 			out[fund{Chain: p.of.Chain}] = 0
 		}
 	}
 
-	if len(periods) == 0 {
+	if len(chains) == 0 {
 		return out, nil
 	}
 
-	type owned struct {
-		OwnershipPeriodID id.ID
-		Currency          string
-		Total             money.Cents
-	}
-
-	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
-	owners, err := db.Select[owned](ctx, tx, `
-		select k.period as ownership_period_id, k.currency, coalesce(s.balance_end, 0) - coalesce((
-			select sum(e.cent_total) from ledger_entry e
-			where e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.ledger in ('trust', 'operating')
-				and e.ownership_period_id = k.period and e.currency = k.currency
-				and e.txn_at between coalesce(s.end_at + 1, '-infinity') and @date), 0)::bigint as total
-		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
-		left join lateral (
-			select balance_end, end_at from statement
-			where team_id = @team and ownership_period_id = k.period and currency = k.currency and end_at <= @date order by end_at desc limit 1) s on true`,
-		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "date": b.date})
+	owned, err := chain.LoadBalances(ctx, tx, chains, b.date)
 	if err != nil {
-		return nil, fmt.Errorf("read the owners' balances: %w", err)
+		return nil, err
 	}
 
-	for _, o := range owners {
-		out[fund{Chain: chain.Chain{OwnershipPeriodID: o.OwnershipPeriodID, Currency: o.Currency}}] = o.Total
+	for c, cents := range owned {
+		out[fund{Chain: c}] = cents
 	}
 
 	// Bank accounts are funds too.
