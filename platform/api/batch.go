@@ -1,7 +1,11 @@
 package api
 
 import (
+	"context"
+	"errors"
+
 	"stayledger/platform/apierr"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -44,4 +48,52 @@ func Refusal(index int, ref *string, e *apierr.Error) Refused {
 	}
 
 	return out
+}
+
+// Attempt is the outcome of one item of a batch: it was saved, or refused. The zero value is one that was left out.
+type Attempt struct {
+	ID        id.ID
+	UniqueRef *string
+	Refusal   *apierr.Error
+}
+
+// errNothingLands rolls an atomic batch back if one of its items was refused.
+var errNothingLands = errors.New("an item of an atomic batch was refused")
+
+// Land saves the items of a batch and returns the answer: the saved and the refused ones in the order of the request. With
+// atomic nothing is saved if one of them is refused.
+func Land(
+	ctx context.Context, tx *db.Tx,
+	atomic bool,
+	save func(ctx context.Context, tx *db.Tx) ([]Attempt, error),
+) (*Outcome, error) {
+	out := &Outcome{Data: []Written{}, Issues: []Refused{}}
+
+	// One savepoint around everything lets an atomic batch be undone and still be answered.
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		attempts, err := save(ctx, tx)
+		if err != nil {
+			return err
+		}
+
+		for i, a := range attempts {
+			switch {
+			case a.Refusal != nil:
+				out.Issues = append(out.Issues, Refusal(i, a.UniqueRef, a.Refusal))
+			case !a.ID.IsZero():
+				out.Data = append(out.Data, Written{ID: a.ID, UniqueRef: a.UniqueRef, Index: i})
+			}
+		}
+
+		if atomic && len(out.Issues) > 0 {
+			return errNothingLands
+		}
+
+		return nil
+	})
+	if errors.Is(err, errNothingLands) {
+		out.Data, err = []Written{}, nil
+	}
+
+	return out, err
 }

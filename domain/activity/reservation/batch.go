@@ -2,7 +2,7 @@ package reservation
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -79,52 +79,38 @@ type batchInput struct {
 	Body   Batch
 }
 
-// errNothingLands rolls an atomic batch back if one of its items was refused.
-var errNothingLands = errors.New("reservation: an item of an atomic batch was refused")
-
-// batch saves the items of a batch, a chunk at a time, and answers with the saved and the refused ones in the order
-// of the body.
+// batch saves the items of a batch and answers with the saved and the refused ones in the order of the body.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
-	b := &batcher{
-		batch:   &in.Body,
-		written: map[id.ID]bool{},
-		out:     api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}},
-	}
+	return api.Land(ctx, tx, in.Atomic, func(ctx context.Context, tx *db.Tx) ([]api.Attempt, error) {
+		return Save(ctx, tx, &in.Body)
+	})
+}
+
+// Save creates or changes reservations, each by itself, and derives their journals. It returns an attempt for each item
+// in the order of the batch; inquiries that are passed over have none.
+func Save(ctx context.Context, tx *db.Tx, all *Batch) ([]api.Attempt, error) {
+	b := &batcher{batch: all, written: map[id.ID]bool{}, out: make([]api.Attempt, len(all.Data))}
 
 	var wanted []int
 
-	for i := range in.Body.Data {
-		if s := in.Body.Data[i].Status; s == nil || *s != inquiry || in.Body.OnInquiry == ImportInquiry {
+	for i := range all.Data {
+		if s := all.Data[i].Status; s == nil || *s != inquiry || all.OnInquiry == ImportInquiry {
 			wanted = append(wanted, i)
 		}
 	}
 
-	// All reservations are locked before the first chunk, see hold.
+	// All reservations are locked before the first chunk, see lockAll.
 	if err := b.lockAll(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	// Everything happens in one savepoint, so that an atomic batch can be undone and still be answered.
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		for chunk := range slices.Chunk(wanted, batchChunk) {
-			if err := b.saveChunk(ctx, tx, chunk); err != nil {
-				return err
-			}
+	for chunk := range slices.Chunk(wanted, batchChunk) {
+		if err := b.saveChunk(ctx, tx, chunk); err != nil {
+			return nil, err
 		}
-
-		if in.Atomic && len(b.out.Issues) > 0 {
-			return errNothingLands
-		}
-
-		return nil
-	})
-	if errors.Is(err, errNothingLands) {
-		b.out.Data, err = []api.Written{}, nil
 	}
 
-	slices.SortFunc(b.out.Issues, func(a, b api.Refused) int { return a.Index - b.Index })
-
-	return &b.out, err
+	return b.out, nil
 }
 
 // batcher saves the items of a batch.
@@ -132,7 +118,7 @@ type batcher struct {
 	batch *Batch
 	// written are the reservations that an item was saved to: a second item for one of them is refused.
 	written map[id.ID]bool
-	out     api.Outcome
+	out     []api.Attempt
 }
 
 // lockAll locks all reservations that the batch names, at once. Its items come in any order and are saved in chunks;
@@ -156,48 +142,60 @@ func (b *batcher) lockAll(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// saveChunk saves some items and derives their journals together. If that fails, it tries each half by itself, down to
-// the item that is to blame. It fails only with defects; refused items are collected.
+// saveChunk saves some items and derives their journals together. It fails only with defects; refused items are
+// collected.
 func (b *batcher) saveChunk(ctx context.Context, tx *db.Tx, items []int) error {
-	var (
-		drafts  []*draft
-		refused []api.Refused
-	)
-
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+	refusals, err := db.Halves(ctx, tx, len(items), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
 		var k saveContext
-		if drafts, refused, err = b.loadDrafts(ctx, tx, items, &k); err != nil || len(drafts) == 0 {
+
+		drafts, refused, err := b.loadDrafts(ctx, tx, items[from:to], &k)
+		if err != nil {
 			return err
 		}
 
-		return k.saveAll(ctx, tx, drafts)
-	})
+		if len(drafts) > 0 {
+			if err := k.saveAll(ctx, tx, drafts); err != nil {
+				return err
+			}
+		}
 
-	// A savepoint has undone the attempt, so its outcome counts only if it succeeded.
-	refusal := apierr.From(err)
-	switch {
-	case err == nil:
-		b.out.Issues = append(b.out.Issues, refused...)
-		for _, d := range drafts {
-			b.written[d.ID] = true
-			b.out.Data = append(b.out.Data, api.Written{ID: d.ID, UniqueRef: d.UniqueRef, Index: d.index})
+		// The attempt has succeeded, so its outcome counts.
+		maps.Copy(refused, b.attempts(drafts))
+
+		for i, a := range refused {
+			b.out[i] = a
 		}
 
 		return nil
-	case refusal.Code().Status() >= 500:
-		return err
-	case len(items) == 1:
-		b.out.Issues = append(b.out.Issues, api.Refusal(items[0], b.batch.Data[items[0]].UniqueRef.Value, refusal))
-		return nil
-	}
-
-	// One of several items is refused: the others must not fail with it.
-	half := len(items) / 2
-	if err := b.saveChunk(ctx, tx, items[:half]); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 
-	return b.saveChunk(ctx, tx, items[half:])
+	for i, refusal := range refusals {
+		if refusal != nil {
+			b.out[items[i]] = b.refuse(items[i], refusal)
+		}
+	}
+
+	return nil
+}
+
+// attempts returns the attempts of saved drafts by index, and notes that they were written.
+func (b *batcher) attempts(drafts []*draft) map[int]api.Attempt {
+	out := make(map[int]api.Attempt, len(drafts))
+
+	for _, d := range drafts {
+		b.written[d.ID] = true
+		out[d.index] = api.Attempt{ID: d.ID, UniqueRef: d.UniqueRef}
+	}
+
+	return out
+}
+
+// refuse returns the attempt of an item that is refused.
+func (b *batcher) refuse(index int, err error) api.Attempt {
+	return api.Attempt{UniqueRef: b.batch.Data[index].UniqueRef.Value, Refusal: apierr.From(err)}
 }
 
 // loadDrafts locks and loads the records that the items name, which go into k, and returns drafts of the items that
@@ -206,7 +204,7 @@ func (b *batcher) loadDrafts(
 	ctx context.Context, tx *db.Tx,
 	items []int,
 	k *saveContext,
-) (good []*draft, bad []api.Refused, err error) {
+) (good []*draft, bad map[int]api.Attempt, err error) {
 	var (
 		ids  []id.ID
 		refs []string
@@ -246,20 +244,18 @@ func (b *batcher) loadDrafts(
 	// Then make a draft of each item, in order: an item may use a uniqueRef that an earlier one gave up.
 	var drafts []*draft
 
-	refuse := func(i int, err error) {
-		bad = append(bad, api.Refusal(i, b.batch.Data[i].UniqueRef.Value, apierr.From(err)))
-	}
+	bad = map[int]api.Attempt{}
 	taken := map[id.ID]bool{}
 
 	for _, i := range items {
 		d, err := b.draft(tx, i, byID, byRef)
 		if err != nil {
-			refuse(i, err)
+			bad[i] = b.refuse(i, err)
 			continue
 		}
 
 		if b.written[d.ID] || taken[d.ID] {
-			refuse(i, errDuplicateUniqueRef)
+			bad[i] = b.refuse(i, errDuplicateUniqueRef)
 			continue
 		}
 
@@ -282,7 +278,7 @@ func (b *batcher) loadDrafts(
 
 	for _, d := range drafts {
 		if err := k.check(d); err != nil {
-			refuse(d.index, err)
+			bad[d.index] = b.refuse(d.index, err)
 			continue
 		}
 

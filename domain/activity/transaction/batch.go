@@ -2,7 +2,6 @@ package transaction
 
 import (
 	"context"
-	"errors"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
@@ -36,40 +35,20 @@ func (in *batchInput) Resolve() []apierr.Issue {
 	return nil
 }
 
-// errNothingLands rolls an atomic batch back if one of its items was refused.
-var errNothingLands = errors.New("transaction: an item of an atomic batch was refused")
-
 // batch adds the transactions of a batch and answers with the added and the refused ones.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
-	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
-	data := in.Body.Data
-
-	// One savepoint around everything lets an atomic batch be undone and still be answered.
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		attempts, err := AddEach(ctx, tx, data, in.lenience())
-		if err != nil {
-			return err
-		}
+	return api.Land(ctx, tx, in.Atomic, func(ctx context.Context, tx *db.Tx) ([]api.Attempt, error) {
+		attempts, err := AddEach(ctx, tx, in.Body.Data, in.lenience())
+		out := make([]api.Attempt, len(attempts))
 
 		for i, a := range attempts {
-			if a.Refusal != nil {
-				out.Issues = append(out.Issues, api.Refusal(i, data[i].UniqueRef.Value, a.Refusal))
-			} else {
-				out.Data = append(out.Data, api.Written{ID: a.Added.ID, UniqueRef: a.Added.UniqueRef, Index: i})
+			if out[i] = (api.Attempt{UniqueRef: in.Body.Data[i].UniqueRef.Value, Refusal: a.Refusal}); a.Added != nil {
+				out[i].ID = a.Added.ID
 			}
 		}
 
-		if in.Atomic && len(out.Issues) > 0 {
-			return errNothingLands
-		}
-
-		return nil
+		return out, err
 	})
-	if errors.Is(err, errNothingLands) {
-		out.Data, err = []api.Written{}, nil
-	}
-
-	return out, err
 }
 
 // Attempt is the outcome of one transaction of AddEach: either it was added, or it was refused.
@@ -79,40 +58,27 @@ type Attempt struct {
 }
 
 // AddEach stores and books transactions, each by itself: those that are refused keep none of the others from being
-// added. It returns an attempt for each, in the order given. All are tried together first, and when one is refused each
-// half by itself, until the refused ones are alone.
+// added. It returns an attempt for each, in the order given.
 func AddEach(ctx context.Context, tx *db.Tx, all []Create, l ledger.Lenience) ([]Attempt, error) {
-	var added []Transaction
+	attempts := make([]Attempt, len(all))
 
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		added, err = AddAll(ctx, tx, all, l)
-		return err
-	})
-
-	// One refused transaction fails them all, but a defect is no refusal and ends the work.
-	switch {
-	case err == nil:
-		attempts := make([]Attempt, len(added))
+	refusals, err := db.Halves(ctx, tx, len(all), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
+		added, err := AddAll(ctx, tx, all[from:to], l)
 		for i := range added {
-			attempts[i].Added = &added[i]
+			attempts[from+i].Added = &added[i]
 		}
 
-		return attempts, nil
-	case !apierr.IsRefusal(err):
-		return nil, err
-	case len(all) == 1:
-		return []Attempt{{Refusal: apierr.From(err)}}, nil
-	}
-
-	// Each half by itself: a batch with few refused items needs few attempts.
-	middle := len(all) / 2
-
-	first, err := AddEach(ctx, tx, all[:middle], l)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 
-	second, err := AddEach(ctx, tx, all[middle:], l)
+	for i, refusal := range refusals {
+		if refusal != nil {
+			attempts[i] = Attempt{Refusal: apierr.From(refusal)}
+		}
+	}
 
-	return append(first, second...), err
+	return attempts, nil
 }

@@ -56,21 +56,21 @@ func newMatch(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	return m
 }
 
-// book creates the transactions of a request. A refusal gets the path of its transaction.
+// book creates the transactions of a request. The refusal of the first that is refused gets the path of its transaction.
 func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, error) {
-	made := make([]id.ID, len(all))
-	for i := range all {
-		t, err := transaction.Add(ctx, tx, &all[i], ledger.Lenience{})
+	attempts, err := transaction.AddEach(ctx, tx, all, ledger.Lenience{})
+	if err != nil {
+		return nil, err
+	}
 
-		// A refusal names the transaction by its place in the request; other errors are ours.
-		switch {
-		case apierr.IsRefusal(err):
-			return nil, apierr.From(err).Under("create", i)
-		case err != nil:
-			return nil, err
+	made := make([]id.ID, len(all))
+
+	for i, a := range attempts {
+		if a.Refusal != nil {
+			return nil, a.Refusal.Under("create", i)
 		}
 
-		made[i] = t.ID
+		made[i] = a.Added.ID
 	}
 
 	return made, nil
