@@ -11,22 +11,3 @@ type InUse struct {
 
 // Archive is the value of the parameter onLocked, and of the suggestion in place of a deletion.
 const Archive = "archive"
-
-// Use is something that may refer to a record.
-type Use struct {
-	Holds bool
-	Name  string
-}
-
-// Uses returns the names of the uses that hold, in the given order, or nil.
-func Uses(all ...Use) []string {
-	var held []string
-
-	for _, u := range all {
-		if u.Holds {
-			held = append(held, u.Name)
-		}
-	}
-
-	return held
-}

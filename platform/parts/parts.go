@@ -28,11 +28,16 @@ type Part struct {
 	Outside func(ctx context.Context, d *db.DB, team id.ID) error
 	// Copy is the part that the noun adds to a new team; nil if it adds none.
 	Copy *Copy
+	// Uses are the noun's rows that keep records, its own and those of other nouns, from being deleted or archived.
+	Uses []Use
+	// Used looks for the uses of the noun's records. Join gives it the uses of all nouns.
+	Used []*Usage
 }
 
-// Join returns the sum of parts, in their order. It panics if two of them, or one twice, handle a kind of work,
-// serve a route, use the same name for endpoints or periodic work, or own a table, because one of the two would be
-// ignored.
+// Join returns the sum of parts, in their order, in which each noun finds the uses that all of them declare. It panics
+// if two of them, or one twice, handle a kind of work, serve a route, use the same name for endpoints or periodic work,
+// own a table or look for the uses of one, because one of the two would be ignored. It also panics if a part declares
+// uses that are made of another's tables, or for a reason that the used noun does not have.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
 	seen := map[string]bool{}
@@ -64,10 +69,22 @@ func Join(parts ...Part) Part {
 			once("table", t.Name)
 		}
 
+		p.checkUses()
+
+		for _, u := range p.Used {
+			once("usage of table", u.Of)
+		}
+
 		// All lists in the order of the parts.
 		sum.Tables = append(sum.Tables, p.Tables...)
 		sum.Outside = joinOutside(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
+		sum.Uses, sum.Used = append(sum.Uses, p.Uses...), append(sum.Used, p.Used...)
+	}
+
+	// Only now all uses are there.
+	for _, u := range sum.Used {
+		u.join(sum.Uses)
 	}
 
 	return sum

@@ -17,6 +17,9 @@ func whole() parts.Part {
 		Endpoints: []api.Endpoint{{Method: "GET", Path: "/toys", ID: "listToys"}},
 		Handlers:  map[job.Kind]job.Handler{apitest.Kind("toy.wind"): {Timeout: time.Second}},
 		Every:     []job.Every{{Name: "toy-purge"}},
+		Tables:    parts.Owns("toy"),
+		Uses:      []parts.Use{{Of: "box", Reason: "toys", Columns: []string{"toy.box_id"}}},
+		Used:      []*parts.Usage{parts.NewUsage("toy", "games")},
 	}
 }
 
@@ -28,6 +31,12 @@ func TestTwoOfOneNamePanic(t *testing.T) {
 		"endpoint listToys":          {Endpoints: []api.Endpoint{{Method: "GET", Path: "/others", ID: "listToys"}}},
 		"work of kind toy.wind":      {Handlers: map[job.Kind]job.Handler{apitest.Kind("toy.wind"): {}}},
 		"periodic work toy-purge is": {Every: []job.Every{{Name: "toy-purge"}}},
+		"table toy":                  {Tables: parts.Owns("toy")},
+		"usage of table toy":         {Used: []*parts.Usage{parts.NewUsage("toy")}},
+		"balls is no reason why a record of toy is in use": {Uses: []parts.Use{{Of: "toy", Reason: "balls"}}},
+		"a use of toy is declared by a noun that does not own game": {
+			Uses: []parts.Use{{Of: "toy", Reason: "games", Columns: []string{"game.toy_id"}}},
+		},
 	} {
 		func() {
 			defer func() {

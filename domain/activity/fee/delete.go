@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 type deleteInput struct {
@@ -19,8 +20,11 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a fee in use."`
 }
 
+// handler looks for what uses fees.
+type handler struct{ used *parts.Usage }
+
 // deleteOrArchive deletes a fee that is not in use, or archives one that is if the caller asks for it.
-func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h handler) deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
 	}
@@ -35,7 +39,7 @@ func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 		return nil, err
 	}
 
-	reasons, err := loadUses(ctx, tx, f.ID)
+	used, err := h.used.Load(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +47,7 @@ func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 	// A fee that is not in use goes with its periods. One in use can only be archived, and its journals are derived
 	// again.
 	switch {
-	case len(reasons) == 0:
+	case used.Deletion == nil:
 		audit.Note(tx, audit.Deleted, audit.RecurringFee, f.ID, f, nil)
 
 		for i := range periods {
@@ -64,7 +68,7 @@ func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 
 		return &api.None{}, err
 	default:
-		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
+		return nil, errInUse.With(apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive})
 	}
 }
 
@@ -98,15 +102,4 @@ func deleteFee(ctx context.Context, tx *db.Tx, feeID id.ID) error {
 	})
 
 	return err
-}
-
-// loadUses returns the kinds of records that still need the fee: entries in the books, adjustments, and fees that
-// build on it.
-func loadUses(ctx context.Context, tx *db.Tx, feeID id.ID) ([]string, error) {
-	return db.Select[string](ctx, tx, `
-		select reason from (values
-			(1, 'journalEntries', exists (select from ledger_entry where team_id = @team and recurring_fee_id = @id)),
-			(2, 'reservations', exists (select from reservation_adjustment where team_id = @team and recurring_fee_id = @id)),
-			(3, 'recurringFees', exists (select from fee_reference where team_id = @team and target_fee_id = @id))) as v (position, reason, used)
-		where used order by position`, db.Args{"team": tx.Team, "id": feeID})
 }

@@ -11,10 +11,11 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 )
 
 // endpoints returns the routes of recurring fees and their listing periods.
-func endpoints() []api.Endpoint {
+func endpoints(used *parts.Usage) []api.Endpoint {
 	const tag = "Recurring fees"
 
 	reads, writes := []string{"recurring-fees:read"}, []string{"recurring-fees:write"}
@@ -79,7 +80,7 @@ func endpoints() []api.Endpoint {
 			Exclusive: true,
 			Doc: "Listing periods go with the fee. onLocked=archive archives it instead, and the journals " +
 				"follow.",
-		}, deleteOrArchive),
+		}, handler{used}.deleteOrArchive),
 		api.Read(api.Endpoint{
 			Method:  "GET",
 			Path:    "/recurring-fees/listing-periods",

@@ -9,6 +9,7 @@ import (
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
@@ -19,6 +20,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -39,7 +41,7 @@ func newBooks(t testing.TB) *books {
 	t.Helper()
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{
 		Log:       slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Endpoints: slices.Concat(fee.Part().Endpoints, tax.Part().Endpoints, account.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints),
+		Endpoints: parts.Join(fee.Part(), tax.Part(), account.Part(nil), operation.Part(time.Hour), ledger.Part(), reservation.Part()).Endpoints,
 		Handlers: map[job.Kind]job.Handler{
 			ledger.RefreshReservations: operation.Work(time.Minute, derive),
 		},

@@ -26,5 +26,12 @@ func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(), Handlers: handlers,
 		Tables: parts.Owns("journal", "journal_line", "historical_import", "historical_txn", "historical_entry"),
+		Uses: []parts.Use{
+			{Of: "account", Reason: "journals", Columns: []string{"journal_line.account_id", "historical_entry.account_id"}},
+			// What is not an account is kept by the lines as it is by the entries that are derived from them.
+			{Of: "contact", Reason: "journalEntries", Columns: []string{"journal_line.contact_id", "historical_entry.contact_id"}},
+			{Of: "listing", Reason: "journalEntries", Columns: []string{"journal_line.listing_id", "historical_entry.listing_id"}},
+			{Of: "reservation", Reason: "journalEntries", Columns: []string{"journal_line.reservation_id"}},
+		},
 	}
 }

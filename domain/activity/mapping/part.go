@@ -20,5 +20,8 @@ func Part() parts.Part {
 		Endpoints: endpoints(),
 		Tables:    parts.Owns("reservation_line_mapping"),
 		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(List, copyMappings)},
+		Uses: []parts.Use{
+			{Of: "account", Reason: "lineMappings", Columns: []string{"reservation_line_mapping.account_id"}, Holds: true},
+		},
 	}
 }

@@ -3,7 +3,6 @@ package opening_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"stayledger/domain/activity/opening"
@@ -14,6 +13,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -27,7 +27,7 @@ type bank struct {
 
 func newBank(t *testing.T) *bank {
 	t.Helper()
-	x := apitest.New(t, apitest.Config{Endpoints: slices.Concat(opening.Part(rule.OfBank).Endpoints, account.Part(nil).Endpoints, transaction.Part().Endpoints)})
+	x := apitest.New(t, apitest.Config{Endpoints: parts.Join(opening.Part(rule.OfBank), account.Part(nil), transaction.Part()).Endpoints})
 	x.Tx(account.InstallStandard)
 	b := &bank{Team: x, t: t, codes: fixture.Accounts(x)}
 	b.path = "/accounts/" + b.codes["1000"].String()

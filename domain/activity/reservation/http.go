@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 )
 
 // endpoints returns the routes of reservations and their adjustments.
-func endpoints() []api.Endpoint {
+func endpoints(used *parts.Usage) []api.Endpoint {
 	read, write := []string{"reservations:read"}, []string{"reservations:write"}
 	out := []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -99,7 +100,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Takes the journal out of the books. Fails with 404, and with 400 for one that transactions or " +
 				"journal entries name (reason inUse, context.lockReasons); onLocked=archive makes that one inactive " +
 				"instead." + derives,
-		}, deleteOrArchive),
+		}, handler{used}.deleteOrArchive),
 		api.Write(api.Endpoint{
 			Method:  "POST",
 			Path:    "/reservations/journal-entries",
@@ -188,20 +189,23 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a reservation in use."`
 }
 
+// handler looks for what uses reservations.
+type handler struct{ used *parts.Usage }
+
 // deleteOrArchive deletes a reservation, or archives one that is in use if the caller asks for it.
-func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h handler) deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// A reservation that other records name can only be archived.
-	reasons, err := loadUses(ctx, tx, in.ID)
+	used, err := h.used.Load(ctx, tx, in.ID)
 	switch {
 	case err != nil:
 		return nil, err
-	case reasons != nil && in.OnLocked == "":
-		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
+	case used.Deletion != nil && in.OnLocked == "":
+		return nil, errInUse.With(apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive})
 	}
 
 	// In both cases make it inactive first: that takes its journal out of the books, or fails on a lock.
@@ -210,7 +214,7 @@ func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 		return nil, err
 	}
 
-	if reasons == nil {
+	if used.Deletion == nil {
 		err = deleteReservation(ctx, tx, r)
 	}
 

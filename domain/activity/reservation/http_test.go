@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/journal"
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/team"
@@ -18,6 +20,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -39,7 +42,7 @@ func newBooks(t testing.TB) *books {
 func booksWith(t testing.TB, handlers map[job.Kind]job.Handler) *books {
 	t.Helper()
 
-	endpoints := slices.Concat(reservation.Part().Endpoints, mapping.Part().Endpoints, fee.Part().Endpoints, team.Part(ledger.Sources{reservation.Source()}).Endpoints, operation.Part(time.Hour).Endpoints)
+	endpoints := parts.Join(reservation.Part(), mapping.Part(), fee.Part(), team.Part(ledger.Sources{reservation.Source()}), operation.Part(time.Hour), journal.Part(), ledger.Part(), transaction.Part()).Endpoints
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
 	fixture.StandardChart(b.Team)
 	b.Tx(mapping.InstallStandard)

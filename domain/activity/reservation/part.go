@@ -4,8 +4,21 @@ import "stayledger/platform/parts"
 
 // Part returns what reservations add to the service: routes, tasks and tables.
 func Part() parts.Part {
+	used := parts.NewUsage("reservation", "transactions", "journalEntries")
+
 	return parts.Part{
-		Endpoints: endpoints(), Handlers: Source().Handlers(),
+		Endpoints: endpoints(used), Handlers: Source().Handlers(),
 		Tables: parts.Owns("reservation", "reservation_line", "reservation_adjustment"),
+		Uses: []parts.Use{
+			{Of: "account", Reason: "reservations", Columns: []string{"reservation_line.account_id"}},
+			{Of: "account", Reason: "adjustments", Columns: []string{"reservation_adjustment.account_id"}},
+			// A listing that guests are still going to stay in cannot become inactive.
+			{
+				Of: "listing", Reason: "reservations", Columns: []string{"reservation.listing_id"},
+				HoldsIf: `exists (select from reservation where team_id = @team and listing_id = @id and status = 'booked' and check_out > @today)`,
+			},
+			{Of: "fee", Reason: "reservations", Columns: []string{"reservation_adjustment.recurring_fee_id"}},
+		},
+		Used: []*parts.Usage{used},
 	}
 }

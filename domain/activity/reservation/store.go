@@ -441,25 +441,6 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 	})
 }
 
-// loadUses returns the kinds of records that name a reservation, as reasons why it is in use.
-func loadUses(ctx context.Context, tx *db.Tx, reservationID id.ID) ([]string, error) {
-	type row struct{ Transactions, JournalEntries bool }
-
-	// Entries of the reservation's own journal do not count, nor do those of transactions, which count as such.
-	used, err := db.Get[row](ctx, tx, `
-		select exists (select from transaction_line where team_id = @team and reservation_id = @id) as transactions,
-			exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id
-				and transaction_id is null) as journal_entries`, db.Args{"team": tx.Team, "id": reservationID})
-	if err != nil {
-		return nil, fmt.Errorf("look for references to a reservation: %w", err)
-	}
-
-	return apierr.Uses(
-		apierr.Use{Holds: used.Transactions, Name: "transactions"},
-		apierr.Use{Holds: used.JournalEntries, Name: "journalEntries"},
-	), nil
-}
-
 // deleteReservation deletes a reservation with its lines and adjustments, and writes the audit events.
 func deleteReservation(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	adjusted, err := loadAdjustments(ctx, tx, []id.ID{r.ID})

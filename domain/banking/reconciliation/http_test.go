@@ -2,7 +2,6 @@ package reconciliation_test
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -39,7 +39,7 @@ type office struct {
 func newOffice(t testing.TB) *office {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(account.Part(nil).Endpoints, bank.Part(rule.OfBank).Endpoints, transaction.Part().Endpoints, reconciliation.Part().Endpoints),
+		Endpoints: parts.Join(account.Part(nil), bank.Part(rule.OfBank), transaction.Part(), reconciliation.Part()).Endpoints,
 		Handlers:  transaction.Part().Handlers,
 	})
 

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 )
 
 var (
@@ -21,7 +22,7 @@ var (
 )
 
 // endpoints returns the routes of bank rules.
-func endpoints() []api.Endpoint {
+func endpoints(used *parts.Usage) []api.Endpoint {
 	const tag = "Bank rules"
 
 	reads, writes, deletes := []string{"bank:read"}, []string{"bank:write"}, []string{"bank:delete"}
@@ -90,7 +91,7 @@ func endpoints() []api.Endpoint {
 			Errors:  apierr.List{errRunning, errInUse},
 			Scopes:  deletes,
 			Doc:     "Its versions go with it. One that has reconciled bank records is refused with `inUse`; `onLocked=archive` keeps it as inactive.",
-		}, erase),
+		}, handler{used}.erase),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
 			Path:    "/bank-rules/{id}/versions",
@@ -268,8 +269,11 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"archive keeps the rule as inactive instead of deleting it."`
 }
 
+// handler looks for what uses bank rules.
+type handler struct{ used *parts.Usage }
+
 // erase deletes a rule that has reconciled nothing, or archives it if the caller asked for that.
-func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h handler) erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	s, err := lockForDelete(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -287,14 +291,13 @@ func erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	}
 
 	// Records keep the id of the rule that matched them, so such a rule has to stay.
-	used, err := db.Get[bool](ctx, tx, `select exists (select from bank_record where team_id = @team and matched_by_bank_rule = @id)`,
-		db.Args{"team": tx.Team, "id": s.ID})
+	used, err := h.used.Load(ctx, tx, s.ID)
 	if err != nil {
-		return nil, fmt.Errorf("look for the records of a bank rule: %w", err)
+		return nil, err
 	}
 
-	if used {
-		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"bankRecords"}, SuggestedOnLocked: apierr.Archive})
+	if used.Deletion != nil {
+		return nil, errInUse.With(apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive})
 	}
 
 	if _, err := tx.Exec(ctx, `delete from bank_rule where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": s.ID}); err != nil {

@@ -21,11 +21,14 @@ var OfBank = bank.Rules{Meet: Meet, Offer: Offer}
 
 // Part returns the endpoints, tasks and tables of bank rules.
 func Part() parts.Part {
+	used := parts.NewUsage("bank_rule", "bankRecords")
+
 	return parts.Part{
-		Endpoints: append(endpoints(), runEndpoints("Bank rules")...),
+		Endpoints: append(endpoints(used), runEndpoints("Bank rules")...),
 		Handlers: map[job.Kind]job.Handler{
 			RunKind: operation.Work(5*time.Minute, runTask), UndoKind: operation.Work(5*time.Minute, undoTask),
 		},
 		Tables: parts.Owns("bank_rule_run_item", "bank_rule", "bank_rule_version"),
+		Used:   []*parts.Usage{used},
 	}
 }

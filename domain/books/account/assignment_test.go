@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/golden"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 func TestAssignmentsMove(t *testing.T) {
@@ -64,10 +65,10 @@ func TestJournalsHearOfMovedAssignments(t *testing.T) {
 		refuse error
 	)
 
-	x := apitest.New(t, apitest.Config{Endpoints: account.Part(ledger.Sources{{Touched: func(_ context.Context, _ *db.Tx, b ledger.Basis) ([]id.ID, error) {
+	x := apitest.New(t, apitest.Config{Endpoints: parts.Join(account.Part(ledger.Sources{{Touched: func(_ context.Context, _ *db.Tx, b ledger.Basis) ([]id.ID, error) {
 		heard = b.Assignments
 		return nil, refuse
-	}}}).Endpoints})
+	}}})).Endpoints})
 	x.Tx(account.InstallStandard)
 	codes := byCode(x)
 

@@ -12,16 +12,20 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 const tag = "Accounts"
 
-// handler has the journals that depend on the assignments of accounts.
-type handler struct{ journals ledger.Sources }
+// handler has the journals that depend on the assignments of accounts, and looks for what uses them.
+type handler struct {
+	journals ledger.Sources
+	used     *parts.Usage
+}
 
 // endpoints returns the routes of accounts and their categories.
-func endpoints(journals ledger.Sources) []api.Endpoint {
-	h := handler{journals}
+func endpoints(journals ledger.Sources, used *parts.Usage) []api.Endpoint {
+	h := handler{journals, used}
 	all := append(categoryEndpoints(),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
@@ -69,7 +73,7 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Errors:  apierr.List{errInUse},
 			Doc:     "Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes:  []string{"accounts:delete"}, DryRun: true,
-		}, deleteOrArchive),
+		}, h.deleteOrArchive),
 	)
 
 	return append(all, summaryEndpoints()...)
@@ -89,7 +93,7 @@ func (h handler) create(ctx context.Context, tx *db.Tx, in *createInput) (*Accou
 	a := &Account{ID: tx.NewID(), Type: in.Body.Type, Status: Active}
 	change := &Update{Name: &in.Body.Name, CategoryID: &in.Body.CategoryID, Common: in.Body.Common}
 
-	return h.outdateAfter(ctx, tx, change, func() (*Account, error) { return write(ctx, tx, a, change) })
+	return h.outdateAfter(ctx, tx, change, func() (*Account, error) { return h.write(ctx, tx, a, change) })
 }
 
 type putInput struct {
@@ -105,7 +109,7 @@ func (h handler) put(ctx context.Context, tx *db.Tx, in *putInput) (*Account, er
 			return nil, err
 		}
 
-		return write(ctx, tx, a, &in.Body)
+		return h.write(ctx, tx, a, &in.Body)
 	})
 }
 
@@ -173,7 +177,7 @@ func noteReassignments(tx *db.Tx, written id.ID, before, after map[Assignment]id
 }
 
 // write applies a change to an account, saves it and returns it as the API shows it.
-func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
+func (h handler) write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, error) {
 	isNew, before, was := a.CreatedAt.IsZero(), audit.See(a), a.Banking
 
 	// First apply the change, with the records that it names.
@@ -196,12 +200,12 @@ func write(ctx context.Context, tx *db.Tx, a *Account, in *Update) (*Account, er
 
 	// Uses are checked after the write, because the account may have lost its assignments with it.
 	if a.Status == Inactive && (in.Status != nil || in.Assignments != nil) {
-		uses, err := loadUses(ctx, tx, a.ID)
+		used, err := h.used.Load(ctx, tx, a.ID)
 		if err != nil {
 			return nil, err
 		}
 
-		if err := checkArchive(uses); err != nil {
+		if err := checkArchive(used); err != nil {
 			return nil, err
 		}
 	}
@@ -255,23 +259,23 @@ type deleteInput struct {
 }
 
 // deleteOrArchive deletes an account, or archives it if it is in use and the caller asks for that.
-func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h handler) deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	a, err := lockAccount(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	uses, err := loadUses(ctx, tx, in.ID)
+	used, err := h.used.Load(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// Delete it if nothing refers to it, else archive it if that is asked for and allowed.
-	refused := checkDelete(uses)
+	refused := checkDelete(used)
 	switch {
 	case refused == nil:
 		err = deleteAccount(ctx, tx, a)
-	case in.OnLocked == "archive" && checkArchive(uses) == nil:
+	case in.OnLocked == "archive" && checkArchive(used) == nil:
 		before := audit.See(a)
 		a.Status = Inactive
 		audit.Note(tx, audit.Updated, audit.Account, a.ID, before, a)

@@ -4,11 +4,23 @@ import (
 	"context"
 	"testing"
 
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/journal"
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/recurring"
+	"stayledger/domain/activity/reservation"
+	transactions "stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/accountconnection"
+	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/bank"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/settlement/payment"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -17,7 +29,14 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: account.Part(nil).Endpoints})
+
+	// All nouns with records that refer to accounts.
+	all := parts.Join(
+		account.Part(nil), accountconnection.Part(), bank.Part(rule.OfBank), contact.Part(nil), fee.Part(), journal.Part(), ledger.Part(),
+		mapping.Part(), (&payment.Gateway{}).Part(), recurring.Part(), reservation.Part(), transactions.Part(),
+	)
+
+	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints})
 }
 
 // standard makes a team with the standard chart and gives the ids of its accounts by code.

@@ -7,9 +7,16 @@ import (
 
 // Part is accounts; journals follow their assignments.
 func Part(journals ledger.Sources) parts.Part {
+	used := newUsage()
+
 	return parts.Part{
-		Endpoints: endpoints(journals),
+		Endpoints: endpoints(journals, used),
 		Tables:    parts.Owns("account", "account_category", "account_assignment"),
 		Copy:      &parts.Copy{Name: "accounts", Standard: InstallStandard, Read: readCopy},
+		Uses: []parts.Use{
+			{Of: "account", Reason: "assignments", Columns: []string{"account_assignment.account_id"}, Holds: true},
+			{Of: "account", Reason: "offsetAccounts", Columns: []string{"account.offset_account_id"}},
+		},
+		Used: []*parts.Usage{used},
 	}
 }

@@ -95,6 +95,9 @@ func TestEveryUserOfAnAccountIsNamed(t *testing.T) {
 		values (@team, @id, 'Fee', 'managementFee', 'rent', 'percentage', 20000, 'manager', 'owners', @credit, @debit, now(), now())`,
 		db.Args{"id": fee, "credit": codes["4100"], "debit": codes["5100"]})
 	stay := fixture.Stay(x, fixture.Listing(x, "Villa"), "booked", "2026-03-01", "2026-03-03")
+	connection := id.New(now)
+	x.Exec(`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
+		values (@team, @id, 'P', 'payProvider', 'Pay', 'active', now(), now())`, db.Args{"id": connection})
 	x.Exec(`insert into journal (team_id, id, short_ref, date, currency, ledger, total, created_at, updated_at)
 		values (@team, @id, 'J', '2026-03-01', 'usd', 'trust', 1, now(), now())`, db.Args{"id": journal})
 
@@ -130,6 +133,24 @@ func TestEveryUserOfAnAccountIsNamed(t *testing.T) {
 			"account_connection", "id, account_id, name, currency, status, created_at, updated_at", "gen_random_uuid(), @account, 'Checking', 'usd', 'active', now(), now()",
 			db.Args{},
 			"accountConnections", true,
+		},
+		{
+			"transaction", "id, short_ref, type, date, currency, account_id, total, created_at, updated_at",
+			"gen_random_uuid(), 'T', 'deposit', '2026-03-01', 'usd', @account, 1, now(), now()",
+			db.Args{},
+			"transactions", false,
+		},
+		{
+			"contact", "id, short_ref, type, name, payout_account_id, created_at, updated_at",
+			"gen_random_uuid(), 'C', 'owner', 'Ada', @account, now(), now()",
+			db.Args{},
+			"payoutAccounts", true,
+		},
+		{
+			"payment_approval", "id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at",
+			"gen_random_uuid(), @connection, @account, false, gen_random_uuid(), now()",
+			db.Args{"connection": connection},
+			"payments", false,
 		},
 	} {
 		test.args["account"] = account

@@ -15,6 +15,15 @@ func Part(rules Rules) parts.Part {
 			"bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept",
 			"bank_delta",
 		),
+		Uses: []parts.Use{
+			{
+				Of: "account", Reason: "reconciledTransactions",
+				HoldsIf: `exists (select from bank_reconciliation where team_id = @team and account_id = @id)`,
+			},
+			{Of: "account", Reason: "bankRecords", Columns: []string{"bank_record.account_id"}},
+			{Of: "connection", Reason: "bankRecords", Columns: []string{"bank_record.connection_id"}},
+			{Of: "bank_rule", Reason: "bankRecords", Columns: []string{"bank_record.matched_by_bank_rule"}},
+		},
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 )
 
 const tag = "Tax rates"
 
 // endpoints returns the routes of tax rates.
-func endpoints() []api.Endpoint {
+func endpoints(used *parts.Usage) []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
@@ -59,7 +60,7 @@ func endpoints() []api.Endpoint {
 			Exclusive: true,
 			Doc:       "onLocked=archive archives it instead.",
 			Scopes:    []string{"tax-rates:delete"}, DryRun: true,
-		}, deleteOrArchive),
+		}, handler{used}.deleteOrArchive),
 	}
 }
 
@@ -191,21 +192,24 @@ type deleteInput struct {
 	OnLocked string `query:"onLocked" enum:"archive" doc:"What to do with a tax rate in use."`
 }
 
+// handler looks for what uses tax rates.
+type handler struct{ used *parts.Usage }
+
 // deleteOrArchive deletes a tax rate, or archives it if it is in use and the caller asks for that.
-func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h handler) deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	r, err := lockRate(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	reasons, err := loadUses(ctx, tx, r.ID)
+	used, err := h.used.Load(ctx, tx, r.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// A rate in use can only be archived.
 	switch {
-	case len(reasons) == 0:
+	case used.Deletion == nil:
 		audit.Note(tx, audit.Deleted, audit.TaxRate, r.ID, r, nil)
 		err = deleteRate(ctx, tx, r.ID)
 	case in.OnLocked == "archive":
@@ -214,7 +218,7 @@ func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None
 		audit.Note(tx, audit.Updated, audit.TaxRate, r.ID, before, r)
 		err = updateRate(ctx, tx, r)
 	default:
-		return nil, errInUse.With(apierr.InUse{LockReasons: reasons, SuggestedOnLocked: apierr.Archive})
+		return nil, errInUse.With(apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive})
 	}
 
 	if err != nil {

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"testing"
 
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/tax"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -20,7 +23,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: tax.Part().Endpoints})
+	return apitest.New(t, apitest.Config{Endpoints: parts.Join(tax.Part(), fee.Part(), transaction.Part()).Endpoints})
 }
 
 // Proves: DRY-46.

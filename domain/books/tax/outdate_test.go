@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
@@ -18,6 +20,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -29,7 +32,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Team: apitest.New(t, apitest.Config{Endpoints: slices.Concat(tax.Part().Endpoints, operation.Part(time.Hour).Endpoints)})}
+	w := &world{Team: apitest.New(t, apitest.Config{Endpoints: parts.Join(tax.Part(), operation.Part(time.Hour), fee.Part(), transaction.Part()).Endpoints})}
 	w.rate = w.Post("/tax-rates", object{"name": "Sales tax", "basisPoints": 15_000}).Want(201).ID("id")
 	useInTransaction(w.Team, w.rate)
 	w.Tx(account.InstallStandard)

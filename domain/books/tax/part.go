@@ -4,9 +4,12 @@ import "stayledger/platform/parts"
 
 // Part returns what tax rates add to the service: routes, tables and how another team copies them.
 func Part() parts.Part {
+	used := parts.NewUsage("tax_rate", "transactions", "recurringFees")
+
 	return parts.Part{
-		Endpoints: endpoints(),
+		Endpoints: endpoints(used),
 		Tables:    parts.Owns("tax_rate"),
 		Copy:      &parts.Copy{Name: "taxRates", Read: readCopy},
+		Used:      []*parts.Usage{used},
 	}
 }

@@ -98,16 +98,6 @@ func deleteRate(ctx context.Context, tx *db.Tx, rate id.ID) error {
 	return err
 }
 
-// loadUses loads the kinds of records that have the rate. Templates do not count: they keep nothing that they name.
-func loadUses(ctx context.Context, tx *db.Tx, rate id.ID) ([]string, error) {
-	// A line may have the rate on its amount or on its markup.
-	return db.Select[string](ctx, tx, `
-		select reason from (values
-			(1, 'transactions', exists (select from transaction_line where team_id = @team and (tax_rate_id = @id or markup_tax_rate_id = @id))),
-			(2, 'recurringFees', exists (select from fee where team_id = @team and tax_rate_id = @id))) as v (position, reason, used)
-		where used order by position`, db.Args{"team": tx.Team, "id": rate})
-}
-
 // constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func constraintError(err error) error {
 	// The constraints that callers can break.

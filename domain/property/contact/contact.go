@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 // Type says whether a contact is an owner or a vendor.
@@ -119,27 +120,11 @@ var (
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Payout account is not a bank account")
 )
 
-// Usage lists the records that refer to a contact.
-type Usage struct {
-	OwnershipPeriods bool
-	Transactions     bool
-	JournalEntries   bool
-	Payments         bool // asked of a payment provider
-	Access           bool // a person who signs in as this owner
-}
-
 // checkDelete refuses to delete a contact in use; archiving is always possible: ERR-72, ERR-73, ERR-74, RSN-24.
-func (u Usage) checkDelete() error {
-	held := apierr.Uses(
-		apierr.Use{Holds: u.OwnershipPeriods, Name: "ownershipPeriods"},
-		apierr.Use{Holds: u.Transactions, Name: "transactions"},
-		apierr.Use{Holds: u.JournalEntries, Name: "journalEntries"},
-		apierr.Use{Holds: u.Payments, Name: "payments"},
-		apierr.Use{Holds: u.Access, Name: "access"},
-	)
-	if held == nil {
+func checkDelete(used parts.Used) error {
+	if used.Deletion == nil {
 		return nil
 	}
 
-	return errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
+	return errInUse.With(apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive})
 }

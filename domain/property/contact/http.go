@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 )
 
@@ -21,8 +22,8 @@ const (
 )
 
 // endpoints returns the routes of contacts. The box seals tax identifiers.
-func endpoints(box *seal.Box) []api.Endpoint {
-	e := edge{box: box}
+func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
+	e := edge{box: box, used: used}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -57,12 +58,15 @@ func endpoints(box *seal.Box) []api.Endpoint {
 			Errors: apierr.List{errInUse},
 			Doc:    "onLocked=archive archives it instead.",
 			Scopes: []string{"contacts:delete"}, DryRun: true,
-		}, deleteContact),
+		}, e.deleteContact),
 	}
 }
 
 // edge has what the routes that write need from the service.
-type edge struct{ box *seal.Box }
+type edge struct {
+	box  *seal.Box
+	used *parts.Usage
+}
 
 type getInput struct {
 	ID id.ID `path:"id"`
@@ -184,7 +188,7 @@ type deleteInput struct {
 
 // deleteContact deletes a contact. If records refer to it, it archives the contact when the caller asked for that, and
 // refuses otherwise.
-func deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (e edge) deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	// The lock keeps new references away while the old ones are counted.
 	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
 	if err != nil {
@@ -196,12 +200,12 @@ func deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, 
 	}
 
 	// What refers to the contact decides between deleting, archiving and refusing.
-	used, err := loadUsage(ctx, tx, in.ID)
+	used, err := e.used.Load(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	switch refused := used.checkDelete(); {
+	switch refused := checkDelete(used); {
 	case refused == nil:
 		err = remove(ctx, tx, &found[0].Contact)
 	case in.OnLocked == "archive":

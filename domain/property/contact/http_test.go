@@ -185,3 +185,22 @@ func TestContactUsedByTransactionsStays(t *testing.T) {
 		t.Errorf("got %s", r.Body)
 	}
 }
+
+// A line of a journal keeps its contact before entries are derived from it.
+//
+// Proves: ERR-72, RSN-24.
+func TestContactUsedByAJournalLineStays(t *testing.T) {
+	t.Parallel()
+	x := newTeam(t)
+	owner := x.Post("/contacts", object{"type": "owner", "name": "Owner"}).Want(201).ID("id")
+	journal := id.New(x.DB.Now())
+	x.Exec(`insert into journal (team_id, id, short_ref, date, currency, ledger, total, created_at, updated_at)
+		values (@team, @id, 'J', '2026-03-01', 'usd', 'trust', 1, now(), now())`, db.Args{"id": journal})
+	x.Exec(`insert into journal_line (team_id, journal_id, position, account_id, contact_id, cent_total) values (@team, @journal, 1, @account, @owner, 1)`,
+		db.Args{"journal": journal, "account": account(x, "ledger"), "owner": owner})
+
+	r := x.Delete("/contacts/"+owner.String()).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+	if got := r.String("context.lockReasons"); got != `["journalEntries"]` {
+		t.Errorf("reasons %s", got)
+	}
+}

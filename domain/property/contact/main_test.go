@@ -4,10 +4,17 @@ import (
 	"fmt"
 	"testing"
 
+	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/payment"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/test/fixture"
 )
@@ -16,7 +23,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: contact.Part(newBox(t)).Endpoints})
+	return apitest.New(t, apitest.Config{Endpoints: parts.Join(contact.Part(newBox(t)), access.Part(), journal.Part(), ledger.Part(), listing.Part(nil), (&payment.Gateway{}).Part(), transaction.Part()).Endpoints})
 }
 
 func newBox(t *testing.T) *seal.Box {

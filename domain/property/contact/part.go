@@ -7,5 +7,14 @@ import (
 
 // Part returns the endpoints and the table of contacts.
 func Part(box *seal.Box) parts.Part {
-	return parts.Part{Endpoints: endpoints(box), Tables: parts.Owns("contact")}
+	used := parts.NewUsage("contact", "ownershipPeriods", "transactions", "journalEntries", "payments", "access")
+
+	return parts.Part{
+		Endpoints: endpoints(box, used),
+		Tables:    parts.Owns("contact"),
+		Uses: []parts.Use{
+			{Of: "account", Reason: "payoutAccounts", Columns: []string{"contact.payout_account_id"}, Holds: true},
+		},
+		Used: []*parts.Usage{used},
+	}
 }

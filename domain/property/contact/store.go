@@ -122,17 +122,6 @@ func conflict(err error) error {
 	return err
 }
 
-func loadUsage(ctx context.Context, tx *db.Tx, contact id.ID) (Usage, error) {
-	return db.Get[Usage](ctx, tx, `select
-		exists (select from listing_ownership_member where team_id = @team and contact_id = @id) as ownership_periods,
-		exists (select from transaction where team_id = @team and contact_id = @id)
-			or exists (select from transaction_line where team_id = @team and contact_id = @id) as transactions,
-		exists (select from ledger_entry where team_id = @team and contact_id = @id) as journal_entries,
-		exists (select from payment where team_id = @team and contact_id = @id) as payments,
-		exists (select from access_member where team_id = @team and contact_id = @id) as access`,
-		db.Args{"team": tx.Team, "id": contact})
-}
-
 // remove deletes a contact that nothing uses, together with its payment methods.
 func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
 	// The payment methods go with the contact; their ids are read before that, for the events.

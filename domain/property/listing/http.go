@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
@@ -17,9 +16,9 @@ import (
 const tag = "Listings"
 
 // endpoints returns the routes of listings and their ownership periods.
-func endpoints(journals ledger.Sources) []api.Endpoint {
+func (h handler) endpoints() []api.Endpoint {
 	// The routes of ownership periods are under /listings too, and have a file of their own.
-	return append(handler{journals}.periodEndpoints(),
+	return append(h.periodEndpoints(),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},
 		}, list),
@@ -39,13 +38,13 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Errors: apierr.List{errInUse, errDuplicateUniqueRef},
 			Doc:    "Fields that are present change; null clears. Fails with 400 for an unknown currency.",
 			Scopes: []string{"listings:write"}, DryRun: true,
-		}, updateListing),
+		}, h.updateListing),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: "/listings/{id}", ID: "deleteListing", Tag: tag, Summary: "Delete or archive a listing",
 			Errors: apierr.List{errInUse},
 			Doc:    "Ownership periods go with it. Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
 			Scopes: []string{"listings:delete"}, DryRun: true,
-		}, deleteListing),
+		}, h.deleteListing),
 	)
 }
 
@@ -134,7 +133,7 @@ type putInput struct {
 }
 
 // updateListing changes a listing. It fails with 400 if a listing that is in use would become inactive.
-func updateListing(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
+func (h handler) updateListing(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -155,12 +154,12 @@ func updateListing(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, erro
 	if s := in.Body.Status; s != nil && *s != l.Status {
 		l.Status = *s
 		if l.Status == Inactive {
-			used, err := loadUsage(ctx, tx, l.ID)
+			used, err := h.listings.Load(ctx, tx, l.ID)
 			if err != nil {
 				return nil, err
 			}
 
-			if err := used.checkDeactivate(); err != nil {
+			if err := checkDeactivate(used); err != nil {
 				return nil, err
 			}
 		}
@@ -182,24 +181,24 @@ type deleteInput struct {
 
 // deleteListing deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for
 // that, and refuses otherwise.
-func deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h handler) deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// What refers to the listing decides between deleting, archiving and refusing.
-	used, err := loadUsage(ctx, tx, l.ID)
+	used, err := h.listings.Load(ctx, tx, l.ID)
 	if err != nil {
 		return nil, err
 	}
 
 	// A listing that may not even be made inactive is refused in both cases.
-	refused := used.checkDelete()
+	refused := checkDelete(used)
 	switch {
 	case refused == nil:
 		err = remove(ctx, tx, l)
-	case in.OnLocked == "archive" && used.checkDeactivate() == nil:
+	case in.OnLocked == "archive" && checkDeactivate(used) == nil:
 		before := audit.See(l)
 		l.Status = Inactive
 		audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)

@@ -8,10 +8,15 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
-// handler knows the journals that follow the owners of listings.
-type handler struct{ journals ledger.Sources }
+// handler knows the journals that follow the owners of listings, and looks for what uses listings and periods.
+type handler struct {
+	journals ledger.Sources
+	listings *parts.Usage
+	periods  *parts.Usage
+}
 
 // answerSaved returns the answer to the write of a period, and the operation that its journals follow in, if any.
 func (h handler) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {

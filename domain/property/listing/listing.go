@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 // Status says whether a listing is managed or not managed any more.
@@ -68,38 +69,14 @@ var (
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Listing is still in use")
 )
 
-// Usage lists the records that refer to a listing.
-type Usage struct {
-	Reservations       bool
-	FutureReservations bool // booked stays that end after today
-	Transactions       bool
-	JournalEntries     bool
-	Statements         bool
-	RecurringFees      bool
-	Children           bool
-}
-
-// deletion lists what keeps the listing from being deleted.
-func (u Usage) deletion() []string {
-	return apierr.Uses(
-		apierr.Use{Holds: u.Reservations, Name: "reservations"},
-		apierr.Use{Holds: u.Transactions, Name: "transactions"},
-		apierr.Use{Holds: u.JournalEntries, Name: "journalEntries"},
-		apierr.Use{Holds: u.Statements, Name: "ownerStatements"},
-		apierr.Use{Holds: u.RecurringFees, Name: "recurringFees"},
-		apierr.Use{Holds: u.Children, Name: "groupedListings"},
-	)
-}
-
 // checkDelete refuses to delete a listing in use: ERR-72, ERR-73, ERR-74, RSN-24.
-func (u Usage) checkDelete() error {
-	held := u.deletion()
-	if held == nil {
+func checkDelete(used parts.Used) error {
+	if used.Deletion == nil {
 		return nil
 	}
 
-	context := apierr.InUse{LockReasons: held}
-	if !u.FutureReservations {
+	context := apierr.InUse{LockReasons: used.Deletion}
+	if used.Archiving == nil {
 		context.SuggestedOnLocked = apierr.Archive
 	}
 
@@ -107,10 +84,10 @@ func (u Usage) checkDelete() error {
 }
 
 // checkDeactivate refuses to deactivate a listing that guests are still going to stay in.
-func (u Usage) checkDeactivate() error {
-	if u.FutureReservations {
-		return errInUse.With(apierr.InUse{LockReasons: []string{"reservations"}})
+func checkDeactivate(used parts.Used) error {
+	if used.Archiving == nil {
+		return nil
 	}
 
-	return nil
+	return errInUse.With(apierr.InUse{LockReasons: used.Archiving})
 }

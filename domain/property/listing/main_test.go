@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -37,7 +40,7 @@ func newTeam(t *testing.T) *apitest.Team {
 func newLedgerTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 
-	all := parts.Join(listing.Part(journal.Sources()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
+	all := parts.Join(fee.Part(), ledger.Part(), statement.Part(), listing.Part(journal.Sources()), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
 
 	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 }

@@ -298,7 +298,7 @@ func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput
 	}
 
 	// First, load what uses the period, and its neighbours.
-	held, err := periodUsage(ctx, tx, p.ID)
+	used, err := h.periods.Load(ctx, tx, p.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -316,12 +316,12 @@ func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput
 
 	// Choose between deleting, ending and refusing. An ended period keeps days, so none can be handed on.
 	switch {
-	case len(held) == 0:
+	case used.Deletion == nil:
 		err = removePeriod(ctx, tx, p, extended)
 	case in.OnLocked == "archive" && extended == nil:
 		err = archivePeriod(ctx, tx, p)
 	default:
-		context := periodInUse{InUse: apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive}}
+		context := periodInUse{InUse: apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive}}
 		if extended != nil {
 			context.SuggestedOnLast = LeaveGap
 		}

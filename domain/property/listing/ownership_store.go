@@ -263,15 +263,6 @@ func noteEnd(tx *db.Tx, p *Period, end *day.Day) {
 	notePeriod(tx, audit.Updated, p, &after)
 }
 
-// periodUsage returns the reasons why a period cannot be deleted, as the API names them.
-func periodUsage(ctx context.Context, tx *db.Tx, period id.ID) ([]string, error) {
-	return db.Select[string](ctx, tx, `
-		select 'journalEntries' where exists (select from ledger_entry where team_id = @team and ownership_period_id = @id)
-		union all
-		select 'ownerStatements' where exists (select from statement where team_id = @team and ownership_period_id = @id)`,
-		db.Args{"team": tx.Team, "id": period})
-}
-
 // removePeriod deletes a period. If extended is given, that period ends where the deleted one would have ended.
 func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 	// Delete first, so that the two never overlap.

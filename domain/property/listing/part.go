@@ -7,8 +7,21 @@ import (
 
 // Part returns the endpoints and tables of listings and their owners, and the journals that follow them.
 func Part(journals ledger.Sources) parts.Part {
+	h := handler{
+		journals: journals,
+		listings: parts.NewUsage(
+			"listing", "reservations", "transactions", "journalEntries", "ownerStatements", "recurringFees", "groupedListings",
+		),
+		periods: parts.NewUsage("listing_ownership_period", "journalEntries", "ownerStatements"),
+	}
+
 	return parts.Part{
-		Endpoints: endpoints(journals),
+		Endpoints: h.endpoints(),
 		Tables:    parts.Owns("listing", "listing_ownership_period", "listing_ownership_member"),
+		Uses: []parts.Use{
+			{Of: "contact", Reason: "ownershipPeriods", Columns: []string{"listing_ownership_member.contact_id"}},
+			{Of: "listing", Reason: "groupedListings", Columns: []string{"listing.parent_id"}},
+		},
+		Used: []*parts.Usage{h.listings, h.periods},
 	}
 }

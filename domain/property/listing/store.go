@@ -218,16 +218,3 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 		db.Stmt{SQL: `delete from listing where team_id = @team and id = @id`, Args: args},
 	)
 }
-
-// loadUsage returns what refers to a listing, in one statement.
-func loadUsage(ctx context.Context, tx *db.Tx, listing id.ID) (Usage, error) {
-	return db.Get[Usage](ctx, tx, `select
-		exists (select from reservation where team_id = @team and listing_id = @id) as reservations,
-		exists (select from reservation where team_id = @team and listing_id = @id and status = 'booked' and check_out > @today) as future_reservations,
-		exists (select from transaction_line where team_id = @team and listing_id = @id) as transactions,
-		exists (select from ledger_entry where team_id = @team and (source_id = @id or listing_id = @id)) as journal_entries,
-		exists (select from statement where team_id = @team and listing_id = @id) as statements,
-		exists (select from fee_listing_period where team_id = @team and listing_id = @id) as recurring_fees,
-		exists (select from listing where team_id = @team and parent_id = @id) as children`,
-		db.Args{"team": tx.Team, "id": listing, "today": day.Of(tx.Now)})
-}

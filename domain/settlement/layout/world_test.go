@@ -3,7 +3,6 @@ package layout_test
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"testing"
 
 	"stayledger/domain/activity/mapping"
@@ -12,6 +11,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -30,7 +30,7 @@ type team struct {
 func newTeam(t *testing.T) *team {
 	t.Helper()
 	x := apitest.New(t, apitest.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Endpoints: slices.Concat(layout.Part().Endpoints, account.Part(nil).Endpoints),
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Endpoints: parts.Join(layout.Part(), account.Part(nil)).Endpoints,
 	})
 	w := &team{Team: x, t: t, codes: fixture.StandardChart(x)}
 	x.Tx(mapping.InstallStandard)

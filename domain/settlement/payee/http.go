@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
 )
@@ -19,8 +20,8 @@ import (
 const tag = "Contacts"
 
 // endpoints returns the routes of payment methods. The box seals the numbers.
-func endpoints(box *seal.Box) []api.Endpoint {
-	e := edge{box: box}
+func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
+	e := edge{box: box, used: used}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -75,12 +76,15 @@ func endpoints(box *seal.Box) []api.Endpoint {
 			Doc:     "No other method takes the place of an archived default.",
 			Scopes:  []string{"contacts:delete"},
 			DryRun:  true,
-		}, del),
+		}, e.del),
 	}
 }
 
 // edge holds the box that the routes need to seal and open numbers.
-type edge struct{ box *seal.Box }
+type edge struct {
+	box  *seal.Box
+	used *parts.Usage
+}
 
 type listInput struct {
 	ID id.ID `path:"id"`
@@ -240,19 +244,19 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
 }
 
 // del archives a payment method. It fails with errInUse while a payment with it is under way.
-func del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
+func (e edge) del(ctx context.Context, tx *db.Tx, in *methodInput) (*api.None, error) {
 	m, err := lockMethod(ctx, tx, in.ID, in.MethodID)
 	if err != nil {
 		return nil, err
 	}
 
-	under, err := hasOpenPayment(ctx, tx, m.ID)
+	used, err := e.used.Load(ctx, tx, m.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if under {
-		return nil, errInUse.With(apierr.InUse{LockReasons: []string{"paymentsUnderWay"}})
+	if used.Archiving != nil {
+		return nil, errInUse.With(apierr.InUse{LockReasons: used.Archiving})
 	}
 
 	return &api.None{}, archive(ctx, tx, m.ID)

@@ -13,6 +13,7 @@ import (
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/payee"
+	"stayledger/domain/settlement/payment"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -100,7 +101,7 @@ func newWorld(t *testing.T, open ...connection.Opener) *world {
 	}
 
 	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
-	all := parts.Join(contact.Part(box), payee.Part(box, open[0]), operation.Part(time.Hour),
+	all := parts.Join((&payment.Gateway{}).Part(), contact.Part(box), payee.Part(box, open[0]), operation.Part(time.Hour),
 		connection.Part(connection.Config{Box: box, Private: true, Open: connection.Open(box, pay.AllowPrivate(true))}))
 	p := &provider{answers: map[string]func(http.ResponseWriter){}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))

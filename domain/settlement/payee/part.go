@@ -8,5 +8,11 @@ import (
 
 // Part returns the part of the payment methods of contacts.
 func Part(box *seal.Box, open connection.Opener) parts.Part {
-	return parts.Part{Endpoints: endpoints(box), Handlers: handlers(box, open), Tables: parts.Owns("payee_method")}
+	used := parts.NewUsage("payee_method", "paymentsUnderWay")
+
+	return parts.Part{
+		Endpoints: endpoints(box, used), Handlers: handlers(box, open),
+		Tables: parts.Owns("payee_method"),
+		Used:   []*parts.Usage{used},
+	}
 }

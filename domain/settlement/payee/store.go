@@ -209,15 +209,3 @@ func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
 
 	return nil
 }
-
-// hasOpenPayment reports whether a payment with the method is under way.
-func hasOpenPayment(ctx context.Context, tx *db.Tx, method id.ID) (bool, error) {
-	under, err := db.Get[bool](ctx, tx, `
-		select exists (select from payment where team_id = @team and payee_method_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted'))`,
-		db.Args{"team": tx.Team, "id": method})
-	if err != nil {
-		return false, fmt.Errorf("read payments of the method: %w", err)
-	}
-
-	return under, nil
-}

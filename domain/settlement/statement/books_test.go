@@ -3,7 +3,6 @@ package statement_test
 import (
 	"cmp"
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +40,7 @@ func newBooks(t *testing.T) *books {
 
 	handlers := parts.Join(transaction.Part(), reservation.Part(), journal.Part()).Handlers
 	b := &books{t: t, accounts: map[string]id.ID{}, Team: apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(statement.Part().Endpoints, operation.Part(time.Hour).Endpoints, reservation.Part().Endpoints), Scopes: allScopes, Handlers: handlers,
+		Endpoints: parts.Join(statement.Part(), operation.Part(time.Hour), reservation.Part()).Endpoints, Scopes: allScopes, Handlers: handlers,
 	})}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		var stmts []db.Stmt

@@ -1,7 +1,6 @@
 package demo_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"stayledger/domain/reporting/trust"
 	"stayledger/domain/setup/demo"
 	"stayledger/platform/apitest"
+	"stayledger/platform/parts"
 )
 
 func TestMain(m *testing.M) { apitest.Main(m) }
@@ -22,8 +22,7 @@ func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 
 	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(demo.Part(nil).Endpoints, operation.Part(time.Hour).Endpoints, recurring.Part().Endpoints, report.Part().Endpoints,
-			account.Part(nil).Endpoints, bank.Part(rule.OfBank).Endpoints, rule.Part().Endpoints, trust.Part().Endpoints),
-		Handlers: demo.Part(nil).Handlers,
+		Endpoints: parts.Join(demo.Part(nil), operation.Part(time.Hour), recurring.Part(), report.Part(), account.Part(nil), bank.Part(rule.OfBank), rule.Part(), trust.Part()).Endpoints,
+		Handlers:  demo.Part(nil).Handlers,
 	})
 }

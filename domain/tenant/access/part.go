@@ -7,7 +7,10 @@ func Part() parts.Part {
 	// The user who asked for the deletion of a team can still read how that went (OPEN-81).
 	const asked = `(select o.initiated_by from operation o where o.team_id = @team and o.id = @operation)`
 
-	return parts.Part{Endpoints: endpoints(), Every: every(), Tables: append(
+	// A contact is kept by a person who signs in as this owner.
+	uses := []parts.Use{{Of: "contact", Reason: "access", Columns: []string{"access_member.contact_id"}}}
+
+	return parts.Part{Endpoints: endpoints(), Every: every(), Uses: uses, Tables: append(
 		parts.Owns("access_owner_session", "access_owner_link"),
 		parts.Table{Name: "access_key_team", Keep: `exists (select from access_key k where k.team_id = r.home_team_id and k.id = r.key_id and k.user_id = ` + asked + `)`},
 		parts.Table{Name: "access_key", Keep: `r.user_id = ` + asked},

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/provider/pay"
 )
 
@@ -33,7 +34,7 @@ type jobArgs struct {
 var errNotConnecting = errors.New("the connection is not being connected")
 
 // handlers returns the jobs of connections: connecting and archiving.
-func handlers(open Opener) map[job.Kind]job.Handler {
+func handlers(open Opener, used *parts.Usage) map[job.Kind]job.Handler {
 	connect := operation.External(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return try(ctx, d, scope, open, args.ConnectionID)
 	})
@@ -62,7 +63,7 @@ func handlers(open Opener) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		connectKind: connect,
 		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
-			return archiveUnused(ctx, tx, args.ConnectionID)
+			return archiveUnused(ctx, tx, used, args.ConnectionID)
 		}),
 	}
 }

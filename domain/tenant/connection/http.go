@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
 )
@@ -29,8 +30,8 @@ type Config struct {
 }
 
 // endpoints returns the routes of connections.
-func endpoints(c Config) []api.Endpoint {
-	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}}
+func endpoints(c Config, used *parts.Usage) []api.Endpoint {
+	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}, used: used}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -70,8 +71,8 @@ func endpoints(c Config) []api.Endpoint {
 			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is archived, and any other is deleted. " +
 				"Archiving is an operation. Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
-		}, deleteConnection, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
-			return archiveUnused(ctx, tx, started.Resource.ID)
+		}, w.deleteConnection, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
+			return archiveUnused(ctx, tx, used, started.Resource.ID)
 		}),
 	}
 }
@@ -220,12 +221,12 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 
 	if moved {
 		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
-		used, err := loadUsage(ctx, tx, c.ID)
+		used, err := w.used.Load(ctx, tx, c.ID)
 		if err != nil {
 			return err
 		}
 
-		if err := used.idle(); err != nil {
+		if err := checkIdle(used); err != nil {
 			return err
 		}
 
@@ -291,7 +292,7 @@ type deleteInput struct {
 
 // deleteConnection deletes a connection that was never used. It archives a used one in an operation, unless the caller
 // asked for deletion.
-func deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
+func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
@@ -302,14 +303,14 @@ func deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.Non
 	}
 
 	// What refers to the connection decides between deleting and archiving.
-	used, err := loadUsage(ctx, tx, in.ID)
+	used, err := w.used.Load(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
 	}
 
 	// Archiving waits for payments that are under way.
-	if in.Outcome == "archive" || in.Outcome == "" && used.deletion() != nil {
-		if err := used.idle(); err != nil {
+	if in.Outcome == "archive" || in.Outcome == "" && used.Deletion != nil {
+		if err := checkIdle(used); err != nil {
 			return nil, nil, err
 		}
 
@@ -318,8 +319,8 @@ func deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.Non
 		return nil, &n, nil
 	}
 
-	if held := used.deletion(); held != nil {
-		return nil, nil, errInUse.With(apierr.InUse{LockReasons: held, SuggestedOnLocked: apierr.Archive})
+	if used.Deletion != nil {
+		return nil, nil, errInUse.With(apierr.InUse{LockReasons: used.Deletion, SuggestedOnLocked: apierr.Archive})
 	}
 
 	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, auditView(c), nil)

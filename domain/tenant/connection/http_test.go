@@ -226,6 +226,15 @@ func TestConnectionsAreDeletedOrArchived(t *testing.T) {
 		t.Errorf("refused with %s", r.Body)
 	}
 
+	// Records that came over a connection keep it, also when the account connection is gone.
+	fed := x.connect(nacha(nil))
+	x.Exec(`insert into bank_record (team_id, id, connection_id, currency, date, amount, created_at, updated_at)
+		values (@team, gen_random_uuid(), @connection, 'usd', '2026-03-01', 1, now(), now())`, db.Args{"connection": fed})
+
+	if r := x.Delete(path(fed)+"?outcome=delete").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["bankRecords"]` {
+		t.Errorf("refused with %s", r.Body)
+	}
+
 	if r := x.Delete(path(read)).Want(202); r.String("type") != "connection-archive" {
 		t.Errorf("the outcome by default is %s", r.Body)
 	}

@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
 // Status says whether a connection works.
@@ -100,7 +101,7 @@ func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 
 // archiveUnused archives a connection over which nothing is under way. It keeps the credentials: a payment that was
 // made over it can still be returned, and the provider's message about that must be read.
-func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
+func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connection id.ID) error {
 	c, err := lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
 		return err
@@ -111,12 +112,12 @@ func archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	}
 
 	// Payments that are under way must end first.
-	used, err := loadUsage(ctx, tx, connection)
+	used, err := usage.Load(ctx, tx, connection)
 	if err != nil {
 		return err
 	}
 
-	if err := used.idle(); err != nil {
+	if err := checkIdle(used); err != nil {
 		return err
 	}
 

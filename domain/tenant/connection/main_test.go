@@ -5,16 +5,20 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"stayledger/domain/banking/accountconnection"
+	"stayledger/domain/banking/rule"
+	"stayledger/domain/books/bank"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payment"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
 	"stayledger/test/fixture"
@@ -109,7 +113,7 @@ func newWorld(t *testing.T, open ...connection.Opener) *world {
 	own := connection.Part(connection.Config{Box: box, Private: true, Open: open[0]})
 
 	return &world{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(own.Endpoints, operation.Part(time.Hour).Endpoints),
+		Endpoints: parts.Join(own, operation.Part(time.Hour), accountconnection.Part(), bank.Part(rule.OfBank), (&payment.Gateway{}).Part()).Endpoints,
 		Handlers:  own.Handlers,
 	})}
 }

@@ -4,5 +4,11 @@ import "stayledger/platform/parts"
 
 // Part returns the endpoints, jobs and table of connections to apps.
 func Part(c Config) parts.Part {
-	return parts.Part{Endpoints: endpoints(c), Handlers: handlers(c.Open), Tables: parts.Owns("connection")}
+	used := newUsage()
+
+	return parts.Part{
+		Endpoints: endpoints(c, used), Handlers: handlers(c.Open, used),
+		Tables: parts.Owns("connection"),
+		Used:   []*parts.Usage{used},
+	}
 }

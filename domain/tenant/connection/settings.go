@@ -11,6 +11,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/provider/pay"
 )
@@ -100,6 +101,7 @@ type writer struct {
 	box   *seal.Box
 	open  Opener
 	rules rules
+	used  *parts.Usage
 }
 
 // setSettings checks settings and sets them. It reports whether credentials would go to another address than

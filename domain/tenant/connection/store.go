@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 )
 
 const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.connected_at, c.created_at, c.updated_at`
@@ -94,36 +95,19 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// usage lists what refers to a connection: any payment or account connection keeps it from being deleted, a payment
+// newUsage returns the usage of connections: any payment or account connection keeps one from being deleted, a payment
 // under way from being archived.
-type usage struct{ Payments, PaymentsUnderWay, AccountConnections bool }
-
-// deletion returns the reasons why a connection cannot be deleted, as the API names them.
-func (u usage) deletion() []string {
-	return apierr.Uses(apierr.Use{Holds: u.Payments, Name: "payments"}, apierr.Use{Holds: u.AccountConnections, Name: "accountConnections"})
+func newUsage() *parts.Usage {
+	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords")
 }
 
-// idle refuses what must not happen while a payment is under way.
-func (u usage) idle() error {
-	if u.PaymentsUnderWay {
-		return errInUse.With(apierr.InUse{LockReasons: []string{"paymentsUnderWay"}})
+// checkIdle refuses what must not happen while a payment is under way.
+func checkIdle(used parts.Used) error {
+	if used.Archiving == nil {
+		return nil
 	}
 
-	return nil
-}
-
-// loadUsage returns what refers to the connection.
-func loadUsage(ctx context.Context, tx *db.Tx, connection id.ID) (usage, error) {
-	u, err := db.Get[usage](ctx, tx, `select
-		exists (select from payment where team_id = @team and connection_id = @id) as payments,
-		exists (select from payment where team_id = @team and connection_id = @id and status in ('awaitingApproval', 'requested', 'sending', 'submitted')) as payments_under_way,
-		exists (select from account_connection where team_id = @team and connection_id = @id) as account_connections`,
-		db.Args{"team": tx.Team, "id": connection})
-	if err != nil {
-		return u, fmt.Errorf("read what uses the connection: %w", err)
-	}
-
-	return u, nil
+	return errInUse.With(apierr.InUse{LockReasons: used.Archiving})
 }
 
 // checkFunding refuses a funding account that is no bank account of the team.

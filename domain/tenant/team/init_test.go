@@ -27,9 +27,8 @@ func newFilled(t *testing.T) *apitest.Team {
 	t.Helper()
 
 	return apitest.New(t, apitest.Config{
-		Endpoints: slices.Concat(team.Part(nil, nouns...).Endpoints, operation.Part(time.Hour).Endpoints, account.Part(nil).Endpoints, tax.Part().Endpoints, report.Part().Endpoints,
-			fee.Part().Endpoints, mapping.Part().Endpoints, reservation.Part().Endpoints, transaction.Part().Endpoints, recurring.Part().Endpoints, layout.Part().Endpoints),
-		Handlers: team.Part(nil, nouns...).Handlers,
+		Endpoints: parts.Join(team.Part(nil, nouns...), operation.Part(time.Hour), account.Part(nil), tax.Part(), report.Part(), fee.Part(), mapping.Part(), reservation.Part(), transaction.Part(), recurring.Part(), layout.Part()).Endpoints,
+		Handlers:  team.Part(nil, nouns...).Handlers,
 	})
 }
 
